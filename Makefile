@@ -1,0 +1,120 @@
+# Sextant. `make help` lists the targets.
+#
+# One Makefile, no configure. Variants of the library are built side by side:
+#   build/           what is installed
+#   build/asan/      AddressSanitizer and UndefinedBehaviorSanitizer
+#   build/tsan/      ThreadSanitizer
+
+VERSION := 0.1.0
+SOVERSION := 0
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
+DESTDIR ?=
+
+CC ?= cc
+OPT ?= -O3
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+# Answers must not depend on how a compiler fuses multiplications.
+CFLAGS_ALL = -std=gnu11 $(OPT) -g $(WARN) -Iinclude -Isrc -fPIC -pthread \
+             -ffp-contract=off $(CFLAGS)
+LIBS := -lxxhash -pthread
+
+B := build
+LIB_SRC := $(wildcard src/*/*.c)
+CLI_SRC := $(wildcard cli/*.c)
+TESTS := $(patsubst test/%.c,%,$(wildcard test/test_*.c))
+TEST_HELP := $(filter-out test/test_%,$(wildcard test/*.c))
+FUZZERS := load spec
+
+.PHONY: all help demo test install uninstall clean bench deps deps-test test-plain FORCE
+all: $(B)/libsextant.a $(B)/libsextant.so $(B)/sextant
+
+help:
+	@echo "make            library and tool in build/"
+	@echo "make demo       install what is missing, build, show it at work"
+	@echo "make test       install what is missing, build, run all tests"
+	@echo "make bench      the figures of the README, into bench/results/"
+	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
+
+# ---- library and tool -------------------------------------------------------
+
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+
+$(B)/libsextant.a: $(LIB_SRC:%.c=$(B)/%.o)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(B)/libsextant.so.$(SOVERSION): $(LIB_SRC:%.c=$(B)/%.o) sextant.map
+	$(CC) $(CFLAGS_ALL) -shared -Wl,-soname,libsextant.so.$(SOVERSION) \
+	    -Wl,--version-script=sextant.map -Wl,--no-undefined $(filter %.o,$^) -o $@ $(LDFLAGS) $(LIBS)
+
+$(B)/libsextant.so: $(B)/libsextant.so.$(SOVERSION)
+	ln -sf $(<F) $@
+
+$(B)/sextant: $(CLI_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
+	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS) -ljansson -lm
+
+# ---- tests ---------------------------------------------------------------------
+
+$(B)/test/bin/%: $(B)/test/%.o $(TEST_HELP:%.c=$(B)/%.o) $(B)/libsextant.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) -lcmocka $(LIBS) -lm
+
+$(B)/fuzz/replay_%: $(B)/fuzz/fuzz_%.o $(B)/fuzz/replay.o $(B)/libsextant.a
+	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS) -lm
+
+# Everything test.sh runs, in this variant.
+.PRECIOUS: $(B)/%.o
+.PHONY: test-programs
+test-programs: $(TESTS:%=$(B)/test/bin/%) $(FUZZERS:%=$(B)/fuzz/replay_%)
+
+test: deps-test
+	@scripts/test.sh
+
+demo: deps
+	@scripts/demo.sh
+
+deps deps-test:
+	@scripts/deps.sh $@
+
+# A fuzzer proper: make fuzz-load, then build/fuzz-load fuzz/corpus/load
+fuzz-%:
+	clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -Isrc \
+	    fuzz/fuzz_$*.c $(LIB_SRC) -o $(B)/$@ $(LIBS)
+
+bench: all
+	@bench/run.sh
+
+# ---- installing --------------------------------------------------------------
+
+install: all
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/sextant \
+	    $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1
+	install -m 644 include/sextant.h $(DESTDIR)$(INCLUDEDIR)/
+	install -m 644 $(B)/libsextant.a $(DESTDIR)$(LIBDIR)/
+	install -m 755 $(B)/libsextant.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsextant.so.$(VERSION)
+	ln -sf libsextant.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libsextant.so.$(SOVERSION)
+	ln -sf libsextant.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsextant.so
+	install -m 755 $(B)/sextant $(DESTDIR)$(BINDIR)/
+	install -m 644 doc/sextant.1 $(DESTDIR)$(MANDIR)/man1/
+	for f in sextant.pc:pkgconfig/sextant.pc \
+	         sextant-config.cmake:cmake/sextant/sextant-config.cmake \
+	         sextant-config-version.cmake:cmake/sextant/sextant-config-version.cmake; do \
+	    sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' \
+	        -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' $${f%%:*}.in > $(DESTDIR)$(LIBDIR)/$${f#*:}; done
+
+uninstall:
+	rm -f $(DESTDIR)$(INCLUDEDIR)/sextant.h $(DESTDIR)$(LIBDIR)/libsextant.* \
+	    $(DESTDIR)$(LIBDIR)/pkgconfig/sextant.pc $(DESTDIR)$(BINDIR)/sextant \
+	    $(DESTDIR)$(MANDIR)/man1/sextant.1
+	rm -rf $(DESTDIR)$(LIBDIR)/cmake/sextant
+
+clean:
+	rm -rf build
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

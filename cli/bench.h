@@ -1,0 +1,76 @@
+/* bench.h - the parts of sextant bench.
+ *
+ * bench_work.c   keys, questions, and the right answers from plain binary
+ *                search, which is timed on the way
+ * bench_run.c    one index, one operation: time and wrong answers
+ * bench_print.c  the header, then a line for each measurement
+ * cmd_bench.c    options, and the loop over specs and operations */
+#ifndef CLI_BENCH_H
+#define CLI_BENCH_H
+
+#include "io.h"
+#include "open.h"
+#include "reference.h"
+
+#define OP_WORDS "get,rank,floor,ceil,key_at,range"
+
+enum { ROWS_NONE = 1, ROWS_32, ROWS_64 }; /* in the order of --rows */
+
+typedef struct {
+    open_options open;
+    int type, dist, rows;
+    uint64_t n, queries, batch, runs, hits, seed;
+    double misses;
+    bool zipf, json;
+} bench_options;
+
+typedef struct {
+    bench_op op;
+    sx_column q;                  /* queries; ranks for key_at; lo for range */
+    sx_column hi;                 /* range only */
+    uint64_t *right;              /* answers */
+    void *right_keys;             /* key_at only */
+    uint64_t work;                /* answers, or hits for range */
+    double seconds;               /* plain binary search for all of it */
+} bench_task;
+
+typedef struct {
+    sx_column keys, rows;
+    reference ref;
+    double sort_seconds;
+    sx_column point_queries;      /* shared by get, rank, floor and ceil */
+    bench_task tasks[OP_COUNT];
+    int task_count;
+} bench_work;
+
+/* wanted[op]: whether it is asked for. */
+bench_work work_prepare(const bench_options *o,
+                        const bool wanted[OP_COUNT]);
+void work_free(bench_work *work);
+/* NULL where rows are positions. */
+const sx_column *work_rows(const bench_work *work);
+
+typedef struct {
+    double median_s, least_s;     /* of one pass over all queries */
+    uint64_t wrong;               /* answers */
+} bench_result;
+
+bench_result bench_measure(const sx_index *ix, const bench_work *work,
+                           const bench_task *task, const bench_options *o);
+double median_of(double *values, uint64_t n); /* sorts them */
+
+typedef struct {                  /* what a line says of an index */
+    const char *spec, *requested;
+    const char *device;
+    uint32_t threads;
+    double bytes_per_key, build_s;
+} bench_subject;
+
+const char *op_name(bench_op op);
+void print_header(output *out, const bench_options *o,
+                  const sx_device_info *device);
+void print_line(output *out, const bench_options *o,
+                const bench_subject *subject, const bench_task *task,
+                const bench_result *result);
+
+#endif

@@ -1,0 +1,234 @@
+/* cmd_bench.c - sextant bench: indexes beside plain binary search. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "gen.h"
+#include "opts.h"
+#include "progress.h"
+#include "say.h"
+#include "verbs.h"
+
+enum { SPECS_MAX = 64 };
+
+/* ---- lists on the command line ------------------------------------------------------------ */
+
+typedef struct {
+    char *text;                   /* a copy, cut at the commas */
+    const char *spec[SPECS_MAX];
+    int count;
+} spec_list;
+
+static void add_spec(spec_list *list, const char *spec)
+{
+    spec += strspn(spec, " ");
+    if (!*spec)
+        fail_usage("--spec has an empty entry in its list");
+    if (list->count == SPECS_MAX)
+        fail_usage("--spec lists more than %d indexes", SPECS_MAX);
+    list->spec[list->count++] = spec;
+}
+
+/* Every family, with its natural node of 64 bytes where it has a choice. */
+static void add_all_specs(spec_list *list, int type)
+{
+    static const char *const natural_eytzinger[] = {
+        [4] = "eytzinger(k=17)", [8] = "eytzinger(k=9)",
+        [16] = "eytzinger(k=5)",
+    };
+
+    add_spec(list, "sorted");
+    add_spec(list, "eytzinger(k=2)");
+    add_spec(list, natural_eytzinger[sx_type_bytes(type)]);
+    add_spec(list, "pivot(layout=split)");
+    add_spec(list, "pivot(layout=pairs)");
+    add_spec(list, "auto");
+}
+
+/* Commas inside parentheses belong to a spec. */
+static spec_list split_specs(const char *text, int type)
+{
+    spec_list list = { .text = must_alloc(strlen(text) + 1, 1) };
+    char *start = strcpy(list.text, text);
+    int depth = 0;
+
+    for (char *c = list.text; ; c++) {
+        bool end = !*c;
+
+        depth += (*c == '(') - (*c == ')');
+        if (!end && (*c != ',' || depth > 0))
+            continue;
+        *c = 0;
+        if (!strcmp(start, "all"))
+            add_all_specs(&list, type);
+        else
+            add_spec(&list, start);
+        if (end)
+            return list;
+        start = c + 1;
+    }
+}
+
+static void split_ops(const char *text, bool wanted[OP_COUNT])
+{
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        int op = 0;
+
+        while (op < OP_COUNT && (strlen(op_name((bench_op)op)) != length ||
+                                 memcmp(op_name((bench_op)op), text, length)))
+            op++;
+        if (op == OP_COUNT)
+            fail_usage("--op wants some of %s, not '%.*s'", OP_WORDS,
+                       (int)length, text);
+        wanted[op] = true;
+        text += length + (text[length] == ',');
+    }
+}
+
+/* A wrong spec should not show only after minutes of work. */
+static void check_specs(sx_device *device, const spec_list *specs,
+                        const bench_options *o)
+{
+    int row_type = o->rows == ROWS_NONE ? 0
+                 : o->rows == ROWS_32 ? SX_U32 : SX_U64;
+
+    for (int i = 0; i < specs->count; i++) {
+        sx_estimate_info estimate = { .size = sizeof estimate };
+
+        expect_ok_usage(sx_estimate(device, specs->spec[i], o->type, o->n,
+                                    row_type, &estimate), NULL);
+    }
+}
+
+/* ---- measuring ---------------------------------------------------------------------------------- */
+
+static void print_baseline(output *out, const bench_options *o,
+                           const bench_work *work)
+{
+    bench_subject plain_search = {
+        .spec = "binary_search", .requested = "binary_search",
+        .device = "cpu:scalar", .threads = 1,
+        .bytes_per_key = (double)sx_type_bytes(o->type) + 8,
+        .build_s = work->sort_seconds,
+    };
+
+    for (int i = 0; i < work->task_count; i++) {
+        bench_result itself = { .median_s = work->tasks[i].seconds,
+                                .least_s = work->tasks[i].seconds };
+
+        print_line(out, o, &plain_search, &work->tasks[i], &itself);
+    }
+}
+
+/* Returns the number of wrong answers. */
+static uint64_t bench_spec(output *out, const bench_options *o,
+                           const bench_work *work, sx_device *device,
+                           const sx_device_info *device_info,
+                           const char *spec)
+{
+    bench_subject subject = { .requested = spec, .device = device_info->name,
+                              .threads = device_info->threads };
+    double start = seconds_now();
+    uint64_t wrong = 0;
+    sx_index_info info;
+    sx_index *ix;
+
+    progress_start("building", 0);
+    expect_ok(sx_build(&ix, device, spec, &work->keys, work_rows(work),
+                       NULL), spec);
+    progress_stop();
+    subject.build_s = seconds_now() - start;
+    info = describe(ix);
+    subject.spec = info.spec;
+    subject.bytes_per_key = (double)info.bytes / (double)o->n;
+    for (int i = 0; i < work->task_count; i++) {
+        bench_result result = bench_measure(ix, work, &work->tasks[i], o);
+
+        print_line(out, o, &subject, &work->tasks[i], &result);
+        wrong += result.wrong;
+    }
+    sx_free(ix);
+    return wrong;
+}
+
+static uint64_t bench_all(const bench_options *o, const spec_list *specs,
+                          const bool wanted[OP_COUNT], const char *path)
+{
+    sx_device *device = open_device(&o->open);
+    sx_device_info info = { .size = sizeof info };
+    uint64_t wrong = 0;
+    bench_work work;
+    output out;
+
+    expect_ok(sx_device_describe(device, &info), NULL);
+    check_specs(device, specs, o);
+    out = output_open(path);
+    print_header(&out, o, &info);
+    work = work_prepare(o, wanted);
+    print_baseline(&out, o, &work);
+    for (int i = 0; i < specs->count; i++)
+        wrong += bench_spec(&out, o, &work, device, &info, specs->spec[i]);
+    work_free(&work);
+    output_close(&out);
+    sx_close(device);
+    return wrong;
+}
+
+int cmd_bench(int argc, char **argv)
+{
+    bench_options o = { .type = SX_U64, .dist = DIST_UNIFORM, .n = 1 << 20,
+                        .runs = 5, .hits = 100, .rows = ROWS_64, .seed = 1 };
+    const char *spec_text = "all", *op_text = "get,rank", *path = "-";
+    const operand operands[] = { { 0, 0 } };
+    const option options[] = {
+        OPTION_TYPE(&o.type, "type of the keys (u64)"),
+        { "--dist", 0, OPT_CHOICE, DIST_CHOICES, &o.dist,
+          "distribution of the keys (uniform)" },
+        { "--n", 'n', OPT_COUNT, "N", &o.n, "how many keys (2^20)" },
+        { "--rows", 0, OPT_CHOICE, "none|32|64", &o.rows,
+          "bits of the rows; none: positions (64)" },
+        { "--spec", 0, OPT_WORD, "LIST", &spec_text,
+          "indexes, separated by commas; all: one of every kind (all)" },
+        { "--op", 0, OPT_WORD, "LIST", &op_text,
+          "operations, some of " OP_WORDS " (get,rank)" },
+        { "--queries", 0, OPT_COUNT, "N", &o.queries,
+          "how many queries (n, but 2^16 to 2^22)" },
+        { "--batch", 0, OPT_COUNT, "B", &o.batch,
+          "queries per call (all of them)" },
+        { "--misses", 0, OPT_FRACTION, "F", &o.misses,
+          "part of the queries that are no key (0)" },
+        { "--zipf", 0, OPT_FLAG, 0, &o.zipf,
+          "few keys are asked for very often" },
+        { "--hits", 0, OPT_COUNT, "H", &o.hits,
+          "range: keys in each range (100)" },
+        { "--runs", 0, OPT_COUNT, "R", &o.runs,
+          "timed runs, of which the median counts (5)" },
+        { "--seed", 0, OPT_SIZE, "S", &o.seed,
+          "same seed, same keys and queries (1)" },
+        OPTION_OUTPUT(&path, "where to (stdout)"),
+        OPTION_JSON(&o.json),
+        OPTION_DEVICE(&o.open.device),
+        OPTION_THREADS(&o.open.threads),
+        OPTION_END
+    };
+    const command_line line = { "Measures indexes beside plain binary search, "
+                                "and checks every answer.", operands,
+                                options };
+    bool wanted[OP_COUNT] = { false };
+    spec_list specs;
+    uint64_t wrong;
+
+    parse_arguments(&line, argc, argv);
+    split_ops(op_text, wanted);
+    specs = split_specs(spec_text, o.type);
+    if (!o.queries) {
+        o.queries = o.n > 1 << 16 ? o.n : 1 << 16;
+        o.queries = o.queries < 1 << 22 ? o.queries : 1 << 22;
+    }
+    wrong = bench_all(&o, &specs, wanted, path);
+    free(specs.text);
+    if (wrong)
+        fail("%llu answers were wrong", (unsigned long long)wrong);
+    return EXIT_OK;
+}

@@ -1,0 +1,125 @@
+/* cmd_build.c - sextant build: from a column of keys to an index file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "io.h"
+#include "json.h"
+#include "open.h"
+#include "opts.h"
+#include "progress.h"
+#include "say.h"
+#include "verbs.h"
+
+typedef struct {
+    open_options open;
+    const char *keys, *rows, *spec, *out;
+    int type, row_type, format;
+    uint64_t max_bytes;
+    bool json;
+} build_options;
+
+/* A file beside the main one: its own name comes first, then --format. */
+static file_format rows_format(const build_options *o)
+{
+    file_format format = format_of_name(o->rows, FORMAT_UNKNOWN);
+
+    return format ? format : format_needed(o->rows, (file_format)o->format);
+}
+
+/* Why auto chose what it chose: the lines of the explanation that speak of
+ * it. */
+static void print_reason(const sx_index *ix)
+{
+    char *text = explanation(ix, SX_TEXT), *rest = text, *line;
+
+    while ((line = strsep(&rest, "\n")))
+        if (strstr(line, "auto"))
+            fprintf(stderr, "%s\n", line + strspn(line, " "));
+    free(text);
+}
+
+static void print_summary(const sx_index *ix, double seconds)
+{
+    sx_index_info info = describe(ix);
+    json j = json_line(stdout);
+
+    json_string(&j, "spec", info.spec);
+    json_string(&j, "type", sx_type_name(info.key_type));
+    json_unsigned(&j, "n", info.n);
+    json_unsigned(&j, "bytes", info.bytes);
+    json_real(&j, "build_s", seconds);
+    json_end_line(&j);
+}
+
+static sx_index *build(const build_options *o, const sx_column *keys,
+                       const sx_column *rows, double *seconds)
+{
+    sx_device *device = open_device(&o->open);
+    sx_call call = { .size = sizeof call, .max_bytes = o->max_bytes };
+    sx_estimate_info estimate = { .size = sizeof estimate };
+    sx_index *ix;
+
+    /* Asks for nothing but whether the spec is one: a wrong word is an
+     * error of usage, wrong keys are none. */
+    expect_ok_usage(sx_estimate(device, o->spec, keys->type, keys->n,
+                                rows ? rows->type : 0, &estimate), NULL);
+    *seconds = seconds_now();
+    progress_start("building", 0);
+    expect_ok(sx_build(&ix, device, o->spec, keys, rows, &call), NULL);
+    progress_stop();
+    *seconds = seconds_now() - *seconds;
+    sx_close(device);
+    return ix;
+}
+
+int cmd_build(int argc, char **argv)
+{
+    build_options o = { .spec = "auto" };
+    const operand operands[] = { { "KEYS", &o.keys }, { 0, 0 } };
+    const option options[] = {
+        OPTION_TYPE(&o.type, "type of the keys (as an .npy file says)"),
+        { "--spec", 0, OPT_WORD, "SPEC", &o.spec,
+          "which index, e.g. sorted, 'eytzinger(k=9)', 'pivot(k=9)' (auto)" },
+        { "--rows", 0, OPT_WORD, "FILE", &o.rows,
+          "rows of the keys (0, 1, 2, ...)" },
+        { "--row-type", 0, OPT_CHOICE, "u32|u64", &o.row_type,
+          "type of the rows (as an .npy file says, else u64)" },
+        { "--max-bytes", 0, OPT_COUNT, "N", &o.max_bytes,
+          "memory that building may take (no limit)" },
+        OPTION_OUTPUT(&o.out, "the index file; replaced when complete"),
+        OPTION_FORMAT(&o.format, "format of KEYS (by its name)"),
+        OPTION_DEVICE(&o.open.device),
+        OPTION_THREADS(&o.open.threads),
+        OPTION_JSON(&o.json),
+        OPTION_END
+    };
+    const command_line line = { "Builds an index over the keys of a file and "
+                                "saves it.", operands, options };
+    sx_column keys, rows;
+    sx_index *ix;
+    double seconds;
+
+    parse_arguments(&line, argc, argv);
+    require_option(o.out != NULL, "-o");
+    if (is_dash(o.out))
+        fail_usage("an index is written to a file, not to '-'");
+    if (o.rows)
+        expect_one_stdin(o.keys, o.rows);
+    keys = read_column(o.keys,
+                       format_needed(o.keys, (file_format)o.format), o.type);
+    if (o.rows)
+        rows = read_rows(o.rows, rows_format(&o), o.row_type);
+    ix = build(&o, &keys, o.rows ? &rows : NULL, &seconds);
+    free(keys.data);
+    if (o.rows)
+        free(rows.data);
+    progress_start("saving", 0);
+    expect_ok(sx_save(ix, o.out), NULL);
+    progress_stop();
+    if (!strncmp(o.spec, "auto", 4))
+        print_reason(ix);
+    if (o.json)
+        print_summary(ix, seconds);
+    sx_free(ix);
+    return EXIT_OK;
+}

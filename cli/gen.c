@@ -1,0 +1,324 @@
+#include "gen.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "progress.h"
+#include "rng.h"
+#include "say.h"
+
+enum { PROGRESS_EVERY = 1 << 16 };
+
+const char *dist_name(distribution dist)
+{
+    static const char *const names[] = {
+        "", "uniform", "dense", "normal", "lognormal", "exponential",
+        "zipf-gapped", "clustered", "duplicates", "clustered",
+    };
+
+    return names[dist];
+}
+
+/* ---- logarithm and exponential ---------------------------------------------
+ *
+ * Of our own, from additions and multiplications alone: those of the C
+ * library differ in the last bit between machines, and a seed should mean
+ * the same keys everywhere. (For the same reason the build must not fuse
+ * multiplications with additions: -ffp-contract=off.) */
+
+static const double ln2 = 0.69314718055994530942;
+
+/* x = m 2^e with m near 1; ln m = 2 artanh((m-1)/(m+1)), whose series
+ * converges fast because the argument is at most 0.172. */
+static double our_log(double x)
+{
+    int e;
+    double m = frexp(x, &e), s, square, term, sum;
+
+    if (m < 0.70710678118654752440) {
+        m *= 2;
+        e--;
+    }
+    s = (m - 1) / (m + 1);
+    square = s * s;
+    term = sum = s;
+    for (int k = 3; k <= 21; k += 2) {
+        term *= square;
+        sum += term / k;
+    }
+    return 2 * sum + e * ln2;
+}
+
+/* exp(x) = 2^k exp(r) with |r| <= 0.347; 16 terms of the series. */
+static double our_exp(double x)
+{
+    double k = floor(x / ln2 + 0.5), r = x - k * ln2, term = 1, sum = 1;
+
+    for (int i = 1; i <= 16; i++) {
+        term *= r / i;
+        sum += term;
+    }
+    return ldexp(sum, (int)k);
+}
+
+/* Marsaglia's polar method; the second value of each pair is not used,
+ * which keeps a draw a function of the generator's state alone. */
+static double draw_normal(rng *r)
+{
+    double u, v, s;
+
+    do {
+        u = 2 * rng_unit(r) - 1;
+        v = 2 * rng_unit(r) - 1;
+        s = u * u + v * v;
+    } while (s >= 1 || s == 0);
+    return u * sqrt(-2 * our_log(s) / s);
+}
+
+/* ---- from numbers to keys of a type ------------------------------------------ */
+
+static void put_big_endian(unsigned char *out, uint64_t high, uint64_t low)
+{
+    for (int i = 0; i < 8; i++) {
+        out[i] = (unsigned char)(high >> (56 - 8 * i));
+        out[8 + i] = (unsigned char)(low >> (56 - 8 * i));
+    }
+}
+
+/* A place in the whole range of the type: 0 is its least value, 2^64 - 1
+ * its greatest. low: the further 64 bits of a 16-byte key. */
+static void put_place(int type, void *out, uint64_t i, uint64_t place,
+                      uint64_t low)
+{
+    switch (type) {
+    case SX_U32: ((uint32_t *)out)[i] = (uint32_t)(place >> 32); break;
+    case SX_U64: ((uint64_t *)out)[i] = place; break;
+    case SX_I32:
+        ((int32_t *)out)[i] = (int32_t)((place >> 32) ^ 0x80000000u);
+        break;
+    case SX_I64: ((int64_t *)out)[i] = (int64_t)(place ^ 1ull << 63); break;
+    case SX_F32:
+        ((float *)out)[i] = (float)(place >> 40) * 0x1p-23f - 1;
+        break;
+    case SX_F64:
+        ((double *)out)[i] = (double)(place >> 11) * 0x1p-52 - 1;
+        break;
+    case SX_B16:
+        put_big_endian((unsigned char *)out + 16 * i, place, low);
+        break;
+    }
+}
+
+/* A whole number of 0..total-1; signed types and floats centre them round
+ * 0. */
+static void put_integer(int type, void *out, uint64_t i, uint64_t number,
+                        uint64_t total)
+{
+    int64_t centred = (int64_t)(number - total / 2);
+
+    switch (type) {
+    case SX_U32: ((uint32_t *)out)[i] = (uint32_t)number; break;
+    case SX_U64: ((uint64_t *)out)[i] = number; break;
+    case SX_I32: ((int32_t *)out)[i] = (int32_t)centred; break;
+    case SX_I64: ((int64_t *)out)[i] = centred; break;
+    case SX_F32: ((float *)out)[i] = (float)centred; break;
+    case SX_F64: ((double *)out)[i] = (double)centred; break;
+    case SX_B16:
+        put_big_endian((unsigned char *)out + 16 * i, 0, number);
+        break;
+    }
+}
+
+/* A real number x, times unit and shifted to the middle of the range if
+ * wanted. The units are those of a 64-bit range, narrower types see the
+ * upper half of it. */
+static void put_real(int type, void *out, uint64_t i, double x, double unit,
+                     bool centred, rng *r)
+{
+    double scaled = x * unit + (centred ? 0x1p63 : 0);
+    uint64_t place;
+
+    if (type == SX_F32) {
+        ((float *)out)[i] = (float)x;
+        return;
+    }
+    if (type == SX_F64) {
+        ((double *)out)[i] = x;
+        return;
+    }
+    if (scaled < 0)
+        place = 0;
+    else if (scaled >= 0x1p64)
+        place = UINT64_MAX;
+    else
+        place = (uint64_t)scaled;
+    /* A double has 53 bits; those it could not carry are drawn. */
+    if (place >> 53)
+        place |= rng_next(r) >> 53;
+    /* Signed types start where the unsigned do, at 0, unless centred. */
+    if (!centred && (type == SX_I32 || type == SX_I64))
+        place = place >> 1 | 1ull << 63;
+    put_place(type, out, i, place, rng_next(r));
+}
+
+/* ---- distributions -------------------------------------------------------------- */
+
+typedef struct {
+    int type;
+    uint64_t n;
+    uint64_t seed;
+    void *out;
+    rng r;
+} request;
+
+static void draw_uniform(request *q, uint64_t i)
+{
+    uint64_t place = rng_next(&q->r);
+
+    put_place(q->type, q->out, i, place, rng_next(&q->r));
+}
+
+static void draw_bell(request *q, uint64_t i)
+{
+    put_real(q->type, q->out, i, draw_normal(&q->r), 0x1p60, true, &q->r);
+}
+
+/* 4-byte types see the upper 32 bits, so they need a larger unit to have
+ * more than a handful of keys. */
+static void draw_lognormal(request *q, uint64_t i)
+{
+    bool narrow = q->type == SX_U32 || q->type == SX_I32;
+
+    put_real(q->type, q->out, i, our_exp(2 * draw_normal(&q->r)),
+             narrow ? 0x1p46 : 0x1p40, false, &q->r);
+}
+
+static void draw_exponential(request *q, uint64_t i)
+{
+    put_real(q->type, q->out, i, -our_log(rng_unit(&q->r)), 0x1p58, false,
+             &q->r);
+}
+
+/* Halve the range again and again and go left or right with odds that hang
+ * on where we are: full and empty regions inside full and empty regions, as
+ * towns on a map. The last bits are even, so that keys stay apart. */
+static void draw_clustered(request *q, uint64_t i)
+{
+    int levels = sx_type_bytes(q->type) == 4 ? 12 : 28;
+    uint64_t prefix = 1, dice = 0, place;
+
+    for (int level = 0; level < levels; level++) {
+        uint64_t odds = mix(prefix * 0x9e3779b97f4a7c15u ^ q->seed) >> 56;
+
+        /* Odds between 1/8 and 7/8 of going right. */
+        odds = 32 + odds * 192 / 256;
+        if (level % 8 == 0)
+            dice = rng_next(&q->r);
+        prefix = prefix << 1 | ((dice & 255) < odds);
+        dice >>= 8;
+    }
+    place = prefix << (64 - levels) | rng_next(&q->r) >> levels;
+    put_place(q->type, q->out, i, place, rng_next(&q->r));
+}
+
+/* Value number v of D has odds of about 1/v: v = D^u for u uniform. */
+static void draw_duplicates(request *q, uint64_t i)
+{
+    double distinct = (double)(q->n / 100 + 1);
+    double v = floor(our_exp(our_log(distinct) * rng_unit(&q->r)));
+    uint64_t place = mix((uint64_t)v * 0x9e3779b97f4a7c15u ^ q->seed);
+
+    put_place(q->type, q->out, i, place, mix(place));
+}
+
+static void gen_each(request *q, void (*draw)(request *, uint64_t))
+{
+    for (uint64_t i = 0; i < q->n; i++) {
+        if (i % PROGRESS_EVERY == 0)
+            progress_at(i);
+        draw(q, i);
+    }
+}
+
+/* How many neighbouring integers the type can hold. */
+static uint64_t integers_of(int type)
+{
+    switch (type) {
+    case SX_U32: case SX_I32: return 1ull << 32;
+    case SX_F32: return 1ull << 25; /* -2^24 to 2^24, exactly */
+    case SX_F64: return 1ull << 54;
+    }
+    return UINT64_MAX;
+}
+
+static void gen_dense(request *q)
+{
+    shuffle order = shuffle_of(q->n, &q->r);
+
+    if (q->n > integers_of(q->type))
+        fail("%llu dense keys do not fit into %s, which holds %llu "
+             "neighbouring integers", (unsigned long long)q->n,
+             sx_type_name(q->type),
+             (unsigned long long)integers_of(q->type));
+    for (uint64_t i = 0; i < q->n; i++) {
+        if (i % PROGRESS_EVERY == 0)
+            progress_at(i);
+        put_integer(q->type, q->out, i, shuffle_at(&order, i), q->n);
+    }
+}
+
+/* At most 2^32, so that even 2^31 of the largest would not overflow. */
+static uint64_t draw_gap(rng *r)
+{
+    double gap = 1 / rng_unit(r);
+
+    return gap < 0x1p32 ? (uint64_t)gap : 1ull << 32;
+}
+
+/* The gaps are drawn twice, first for their sum: where it is more than the
+ * type can count, all keys are scaled down and some become equal. */
+static void gen_zipf_gapped(request *q)
+{
+    shuffle order = shuffle_of(q->n, &q->r);
+    rng again = q->r;
+    uint64_t total = 0, at = 0;
+    double scale = 1;
+
+    for (uint64_t i = 0; i < q->n; i++)
+        total += draw_gap(&q->r);
+    if (total >= integers_of(q->type)) {
+        scale = (double)(integers_of(q->type) - 1) / (double)total;
+        total = integers_of(q->type) - 1;
+    }
+    q->r = again;
+    for (uint64_t i = 0; i < q->n; i++) {
+        if (i % PROGRESS_EVERY == 0)
+            progress_at(i);
+        put_integer(q->type, q->out, shuffle_at(&order, i),
+                    scale < 1 ? (uint64_t)((double)at * scale) : at, total);
+        at += draw_gap(&q->r);
+    }
+}
+
+void gen_keys(distribution dist, int type, uint64_t n, uint64_t seed,
+              void *out)
+{
+    request q = { .type = type, .n = n, .seed = mix(seed), .out = out,
+                  .r = rng_of(seed, dist == DIST_OSM_LIKE ? DIST_CLUSTERED
+                                                          : dist) };
+
+    progress_start("generating", n);
+    switch (dist) {
+    case DIST_NONE:
+    case DIST_UNIFORM: gen_each(&q, draw_uniform); break;
+    case DIST_DENSE: gen_dense(&q); break;
+    case DIST_NORMAL: gen_each(&q, draw_bell); break;
+    case DIST_LOGNORMAL: gen_each(&q, draw_lognormal); break;
+    case DIST_EXPONENTIAL: gen_each(&q, draw_exponential); break;
+    case DIST_ZIPF_GAPPED: gen_zipf_gapped(&q); break;
+    case DIST_CLUSTERED:
+    case DIST_OSM_LIKE: gen_each(&q, draw_clustered); break;
+    case DIST_DUPLICATES: gen_each(&q, draw_duplicates); break;
+    }
+    progress_stop();
+}

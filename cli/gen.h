@@ -1,0 +1,40 @@
+/* gen.h - keys of a distribution, from the seed alone.
+ *
+ *     uniform      every value of the type alike; floats from -1 to 1
+ *     dense        a run of neighbouring integers
+ *     normal       a bell in the middle of the type's range; floats: N(0,1)
+ *     lognormal    exp(2 N(0,1)), scaled: most keys crowd near the bottom
+ *     exponential  gaps as between arrivals, scaled
+ *     zipf-gapped  neighbours mostly 1 apart, a few very far (P(gap>=g)=1/g)
+ *     clustered    a fractal: places on a map ("osm-like")
+ *     duplicates   n/100 values, a few of them very frequent (Zipf)
+ *
+ * The order is random for all of them. */
+#ifndef CLI_GEN_H
+#define CLI_GEN_H
+
+#include <stdint.h>
+
+typedef enum {                    /* in the order of DIST_CHOICES */
+    DIST_NONE,
+    DIST_UNIFORM,
+    DIST_DENSE,
+    DIST_NORMAL,
+    DIST_LOGNORMAL,
+    DIST_EXPONENTIAL,
+    DIST_ZIPF_GAPPED,
+    DIST_CLUSTERED,
+    DIST_DUPLICATES,
+    DIST_OSM_LIKE                 /* another word for clustered */
+} distribution;
+
+#define DIST_CHOICES "uniform|dense|normal|lognormal|exponential|" \
+                     "zipf-gapped|clustered|duplicates|osm-like"
+
+const char *dist_name(distribution dist);
+
+/* n keys of the type into out. Fails if the type has no room for them. */
+void gen_keys(distribution dist, int type, uint64_t n, uint64_t seed,
+              void *out);
+
+#endif

@@ -1,0 +1,109 @@
+/* io.h - columns from files and to files.
+ *
+ *     text   one value per line
+ *     sosd   uint64 count, then the values (the format of the SOSD benchmark)
+ *     raw    the values alone
+ *     npy    NumPy's .npy, one-dimensional, version 1 or 2
+ *
+ * All little-endian. "-" is stdin or stdout. Every failure names the file,
+ * the place in it and the value, and ends the process. */
+#ifndef CLI_IO_H
+#define CLI_IO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "sextant.h"
+
+typedef enum {                    /* in the order of FORMAT_CHOICES */
+    FORMAT_UNKNOWN,
+    FORMAT_TEXT,
+    FORMAT_SOSD,
+    FORMAT_RAW,
+    FORMAT_NPY
+} file_format;
+
+/* The format asked for, else the one the name tells, else FORMAT_UNKNOWN;
+ * text for "-". */
+file_format format_of_name(const char *path, file_format asked);
+/* The same, but a usage error if nothing tells. */
+file_format format_needed(const char *path, file_format asked);
+
+/* For results: text where the name does not tell. */
+file_format format_of_output(const char *path, file_format asked);
+
+bool is_dash(const char *path);
+/* Usage error if both are "-": stdin can be read once only. */
+void expect_one_stdin(const char *a, const char *b);
+
+/* ---- reading (io_read.c, io_npy.c) ---------------------------------------- */
+
+/* Reads a whole column. type 0: what an .npy file or the ending _uint32 or
+ * _uint64 of the name says; a usage error that asks for --type if nothing
+ * does. Free data with free(). */
+sx_column read_column(const char *path, file_format format, int type);
+
+/* Reads rows: U32 or U64, in .npy files also i32 and i64 without negative
+ * values. type 0: as an .npy file says, else U64. */
+sx_column read_rows(const char *path, file_format format, int type);
+
+/* A column of part of another one. */
+sx_column column_part(const sx_column *whole, uint64_t from, uint64_t n);
+sx_column column_over(int type, uint64_t n, void *data);
+
+/* ---- writing (io_write.c) --------------------------------------------------- */
+
+typedef struct {
+    FILE *to;
+    const char *name;             /* for errors */
+} output;
+
+void output_init(void);           /* once, before the first output */
+output output_open(const char *path);
+/* Fails if anything could not be written; quietly if the reader has gone. */
+void output_check(output *out);
+void output_close(output *out);   /* checks, too */
+
+typedef struct {
+    output out;
+    file_format format;
+    int type;
+    bool dash_for_miss;           /* text: '-' for all ones in a U64 column */
+} column_writer;
+
+/* n values of the type will follow. */
+column_writer writer_open(const char *path, file_format format, int type,
+                          uint64_t n);
+void writer_put(column_writer *w, const void *values, uint64_t n);
+void writer_close(column_writer *w);
+
+/* Usage error if both name one file: writing it would pull the mapped index
+ * away from under the lookups. */
+void expect_other_file(const char *out, const char *in);
+
+/* ---- shared by the above ----------------------------------------------------- */
+
+typedef struct {                  /* a file being read */
+    FILE *from;
+    const char *name;
+    bool sized;                   /* a regular file: size is its bytes */
+    uint64_t size;
+    uint64_t offset;              /* bytes read so far, for errors */
+} input;
+
+/* Fills bytes or fails, saying that the what is cut short. */
+void input_exactly(input *in, void *bytes, size_t count, const char *what);
+
+typedef struct {                  /* what the header of an .npy file says */
+    int type;                     /* sx_type; 16 bytes of any kind: SX_B16 */
+    uint64_t n;
+} npy_header;
+
+npy_header npy_read_header(input *in);
+void npy_write_header(FILE *to, int type, uint64_t n);
+
+/* Turns values from the machine's byte order to little-endian, or back. */
+void swap_if_big_endian(int type, void *values, uint64_t n);
+
+#endif

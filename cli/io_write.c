@@ -1,0 +1,146 @@
+/* io_write.c - columns and lines to files. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "io.h"
+#include "progress.h"
+#include "say.h"
+#include "value.h"
+
+enum { BUFFER_BYTES = 1 << 18 };
+
+/* A closed pipe shows as a flag because stdio may have forgotten EPIPE by the
+ * time it is asked. */
+static volatile sig_atomic_t reader_gone;
+
+static void note_reader_gone(int signal_number)
+{
+    (void)signal_number;
+    reader_gone = 1;
+}
+
+void output_init(void)
+{
+    struct sigaction action = { .sa_handler = note_reader_gone,
+                                .sa_flags = SA_RESTART };
+
+    sigaction(SIGPIPE, &action, NULL);
+}
+
+output output_open(const char *path)
+{
+    output out = { .to = stdout, .name = "stdout" };
+
+    if (!is_dash(path)) {
+        out.to = fopen(path, "wb");
+        out.name = path;
+        if (!out.to)
+            fail("%s: %s", path, strerror(errno));
+    }
+    setvbuf(out.to, NULL, _IOFBF, BUFFER_BYTES);
+    errno = 0;                    /* see output_check() */
+    return out;
+}
+
+_Noreturn static void fail_to_write(const output *out)
+{
+    int reason = errno ? errno : EIO;
+
+    /* The reader had enough, as head(1) does: nothing to tell anybody. */
+    if (reader_gone) {
+        progress_stop();
+        exit(EXIT_FAILED);
+    }
+    fail("%s: writing failed: %s", out->name, strerror(reason));
+}
+
+/* Any write since the last check may have failed, so errno is kept at 0
+ * between checks for the reason to be found there. */
+void output_check(output *out)
+{
+    if (fflush(out->to) || ferror(out->to))
+        fail_to_write(out);
+    errno = 0;
+}
+
+void output_close(output *out)
+{
+    output_check(out);
+    if (out->to != stdout && fclose(out->to))
+        fail_to_write(out);
+}
+
+column_writer writer_open(const char *path, file_format format, int type,
+                          uint64_t n)
+{
+    column_writer w = { .out = output_open(path), .format = format,
+                        .type = type };
+    uint64_t count = n;
+
+    if (format == FORMAT_SOSD) {
+        swap_if_big_endian(SX_U64, &count, 1);
+        fwrite(&count, sizeof count, 1, w.out.to);
+    } else if (format == FORMAT_NPY) {
+        npy_write_header(w.out.to, type, n);
+    }
+    return w;
+}
+
+static void put_text(column_writer *w, const unsigned char *values,
+                     uint64_t n, size_t size)
+{
+    char text[VALUE_TEXT_MAX];
+
+    for (uint64_t i = 0; i < n; i++) {
+        const unsigned char *value = values + i * size;
+        size_t length;
+
+        if (w->dash_for_miss && *(const uint64_t *)(const void *)value ==
+                                    SX_MISS)
+            length = (size_t)sprintf(text, "-");
+        else
+            length = value_print(w->type, value, text);
+        text[length++] = '\n';
+        fwrite(text, 1, length, w->out.to);
+    }
+}
+
+void writer_put(column_writer *w, const void *values, uint64_t n)
+{
+    size_t size = sx_type_bytes(w->type);
+
+    if (w->format == FORMAT_TEXT) {
+        put_text(w, values, n, size);
+    } else {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        for (uint64_t i = 0; i < n; i++) {
+            unsigned char value[16];
+
+            memcpy(value, (const char *)values + i * size, size);
+            swap_if_big_endian(w->type, value, 1);
+            fwrite(value, size, 1, w->out.to);
+        }
+#else
+        fwrite(values, size, (size_t)n, w->out.to);
+#endif
+    }
+    output_check(&w->out);
+}
+
+void writer_close(column_writer *w)
+{
+    output_close(&w->out);
+}
+
+void expect_other_file(const char *out, const char *in)
+{
+    struct stat a, b;
+
+    if (!is_dash(out) && !stat(out, &a) && !stat(in, &b) &&
+        a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+        fail_usage("-o %s would overwrite the index that is being read",
+                   out);
+}

@@ -1,0 +1,130 @@
+#include "json.h"
+
+#include <ctype.h>
+#include <math.h>
+
+#include "sextant.h"
+#include "value.h"
+
+static void quote(FILE *to, const char *text)
+{
+    fputc('"', to);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c == '"' || c == '\\')
+            fprintf(to, "\\%c", c);
+        else if (c < 0x20)
+            fprintf(to, "\\u%04x", c);
+        else
+            fputc(c, to);
+    }
+    fputc('"', to);
+}
+
+static void before(json *j, const char *name)
+{
+    if (j->comma)
+        fputs(", ", j->to);
+    j->comma = true;
+    if (name) {
+        quote(j->to, name);
+        fputs(": ", j->to);
+    }
+}
+
+json json_line(FILE *to)
+{
+    fputc('{', to);
+    return (json){ .to = to, .comma = false };
+}
+
+void json_end_line(json *j)
+{
+    fputs("}\n", j->to);
+}
+
+void json_string(json *j, const char *name, const char *text)
+{
+    before(j, name);
+    quote(j->to, text);
+}
+
+void json_unsigned(json *j, const char *name, uint64_t value)
+{
+    json_value(j, name, SX_U64, &value);
+}
+
+void json_real(json *j, const char *name, double value)
+{
+    before(j, name);
+    if (isfinite(value))
+        fprintf(j->to, "%.6g", value);
+    else
+        fputs("null", j->to);
+}
+
+void json_bool(json *j, const char *name, bool value)
+{
+    before(j, name);
+    fputs(value ? "true" : "false", j->to);
+}
+
+void json_null(json *j, const char *name)
+{
+    before(j, name);
+    fputs("null", j->to);
+}
+
+void json_value(json *j, const char *name, int type, const void *value)
+{
+    char text[VALUE_TEXT_MAX];
+
+    before(j, name);
+    value_print(type, value, text);
+    if (type == SX_B16 || value_is_not_finite(type, value))
+        quote(j->to, text);
+    else
+        fputs(text, j->to);
+}
+
+void json_begin_object(json *j, const char *name)
+{
+    before(j, name);
+    fputc('{', j->to);
+    j->comma = false;
+}
+
+void json_end_object(json *j)
+{
+    fputc('}', j->to);
+    j->comma = true;
+}
+
+void json_begin_array(json *j, const char *name)
+{
+    before(j, name);
+    fputc('[', j->to);
+    j->comma = false;
+}
+
+void json_end_array(json *j)
+{
+    fputc(']', j->to);
+    j->comma = true;
+}
+
+void json_squeeze(FILE *to, const char *text)
+{
+    bool inside = false;          /* a string, where blanks count */
+
+    for (; *text; text++) {
+        if (!inside && isspace((unsigned char)*text))
+            continue;
+        fputc(*text, to);
+        if (*text == '"')
+            inside = !inside;
+        else if (inside && *text == '\\' && text[1])
+            fputc(*++text, to);
+    }
+}

@@ -1,0 +1,39 @@
+/* json.h - the one writer of JSON in the tool: an object per line.
+ *
+ * A writer of its own because keys and rows go up to 2^64 - 1 and have to
+ * arrive exactly; the usual libraries hold integers as signed 64 bits. */
+#ifndef CLI_JSON_H
+#define CLI_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct {
+    FILE *to;
+    bool comma;                   /* something stands before, at this level */
+} json;
+
+json json_line(FILE *to);         /* opens a line's object */
+void json_end_line(json *j);      /* closes it */
+
+/* Members. A NULL name leaves the name out: an element of an array. */
+void json_string(json *j, const char *name, const char *text);
+void json_unsigned(json *j, const char *name, uint64_t value);
+void json_real(json *j, const char *name, double value); /* null: not finite */
+void json_bool(json *j, const char *name, bool value);
+void json_null(json *j, const char *name);
+/* A key of the type. 16-byte keys are strings of 32 hex digits, and so are
+ * "nan", "inf" and "-inf", for which JSON has no number. */
+void json_value(json *j, const char *name, int type, const void *value);
+
+void json_begin_object(json *j, const char *name);
+void json_end_object(json *j);
+void json_begin_array(json *j, const char *name);
+void json_end_array(json *j);
+
+/* Copies JSON text with the blanks between its tokens left out, so that it
+ * fits on a line. */
+void json_squeeze(FILE *to, const char *text);
+
+#endif

@@ -1,0 +1,69 @@
+#include "open.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io.h"
+#include "say.h"
+
+/* "cpu:avx2" and 2 threads make "cpu:avx2,threads=2". */
+sx_device *open_device(const open_options *options)
+{
+    const char *name = options->device;
+    char composed[256];
+    sx_device *device;
+
+    if (options->threads) {
+        if (!name)
+            name = "cpu";
+        if (strstr(name, "threads="))
+            fail_usage("--threads %llu and --device %s both say how many "
+                       "threads", (unsigned long long)options->threads, name);
+        if ((size_t)snprintf(composed, sizeof composed, "%s%sthreads=%llu",
+                             name, strchr(name, ':') ? "," : ":",
+                             (unsigned long long)options->threads) >=
+            sizeof composed)
+            fail_usage("--device %s is too long a name", name);
+        name = composed;
+    }
+    expect_ok_usage(sx_open(&device, name), NULL);
+    return device;
+}
+
+sx_index *open_index(const open_options *options, const char *path,
+                     unsigned flags)
+{
+    sx_device *device;
+    sx_index *index;
+
+    if (is_dash(path))
+        fail_usage("an index is read from a file, not from '-'");
+    device = open_device(options);
+    if (options->copy)
+        flags |= SX_LOAD_COPY;
+    expect_ok(sx_load(&index, device, path, flags), NULL);
+    sx_close(device);             /* the index holds on to it */
+    return index;
+}
+
+sx_index_info describe(const sx_index *ix)
+{
+    sx_index_info info = { .size = sizeof info };
+
+    expect_ok(sx_describe(ix, &info), NULL);
+    return info;
+}
+
+char *explanation(const sx_index *ix, sx_format format)
+{
+    size_t bytes = 0;
+    sx_status status = sx_explain(ix, format, NULL, &bytes);
+    char *text;
+
+    if (status != SX_ESPACE)
+        expect_ok(status, NULL);
+    text = must_alloc(bytes, 1);
+    expect_ok(sx_explain(ix, format, text, &bytes), NULL);
+    return text;
+}

@@ -1,0 +1,223 @@
+#include "opts.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io.h"
+#include "say.h"
+
+/* ---- values --------------------------------------------------------------- */
+
+static bool times(uint64_t *value, uint64_t factor)
+{
+    return !__builtin_mul_overflow(*value, factor, value);
+}
+
+static bool power(uint64_t *value, uint64_t base, uint64_t exponent)
+{
+    /* Past 64 doublings only 0 and 1 are still in range. */
+    if (exponent > 64 && base > 1)
+        return false;
+    *value = exponent == 0 || base <= 1 ? (exponent == 0 || base) : 1;
+    for (uint64_t i = 0; i < exponent && base > 1; i++)
+        if (!times(value, base))
+            return false;
+    return true;
+}
+
+bool parse_size(const char *text, uint64_t *out)
+{
+    static const char suffixes[] = "KMGT";
+    uint64_t value, more, scale;
+    const char *suffix;
+    char *end;
+
+    if (!isdigit((unsigned char)*text))
+        return false;
+    errno = 0;
+    value = strtoull(text, &end, 10);
+    if (errno)
+        return false;
+    if ((*end == '^' || *end == 'e' || *end == 'E') &&
+        isdigit((unsigned char)end[1])) {
+        bool exponent_only = *end != '^';
+
+        more = strtoull(end + 1, &end, 10);
+        if (exponent_only) {
+            if (!power(&scale, 10, more) || !times(&value, scale))
+                return false;
+        } else if (!power(&value, value, more)) {
+            return false;
+        }
+    } else if (*end && (suffix = strchr(suffixes,
+                                        toupper((unsigned char)*end)))) {
+        if (!times(&value, 1ull << (10 * (suffix - suffixes + 1))))
+            return false;
+        end++;
+    }
+    if (*end || errno)
+        return false;
+    *out = value;
+    return true;
+}
+
+/* Place of a word in "a|b|c", from 1; 0: not there. */
+static int choice_of(const char *choices, const char *word)
+{
+    size_t length = strlen(word);
+    int place = 1;
+
+    for (const char *c = choices; ; place++) {
+        size_t here = strcspn(c, "|");
+
+        if (here == length && !memcmp(c, word, length))
+            return place;
+        if (!c[here])
+            return 0;
+        c += here + 1;
+    }
+}
+
+static void set_option(const option *o, const char *text)
+{
+    char *end;
+
+    switch (o->kind) {
+    case OPT_FLAG:
+        *(bool *)o->to = true;
+        return;
+    case OPT_WORD:
+        if (!*text)
+            fail_usage("%s needs a value that is not empty", o->name);
+        *(const char **)o->to = text;
+        return;
+    case OPT_SIZE:
+    case OPT_COUNT:
+        if (!parse_size(text, o->to))
+            fail_usage("%s wants a number such as 1000, 2^24, 16M or 1e6, "
+                       "not '%s'", o->name, text);
+        if (o->kind == OPT_COUNT && *(uint64_t *)o->to == 0)
+            fail_usage("%s wants at least 1, not '%s'", o->name, text);
+        return;
+    case OPT_FRACTION:
+        *(double *)o->to = strtod(text, &end);
+        if (!*text || *end || !(*(double *)o->to >= 0 &&
+                                *(double *)o->to <= 1))
+            fail_usage("%s wants a number from 0 to 1, not '%s'", o->name,
+                       text);
+        return;
+    case OPT_CHOICE:
+        *(int *)o->to = choice_of(o->value, text);
+        if (*(int *)o->to == 0)
+            fail_usage("%s wants one of %s, not '%s'", o->name, o->value,
+                       text);
+        return;
+    }
+}
+
+/* ---- help ------------------------------------------------------------------ */
+
+static void print_help(const command_line *line)
+{
+    printf("usage: sextant %s", said_verb());
+    for (const operand *p = line->operands; p->name; p++)
+        printf(" %s", p->name);
+    printf(" [OPTION]...\n%s\n\n", line->summary);
+    for (const option *o = line->options; o->name; o++) {
+        char left[200];
+
+        snprintf(left, sizeof left, "%s%.1s%s%s%s%s", o->letter ? "-" : "",
+                 o->letter ? &o->letter : "", o->letter ? ", " : "", o->name,
+                 o->value ? " " : "", o->value ? o->value : "");
+        if (strlen(left) > 24)
+            printf("  %s\n  %24s  %s\n", left, "", o->help);
+        else
+            printf("  %-24s  %s\n", left, o->help);
+    }
+    printf("  %-24s  %s\n", "-h, --help", "this text");
+}
+
+/* ---- words ------------------------------------------------------------------ */
+
+static const option *find_long(const option *options, const char *word,
+                               size_t length)
+{
+    for (const option *o = options; o->name; o++)
+        if (strlen(o->name) == length && !memcmp(o->name, word, length))
+            return o;
+    return NULL;
+}
+
+static const option *find_letter(const option *options, char letter)
+{
+    for (const option *o = options; o->name; o++)
+        if (o->letter && o->letter == letter)
+            return o;
+    return NULL;
+}
+
+/* Handles argv[i], an option; returns the index of its last word. */
+static int take_option(const command_line *line, int argc, char **argv,
+                       int i)
+{
+    const char *word = argv[i];
+    bool is_long = word[1] == '-';
+    size_t length = is_long ? strcspn(word, "=") : 2;
+    const option *o = is_long ? find_long(line->options, word, length)
+                              : find_letter(line->options, word[1]);
+    const char *attached = NULL;
+
+    if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+        output out = { .to = stdout, .name = "stdout" };
+
+        print_help(line);
+        output_close(&out);
+        exit(EXIT_OK);
+    }
+    if (!o)
+        fail_usage("unknown option '%s'", word);
+    if (word[length])
+        attached = word + length + (is_long ? 1 : 0);
+    if (o->kind == OPT_FLAG) {
+        if (attached)
+            fail_usage("%s takes no value: '%s'", o->name, word);
+        set_option(o, NULL);
+        return i;
+    }
+    if (!attached) {
+        if (i + 1 >= argc)
+            fail_usage("%s needs a value, %s", o->name, o->value);
+        attached = argv[++i];
+    }
+    set_option(o, attached);
+    return i;
+}
+
+void parse_arguments(const command_line *line, int argc, char **argv)
+{
+    const operand *next = line->operands;
+    bool options_over = false;
+
+    for (int i = 1; i < argc; i++) {
+        if (!options_over && !strcmp(argv[i], "--")) {
+            options_over = true;
+        } else if (!options_over && argv[i][0] == '-' && argv[i][1]) {
+            i = take_option(line, argc, argv, i);
+        } else if (next->name) {
+            *next++->to = argv[i];
+        } else {
+            fail_usage("stray argument '%s'", argv[i]);
+        }
+    }
+    if (next->name)
+        fail_usage("%s is missing", next->name);
+}
+
+void require_option(bool given, const char *name)
+{
+    if (!given)
+        fail_usage("%s is missing", name);
+}

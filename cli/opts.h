@@ -1,0 +1,76 @@
+/* opts.h - the command line of every verb, from one table each.
+ *
+ * A verb lists its operands and options; parse_arguments() fills in what
+ * was given, prints the help that follows from the same table, and fails
+ * with the offending word otherwise. */
+#ifndef CLI_OPTS_H
+#define CLI_OPTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum {
+    OPT_FLAG,                     /* bool */
+    OPT_WORD,                     /* const char * */
+    OPT_SIZE,                     /* uint64_t: 1000, 2^24, 16M, 1e6 */
+    OPT_COUNT,                    /* uint64_t, the same, at least 1 */
+    OPT_FRACTION,                 /* double from 0 to 1 */
+    OPT_CHOICE                    /* int: 1 for the first word of value */
+} option_kind;
+
+typedef struct {
+    const char *name;             /* "--mode"; NULL ends the table */
+    char letter;                  /* 'o' for -o; 0: none */
+    option_kind kind;
+    const char *value;            /* "N", or the choices "get|rank|floor" */
+    void *to;
+    const char *help;
+} option;
+
+typedef struct {
+    const char *name;             /* "QUERIES"; NULL ends the table */
+    const char **to;
+} operand;
+
+typedef struct {
+    const char *summary;          /* what the verb does, for the help */
+    const operand *operands;
+    const option *options;
+} command_line;
+
+#define NOT_GIVEN UINT64_MAX      /* start for a size that must be given */
+
+/* argv[0] is the verb. */
+void parse_arguments(const command_line *line, int argc, char **argv);
+
+/* Usage error unless the option was given. */
+void require_option(bool given, const char *name);
+
+/* A size such as 1000, 2^24, 16M or 1e6; false if it is none. */
+bool parse_size(const char *text, uint64_t *out);
+
+/* Choices that several verbs share. The numbers of the words are those of
+ * sx_type and of file_format. */
+#define TYPE_CHOICES   "u32|u64|i32|i64|f32|f64|b16"
+#define FORMAT_CHOICES "text|sosd|raw|npy"
+
+/* Options that several verbs share. */
+#define OPTION_TYPE(to, help) \
+    { "--type", 0, OPT_CHOICE, TYPE_CHOICES, to, help }
+#define OPTION_FORMAT(to, help) \
+    { "--format", 0, OPT_CHOICE, FORMAT_CHOICES, to, help }
+#define OPTION_OUTPUT(to, help) \
+    { "--output", 'o', OPT_WORD, "FILE", to, help }
+#define OPTION_JSON(to) \
+    { "--json", 0, OPT_FLAG, 0, to, "one JSON object per line" }
+#define OPTION_DEVICE(to) \
+    { "--device", 0, OPT_WORD, "NAME", to, \
+      "where to work, e.g. cpu:avx2 (sextant devices lists them)" }
+#define OPTION_THREADS(to) \
+    { "--threads", 0, OPT_COUNT, "N", to, "use at most so many threads" }
+#define OPTION_COPY(to) \
+    { "--copy", 0, OPT_FLAG, 0, to, \
+      "read the index into memory instead of mapping it" }
+#define OPTION_END { 0, 0, OPT_FLAG, 0, 0, 0 }
+
+#endif

@@ -1,0 +1,17 @@
+/* progress.h - a bar on stderr while long work runs.
+ *
+ * Appears after half a second and only on a terminal; leaves no trace. A
+ * small thread of its own draws it, so that work which cannot report (one
+ * long call into the library) still shows that time passes. */
+#ifndef CLI_PROGRESS_H
+#define CLI_PROGRESS_H
+
+#include <stdint.h>
+
+/* total 0: how far along is not known, only the seconds are shown. Ends a
+ * bar that is still there. */
+void progress_start(const char *what, uint64_t total);
+void progress_at(uint64_t done);
+void progress_stop(void);         /* harmless when nothing runs */
+
+#endif

@@ -1,0 +1,141 @@
+#include "say.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "progress.h"
+
+static const char *verb_now;
+
+void say_verb(const char *verb)
+{
+    verb_now = verb;
+}
+
+const char *said_verb(void)
+{
+    return verb_now;
+}
+
+static bool colourful(FILE *stream)
+{
+    const char *no = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+
+    return !(no && *no) && !(term && !strcmp(term, "dumb")) &&
+           isatty(fileno(stream));
+}
+
+const char *bold(FILE *stream)
+{
+    return colourful(stream) ? "\033[1m" : "";
+}
+
+const char *red(FILE *stream)
+{
+    return colourful(stream) ? "\033[1;31m" : "";
+}
+
+const char *plain(FILE *stream)
+{
+    return colourful(stream) ? "\033[0m" : "";
+}
+
+/* Words from the command line or from a file may hold anything; a control
+ * character would break the promise of one line, so it becomes '?'. */
+static void print_one_line(const char *format, va_list args)
+{
+    char line[1024];
+
+    vsnprintf(line, sizeof line, format, args);
+    for (char *c = line; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    fputs(line, stderr);
+}
+
+static void complain(const char *format, va_list args)
+{
+    progress_stop();
+    fflush(stdout);               /* what was answered comes first */
+    fprintf(stderr, "%ssextant:%s ", red(stderr), plain(stderr));
+    if (verb_now)
+        fprintf(stderr, "%s: ", verb_now);
+    print_one_line(format, args);
+}
+
+void fail(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    complain(format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    exit(EXIT_FAILED);
+}
+
+void fail_usage(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    complain(format, args);
+    va_end(args);
+    fprintf(stderr, " (see sextant %s%s--help)\n", verb_now ? verb_now : "",
+            verb_now ? " " : "");
+    exit(EXIT_USAGE);
+}
+
+/* The detail says what happened; without one the status itself must do. */
+static const char *sentence_of(sx_status status)
+{
+    const char *detail = sx_detail();
+
+    return detail && *detail ? detail : sx_strerror(status);
+}
+
+void expect_ok(sx_status status, const char *what)
+{
+    if (status != SX_OK)
+        fail("%s%s%s", what ? what : "", what ? ": " : "",
+             sentence_of(status));
+}
+
+void expect_ok_usage(sx_status status, const char *what)
+{
+    if (status == SX_EINVAL)
+        fail_usage("%s%s%s", what ? what : "", what ? ": " : "",
+                   sentence_of(status));
+    expect_ok(status, what);
+}
+
+void *must_alloc(uint64_t count, size_t bytes_each)
+{
+    return must_grow(NULL, count, bytes_each);
+}
+
+void *must_grow(void *old, uint64_t count, size_t bytes_each)
+{
+    void *p;
+
+    if (count > (SIZE_MAX - 1) / bytes_each)
+        fail("%llu elements of %zu bytes are more than memory can address",
+             (unsigned long long)count, bytes_each);
+    p = realloc(old, count ? (size_t)count * bytes_each : 1);
+    if (!p)
+        fail("no memory for %llu elements of %zu bytes",
+             (unsigned long long)count, bytes_each);
+    return p;
+}
+
+double seconds_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

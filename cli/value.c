@@ -1,0 +1,221 @@
+#include "value.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sextant.h"
+
+/* Magnitude of an unsigned number. strtoull() would also take blanks, signs
+ * and octal, none of which is meant here. */
+static bool parse_magnitude(const char *word, uint64_t *out)
+{
+    uint64_t value = 0;
+
+    if (word[0] == '0' && (word[1] == 'x' || word[1] == 'X')) {
+        char *end;
+
+        if (!isxdigit((unsigned char)word[2]))
+            return false;
+        errno = 0;
+        *out = strtoull(word, &end, 16);
+        return !errno && !*end;
+    }
+    if (!*word)
+        return false;
+    for (; *word; word++) {
+        unsigned digit = (unsigned)(*word - '0');
+
+        if (digit > 9 || value > (UINT64_MAX - digit) / 10)
+            return false;
+        value = value * 10 + digit;
+    }
+    *out = value;
+    return true;
+}
+
+static bool parse_unsigned(const char *word, uint64_t max, uint64_t *out)
+{
+    return parse_magnitude(word, out) && *out <= max;
+}
+
+static bool parse_signed(const char *word, int64_t max, int64_t *out)
+{
+    bool minus = *word == '-';
+    uint64_t magnitude;
+
+    if (!parse_magnitude(word + minus, &magnitude) ||
+        magnitude > (uint64_t)max + minus)
+        return false;
+    *out = (int64_t)(minus ? 0 - magnitude : magnitude);
+    return true;
+}
+
+/* Overflow to infinity is refused, for the word was finite; underflow is
+ * ordinary rounding. */
+static bool parse_double(const char *word, double *out)
+{
+    char *end;
+
+    if (!*word || isspace((unsigned char)*word))
+        return false;
+    errno = 0;
+    *out = strtod(word, &end);
+    return !*end && !(errno == ERANGE && isinf(*out));
+}
+
+static bool parse_float(const char *word, float *out)
+{
+    char *end;
+
+    if (!*word || isspace((unsigned char)*word))
+        return false;
+    errno = 0;
+    *out = strtof(word, &end);
+    return !*end && !(errno == ERANGE && isinf(*out));
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)tolower((unsigned char)c);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool parse_b16(const char *word, unsigned char out[16])
+{
+    size_t length = strlen(word);
+    bool dashes = length == 36;
+    int digits = 0;
+
+    if (length != 32 && length != 36)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        int digit;
+
+        if (dashes && (i == 8 || i == 13 || i == 18 || i == 23)) {
+            if (word[i] != '-')
+                return false;
+            continue;
+        }
+        digit = hex_digit(word[i]);
+        if (digit < 0)
+            return false;
+        out[digits / 2] = (unsigned char)(digits % 2
+            ? out[digits / 2] | digit : digit << 4);
+        digits++;
+    }
+    return true;
+}
+
+bool value_parse(int type, const char *word, void *out)
+{
+    uint64_t u;
+    int64_t i;
+
+    switch (type) {
+    case SX_U32:
+        if (!parse_unsigned(word, UINT32_MAX, &u))
+            return false;
+        *(uint32_t *)out = (uint32_t)u;
+        return true;
+    case SX_U64:
+        return parse_unsigned(word, UINT64_MAX, out);
+    case SX_I32:
+        if (!parse_signed(word, INT32_MAX, &i))
+            return false;
+        *(int32_t *)out = (int32_t)i;
+        return true;
+    case SX_I64:
+        return parse_signed(word, INT64_MAX, out);
+    case SX_F32:
+        return parse_float(word, out);
+    case SX_F64:
+        return parse_double(word, out);
+    case SX_B16:
+        return parse_b16(word, out);
+    }
+    return false;
+}
+
+static size_t print_unsigned(uint64_t u, bool minus, char *text)
+{
+    char reversed[24];
+    size_t digits = 0, length = 0;
+
+    do {
+        reversed[digits++] = (char)('0' + u % 10);
+        u /= 10;
+    } while (u);
+    if (minus)
+        text[length++] = '-';
+    while (digits)
+        text[length++] = reversed[--digits];
+    text[length] = 0;
+    return length;
+}
+
+static size_t print_signed(int64_t i, char *text)
+{
+    return print_unsigned(i < 0 ? 0 - (uint64_t)i : (uint64_t)i, i < 0, text);
+}
+
+/* digits: 9 bring every float back, 17 every double. printf would put a
+ * sign before some NaNs, but they are all one key. */
+static size_t print_double(double d, int digits, char *text)
+{
+    if (isnan(d))
+        return (size_t)snprintf(text, VALUE_TEXT_MAX, "nan");
+    return (size_t)snprintf(text, VALUE_TEXT_MAX, "%.*g", digits, d);
+}
+
+static size_t print_b16(const unsigned char *bytes, char *text)
+{
+    for (int i = 0; i < 16; i++) {
+        text[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+        text[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+    }
+    text[32] = 0;
+    return 32;
+}
+
+size_t value_print(int type, const void *value, char text[VALUE_TEXT_MAX])
+{
+    switch (type) {
+    case SX_U32: return print_unsigned(*(const uint32_t *)value, false, text);
+    case SX_U64: return print_unsigned(*(const uint64_t *)value, false, text);
+    case SX_I32: return print_signed(*(const int32_t *)value, text);
+    case SX_I64: return print_signed(*(const int64_t *)value, text);
+    case SX_F32: return print_double(*(const float *)value, 9, text);
+    case SX_F64: return print_double(*(const double *)value, 17, text);
+    case SX_B16: return print_b16(value, text);
+    }
+    text[0] = 0;
+    return 0;
+}
+
+const char *value_expected(int type)
+{
+    switch (type) {
+    case SX_U32: return "a u32 (0 to 4294967295)";
+    case SX_U64: return "a u64 (0 to 18446744073709551615)";
+    case SX_I32: return "an i32 (-2147483648 to 2147483647)";
+    case SX_I64:
+        return "an i64 (-9223372036854775808 to 9223372036854775807)";
+    case SX_F32: return "an f32";
+    case SX_F64: return "an f64";
+    case SX_B16: return "a b16 (32 hex digits, or a UUID)";
+    }
+    return "of a known type";
+}
+
+bool value_is_not_finite(int type, const void *value)
+{
+    return (type == SX_F32 && !isfinite(*(const float *)value)) ||
+           (type == SX_F64 && !isfinite(*(const double *)value));
+}

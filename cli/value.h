@@ -1,0 +1,27 @@
+/* value.h - one key, row or rank as text and back. */
+#ifndef CLI_VALUE_H
+#define CLI_VALUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Enough for every type with its NUL. */
+#define VALUE_TEXT_MAX 40
+
+/* Reads a whole NUL-terminated word as a value of the type (an sx_type):
+ * integers in decimal or 0x..., floats as strtod() takes them, 16-byte keys
+ * as 32 hex digits with or without the dashes of a UUID. False if it is
+ * none, or out of range. */
+bool value_parse(int type, const char *word, void *out);
+
+/* Writes the value, NUL-terminated and so that reading it back gives the
+ * same value; returns the length. */
+size_t value_print(int type, const void *value, char text[VALUE_TEXT_MAX]);
+
+/* What the type accepts, to go into an error: "a u32 (0 to 4294967295)". */
+const char *value_expected(int type);
+
+/* True for floats that JSON has no number for. */
+bool value_is_not_finite(int type, const void *value);
+
+#endif

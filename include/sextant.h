@@ -1,0 +1,262 @@
+/* sextant.h - ordered in-memory indexes, asked in batches.
+ *
+ * Open a device, build an index from a column of keys, ask, free:
+ *
+ *     sx_device *dev;  sx_index *ix;
+ *     sx_open(&dev, NULL);
+ *     sx_build(&ix, dev, "auto", &keys, NULL, NULL);
+ *     sx_get(ix, &queries, &rows, NULL);
+ *     sx_free(ix);  sx_close(dev);
+ *
+ * An index is an ordered multimap from keys to rows. Keys may repeat, and
+ * no key value is reserved. A row is any number but all ones, which says
+ * "no match" in results. Equal keys keep the order they came in.
+ *
+ * Many threads may ask one index at once. A failed call returns a status,
+ * leaves a sentence in sx_detail(), and leaves its outputs as they were
+ * unless its comment says else.
+ */
+#ifndef SEXTANT_H
+#define SEXTANT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef SX_API
+#define SX_API extern
+#endif
+
+/* ---- versions and errors --------------------------------------------- */
+
+#define SX_VERSION 100            /* major*10000 + minor*100 + patch */
+SX_API int sx_version(void);      /* the same, of the library loaded */
+
+typedef enum {                    /* ABI: append only */
+    SX_OK = 0,
+    SX_ENOMEM,                    /* memory: the detail says how much */
+    SX_EINVAL,                    /* an argument is wrong */
+    SX_ENODEV,                    /* no such device here */
+    SX_ENOSYS,                    /* not possible with this device */
+    SX_ESPACE,                    /* an output has too little room */
+    SX_EDEVICE,                   /* the device failed */
+    SX_ECORRUPT,                  /* a file or an index is damaged */
+    SX_EFORK,                     /* not usable after fork() */
+    SX_EIO                        /* the operating system refused a file */
+} sx_status;
+
+SX_API const char *sx_strerror(sx_status status);
+
+/* What went wrong in this thread's last failed call, with the offending
+ * value and its place. Valid until this thread's next failing call. */
+SX_API const char *sx_detail(void);
+
+/* ---- columns ---------------------------------------------------------- */
+
+typedef enum {                    /* ABI and file format: append only */
+    SX_U32 = 1,
+    SX_U64 = 2,
+    SX_I32 = 3,
+    SX_I64 = 4,
+    SX_F32 = 5,                   /* -0.0 equals 0.0; all NaNs are one   */
+    SX_F64 = 6,                   /* key, after +infinity                */
+    SX_B16 = 7                    /* 16 bytes in memcmp() order (UUIDs)  */
+} sx_type;                        /* 8-10: strings and points, later */
+
+typedef enum { SX_HOST = 0 } sx_place;
+
+typedef struct {                  /* keys, queries, rows, results */
+    int32_t type;                 /* sx_type; rows and ranks: U32 or U64 */
+    int32_t place;                /* sx_place: where data points to */
+    uint64_t n;                   /* elements */
+    void *data;                   /* only read when it is an input */
+    uint64_t reserved[5];         /* zero */
+} sx_column;                      /* 64 bytes */
+
+/* "No match" in a column of rows, by the column's type. */
+#define SX_MISS32 UINT32_MAX
+#define SX_MISS   UINT64_MAX
+
+typedef struct {                  /* per call; NULL: all defaults */
+    size_t size;                  /* sizeof(sx_call): lets it grow */
+    uint64_t max_bytes;           /* memory the call may take; 0: no limit */
+    uint32_t threads;             /* at most so many; 0: the device's all */
+    uint32_t reserved;            /* zero */
+} sx_call;
+
+/* ---- devices ----------------------------------------------------------- */
+
+typedef struct sx_device sx_device;
+
+/* "cpu" (the widest instructions present), "cpu:scalar", "cpu:avx2",
+ * "cpu:avx512", each with ",threads=N" if wanted ("cpu:threads=2" too).
+ * NULL: the best device present. */
+SX_API sx_status sx_open(sx_device **out, const char *name);
+
+/* Indexes hold on to their device: closing it first is fine. */
+SX_API void sx_close(sx_device *dev);
+
+typedef struct {
+    size_t size;                  /* sizeof(sx_device_info), set by caller */
+    char name[64];                /* as sx_open() takes it */
+    char detail[256];             /* the hardware, or why it can't be used */
+    uint32_t usable;
+    uint32_t threads;
+    uint64_t memory;              /* bytes */
+} sx_device_info;
+
+/* The i-th device this library knows, usable or not. SX_ENODEV past the
+ * last one. */
+SX_API sx_status sx_device_at(unsigned i, sx_device_info *info);
+SX_API sx_status sx_device_describe(const sx_device *dev,
+                                    sx_device_info *info);
+
+/* ---- building ----------------------------------------------------------- */
+
+typedef struct sx_index sx_index;
+
+/* Builds an index over keys, copying what it needs.
+ *
+ * rows  NULL: the row of a key is its position in keys. Else U32 or U64.
+ * spec  NULL: "auto". A family, its parameters, then optional words:
+ *         sorted                 plain sorted array
+ *         eytzinger(k=2..33)     search order, no extra memory
+ *         pivot(k=2..33,levels=,leaf=)   sorted array under a pivot tree
+ *         auto(for=point|range|mixed|memory)  measured on these keys
+ *       layout=split|pairs (and block=) inside the parentheses says how
+ *       keys and rows lie in memory. Words behind: unique (equal keys are
+ *       an error), place=host. */
+SX_API sx_status sx_build(sx_index **out, sx_device *dev, const char *spec,
+                          const sx_column *keys, const sx_column *rows,
+                          const sx_call *call);
+SX_API void sx_free(sx_index *ix);
+
+/* Upper bounds for an index that is not built yet. */
+typedef struct {
+    size_t size;                  /* sizeof(sx_estimate_info) */
+    uint64_t host_resident;       /* bytes of the finished index ... */
+    uint64_t host_peak;           /* ... and at most while building it */
+    uint64_t device_resident;
+    uint64_t device_peak;
+} sx_estimate_info;
+
+/* row_type: SX_U32, SX_U64, or 0 for rows that are positions. */
+SX_API sx_status sx_estimate(sx_device *dev, const char *spec, int key_type,
+                             uint64_t n, int row_type,
+                             sx_estimate_info *out);
+
+/* ---- questions ------------------------------------------------------------
+ *
+ * Queries have the index's key type. Rows and ranks go to U32 or U64
+ * columns of at least as many elements as there are queries; a U32 column
+ * that could not hold the largest row (or rank) is refused beforehand. */
+
+/* Row of the first key equal to q[i]; all ones where there is none. */
+SX_API sx_status sx_get(const sx_index *ix, const sx_column *q,
+                        sx_column *rows, const sx_call *call);
+
+/* How many keys are below q[i] (SX_LEFT), or below or equal (SX_RIGHT). */
+typedef enum { SX_LEFT = 0, SX_RIGHT = 1 } sx_side;
+SX_API sx_status sx_rank(const sx_index *ix, const sx_column *q,
+                         sx_side side, sx_column *ranks,
+                         const sx_call *call);
+
+/* The last key at or below q[i], the first key at or above it: its row,
+ * and the key itself if keys is not NULL (left alone where there is no
+ * such key and the row is all ones). rows may be NULL if keys is not. */
+SX_API sx_status sx_floor(const sx_index *ix, const sx_column *q,
+                          sx_column *rows, sx_column *keys,
+                          const sx_call *call);
+SX_API sx_status sx_ceil(const sx_index *ix, const sx_column *q,
+                         sx_column *rows, sx_column *keys,
+                         const sx_call *call);
+
+/* Key and row at ranks[i] (U32 or U64) in ascending order; either output
+ * may be NULL. A rank past the end: all ones in rows, keys left alone. */
+SX_API sx_status sx_key_at(const sx_index *ix, const sx_column *ranks,
+                           sx_column *keys, sx_column *rows,
+                           const sx_call *call);
+
+typedef struct {                  /* lo[i] <= key <= hi[i], all i */
+    size_t size;                  /* sizeof(sx_ranges) */
+    const sx_column *lo, *hi;     /* of equal length; lo > hi: empty */
+    uint64_t limit;               /* 0: none; else of each range at most
+                                     so many, the first ones ... */
+    uint32_t last;                /* ... or, if not 0, the last ones */
+    uint32_t reserved;            /* zero */
+} sx_ranges;
+
+/* counts[i] (U64): how many keys range i holds, the limit applied. */
+SX_API sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges,
+                                sx_column *counts, const sx_call *call);
+
+/* Rows, and keys, of range i in ascending order of keys go to
+ * [first[i], first[i+1]) of rows and keys; either may be NULL. first is
+ * U64 and has room for one more than there are ranges. SX_ESPACE: first
+ * is filled, nothing else is; first[n] is the room needed. So a call with
+ * rows and keys NULL sizes the outputs of the next. */
+SX_API sx_status sx_range(const sx_index *ix, const sx_ranges *ranges,
+                          sx_column *first, sx_column *rows,
+                          sx_column *keys, const sx_call *call);
+
+typedef struct {                  /* over the rows of each range; U64; */
+    size_t size;                  /* sizeof(sx_aggregates) */
+    sx_column *count;             /* NULL: not wanted */
+    sx_column *min, *max;         /* empty range: all ones */
+    sx_column *sum;               /* modulo 2^64; empty range: 0 */
+} sx_aggregates;
+SX_API sx_status sx_range_aggregate(const sx_index *ix,
+                                    const sx_ranges *ranges,
+                                    sx_aggregates *out, const sx_call *call);
+
+/* ---- files ------------------------------------------------------------- */
+
+/* Writes a temporary file beside path, syncs it, renames it to path. */
+SX_API sx_status sx_save(const sx_index *ix, const char *path);
+
+/* The file is mapped, and must not be changed while the index lives.
+ * The header is always verified; the data when SX_LOAD_VERIFY is set.
+ * A damaged file never makes a lookup read outside the index. */
+#define SX_LOAD_COPY   1u         /* read into memory instead of mapping */
+#define SX_LOAD_VERIFY 2u         /* compare the checksum of all data */
+SX_API sx_status sx_load(sx_index **out, sx_device *dev, const char *path,
+                         unsigned flags);
+
+/* ---- looking at an index ------------------------------------------------- */
+
+#define SX_SPEC_MAX 128
+
+typedef struct {
+    size_t size;                  /* sizeof(sx_index_info) */
+    uint64_t n;                   /* keys */
+    uint64_t max_row;             /* 0 when empty */
+    uint64_t bytes;               /* of all sections */
+    int32_t key_type;             /* sx_type */
+    int32_t row_type;             /* SX_U32 if every row fits, else SX_U64 */
+    uint32_t unique;              /* built as unique */
+    uint32_t implicit_rows;       /* rows are positions: none are stored */
+    char spec[SX_SPEC_MAX];       /* resolved: builds the same bytes again */
+} sx_index_info;
+SX_API sx_status sx_describe(const sx_index *ix, sx_index_info *info);
+
+/* Writes a NUL-terminated text of how the index is made up. *bytes: room
+ * in, length needed with the NUL out. buf NULL or too small: SX_ESPACE. */
+typedef enum { SX_TEXT = 0, SX_JSON = 1 } sx_format;
+SX_API sx_status sx_explain(const sx_index *ix, sx_format format, char *buf,
+                            size_t *bytes);
+
+/* Proves every invariant of the index; SX_ECORRUPT names the broken one. */
+SX_API sx_status sx_check(const sx_index *ix);
+
+/* Size of one element of a type; 0: no such type. "u64" etc. and back. */
+SX_API size_t sx_type_bytes(int type);
+SX_API const char *sx_type_name(int type);
+SX_API int sx_type_named(const char *name);   /* 0: no such name */
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* SEXTANT_H */

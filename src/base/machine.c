@@ -1,0 +1,73 @@
+#define _GNU_SOURCE
+#include "base/machine.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+const char *sx_simd_name(sx_simd level)
+{
+    static const char *const names[] = {"scalar", "avx2", "avx512"};
+
+    return names[level];
+}
+
+sx_simd sx_simd_best(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return SX_AVX512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt"))
+        return SX_AVX2;
+#endif
+    return SX_SCALAR;
+}
+
+unsigned sx_cpu_count(void)
+{
+#ifdef __linux__
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return (unsigned)CPU_COUNT(&set);
+#endif
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (unsigned)n : 1;
+}
+
+uint64_t sx_memory_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), each = sysconf(_SC_PAGESIZE);
+
+    return pages > 0 && each > 0 ? (uint64_t)pages * (uint64_t)each : 0;
+}
+
+void sx_cpu_model(char *text, size_t room)
+{
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    char line[256];
+
+    snprintf(text, room, "unknown processor");
+    while (f && fgets(line, sizeof line, f)) {
+        char *colon = strchr(line, ':');
+        if (colon && strncmp(line, "model name", 10) == 0) {
+            colon[strcspn(colon, "\n")] = '\0';
+            snprintf(text, room, "%s", colon[1] == ' ' ? colon + 2 : colon + 1);
+            break;
+        }
+    }
+    if (f)
+        fclose(f);
+}
+
+uint64_t sx_clock_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}

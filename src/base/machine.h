@@ -1,0 +1,17 @@
+/* machine.h - what this processor can do. */
+#ifndef SX_MACHINE_H
+#define SX_MACHINE_H
+
+#include "base/status.h"
+
+typedef enum { SX_SCALAR, SX_AVX2, SX_AVX512, SX_SIMD_LEVELS } sx_simd;
+
+const char *sx_simd_name(sx_simd level);
+/* The widest level that this processor and its system support. */
+sx_simd sx_simd_best(void);
+unsigned sx_cpu_count(void);      /* processors this process may use */
+uint64_t sx_memory_bytes(void);
+void sx_cpu_model(char *text, size_t room);
+uint64_t sx_clock_ns(void);       /* steady */
+
+#endif

@@ -1,0 +1,31 @@
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void sx_text_add(sx_text *t, const char *format, ...)
+{
+    size_t used = t->length < t->room ? t->length : t->room;
+    va_list args;
+
+    va_start(args, format);
+    int n = vsnprintf(t->buf ? t->buf + used : NULL, t->room - used, format, args);
+    va_end(args);
+    if (n > 0)
+        t->length += (size_t)n;
+}
+
+void sx_text_json(sx_text *t, const char *s)
+{
+    sx_text_add(t, "\"");
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c == '"' || c == '\\')
+            sx_text_add(t, "\\%c", c);
+        else if (c < 0x20 || c >= 0x7f)
+            sx_text_add(t, "\\u%04x", c);
+        else
+            sx_text_add(t, "%c", c);
+    }
+    sx_text_add(t, "\"");
+}

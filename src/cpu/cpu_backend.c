@@ -1,0 +1,154 @@
+#include "cpu/cpu_backend.h"
+
+#include "base/alloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define THREADS_MAX 256u
+
+static sx_status bad_word(const char *args, const char *word, int length, sx_err *err)
+{
+    return sx_fail(err, SX_ENODEV, "device 'cpu:%.40s': '%.*s' is not one of scalar, avx2, "
+                   "avx512, threads=1..%u", args, length, word, THREADS_MAX);
+}
+
+/* "avx2", "threads=4", "avx2,threads=4" */
+static sx_status parse_args(const char *args, sx_cpu *cpu, sx_err *err)
+{
+    while (*args) {
+        size_t n = strcspn(args, ",");
+        unsigned level = 0;
+        while (level < SX_SIMD_LEVELS &&
+               (strlen(sx_simd_name(level)) != n || memcmp(args, sx_simd_name(level), n) != 0))
+            level++;
+        if (level < SX_SIMD_LEVELS) {
+            cpu->level = (sx_simd)level;
+        } else if (n > 8 && memcmp(args, "threads=", 8) == 0) {
+            char *end;
+            unsigned long t = strtoul(args + 8, &end, 10);
+            if (end != args + n || t < 1 || t > THREADS_MAX || args[8] < '0' || args[8] > '9')
+                return bad_word(args, args, (int)n, err);
+            cpu->threads = (unsigned)t;
+        } else {
+            return bad_word(args, args, (int)(n < 40 ? n : 40), err);
+        }
+        args += n;
+        if (*args == ',' && !*++args)
+            return bad_word("", ",", 1, err);
+    }
+    return SX_OK;
+}
+
+static sx_status cpu_open(void **self, const char *args, sx_err *err)
+{
+    sx_cpu asked = {.level = sx_simd_best(), .threads = sx_cpu_count()}, *cpu;
+    const char *env = getenv("SEXTANT_THREADS");
+    sx_status st;
+
+    if (env && atoi(env) > 0)
+        asked.threads = (unsigned)atoi(env);
+    if (asked.threads > THREADS_MAX)
+        asked.threads = THREADS_MAX;
+    st = parse_args(args, &asked, err);
+    if (st != SX_OK)
+        return st;
+    if (asked.level > sx_simd_best())
+        return sx_fail(err, SX_ENODEV, "device 'cpu:%.40s': this processor has no %s "
+                       "(the best it has is %s)", args, sx_simd_name(asked.level),
+                       sx_simd_name(sx_simd_best()));
+    st = sx_alloc((void **)&cpu, sizeof *cpu, "a device", err);
+    if (st != SX_OK)
+        return st;
+    *cpu = asked;
+    st = sx_pool_new(&cpu->pool, cpu->threads, err);
+    if (st != SX_OK) {
+        sx_release(cpu);
+        return st;
+    }
+    *self = cpu;
+    return SX_OK;
+}
+
+static void cpu_close(void *self)
+{
+    sx_cpu *cpu = self;
+
+    sx_pool_free(cpu->pool);
+    sx_release(cpu);
+}
+
+static void cpu_describe(const void *self, sx_device_info *info)
+{
+    const sx_cpu *cpu = self;
+    char model[128];
+
+    sx_cpu_model(model, sizeof model);
+    snprintf(info->name, sizeof info->name, "cpu:%s,threads=%u", sx_simd_name(cpu->level),
+             cpu->threads);
+    snprintf(info->detail, sizeof info->detail, "%s, %u thread%s, %s", model, cpu->threads,
+             cpu->threads == 1 ? "" : "s", sx_simd_name(cpu->level));
+    info->usable = 1;
+    info->threads = cpu->threads;
+    info->memory = sx_memory_bytes();
+}
+
+static sx_status cpu_alloc(void *self, void **out, uint64_t bytes, const char *what, sx_err *err)
+{
+    (void)self;
+    return sx_alloc(out, bytes, what, err);
+}
+
+static void cpu_release(void *self, void *block)
+{
+    (void)self;
+    sx_release(block);
+}
+
+typedef struct {
+    sx_share_fn *fn;
+    void *work;
+    uint64_t n, piece;
+} share;
+
+static void share_part(void *work, unsigned part)
+{
+    share *s = work;
+    uint64_t first = s->piece * part, end = first + s->piece;
+
+    s->fn(s->work, first, end < s->n ? end : s->n);
+}
+
+void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, uint64_t n, uint64_t grain,
+                  sx_share_fn *fn, void *work)
+{
+    share s = {fn, work, n, n};
+
+    if (threads == 0 || threads > cpu->threads)
+        threads = cpu->threads;
+    if (threads < 2 || n <= 64 * grain) {
+        fn(work, 0, n);
+        return;
+    }
+    /* Pieces small enough that a late thread delays nobody for long. */
+    s.piece = sx_round_up(n / (threads * 8u) + 1, grain);
+    sx_pool_run(cpu->pool, threads, (unsigned)((n + s.piece - 1) / s.piece), share_part, &s);
+}
+
+const sx_backend sx_backend_cpu = {
+    .abi = SX_BACKEND_ABI,
+    .name = "cpu",
+    .open = cpu_open,
+    .close = cpu_close,
+    .describe = cpu_describe,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .sort = sx_cpu_sort,
+    .build = sx_cpu_build,
+    .build_peak = sx_cpu_build_peak,
+    .lookup = sx_cpu_lookup,
+    .spans = sx_cpu_spans,
+    .fill = sx_cpu_fill,
+    .fold = sx_cpu_fold,
+};

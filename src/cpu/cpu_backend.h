@@ -1,0 +1,32 @@
+/* cpu_backend.h - the CPU as a device. */
+#ifndef SX_CPU_BACKEND_H
+#define SX_CPU_BACKEND_H
+
+#include "base/pool.h"
+#include "cpu/cpu_walks.h"
+
+typedef struct {
+    sx_simd level;
+    unsigned threads;
+    sx_pool *pool;
+} sx_cpu;
+
+sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *err);
+sx_status sx_cpu_build(void *self, const sx_view *shape, sx_sorted *sorted,
+                       uint32_t threads, void *base[SX_SECTION_KINDS], sx_err *err);
+uint64_t sx_cpu_build_peak(const void *self, const sx_view *shape);
+
+sx_status sx_cpu_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err);
+sx_status sx_cpu_spans(void *self, const sx_view *v, const sx_span_query *job,
+                       uint64_t *start, uint64_t *count, sx_err *err);
+sx_status sx_cpu_fill(void *self, const sx_view *v, const sx_span_fill *job, sx_err *err);
+sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
+                      const sx_span_folds *out, sx_err *err);
+
+/* Shares n items over the pool, in pieces of a multiple of `grain` items;
+ * up to 64 grains are not worth waking anybody. fn(work, first, end). */
+typedef void sx_share_fn(void *work, uint64_t first, uint64_t end);
+void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, uint64_t n, uint64_t grain,
+                  sx_share_fn *fn, void *work);
+
+#endif

@@ -1,0 +1,304 @@
+/* cpu_build.c - sort on the CPU, then the sections of a shape. */
+#include "cpu/cpu_backend.h"
+
+#include "base/alloc.h"
+#include "index/slots.h"
+#include "sort/sort.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* ---- input -> sorted arrays ------------------------------------------------- */
+
+typedef struct {
+    const sx_input *in;
+    const sx_type_info *type;
+    void *keys, *rows;
+    uint32_t row_bytes;
+    _Atomic uint64_t max_row;
+    _Atomic uint64_t reserved_at; /* first row that is all ones; n: none */
+} input_work;
+
+static void scan_rows(void *work, uint64_t first, uint64_t end)
+{
+    input_work *w = work;
+    uint64_t max = 0, at = end;
+    uint64_t reserved = w->in->row_type == SX_U64 ? SX_MISS : SX_MISS32;
+
+    for (uint64_t i = first; i < end; i++) {
+        uint64_t row = w->in->row_type == SX_U64 ? ((const uint64_t *)w->in->rows)[i]
+                                                 : ((const uint32_t *)w->in->rows)[i];
+        if (row == reserved && i < at)
+            at = i;
+        max = row > max ? row : max;
+    }
+    uint64_t seen = atomic_load(&w->max_row);
+    while (max > seen && !atomic_compare_exchange_weak(&w->max_row, &seen, max))
+        ;
+    if (at < end) {
+        seen = atomic_load(&w->reserved_at);
+        while (at < seen && !atomic_compare_exchange_weak(&w->reserved_at, &seen, at))
+            ;
+    }
+}
+
+static void encode_keys(void *work, uint64_t first, uint64_t end)
+{
+    input_work *w = work;
+
+    w->type->encode((unsigned char *)w->keys + first * w->type->width,
+                    (const unsigned char *)w->in->keys + first * w->type->bytes, end - first);
+}
+
+static void store_rows(void *work, uint64_t first, uint64_t end)
+{
+    input_work *w = work;
+
+    for (uint64_t i = first; i < end; i++) {
+        uint64_t row = w->in->row_type == SX_U64   ? ((const uint64_t *)w->in->rows)[i]
+                       : w->in->row_type == SX_U32 ? ((const uint32_t *)w->in->rows)[i]
+                                                   : i;
+        if (w->row_bytes == 8)
+            ((uint64_t *)w->rows)[i] = row;
+        else
+            ((uint32_t *)w->rows)[i] = (uint32_t)row;
+    }
+}
+
+/* The first key that equals its successor, or n. */
+static uint64_t first_repeat(const sx_sorted *s)
+{
+    const unsigned char *k = s->keys;
+
+    for (uint64_t i = 0; i + 1 < s->n; i++)
+        if (memcmp(k + i * s->width, k + (i + 1) * s->width, s->width) == 0)
+            return i;
+    return s->n;
+}
+
+static uint64_t sorted_row(const sx_sorted *s, uint64_t rank)
+{
+    return s->row_bytes == 8   ? ((const uint64_t *)s->rows)[rank]
+           : s->row_bytes == 4 ? ((const uint32_t *)s->rows)[rank]
+                               : rank;
+}
+
+static sx_status check_unique(const sx_sorted *s, int key_type, sx_err *err)
+{
+    uint64_t i = first_repeat(s);
+    _Alignas(16) unsigned char key[16];
+    char text[64];
+
+    if (i == s->n)
+        return SX_OK;
+    sx_type_of(key_type)->decode(key, (unsigned char *)s->keys + i * s->width, 1);
+    sx_type_print(key_type, key, text, sizeof text);
+    return sx_fail(err, SX_EINVAL, "the spec says unique, but key %s comes more than once: "
+                   "with rows %llu and %llu (ranks %llu and %llu)", text,
+                   (unsigned long long)sorted_row(s, i), (unsigned long long)sorted_row(s, i + 1),
+                   (unsigned long long)i, (unsigned long long)i + 1);
+}
+
+static sx_status sort_rows(sx_cpu *cpu, input_work *w, sx_sorted *s, sx_err *err)
+{
+    const sx_input *in = w->in;
+    uint32_t threads = in->threads && in->threads < cpu->threads ? in->threads : cpu->threads;
+    sx_sort_arrays a = {.width = s->width, .n = s->n, .keys = {s->keys, NULL}};
+    sx_status st;
+
+    a.row_bytes = w->row_bytes = s->row_bytes = s->max_row < SX_MISS32 ? 4 : 8;
+    st = sx_alloc_array(&s->rows, s->n, s->row_bytes, "rows", err);
+    if (st != SX_OK)
+        return st;
+    w->rows = a.rows[0] = s->rows;
+    sx_cpu_share(cpu, in->threads, s->n, 4096, store_rows, w);
+    if (sx_first_descent(cpu->pool, threads, s->width, s->n, s->keys) == s->n)
+        return SX_OK;
+    st = sx_alloc(&a.keys[1], sx_round_up(s->n * s->width, SX_LINE), "sorting keys", err);
+    if (st == SX_OK)
+        st = sx_alloc_array(&a.rows[1], s->n, s->row_bytes, "sorting rows", err);
+    if (st == SX_OK) {
+        uint64_t t = sx_clock_ns();
+        st = sx_sort(cpu->pool, threads, &a, err);
+        s->sort_ns = sx_clock_ns() - t;
+    }
+    sx_release(a.keys[1]);
+    sx_release(a.rows[1]);
+    return st;
+}
+
+sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *err)
+{
+    sx_cpu *cpu = self;
+    const sx_type_info *type = sx_type_of(in->key_type);
+    input_work w = {.in = in, .type = type, .reserved_at = in->n};
+    sx_sorted s = {.n = in->n, .width = type->width};
+    uint64_t bytes = sx_round_up(in->n * type->width, SX_LINE);
+    sx_status st;
+
+    if (in->row_type) {
+        sx_cpu_share(cpu, in->threads, in->n, 4096, scan_rows, &w);
+        if (w.reserved_at < in->n)
+            return sx_fail(err, SX_EINVAL, "row %llu at position %llu is reserved: all ones "
+                           "means no match",
+                           (unsigned long long)(in->row_type == SX_U64 ? SX_MISS : SX_MISS32),
+                           (unsigned long long)w.reserved_at);
+        s.max_row = w.max_row;
+    } else {
+        s.max_row = in->n ? in->n - 1 : 0;
+    }
+    if (in->n == 0) {
+        *out = s;
+        return SX_OK;
+    }
+    st = sx_alloc(&s.keys, bytes, "keys", err);
+    if (st != SX_OK)
+        return st;
+    w.keys = s.keys;
+    sx_cpu_share(cpu, in->threads, in->n, 4096, encode_keys, &w);
+    memset((unsigned char *)s.keys + in->n * type->width, 0xff, bytes - in->n * type->width);
+    /* Ascending keys whose rows are positions: rows are ranks, none stored. */
+    if (in->row_type || sx_first_descent(cpu->pool, in->threads, s.width, s.n, s.keys) < s.n)
+        st = sort_rows(cpu, &w, &s, err);
+    if (st == SX_OK && in->unique)
+        st = check_unique(&s, in->key_type, err);
+    if (st != SX_OK) {
+        sx_release(s.keys);
+        sx_release(s.rows);
+        return st;
+    }
+    *out = s;
+    return SX_OK;
+}
+
+/* ---- sorted arrays -> sections ------------------------------------------------ */
+
+typedef struct {
+    const sx_view *v;             /* bound to the sections to fill */
+    const sx_sorted *sorted;
+    unsigned char *keys, *rows, *pivots;
+    uint32_t level;
+} build_work;
+
+static void copy_key(unsigned char *to, const unsigned char *from, uint32_t width)
+{
+    if (width == 8)
+        memcpy(to, from, 8);
+    else if (width == 4)
+        memcpy(to, from, 4);
+    else
+        memcpy(to, from, 16);
+}
+
+static void put_slot(const build_work *w, uint64_t slot, uint64_t rank)
+{
+    const sx_view *v = w->v;
+    const sx_sorted *s = w->sorted;
+
+    copy_key(w->keys + sx_key_offset(v, slot),
+             (const unsigned char *)s->keys + rank * s->width, v->width);
+    if (v->row_bytes)
+        copy_key(w->rows + sx_row_offset(v, slot),
+                 (const unsigned char *)s->rows + rank * v->row_bytes, v->row_bytes);
+}
+
+/* Slots without a key: the largest key and the row that matches nothing. */
+static void pad_slots(const build_work *w)
+{
+    const sx_view *v = w->v;
+
+    for (uint64_t slot = v->n; slot < v->slots; slot++) {
+        memset(w->keys + sx_key_offset(v, slot), 0xff, v->width);
+        if (v->block)
+            memset(w->rows + sx_row_offset(v, slot), 0xff, v->row_bytes);
+    }
+}
+
+/* Keys [first, end) of one run: a level, or everything. */
+static void build_run(void *work, uint64_t first, uint64_t end)
+{
+    const build_work *w = work;
+    sx_run r = sx_run_of(w->v, w->level, 0, w->v->n);
+
+    for (uint64_t j = first; j < end; j++)
+        put_slot(w, r.slot + j, sx_run_rank(w->v, &r, j));
+}
+
+static void build_pivots(void *work, uint64_t first, uint64_t end)
+{
+    const build_work *w = work;
+    const sx_view *v = w->v;
+    const unsigned char *from = w->sorted->keys;
+    unsigned char *to = w->pivots + v->level_first[w->level] * v->width;
+
+    for (uint64_t i = first; i < end; i++) {
+        uint64_t source = sx_pivot_source(v, w->level, i);
+        if (source < v->n)
+            copy_key(to + i * v->width, from + source * v->width, v->width);
+        else
+            memset(to + i * v->width, 0xff, v->width);
+    }
+}
+
+/* The sorted arrays are sections as they are. */
+static int keeps_arrays(const sx_view *v)
+{
+    return v->family != SX_FAM_EYTZ && !v->block;
+}
+
+sx_status sx_cpu_build(void *self, const sx_view *shape, sx_sorted *sorted,
+                       uint32_t threads, void *base[SX_SECTION_KINDS], sx_err *err)
+{
+    sx_cpu *cpu = self;
+    sx_view v = *shape;
+    build_work w = {.v = &v, .sorted = sorted};
+    int keep = keeps_arrays(&v);
+    sx_status st = SX_OK;
+
+    for (unsigned kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
+        uint64_t bytes = sx_section_bytes(&v, kind);
+        if (bytes > 0 && !(keep && (kind == SX_SEC_KEYS || kind == SX_SEC_ROWS)))
+            st = sx_alloc(&base[kind], bytes, sx_section_name(kind), err);
+    }
+    if (st != SX_OK) {
+        for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++) {
+            sx_release(base[kind]);
+            base[kind] = NULL;
+        }
+        return st;
+    }
+    w.pivots = base[SX_SEC_PIVOTS];
+    if (base[SX_SEC_PIVOTS])
+        for (w.level = 0; w.level < v.levels; w.level++)
+            sx_cpu_share(cpu, threads, v.level_nodes[w.level] * (v.k - 1), 4096,
+                         build_pivots, &w);
+    if (keep) {
+        base[SX_SEC_KEYS] = sorted->keys;
+        base[SX_SEC_ROWS] = sorted->rows;
+        sorted->keys = sorted->rows = NULL;
+        return SX_OK;
+    }
+    if (v.n == 0)
+        return SX_OK;
+    w.keys = v.block ? base[SX_SEC_PAIRS] : base[SX_SEC_KEYS];
+    w.rows = v.block ? w.keys + v.block * v.width : base[SX_SEC_ROWS];
+    for (w.level = 0; w.level < sx_run_count(&v); w.level++)
+        sx_cpu_share(cpu, threads, sx_run_of(&v, w.level, 0, v.n).n, 4096, build_run, &w);
+    pad_slots(&w);
+    return SX_OK;
+}
+
+uint64_t sx_cpu_build_peak(const void *self, const sx_view *v)
+{
+    const sx_cpu *cpu = self;
+    uint64_t arrays = sx_round_up(v->n * v->width, SX_LINE) +
+                      v->n * (v->row_bytes ? v->row_bytes : 8);
+    uint64_t sections = 0, sorting = 2 * arrays + sx_sort_scratch(cpu->threads);
+
+    for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)
+        sections += sx_section_bytes(v, kind);
+    /* Sorting has the arrays twice; building has them beside the sections,
+     * unless they become the sections. */
+    uint64_t building = keeps_arrays(v) ? sections : arrays + sections;
+    return sorting > building ? sorting : building;
+}

@@ -1,0 +1,377 @@
+/* cpu_lookup.c - batches of questions on the CPU: encode a chunk of queries,
+ * walk it, turn ranks and slots into the answers asked for. */
+#include "cpu/cpu_backend.h"
+
+#include "index/slots.h"
+
+#include <string.h>
+
+/* One chunk of queries on its way. */
+typedef struct {
+    unsigned m;
+    _Alignas(64) unsigned char q[SX_CHUNK * 16];      /* encoded */
+    _Alignas(64) unsigned char next[SX_CHUNK * 16];   /* their successors */
+    unsigned char flag[SX_CHUNK];
+    uint64_t rank[SX_CHUNK], slot[SX_CHUNK];
+} chunk;
+
+static void left_ranks(const sx_cpu_walks *w, const sx_view *v, chunk *c, int rows)
+{
+    w->bounds(v, c->q, c->m, c->rank, c->slot, rows);
+}
+
+/* How many keys are below or equal is how many are below the successor. */
+static void right_ranks(const sx_cpu_walks *w, const sx_view *v, chunk *c)
+{
+    w->successors(c->q, c->next, c->flag, c->m);
+    w->bounds(v, c->next, c->m, c->rank, c->slot, 0);
+    for (unsigned i = 0; i < c->m; i++)
+        if (c->flag[i])
+            c->rank[i] = v->n;
+}
+
+/* The slots of ranks, with the memory behind them asked for. */
+static void find_slots(const sx_view *v, chunk *c)
+{
+    for (unsigned i = 0; i < c->m; i++) {
+        c->slot[i] = c->rank[i] < v->n ? sx_slot_of_rank(v, c->rank[i]) : SX_NO_SLOT;
+        if (c->slot[i] == SX_NO_SLOT)
+            continue;
+        __builtin_prefetch(v->keys + sx_key_offset(v, c->slot[i]));
+        if (v->row_bytes)
+            __builtin_prefetch(v->rows + sx_row_offset(v, c->slot[i]));
+    }
+}
+
+static void put_numbers(void *out, uint32_t bytes, uint64_t at, const uint64_t *x, unsigned m)
+{
+    if (bytes == 8) {
+        memcpy((uint64_t *)out + at, x, m * sizeof *x);
+    } else {
+        for (unsigned i = 0; i < m; i++)
+            ((uint32_t *)out)[at + i] = (uint32_t)x[i];
+    }
+}
+
+/* Rows of the chunk's slots, all ones where there is none. */
+static void put_rows(const sx_view *v, const chunk *c, void *out, uint32_t bytes, uint64_t at)
+{
+    uint64_t row[SX_CHUNK];
+
+    for (unsigned i = 0; i < c->m; i++)
+        row[i] = c->slot[i] == SX_NO_SLOT ? SX_MISS : sx_row_at(v, c->slot[i], c->rank[i]);
+    put_numbers(out, bytes, at, row, c->m);
+}
+
+/* Keys of the chunk's slots; where there is none the output stays. */
+static void put_keys(const sx_view *v, const chunk *c, const sx_type_info *type,
+                     void *out, uint64_t at)
+{
+    unsigned char *to = (unsigned char *)out + at * type->bytes;
+
+    for (unsigned i = 0; i < c->m; i++) {
+        _Alignas(16) unsigned char key[16];
+        if (c->slot[i] == SX_NO_SLOT)
+            continue;
+        memcpy(key, v->keys + sx_key_offset(v, c->slot[i]), v->width);
+        type->decode(to + i * type->bytes, key, 1);
+    }
+}
+
+typedef struct {
+    const sx_cpu_walks *walks;
+    const sx_view *v;
+    const sx_lookup *job;
+    const sx_type_info *type;
+} lookup_work;
+
+static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
+{
+    const sx_lookup *job = w->job;
+    const sx_view *v = w->v;
+
+    if (job->op == SX_OP_KEY_AT)
+        for (unsigned i = 0; i < c->m; i++)
+            c->rank[i] = job->rank_bytes == 8 ? ((const uint64_t *)job->q)[at + i]
+                                              : ((const uint32_t *)job->q)[at + i];
+    else
+        w->type->encode(c->q, (const unsigned char *)job->q + at * w->type->bytes, c->m);
+
+    switch (job->op) {
+    case SX_OP_GET:
+        left_ranks(w->walks, v, c, 1);
+        w->walks->equal(v, c->q, c->slot, c->flag, c->m);
+        for (unsigned i = 0; i < c->m; i++)
+            if (!c->flag[i])
+                c->slot[i] = SX_NO_SLOT;
+        break;
+    case SX_OP_RANK_LEFT:
+        left_ranks(w->walks, v, c, 0);
+        break;
+    case SX_OP_RANK_RIGHT:
+        right_ranks(w->walks, v, c);
+        break;
+    case SX_OP_FLOOR:
+        right_ranks(w->walks, v, c);
+        for (unsigned i = 0; i < c->m; i++)
+            c->rank[i]--;         /* 0 - 1 is past the end: no such key */
+        find_slots(v, c);
+        break;
+    case SX_OP_CEIL:
+        left_ranks(w->walks, v, c, 1);
+        break;
+    case SX_OP_KEY_AT:
+        find_slots(v, c);
+        break;
+    }
+    if (job->op == SX_OP_RANK_LEFT || job->op == SX_OP_RANK_RIGHT) {
+        put_numbers(job->out, job->out_bytes, at, c->rank, c->m);
+        return;
+    }
+    if (job->out)
+        put_rows(v, c, job->out, job->out_bytes, at);
+    if (job->keys)
+        put_keys(v, c, w->type, job->keys, at);
+}
+
+static void lookup_share(void *work, uint64_t first, uint64_t end)
+{
+    chunk c;
+
+    for (uint64_t at = first; at < end; at += c.m) {
+        c.m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
+        lookup_chunk(work, &c, at);
+    }
+}
+
+sx_status sx_cpu_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
+{
+    const sx_cpu *cpu = self;
+    lookup_work w = {sx_cpu_walks_for(cpu->level, v->width), v, job, sx_type_of(job->key_type)};
+
+    (void)err;
+    sx_cpu_share(cpu, job->threads, job->n, SX_CHUNK, lookup_share, &w);
+    return SX_OK;
+}
+
+/* ---- ranges ------------------------------------------------------------- */
+
+typedef struct {
+    const sx_cpu_walks *walks;
+    const sx_view *v;
+    const sx_span_query *job;
+    const sx_type_info *type;
+    uint64_t *start, *count;      /* spans: results */
+    const sx_span_folds *folds;   /* fold: results */
+} span_work;
+
+/* Ranges [at, at + c->m) as spans of ranks. */
+static void span_chunk(const span_work *w, chunk *c, uint64_t at,
+                       uint64_t *start, uint64_t *count)
+{
+    const sx_span_query *job = w->job;
+    unsigned bytes = w->type->bytes;
+    unsigned char empty[SX_CHUNK];
+
+    w->type->encode(c->q, (const unsigned char *)job->lo + at * bytes, c->m);
+    left_ranks(w->walks, w->v, c, 0);
+    memcpy(start, c->rank, c->m * sizeof *start);
+    memcpy(c->next, c->q, sizeof c->q);
+    w->type->encode(c->q, (const unsigned char *)job->hi + at * bytes, c->m);
+    w->walks->crossed(c->next, c->q, empty, c->m);
+    right_ranks(w->walks, w->v, c);
+    for (unsigned i = 0; i < c->m; i++) {
+        /* An index whose keys do not ascend (a damaged file) may end before
+         * it starts. */
+        count[i] = empty[i] || c->rank[i] < start[i] ? 0 : c->rank[i] - start[i];
+        if (count[i] > job->limit) {
+            if (job->last)
+                start[i] += count[i] - job->limit;
+            count[i] = job->limit;
+        }
+    }
+}
+
+static void spans_share(void *work, uint64_t first, uint64_t end)
+{
+    const span_work *w = work;
+    chunk c;
+    uint64_t start[SX_CHUNK], count[SX_CHUNK];
+
+    for (uint64_t at = first; at < end; at += c.m) {
+        c.m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
+        span_chunk(w, &c, at, start, count);
+        if (w->start)
+            memcpy(w->start + at, start, c.m * sizeof *start);
+        memcpy(w->count + at, count, c.m * sizeof *count);
+    }
+}
+
+sx_status sx_cpu_spans(void *self, const sx_view *v, const sx_span_query *job,
+                       uint64_t *start, uint64_t *count, sx_err *err)
+{
+    const sx_cpu *cpu = self;
+    span_work w = {sx_cpu_walks_for(cpu->level, v->width), v, job,
+                   sx_type_of(job->key_type), start, count, NULL};
+
+    (void)err;
+    sx_cpu_share(cpu, job->threads, job->n, SX_CHUNK, spans_share, &w);
+    return SX_OK;
+}
+
+static void fold_span(const span_work *w, uint64_t start, uint64_t count, sx_fold *f)
+{
+    const sx_view *v = w->v;
+
+    if (v->row_bytes == 0 && count > 0) {         /* rows are the ranks */
+        uint64_t last = start + count - 1;
+        f->min = start;
+        f->max = last;
+        /* the sum start..last, halving whichever factor is even */
+        f->sum = count % 2 ? (count * ((start + last) / 2))
+                           : (count / 2 * (start + last));
+        return;
+    }
+    for (uint32_t i = 0; i < sx_run_count(v) && count > 0; i++) {
+        sx_run r = sx_run_of(v, i, start, start + count);
+        w->walks->fold_slots(v, r.slot, r.n, f);
+    }
+}
+
+static void fold_share(void *work, uint64_t first, uint64_t end)
+{
+    const span_work *w = work;
+    const sx_span_folds *out = w->folds;
+    chunk c;
+    uint64_t start[SX_CHUNK], count[SX_CHUNK];
+
+    for (uint64_t at = first; at < end; at += c.m) {
+        c.m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
+        span_chunk(w, &c, at, start, count);
+        for (unsigned i = 0; i < c.m; i++) {
+            sx_fold f = {SX_MISS, 0, 0, out->min || out->max};
+            if (out->count)
+                out->count[at + i] = count[i];
+            if (!f.extremes && !out->sum)
+                continue;
+            fold_span(w, start[i], count[i], &f);
+            if (out->min)
+                out->min[at + i] = f.min;
+            if (out->max)
+                out->max[at + i] = count[i] ? f.max : SX_MISS;
+            if (out->sum)
+                out->sum[at + i] = f.sum;
+        }
+    }
+}
+
+sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
+                      const sx_span_folds *out, sx_err *err)
+{
+    const sx_cpu *cpu = self;
+    span_work w = {sx_cpu_walks_for(cpu->level, v->width), v, job,
+                   sx_type_of(job->key_type), NULL, NULL, out};
+
+    (void)err;
+    /* A range may hold much, so few of them are worth sharing. */
+    sx_cpu_share(cpu, job->threads, job->n, 8, fold_share, &w);
+    return SX_OK;
+}
+
+/* ---- rows and keys of spans ---------------------------------------------- */
+
+typedef struct {
+    const sx_view *v;
+    const sx_span_fill *job;
+    const sx_type_info *type;
+} fill_work;
+
+/* Ranks [a, b) to outputs [to, ...), where slots are ranks: piece by piece
+ * as the blocks lie. */
+static void fill_ascending(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
+{
+    const sx_view *v = w->v;
+    const sx_span_fill *job = w->job;
+
+    while (a < b) {
+        uint64_t n = b - a, room = v->block ? v->block - a % v->block : n;
+        if (n > room)
+            n = room;
+        if (job->rows && v->row_bytes == job->row_bytes)
+            memcpy((unsigned char *)job->rows + to * job->row_bytes,
+                   v->rows + sx_row_offset(v, a), n * job->row_bytes);
+        else if (job->rows)
+            for (uint64_t i = 0; i < n; i++) {
+                uint64_t row = sx_row_at(v, a + i, a + i);
+                if (job->row_bytes == 8)
+                    ((uint64_t *)job->rows)[to + i] = row;
+                else
+                    ((uint32_t *)job->rows)[to + i] = (uint32_t)row;
+            }
+        if (job->keys)
+            w->type->decode((unsigned char *)job->keys + to * w->type->bytes,
+                            v->keys + sx_key_offset(v, a), n);
+        a += n;
+        to += n;
+    }
+}
+
+/* The same, level by level: each run is read in one sweep and its keys go
+ * to the places their ranks say. */
+static void fill_levels(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
+{
+    const sx_view *v = w->v;
+    const sx_span_fill *job = w->job;
+
+    for (uint32_t l = 0; l < sx_run_count(v); l++) {
+        sx_run r = sx_run_of(v, l, a, b);
+        for (uint64_t j = 0; j < r.n; j++) {
+            uint64_t rank = sx_run_rank(v, &r, j), at = to + rank - a;
+            uint64_t row = sx_row_at(v, r.slot + j, rank);
+            if (job->rows && job->row_bytes == 8)
+                ((uint64_t *)job->rows)[at] = row;
+            else if (job->rows)
+                ((uint32_t *)job->rows)[at] = (uint32_t)row;
+            if (job->keys) {
+                _Alignas(16) unsigned char key[16];
+                memcpy(key, v->keys + sx_key_offset(v, r.slot + j), v->width);
+                w->type->decode((unsigned char *)job->keys + at * w->type->bytes, key, 1);
+            }
+        }
+    }
+}
+
+/* Outputs [first, end): found among the spans, which may be cut anywhere. */
+static void fill_share(void *work, uint64_t first, uint64_t end)
+{
+    const fill_work *w = work;
+    const uint64_t *f = w->job->first;
+    uint64_t lo = 0, hi = w->job->n;       /* the span that holds `first` */
+
+    while (hi - lo > 1) {
+        uint64_t mid = lo + (hi - lo) / 2;
+        if (f[mid] <= first)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    for (uint64_t i = lo; i < w->job->n && f[i] < end; i++) {
+        uint64_t b = f[i] > first ? f[i] : first, e = f[i + 1] < end ? f[i + 1] : end;
+        uint64_t a = w->job->start[i] + (b - f[i]);
+        if (b >= e)
+            continue;
+        if (w->v->family == SX_FAM_EYTZ)
+            fill_levels(w, a, a + (e - b), b);
+        else
+            fill_ascending(w, a, a + (e - b), b);
+    }
+}
+
+sx_status sx_cpu_fill(void *self, const sx_view *v, const sx_span_fill *job, sx_err *err)
+{
+    fill_work w = {v, job, sx_type_of(job->key_type)};
+
+    (void)err;
+    sx_cpu_share(self, job->threads, job->first[job->n], 1024, fill_share, &w);
+    return SX_OK;
+}

@@ -1,0 +1,193 @@
+/* cpu_walks_impl.h - walks driven on the CPU, for one width and one
+ * instruction set.
+ *
+ * Parameters: W (4, 8, 16), LEVEL (scalar, avx2, avx512).
+ *
+ * A walk alone waits for memory most of the time. So up to GROUP walks go
+ * down level by level together: each step ends by asking for the line that
+ * its walk needs next, and that line travels while the other walks step. */
+
+#define NAME4_(a, b, c) a##_##b##_##c
+#define NAME4(a, b, c) NAME4_(a, b, c)
+#define F(name) NAME4(name, W, LEVEL)
+#define NAME2_(a, b) a##b
+#define NAME2(a, b) NAME2_(a, b)
+#define KEY NAME2(sx_key, W)
+#define TARGET NAME2(SX_TARGET_, LEVEL)
+#define SX_WALK TARGET SX_INLINE
+#define SX_LOAD NAME2(load_, W)
+#define SX_COUNT NAME4(count, W, LEVEL)
+#define SX_COUNT_LINE NAME4(count_line, W, LEVEL)
+
+#include "index/eytz_walk_impl.h"
+#include "index/pivot_walk_impl.h"
+
+/* ---- pivot, sorted -------------------------------------------------------- */
+
+SX_WALK void F(pivot_group)(const sx_view *v, const KEY *q, unsigned m,
+                            uint64_t *rank, int natural, int rows)
+{
+    uint64_t at[GROUP];
+    uint64_t len = F(pivot_window)(v, natural);
+    uint64_t units = natural ? v->slots / (64 / W) : v->n;
+    uint64_t windows = (units + len - 1) / len;
+    uint64_t row_step = v->block ? v->block_bytes : 64 / W * (uint64_t)v->row_bytes;
+
+    rows = rows && v->row_bytes != 0;
+    for (unsigned j = 0; j < m; j++)
+        at[j] = 0;
+    for (uint32_t l = 0; l + 1 < v->levels; l++) {
+        uint64_t last = v->level_nodes[l + 1] - 1;
+        for (unsigned j = 0; j < m; j++) {
+            at[j] = F(pivot_level)(v, l, at[j], last, q[j], natural);
+            const unsigned char *p = F(pivot_node)(v, l + 1, at[j]);
+            __builtin_prefetch(p);
+            if (!natural)
+                __builtin_prefetch(p + (v->k - 2) * W);
+        }
+    }
+    if (v->levels > 0)
+        for (unsigned j = 0; j < m; j++) {
+            at[j] = F(pivot_level)(v, v->levels - 1, at[j], windows - 1, q[j], natural) * len;
+            if (at[j] > units - len)      /* the last window starts earlier */
+                at[j] = units - len;
+            __builtin_prefetch(F(pivot_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), natural) +
+                               (natural && len > 1 ? 64 - W : 0));
+            if (rows && natural && len == 1)
+                __builtin_prefetch(v->rows + at[j] * row_step);
+        }
+    while (len > 1) {
+        uint64_t half = len / 2;
+        len -= half;
+        for (unsigned j = 0; j < m; j++) {
+            at[j] = F(pivot_halve)(v, at[j], half, q[j], natural);
+            __builtin_prefetch(F(pivot_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), natural) +
+                               (natural && len > 1 ? 64 - W : 0));
+            if (rows && natural && len == 1)
+                __builtin_prefetch(v->rows + at[j] * row_step);
+        }
+    }
+    for (unsigned j = 0; j < m; j++) {
+        rank[j] = F(pivot_finish)(v, at[j], q[j], natural);
+        if (rows)
+            __builtin_prefetch(v->rows + sx_row_offset(v, rank[j]));
+    }
+}
+
+TARGET static void F(pivot_bounds)(const sx_view *v, const KEY *q, unsigned m,
+                                   uint64_t *rank, uint64_t *slot, int rows)
+{
+    int natural = (v->levels == 0 || (v->k - 1 == 64 / W && v->leaf % (64 / W) == 0)) &&
+                  (v->block == 0 || v->block == 64 / W);
+
+    for (unsigned i = 0; i < m; i += GROUP) {
+        unsigned part = m - i < GROUP ? m - i : GROUP;
+        if (natural)
+            F(pivot_group)(v, q + i, part, rank + i, 1, rows);
+        else
+            F(pivot_group)(v, q + i, part, rank + i, 0, rows);
+    }
+    for (unsigned i = 0; i < m; i++)
+        slot[i] = rank[i] < v->n ? rank[i] : SX_NO_SLOT;
+}
+
+/* ---- eytzinger -------------------------------------------------------------- */
+
+SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m,
+                           uint64_t *rank, uint64_t *slot, int shape, int rows)
+{
+    uint64_t g[GROUP];
+    uint64_t per_node = shape == SX_EYTZ_LINE ? 64 / W : shape == SX_EYTZ_BINARY ? 1 : v->k - 1;
+
+    rows = rows && v->row_bytes != 0;
+    for (unsigned j = 0; j < m; j++) {
+        g[j] = 0;
+        slot[j] = SX_NO_SLOT;
+    }
+    for (uint32_t t = 0; t < v->levels; t++) {
+        uint64_t next = v->level_first[t + 1];
+        for (unsigned j = 0; j < m; j++) {
+            g[j] = F(eytz_level)(v, t, g[j], &slot[j], q[j], shape);
+            const unsigned char *p = F(eytz_node)(v, next + g[j] * per_node, shape);
+            __builtin_prefetch(p);
+            if (shape == SX_EYTZ_ANY && !v->block)
+                __builtin_prefetch(p + (v->k - 2) * W);
+        }
+    }
+    for (unsigned j = 0; j < m; j++) {
+        rank[j] = F(eytz_finish)(v, g[j], &slot[j], q[j], shape);
+        if (rows && slot[j] != SX_NO_SLOT)
+            __builtin_prefetch(v->rows + sx_row_offset(v, slot[j]));
+    }
+}
+
+TARGET static void F(eytz_bounds)(const sx_view *v, const KEY *q, unsigned m,
+                                  uint64_t *rank, uint64_t *slot, int rows)
+{
+    int line = v->k - 1 == 64 / W && (v->block == 0 || v->block == 64 / W);
+    int binary = v->k == 2 && v->block == 0;
+
+    for (unsigned i = 0; i < m; i += GROUP) {
+        unsigned part = m - i < GROUP ? m - i : GROUP;
+        if (line)
+            F(eytz_group)(v, q + i, part, rank + i, slot + i, SX_EYTZ_LINE, rows);
+        else if (binary)
+            F(eytz_group)(v, q + i, part, rank + i, slot + i, SX_EYTZ_BINARY, rows);
+        else
+            F(eytz_group)(v, q + i, part, rank + i, slot + i, SX_EYTZ_ANY, rows);
+    }
+}
+
+TARGET static void F(bounds)(const sx_view *v, const void *q, unsigned m,
+                             uint64_t *rank, uint64_t *slot, int rows)
+{
+    if (v->n == 0) {
+        for (unsigned i = 0; i < m; i++) {
+            rank[i] = 0;
+            slot[i] = SX_NO_SLOT;
+        }
+    } else if (v->family == SX_FAM_EYTZ) {
+        F(eytz_bounds)(v, q, m, rank, slot, rows);
+    } else {
+        F(pivot_bounds)(v, q, m, rank, slot, rows);
+    }
+}
+
+/* ---- keys ---------------------------------------------------------------------- */
+
+TARGET static void F(successors)(const void *q, void *next, unsigned char *max, unsigned m)
+{
+    const KEY *k = q;
+    KEY *s = next;
+
+    for (unsigned i = 0; i < m; i++) {
+        max[i] = k[i] == (KEY)~(KEY)0;
+        s[i] = (KEY)(k[i] + !max[i]);
+    }
+}
+
+TARGET static void F(equal)(const sx_view *v, const void *q, const uint64_t *slot,
+                            unsigned char *hit, unsigned m)
+{
+    const KEY *k = q;
+
+    for (unsigned i = 0; i < m; i++)
+        hit[i] = slot[i] != SX_NO_SLOT &&
+                 SX_LOAD(v->keys + sx_key_offset(v, slot[i])) == k[i];
+}
+
+TARGET static void F(crossed)(const void *lo, const void *hi, unsigned char *empty, unsigned m)
+{
+    const KEY *a = lo, *b = hi;
+
+    for (unsigned i = 0; i < m; i++)
+        empty[i] = a[i] > b[i];
+}
+
+#undef SX_COUNT_LINE
+#undef SX_COUNT
+#undef SX_LOAD
+#undef SX_WALK
+#undef TARGET
+#undef KEY
+#undef F

@@ -1,0 +1,110 @@
+#include "index/index_check.h"
+
+#include "index/slots.h"
+
+#include <string.h>
+
+static sx_key16 key_at_slot(const sx_view *v, const unsigned char *p)
+{
+    sx_key4 k4;
+    sx_key8 k8;
+    sx_key16 k16;
+
+    if (v->width == 4) {
+        memcpy(&k4, p, 4);
+        return k4;
+    }
+    if (v->width == 8) {
+        memcpy(&k8, p, 8);
+        return k8;
+    }
+    memcpy(&k16, p, 16);
+    return k16;
+}
+
+static sx_key16 largest(const sx_view *v)
+{
+    return ~(sx_key16)0 >> (128 - 8 * v->width);
+}
+
+static sx_status broken(const sx_view *v, const char *rule, const char *what,
+                        uint64_t where, sx_err *err)
+{
+    return sx_fail(err, SX_ECORRUPT, "%s, invariant %s: %s %llu (of %llu keys)",
+                   sx_family_name(v->family), rule, what, (unsigned long long)where,
+                   (unsigned long long)v->n);
+}
+
+static sx_status check_order(const sx_view *v, int unique, sx_err *err)
+{
+    const char *rule = v->family == SX_FAM_EYTZ ? "E1" : "P1";
+    sx_key16 before = 0;
+
+    for (uint64_t rank = 0; rank < v->n; rank++) {
+        sx_key16 key = key_at_slot(v, v->keys + sx_key_offset(v, sx_slot_of_rank(v, rank)));
+        if (rank > 0 && key < before)
+            return broken(v, rule, "a smaller key follows rank", rank - 1, err);
+        if (rank > 0 && unique && key == before)
+            return broken(v, rule, "an equal key follows (unique) rank", rank - 1, err);
+        before = key;
+    }
+    return SX_OK;
+}
+
+static sx_status check_unused(const sx_view *v, sx_err *err)
+{
+    const char *rule = v->family == SX_FAM_EYTZ ? "E2" : "P2";
+
+    for (uint64_t slot = v->n; slot < v->slots; slot++) {
+        if (key_at_slot(v, v->keys + sx_key_offset(v, slot)) != largest(v))
+            return broken(v, rule, "not the largest key in unused slot", slot, err);
+        if (v->block && sx_row_at(v, slot, 0) != (v->row_bytes == 8 ? SX_MISS : SX_MISS32))
+            return broken(v, "R2", "a row in unused slot", slot, err);
+    }
+    return SX_OK;
+}
+
+static sx_status check_pivots(const sx_view *v, sx_err *err)
+{
+    for (uint32_t l = 0; v->family == SX_FAM_PIVOT && l < v->levels; l++)
+        for (uint64_t i = 0; i < v->level_nodes[l] * (v->k - 1); i++) {
+            uint64_t source = sx_pivot_source(v, l, i), at = v->level_first[l] + i;
+            sx_key16 want = source < v->n
+                                ? key_at_slot(v, v->keys + sx_key_offset(v, source))
+                                : largest(v);
+            if (key_at_slot(v, v->pivots + at * v->width) != want)
+                return broken(v, "P3", "not the key it stands for, pivot", at, err);
+        }
+    return SX_OK;
+}
+
+static sx_status check_rows(const sx_view *v, uint64_t max_row, sx_err *err)
+{
+    uint64_t max = 0;
+
+    for (uint64_t slot = 0; v->row_bytes && slot < v->n; slot++) {
+        uint64_t row = sx_row_at(v, slot, 0);
+        if (row > max_row)
+            return broken(v, "R1", "a row above the largest in slot", slot, err);
+        max = row > max ? row : max;
+    }
+    if (v->row_bytes && v->n > 0 && max != max_row)
+        return broken(v, "R1", "the largest row is not", max_row, err);
+    return SX_OK;
+}
+
+sx_status sx_index_check(const sx_view *v, uint64_t max_row, int unique, sx_err *err)
+{
+    sx_status st;
+
+    if (v->n == 0)
+        return SX_OK;
+    st = check_order(v, unique, err);
+    if (st == SX_OK)
+        st = check_unused(v, err);
+    if (st == SX_OK)
+        st = check_pivots(v, err);
+    if (st == SX_OK)
+        st = check_rows(v, max_row, err);
+    return st;
+}

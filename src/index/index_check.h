@@ -1,0 +1,12 @@
+/* index_check.h - proving that an index is what its shape says. */
+#ifndef SX_INDEX_CHECK_H
+#define SX_INDEX_CHECK_H
+
+#include "index/view.h"
+
+/* The numbered invariants of FAM_layout.h, and of rows:
+ *   R1  no row is above max_row, and some row equals it
+ *   R2  unused slots of pairs hold rows of all ones */
+sx_status sx_index_check(const sx_view *v, uint64_t max_row, int unique, sx_err *err);
+
+#endif

@@ -1,0 +1,147 @@
+#include "index/shape.h"
+
+#include "base/alloc.h"
+
+/* Room for `used` slots, in whole lines or blocks. */
+static void shape_slots(sx_view *v, const sx_spec *spec, uint64_t used)
+{
+    uint64_t unit = sx_line_keys(v);
+
+    v->layout = spec->layout;
+    v->block = spec->layout == SX_PAIRS ? spec->block : 0;
+    v->block_shift = v->block ? (uint32_t)__builtin_ctz(v->block) : 63;
+    v->block_bytes = v->block * (uint64_t)(v->width + v->row_bytes);
+    if (v->block > unit)
+        unit = v->block;
+    v->slots = sx_round_up(used, unit);
+}
+
+/* Levels of pivots over ceil(n / leaf) leaves: until one node is enough. */
+static void shape_pivot(sx_view *v, sx_spec *spec)
+{
+    uint64_t nodes[SX_LEVELS_MAX], children;
+    uint32_t full = 0, levels, m = spec->k - 1;
+    uint64_t first = 0;
+
+    children = (v->n + spec->leaf - 1) / spec->leaf;
+    while (children > 1) {
+        children = (children + spec->k - 1) / spec->k;
+        nodes[full++] = children;
+    }
+    levels = full;
+    if ((spec->given & SX_P_LEVELS) && spec->levels < full)
+        levels = spec->levels;
+    v->window = spec->leaf;
+    for (uint32_t d = levels; d < full; d++)
+        v->window *= spec->k;
+    for (uint32_t l = 0; l < levels; l++) {
+        v->level_nodes[l] = nodes[full - 1 - l];
+        v->level_first[l] = first;
+        first += v->level_nodes[l] * m;
+    }
+    v->level_first[levels] = first;
+    v->levels = spec->levels = levels;
+}
+
+static void shape_eytz(sx_view *v)
+{
+    uint64_t power = 1;           /* k^t */
+
+    while (power - 1 + power * (v->k - 1) <= v->n) {
+        v->level_nodes[v->levels] = power;
+        v->level_first[v->levels++] = power - 1;
+        power *= v->k;
+    }
+    v->level_first[v->levels] = power - 1;
+    v->bottom = v->n - (power - 1);
+}
+
+sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t width,
+                   uint32_t row_bytes, uint64_t n, sx_err *err)
+{
+    sx_view v = {.n = n, .family = spec->family, .width = width, .row_bytes = row_bytes};
+    uint32_t natural = 64 / width;
+
+    if (n > SX_KEYS_MAX)
+        return sx_fail(err, SX_EINVAL, "%llu keys are more than an index can hold (%llu)",
+                       (unsigned long long)n, (unsigned long long)SX_KEYS_MAX);
+    if (!(spec->given & SX_P_K))
+        spec->k = natural + 1;
+    /* A leaf of 16-byte keys spans two lines, which keeps the pivots at one
+     * key in eight, as a leaf of one line does for 8-byte keys. */
+    if (!(spec->given & SX_P_LEAF))
+        spec->leaf = width == 16 && spec->k == natural + 1 ? 8 : spec->k - 1;
+    if (!(spec->given & SX_P_LAYOUT) || row_bytes == 0)
+        spec->layout = SX_SPLIT;
+    if (spec->layout == SX_PAIRS) {
+        uint32_t m = spec->k - 1;
+        if (!(spec->given & SX_P_BLOCK))
+            spec->block = spec->family == SX_FAM_EYTZ && !(m & (m - 1)) ? m : natural;
+        if (spec->block * row_bytes < width)      /* keep keys aligned */
+            spec->block = width / row_bytes;
+    }
+    v.k = spec->k;
+    v.leaf = spec->leaf;
+    switch (spec->family) {
+    case SX_FAM_SORTED:
+        spec->given = SX_P_LAYOUT;
+        v.window = n;
+        shape_slots(&v, spec, n);
+        break;
+    case SX_FAM_PIVOT:
+        shape_pivot(&v, spec);
+        spec->given = SX_P_K | SX_P_LEAF | SX_P_LEVELS | SX_P_LAYOUT;
+        shape_slots(&v, spec, n);
+        break;
+    case SX_FAM_EYTZ:
+        shape_eytz(&v);
+        spec->given = SX_P_K | SX_P_LAYOUT;
+        /* the bottom's last node is whole */
+        shape_slots(&v, spec, v.level_first[v.levels] + sx_round_up(v.bottom, v.k - 1));
+        break;
+    default:
+        return sx_fail(err, SX_EINVAL, "'%s' has no shape of its own",
+                       sx_family_name(spec->family));
+    }
+    if (spec->layout == SX_PAIRS)
+        spec->given |= SX_P_BLOCK;
+    *out = v;
+    return SX_OK;
+}
+
+const char *sx_section_name(sx_section_kind kind)
+{
+    static const char *const names[] = {"keys", "rows", "pairs", "pivots"};
+
+    return names[kind];
+}
+
+uint64_t sx_section_bytes(const sx_view *v, sx_section_kind kind)
+{
+    if (v->n == 0)
+        return 0;
+    switch (kind) {
+    case SX_SEC_KEYS:
+        return v->block ? 0 : v->slots * v->width;
+    case SX_SEC_ROWS:
+        return v->block ? 0 : v->n * v->row_bytes;
+    case SX_SEC_PAIRS:
+        return v->block ? v->slots / v->block * v->block_bytes : 0;
+    case SX_SEC_PIVOTS:
+        return v->family == SX_FAM_PIVOT ? v->level_first[v->levels] * v->width : 0;
+    default:
+        return 0;
+    }
+}
+
+void sx_view_bind(sx_view *v, const void *const base[SX_SECTION_KINDS])
+{
+    if (v->block) {
+        v->keys = base[SX_SEC_PAIRS];
+        v->rows = v->keys ? v->keys + v->block * v->width : NULL;
+    } else {
+        v->keys = base[SX_SEC_KEYS];
+        v->rows = base[SX_SEC_ROWS];
+    }
+    v->pivots = base[SX_SEC_PIVOTS];
+}

@@ -1,0 +1,22 @@
+/* shape.h - from a spec to the exact shape of an index, and its sections. */
+#ifndef SX_SHAPE_H
+#define SX_SHAPE_H
+
+#include "index/view.h"
+
+/* Fills a view but for its pointers, and completes the spec: every
+ * parameter the family has is given afterwards. row_bytes: 0, 4, 8. */
+sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t width,
+                   uint32_t row_bytes, uint64_t n, sx_err *err);
+
+/* The sections of an index, in the order of the file. */
+typedef enum { SX_SEC_KEYS, SX_SEC_ROWS, SX_SEC_PAIRS, SX_SEC_PIVOTS,
+               SX_SECTION_KINDS } sx_section_kind;
+
+const char *sx_section_name(sx_section_kind kind);
+/* Bytes of a section in this shape; 0: there is none (or it is empty). */
+uint64_t sx_section_bytes(const sx_view *v, sx_section_kind kind);
+/* Points the view at its sections; base[kind] NULL where there is none. */
+void sx_view_bind(sx_view *v, const void *const base[SX_SECTION_KINDS]);
+
+#endif

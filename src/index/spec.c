@@ -1,0 +1,273 @@
+#include "index/spec.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    uint32_t params;
+    const char *what;
+} families[] = {
+#define SX_FAMILY(tag, name, params, what) {#name, params, what},
+#include "index/families.def"
+#undef SX_FAMILY
+};
+
+/* A parameter takes a number in [min, max] or one of some words. */
+static const struct {
+    const char *name;
+    uint32_t bit;
+    size_t field;
+    uint32_t min, max;
+    const char *words[5];         /* value = position */
+} params[] = {
+    {"k", SX_P_K, offsetof(sx_spec, k), 2, SX_K_MAX, {0}},
+    {"leaf", SX_P_LEAF, offsetof(sx_spec, leaf), 1, SX_LEAF_MAX, {0}},
+    {"levels", SX_P_LEVELS, offsetof(sx_spec, levels), 0, SX_LEVELS_MAX, {0}},
+    {"layout", SX_P_LAYOUT, offsetof(sx_spec, layout), 0, 0, {"split", "pairs"}},
+    {"block", SX_P_BLOCK, offsetof(sx_spec, block), 1, SX_BLOCK_MAX, {0}},
+    {"for", SX_P_FOR, offsetof(sx_spec, purpose), 0, 0,
+     {"mixed", "point", "range", "memory"}},
+};
+#define PARAMS (sizeof params / sizeof params[0])
+
+const char *sx_family_name(sx_family family)
+{
+    return families[family].name;
+}
+
+const char *sx_family_what(sx_family family)
+{
+    return families[family].what;
+}
+
+/* ---- reading ---------------------------------------------------------- */
+
+typedef struct {
+    const char *text;             /* the whole spec */
+    const char *at;
+    sx_err *err;
+} reader;
+
+static int is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
+
+static void skip_blanks(reader *r)
+{
+    while (*r->at == ' ' || *r->at == '\t')
+        r->at++;
+}
+
+/* The word here, cut to fit; "" if there is none. */
+static void read_word(reader *r, char word[32])
+{
+    size_t n = 0;
+
+    skip_blanks(r);
+    while (is_word(*r->at)) {
+        if (n < 31)
+            word[n++] = *r->at;
+        r->at++;
+    }
+    word[n] = '\0';
+}
+
+static int accept(reader *r, char c)
+{
+    skip_blanks(r);
+    if (*r->at != c)
+        return 0;
+    r->at++;
+    return 1;
+}
+
+/* Sentences show at most so much of a text that may be anything. */
+#define SHOWN 60
+
+static sx_status complain(const reader *r, const char *at, const char *what)
+{
+    return sx_fail(r->err, SX_EINVAL, "spec '%.*s', character %u: %s", SHOWN,
+                   r->text, (unsigned)(at - r->text) + 1, what);
+}
+
+static sx_status complain_allowed(const reader *r, const char *at,
+                                  const char *word, const char *what,
+                                  const char *allowed)
+{
+    char text[320];
+
+    snprintf(text, sizeof text, "%s '%s'; allowed: %s", what, word, allowed);
+    return complain(r, at, text);
+}
+
+static sx_status unknown_family(const reader *r, const char *at, const char *word)
+{
+    char list[128];
+    sx_text t = {list, sizeof list, 0};
+
+    for (unsigned f = 0; f < SX_FAMILIES; f++)
+        sx_text_add(&t, "%s%s", f ? ", " : "", families[f].name);
+    return complain_allowed(r, at, word, "unknown family", list);
+}
+
+static sx_status unknown_param(const reader *r, const char *at,
+                               const char *word, sx_family family)
+{
+    char list[128], what[64];
+    sx_text t = {list, sizeof list, 0};
+
+    for (unsigned p = 0; p < PARAMS; p++)
+        if (families[family].params & params[p].bit)
+            sx_text_add(&t, "%s%s", t.length ? ", " : "", params[p].name);
+    snprintf(what, sizeof what, "%s has no parameter", families[family].name);
+    return complain_allowed(r, at, word, what, list);
+}
+
+static sx_status read_value(reader *r, unsigned p, uint32_t *value)
+{
+    char word[32], list[96], what[64];
+    sx_text t = {list, sizeof list, 0};
+
+    skip_blanks(r);
+    const char *at = r->at;
+    read_word(r, word);
+    if (params[p].words[0]) {
+        for (uint32_t i = 0; params[p].words[i]; i++) {
+            if (strcmp(word, params[p].words[i]) == 0) {
+                *value = i;
+                return SX_OK;
+            }
+            sx_text_add(&t, "%s%s", i ? ", " : "", params[p].words[i]);
+        }
+    } else {
+        uint32_t v = 0;
+        size_t n = strspn(word, "0123456789");
+        for (size_t i = 0; i < n && i < 9; i++)
+            v = v * 10 + (uint32_t)(word[i] - '0');
+        if (n > 0 && n < 10 && word[n] == '\0' && v >= params[p].min && v <= params[p].max) {
+            *value = v;
+            return SX_OK;
+        }
+        sx_text_add(&t, "%u to %u", params[p].min, params[p].max);
+    }
+    snprintf(what, sizeof what, "%s can't be", params[p].name);
+    return complain_allowed(r, at, word, what, list);
+}
+
+static sx_status read_params(reader *r, sx_spec *spec)
+{
+    char word[32];
+    sx_status st;
+
+    if (accept(r, ')'))
+        return SX_OK;
+    do {
+        unsigned p = 0;
+        skip_blanks(r);
+        const char *at = r->at;
+        read_word(r, word);
+        while (p < PARAMS && strcmp(word, params[p].name) != 0)
+            p++;
+        if (p == PARAMS || !(families[spec->family].params & params[p].bit))
+            return unknown_param(r, at, word, spec->family);
+        if (spec->given & params[p].bit)
+            return complain_allowed(r, at, word, "given twice:", "once");
+        if (!accept(r, '='))
+            return complain(r, r->at, "'=' and a value are missing here");
+        st = read_value(r, p, (uint32_t *)(void *)((char *)spec + params[p].field));
+        if (st != SX_OK)
+            return st;
+        spec->given |= params[p].bit;
+    } while (accept(r, ','));
+    if (!accept(r, ')'))
+        return complain(r, r->at, "',' or ')' is missing here");
+    return SX_OK;
+}
+
+static sx_status read_words(reader *r, sx_spec *spec)
+{
+    char word[32];
+    int place = 0;
+
+    for (skip_blanks(r); *r->at; skip_blanks(r)) {
+        const char *at = r->at;
+        read_word(r, word);
+        if (strcmp(word, "unique") == 0 && !spec->unique) {
+            spec->unique = 1;
+        } else if (strcmp(word, "place") == 0 && !place) {
+            if (!accept(r, '='))
+                return complain(r, r->at, "'=' and a place are missing here");
+            skip_blanks(r);
+            at = r->at;
+            read_word(r, word);
+            if (strcmp(word, "host") != 0)
+                return complain_allowed(r, at, word, "place can't be", "host");
+            place = 1;
+        } else {
+            if (!word[0])
+                snprintf(word, sizeof word, "%c", *at);
+            return complain_allowed(r, at, word, "unknown or repeated word",
+                                    "unique, place=host");
+        }
+    }
+    return SX_OK;
+}
+
+sx_status sx_spec_parse(sx_spec *out, const char *text, sx_err *err)
+{
+    reader r = {text, text, err};
+    sx_spec spec = {0};
+    char word[32];
+    unsigned f = 0;
+    sx_status st = SX_OK;
+
+    skip_blanks(&r);
+    const char *at = r.at;
+    read_word(&r, word);
+    while (f < SX_FAMILIES && strcmp(word, families[f].name) != 0)
+        f++;
+    if (f == SX_FAMILIES)
+        return unknown_family(&r, at, word);
+    spec.family = (sx_family)f;
+    if (accept(&r, '('))
+        st = read_params(&r, &spec);
+    if (st == SX_OK)
+        st = read_words(&r, &spec);
+    if (st != SX_OK)
+        return st;
+    if ((spec.given & SX_P_BLOCK) && spec.layout != SX_PAIRS)
+        return complain(&r, at, "block= goes with layout=pairs only");
+    if ((spec.given & SX_P_BLOCK) && (spec.block & (spec.block - 1)))
+        return sx_fail(err, SX_EINVAL, "spec '%.*s': block can't be %u; allowed: "
+                       "powers of two up to %u", SHOWN, text, spec.block, SX_BLOCK_MAX);
+    *out = spec;
+    return SX_OK;
+}
+
+/* ---- writing ------------------------------------------------------------ */
+
+void sx_spec_print(const sx_spec *spec, char text[SX_SPEC_MAX])
+{
+    sx_text t = {text, SX_SPEC_MAX, 0};
+    const char *sep = "(";
+
+    memset(text, 0, SX_SPEC_MAX);
+    sx_text_add(&t, "%s", families[spec->family].name);
+    for (unsigned p = 0; p < PARAMS; p++) {
+        uint32_t v;
+        if (!(spec->given & params[p].bit))
+            continue;
+        memcpy(&v, (const char *)spec + params[p].field, sizeof v);
+        if (params[p].words[0])
+            sx_text_add(&t, "%s%s=%s", sep, params[p].name, params[p].words[v]);
+        else
+            sx_text_add(&t, "%s%s=%u", sep, params[p].name, v);
+        sep = ",";
+    }
+    sx_text_add(&t, "%s%s", *sep == ',' ? ")" : "", spec->unique ? " unique" : "");
+}

@@ -1,0 +1,43 @@
+/* spec.h - spec strings: "pivot(k=9,layout=pairs) unique". */
+#ifndef SX_SPEC_H
+#define SX_SPEC_H
+
+#include "base/status.h"
+
+typedef enum {
+#define SX_FAMILY(tag, name, params, what) SX_FAM_##tag,
+#include "index/families.def"
+#undef SX_FAMILY
+    SX_FAMILIES
+} sx_family;
+
+enum {                            /* parameters, as bits */
+    SX_P_K = 1, SX_P_LEAF = 2, SX_P_LEVELS = 4, SX_P_LAYOUT = 8,
+    SX_P_BLOCK = 16, SX_P_FOR = 32
+};
+
+enum { SX_SPLIT, SX_PAIRS };                              /* layout= */
+enum { SX_FOR_MIXED, SX_FOR_POINT, SX_FOR_RANGE, SX_FOR_MEMORY }; /* for= */
+
+#define SX_K_MAX 33u
+#define SX_LEVELS_MAX 48u         /* of a binary tree over SX_KEYS_MAX keys */
+#define SX_KEYS_MAX (1ull << 48)
+#define SX_LEAF_MAX 4096u
+#define SX_BLOCK_MAX 64u
+
+typedef struct {
+    sx_family family;
+    uint32_t given;               /* SX_P_ bits: the rest is to be chosen */
+    uint32_t k, leaf, levels, layout, block, purpose;
+    uint32_t unique;
+} sx_spec;
+
+sx_status sx_spec_parse(sx_spec *out, const char *text, sx_err *err);
+
+/* The text that parses to this spec; at most SX_SPEC_MAX bytes with NUL. */
+void sx_spec_print(const sx_spec *spec, char text[SX_SPEC_MAX]);
+
+const char *sx_family_name(sx_family family);
+const char *sx_family_what(sx_family family);
+
+#endif

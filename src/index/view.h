@@ -1,0 +1,84 @@
+/* view.h - an index as its walks see it: plain data, all that n and a
+ * resolved spec determine, and where the sections lie.
+ *
+ * Keys and rows live in slots 0..slots-1, of which the first n are used.
+ * In which order is the family's matter (FAM_layout.h). Slots come in two
+ * layouts:
+ *
+ *   split   keys   |k0|k1|k2| ...                     rows |r0|r1|r2| ...
+ *
+ *   pairs   blocks of B keys followed by their B rows (B a power of two;
+ *           B * row bytes is a multiple of the key's bytes, so that every
+ *           key is aligned)
+ *           |k0|..|kB-1|r0|..|rB-1|kB|..|k2B-1|rB|..|r2B-1| ...
+ *
+ * One formula addresses both: split is a single block without end.
+ *
+ * Row bytes 0: rows are not stored, a key's row is its rank.
+ * Unused slots hold the largest key: no key is below it, so they never
+ * count in a lower bound. */
+#ifndef SX_VIEW_H
+#define SX_VIEW_H
+
+#include "index/spec.h"
+#include "keys/encode.h"
+
+#ifndef SX_FN
+#define SX_FN static inline
+#endif
+
+typedef struct {
+    uint64_t n;
+    uint64_t slots;
+    uint32_t family;              /* sx_family, never AUTO */
+    uint32_t width;               /* bytes of a key */
+    uint32_t row_bytes;           /* 0, 4, 8 */
+    uint32_t k;                   /* children of an inner node */
+    uint32_t leaf;                /* pivot: keys of a leaf */
+    uint32_t levels;              /* pivot: of pivots; eytzinger: full ones */
+    uint32_t layout, block;       /* block: keys in a block; split: 0 */
+    uint32_t block_shift;         /* log2(block); split: 63 */
+    uint64_t block_bytes;
+    uint64_t window;              /* pivot: keys under a bottom pivot's child */
+    uint64_t bottom;              /* eytzinger: keys below the full levels */
+    /* Level l: nodes in it; its first key, counted in keys from the start
+     * of the pivots (pivot) or in slots (eytzinger). */
+    uint64_t level_nodes[SX_LEVELS_MAX], level_first[SX_LEVELS_MAX + 1];
+    const unsigned char *keys;    /* slot 0's key */
+    const unsigned char *rows;    /* slot 0's row, or NULL */
+    const unsigned char *pivots;  /* or NULL */
+} sx_view;
+
+/* Keys that fill a line: the natural node. */
+SX_FN uint32_t sx_line_keys(const sx_view *v)
+{
+    return 64u / v->width;
+}
+
+SX_FN uint64_t sx_key_offset(const sx_view *v, uint64_t slot)
+{
+    return (slot >> v->block_shift) * v->block_bytes +
+           (slot & ((1ull << v->block_shift) - 1)) * v->width;
+}
+
+SX_FN uint64_t sx_row_offset(const sx_view *v, uint64_t slot)
+{
+    return (slot >> v->block_shift) * v->block_bytes +
+           (slot & ((1ull << v->block_shift) - 1)) * v->row_bytes;
+}
+
+/* The row in a slot, whose key has this rank. */
+SX_FN uint64_t sx_row_at(const sx_view *v, uint64_t slot, uint64_t rank)
+{
+    const unsigned char *p;
+
+    if (v->row_bytes == 0)
+        return rank;
+    p = v->rows + sx_row_offset(v, slot);
+    return v->row_bytes == 8 ? *(const uint64_t *)(const void *)p
+                             : *(const uint32_t *)(const void *)p;
+}
+
+#define SX_NO_SLOT UINT64_MAX
+
+#endif

@@ -1,0 +1,431 @@
+/* file.c - saving and loading (doc/FORMAT.md).
+ *
+ * A file is believed only as far as it can be checked: from the header come
+ * a spec, a type and a number of keys; everything else, down to the offset
+ * of each section, follows from these and must be exactly so. Lengths are
+ * compared with the file's real size before anything is allocated. */
+#define _GNU_SOURCE
+#include "place/store.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#define FORMAT 1u
+#define ORDER_MARK 0x01020304u
+#define FLAG_UNIQUE 1u
+#define WHY_NAME "why"
+/* All kinds, and why. */
+#define TABLE_MAX (SX_SECTION_KINDS + 1)
+
+static const unsigned char magic[8] = {0x89, 'S', 'X', 'T', 0x0d, 0x0a, 0x1a, 0x0a};
+
+typedef struct {
+    unsigned char magic[8];
+    uint32_t format;
+    uint32_t order_mark;
+    uint64_t file_bytes;
+    uint64_t header_hash;         /* of the header and table, this as 0 */
+    uint32_t header_bytes;
+    uint32_t sections;
+    uint64_t n;
+    uint64_t max_row;
+    uint32_t key_type;
+    uint8_t width, row_bytes;
+    uint16_t flags;
+    char spec[SX_SPEC_MAX];
+    unsigned char zero[64];
+} file_header;
+
+typedef struct {
+    char name[16];
+    uint64_t offset;
+    uint64_t bytes;
+    uint64_t hash;
+    unsigned char zero[24];
+} file_section;
+
+typedef struct {
+    file_header head;
+    file_section table[TABLE_MAX];
+} file_front;
+
+_Static_assert(sizeof(file_header) == 256, "the header is 256 bytes");
+_Static_assert(sizeof(file_section) == 64, "a table entry is 64 bytes");
+
+static uint64_t hash_front(const file_front *front)
+{
+    file_front copy = *front;
+
+    copy.head.header_hash = 0;
+    return XXH3_64bits(&copy, copy.head.header_bytes);
+}
+
+/* The table a store must have, but for hashes; returns the file's bytes.
+ * data[i] is where section i lies in memory. */
+static uint64_t lay_out(const sx_store *store, size_t why_bytes, file_front *front,
+                        const void *data[TABLE_MAX])
+{
+    uint64_t at;
+    uint32_t count = 0;
+
+    memset(front->table, 0, sizeof front->table);
+    for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++) {
+        uint64_t bytes = sx_section_bytes(&store->view, kind);
+        if (bytes == 0)
+            continue;
+        strncpy(front->table[count].name, sx_section_name(kind), 15);
+        front->table[count].bytes = bytes;
+        data[count++] = store->base[kind];
+    }
+    if (why_bytes > 0) {
+        strncpy(front->table[count].name, WHY_NAME, 15);
+        front->table[count].bytes = why_bytes;
+        data[count++] = store->why;
+    }
+    front->head.sections = count;
+    front->head.header_bytes = (uint32_t)(sizeof(file_header) + count * sizeof(file_section));
+    at = front->head.header_bytes;
+    for (uint32_t i = 0; i < count; i++) {
+        front->table[i].offset = at;
+        at = sx_round_up(at + front->table[i].bytes, SX_LINE);
+    }
+    return at;
+}
+
+/* ---- saving --------------------------------------------------------------- */
+
+static sx_status io_failed(const char *doing, const char *path, sx_err *err)
+{
+    return sx_fail(err, SX_EIO, "%s '%.200s': %s", doing, path, strerror(errno));
+}
+
+static int write_all(int fd, const void *data, uint64_t bytes)
+{
+    const char *p = data;
+
+    while (bytes > 0) {
+        ssize_t n = write(fd, p, bytes < (1u << 30) ? bytes : 1u << 30);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return -1;
+        p += n;
+        bytes -= (uint64_t)n;
+    }
+    return 0;
+}
+
+static int write_sections(int fd, const file_front *front, const void *const data[])
+{
+    static const unsigned char zeros[SX_LINE];
+
+    if (write_all(fd, front, front->head.header_bytes) < 0)
+        return -1;
+    for (uint32_t i = 0; i < front->head.sections; i++) {
+        uint64_t bytes = front->table[i].bytes;
+        if (write_all(fd, data[i], bytes) < 0 ||
+            write_all(fd, zeros, sx_round_up(bytes, SX_LINE) - bytes) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The rename lasts only once the folder is synced too. */
+static int sync_folder(const char *path)
+{
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    int fd, failed;
+
+    if (!slash)
+        snprintf(folder, sizeof folder, ".");
+    else
+        snprintf(folder, sizeof folder, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    failed = fsync(fd) < 0 && errno != EINVAL;    /* some systems can't */
+    close(fd);
+    return failed ? -1 : 0;
+}
+
+static sx_status write_file(const char *path, const char *temp, int fd, const file_front *front,
+                            const void *const data[], sx_err *err)
+{
+    struct stat old;
+
+    /* A file that is replaced keeps its permissions. */
+    if (write_sections(fd, front, data) < 0 ||
+        (stat(path, &old) == 0 && fchmod(fd, old.st_mode & 07777) < 0) || fsync(fd) < 0)
+        return io_failed("can't write", temp, err);
+    if (rename(temp, path) < 0)
+        return io_failed("can't replace", path, err);
+    if (sync_folder(path) < 0)
+        return io_failed("can't sync the folder of", path, err);
+    return SX_OK;
+}
+
+/* A new file beside path, which nobody else has. */
+static int create_beside(const char *path, char *temp, size_t room)
+{
+    for (unsigned i = 0; i < 1000; i++) {
+        snprintf(temp, room, "%s.tmp%ld.%u", path, (long)getpid(), i);
+        int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err)
+{
+    file_front front;
+    const void *data[TABLE_MAX];
+    char temp[4096];
+    sx_status st;
+    int fd;
+
+    if (strlen(path) > sizeof temp - 40)
+        return sx_fail(err, SX_EINVAL, "path '%.60s...' is too long: %zu bytes, at most %zu",
+                       path, strlen(path), sizeof temp - 40);
+    memset(&front, 0, sizeof front);
+    memcpy(front.head.magic, magic, sizeof magic);
+    front.head.format = FORMAT;
+    front.head.order_mark = ORDER_MARK;
+    front.head.n = store->view.n;
+    front.head.max_row = store->max_row;
+    front.head.key_type = (uint32_t)store->key_type;
+    front.head.width = (uint8_t)store->view.width;
+    front.head.row_bytes = (uint8_t)store->view.row_bytes;
+    front.head.flags = store->spec.unique ? FLAG_UNIQUE : 0;
+    sx_spec_print(&store->spec, front.head.spec);
+    front.head.file_bytes = lay_out(store, strlen(store->why), &front, data);
+    for (uint32_t i = 0; i < front.head.sections; i++)
+        front.table[i].hash = XXH3_64bits(data[i], front.table[i].bytes);
+    front.head.header_hash = hash_front(&front);
+
+    fd = create_beside(path, temp, sizeof temp);
+    if (fd < 0)
+        return io_failed("can't create a file beside", path, err);
+    st = write_file(path, temp, fd, &front, data, err);
+    if (close(fd) < 0 && st == SX_OK)
+        st = io_failed("can't close", path, err);
+    if (st != SX_OK)
+        unlink(temp);
+    return st;
+}
+
+/* ---- loading ----------------------------------------------------------------- */
+
+static int all_zero(const unsigned char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p[i])
+            return 0;
+    return 1;
+}
+
+static sx_status damaged(const char *path, const char *what, sx_err *err)
+{
+    return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: %s", path, what);
+}
+
+/* The header alone: is it ours, whole and unchanged? */
+static sx_status check_front(const file_front *front, uint64_t file_bytes, const char *path,
+                             sx_err *err)
+{
+    const file_header *h = &front->head;
+
+    if (file_bytes < sizeof *h || memcmp(h->magic, magic, sizeof magic) != 0)
+        return sx_fail(err, SX_ECORRUPT, "'%.200s' is not a Sextant index", path);
+    if (h->order_mark != ORDER_MARK)
+        return sx_fail(err, SX_ECORRUPT, "'%.200s' was written on a machine of other byte "
+                       "order (mark %08x)", path, h->order_mark);
+    if (h->format != FORMAT)
+        return sx_fail(err, SX_ECORRUPT, "'%.200s' has format %u; this library reads %u",
+                       path, h->format, FORMAT);
+    if (h->file_bytes != file_bytes)
+        return sx_fail(err, SX_ECORRUPT, "'%.200s' is cut off or too long: %llu bytes instead "
+                       "of %llu", path, (unsigned long long)file_bytes,
+                       (unsigned long long)h->file_bytes);
+    if (h->sections > TABLE_MAX ||
+        h->header_bytes != sizeof *h + h->sections * sizeof(file_section) ||
+        h->header_bytes > file_bytes)
+        return damaged(path, "its header has an impossible size", err);
+    if (hash_front(front) != h->header_hash)
+        return damaged(path, "its header's checksum is wrong", err);
+    if (!all_zero(h->zero, sizeof h->zero))
+        return damaged(path, "reserved bytes of its header are set", err);
+    return SX_OK;
+}
+
+/* What the header says, made into the shape of a store. */
+static sx_status read_shape(sx_store *s, const file_header *h, const char *path, sx_err *err)
+{
+    const sx_type_info *type = sx_type_of((int)h->key_type);
+    char canonical[SX_SPEC_MAX];
+    sx_err inner;
+
+    if (!type || h->key_type > INT32_MAX || h->width != type->width)
+        return damaged(path, "its key type is unknown", err);
+    if (h->row_bytes != 0 && h->row_bytes != 4 && h->row_bytes != 8)
+        return damaged(path, "its rows have an impossible width", err);
+    if (h->n > SX_KEYS_MAX || h->n > h->file_bytes)
+        return damaged(path, "its number of keys can't be", err);
+    if ((h->row_bytes == 0 && h->max_row != (h->n ? h->n - 1 : 0)) ||
+        (h->row_bytes == 4 && h->max_row >= SX_MISS32) ||
+        (h->row_bytes == 8 && h->max_row == SX_MISS))
+        return damaged(path, "its largest row can't be", err);
+    if (!memchr(h->spec, '\0', sizeof h->spec) ||
+        sx_spec_parse(&s->spec, h->spec, &inner) != SX_OK ||
+        s->spec.family == SX_FAM_AUTO || h->flags != (s->spec.unique ? FLAG_UNIQUE : 0))
+        return damaged(path, "its spec can't be read", err);
+    if (sx_shape(&s->view, &s->spec, type->width, h->row_bytes, h->n, &inner) != SX_OK)
+        return damaged(path, inner.text, err);
+    sx_spec_print(&s->spec, canonical);
+    if (memcmp(canonical, h->spec, sizeof canonical) != 0)
+        return damaged(path, "its spec is not a resolved one", err);
+    s->key_type = (int)h->key_type;
+    s->max_row = h->max_row;
+    return SX_OK;
+}
+
+/* The table must be the one this shape has. */
+static sx_status check_table(const sx_store *s, const file_front *front, const char *path,
+                             sx_err *err)
+{
+    file_front expected = *front;
+    const void *data[TABLE_MAX];
+    uint32_t count = front->head.sections;
+    uint64_t why = 0, bytes;
+
+    if (count > 0 && strncmp(front->table[count - 1].name, WHY_NAME, 16) == 0) {
+        why = front->table[count - 1].bytes;
+        if (why == 0 || why >= SX_WHY_MAX)
+            return damaged(path, "the section 'why' has an impossible size", err);
+    }
+    bytes = lay_out(s, why, &expected, data);
+    if (expected.head.sections != count || bytes != front->head.file_bytes)
+        return damaged(path, "its sections do not fit its keys", err);
+    for (uint32_t i = 0; i < count; i++) {
+        expected.table[i].hash = front->table[i].hash;
+        if (memcmp(&expected.table[i], &front->table[i], sizeof(file_section)) != 0)
+            return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: entry %u of its section "
+                           "table is not that of '%s', %llu bytes at %llu", path, i,
+                           expected.table[i].name, (unsigned long long)expected.table[i].bytes,
+                           (unsigned long long)expected.table[i].offset);
+    }
+    return SX_OK;
+}
+
+static int read_all(int fd, void *to, uint64_t bytes, uint64_t at)
+{
+    char *p = to;
+
+    while (bytes > 0) {
+        ssize_t n = pread(fd, p, bytes < (1u << 30) ? bytes : 1u << 30, (off_t)at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            errno = n < 0 ? errno : EIO;
+            return -1;
+        }
+        p += n;
+        at += (uint64_t)n;
+        bytes -= (uint64_t)n;
+    }
+    return 0;
+}
+
+/* Sections into memory of their own, or into one mapping of the file. */
+static sx_status read_sections(sx_store *s, int fd, const file_front *front, unsigned flags,
+                               const char *path, sx_err *err)
+{
+    sx_status st = SX_OK;
+    uint32_t at = 0;
+
+    if (!(flags & SX_LOAD_COPY) && s->view.n > 0) {
+        void *map = mmap(NULL, front->head.file_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (map == MAP_FAILED)
+            return io_failed("can't map", path, err);
+        s->map = map;
+        s->map_bytes = front->head.file_bytes;
+    }
+    for (unsigned kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
+        const file_section *e = &front->table[at];
+        if (sx_section_bytes(&s->view, kind) == 0)
+            continue;
+        at++;
+        if (s->map) {
+            s->base[kind] = (unsigned char *)s->map + e->offset;
+        } else {
+            st = sx_alloc(&s->base[kind], e->bytes, sx_section_name(kind), err);
+            if (st == SX_OK && read_all(fd, s->base[kind], e->bytes, e->offset) < 0)
+                st = io_failed("can't read", path, err);
+        }
+        if (st == SX_OK && (flags & SX_LOAD_VERIFY) &&
+            XXH3_64bits(s->base[kind], e->bytes) != e->hash)
+            st = sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: the checksum of section '%s' "
+                         "is wrong", path, e->name);
+    }
+    if (st == SX_OK && at < front->head.sections) {
+        const file_section *e = &front->table[at];
+        if (read_all(fd, s->why, e->bytes, e->offset) < 0)
+            st = io_failed("can't read", path, err);
+        else if (XXH3_64bits(s->why, e->bytes) != e->hash)
+            st = damaged(path, "the checksum of section 'why' is wrong", err);
+    }
+    return st;
+}
+
+static sx_status load_open(sx_store *s, int fd, unsigned flags, const char *path, sx_err *err)
+{
+    struct stat info;
+    file_front front;
+    sx_status st;
+    uint64_t bytes;
+
+    if (fstat(fd, &info) < 0)
+        return io_failed("can't look at", path, err);
+    if (!S_ISREG(info.st_mode))
+        return sx_fail(err, SX_EIO, "'%.200s' is not an ordinary file", path);
+    bytes = (uint64_t)info.st_size;
+    memset(&front, 0, sizeof front);
+    if (read_all(fd, &front, bytes < sizeof front ? bytes : sizeof front, 0) < 0)
+        return io_failed("can't read", path, err);
+    st = check_front(&front, bytes, path, err);
+    if (st == SX_OK)
+        st = read_shape(s, &front.head, path, err);
+    if (st == SX_OK)
+        st = check_table(s, &front, path, err);
+    if (st == SX_OK)
+        st = read_sections(s, fd, &front, flags, path, err);
+    return st;
+}
+
+sx_status sx_store_load(sx_store *out, const char *path, unsigned flags, sx_err *err)
+{
+    sx_status st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    memset(out, 0, sizeof *out);
+    if (fd < 0)
+        return io_failed("can't open", path, err);
+    st = load_open(out, fd, flags, path, err);
+    close(fd);
+    if (st != SX_OK) {
+        sx_store_drop(out, &sx_backend_cpu, NULL);
+        return st;
+    }
+    sx_store_bind(out);
+    return SX_OK;
+}

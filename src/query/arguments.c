@@ -1,0 +1,120 @@
+#include "query/index.h"
+
+#include <string.h>
+
+sx_status sx_need(const void *argument, const char *verb, const char *name, sx_err *err)
+{
+    if (!argument)
+        return sx_fail(err, SX_EINVAL, "%s: %s is NULL", verb, name);
+    return SX_OK;
+}
+
+sx_status sx_check_size(size_t size, size_t wanted, const char *verb, const char *what,
+                        sx_err *err)
+{
+    if (size != wanted)
+        return sx_fail(err, SX_EINVAL, "%s: the size in %s is %zu, not sizeof(%s) = %zu",
+                       verb, what, size, what, wanted);
+    return SX_OK;
+}
+
+sx_status sx_check_call(const sx_call *call, sx_call *out, const char *verb, sx_err *err)
+{
+    sx_status st;
+
+    memset(out, 0, sizeof *out);
+    if (!call)
+        return SX_OK;
+    st = sx_check_size(call->size, sizeof *call, verb, "sx_call", err);
+    if (st != SX_OK)
+        return st;
+    if (call->reserved)
+        return sx_fail(err, SX_EINVAL, "%s: reserved of sx_call is %u, not 0", verb,
+                       call->reserved);
+    *out = *call;
+    return SX_OK;
+}
+
+sx_status sx_check_column(const sx_column *c, const char *verb, const char *name, sx_err *err)
+{
+    const sx_type_info *type;
+    uint64_t bytes;
+
+    if (!c)
+        return sx_need(c, verb, name, err);
+    type = sx_type_of(c->type);
+    if (!type)
+        return sx_fail(err, SX_EINVAL, "%s: the type of %s is %d; allowed: %s", verb, name,
+                       c->type, sx_type_list());
+    if (c->place != SX_HOST)
+        return sx_fail(err, SX_EINVAL, "%s: the place of %s is %d; allowed: 0 (host)", verb,
+                       name, c->place);
+    for (unsigned i = 0; i < sizeof c->reserved / sizeof c->reserved[0]; i++)
+        if (c->reserved[i])
+            return sx_fail(err, SX_EINVAL, "%s: reserved[%u] of %s is %llu, not 0", verb, i,
+                           name, (unsigned long long)c->reserved[i]);
+    if (__builtin_mul_overflow(c->n, (uint64_t)type->bytes, &bytes) || bytes > PTRDIFF_MAX)
+        return sx_fail(err, SX_EINVAL, "%s: %s can't have %llu elements of %u bytes", verb,
+                       name, (unsigned long long)c->n, type->bytes);
+    if (c->n > 0 && !c->data)
+        return sx_fail(err, SX_EINVAL, "%s: data of %s is NULL, with %llu elements", verb,
+                       name, (unsigned long long)c->n);
+    return SX_OK;
+}
+
+sx_status sx_check_keys(const sx_index *ix, const sx_column *c, const char *verb,
+                        const char *name, sx_err *err)
+{
+    sx_status st = sx_check_column(c, verb, name, err);
+
+    if (st == SX_OK && c->type != ix->store.key_type)
+        return sx_fail(err, SX_EINVAL, "%s: %s are %s, but the keys of the index are %s", verb,
+                       name, sx_type_name(c->type), sx_type_name(ix->store.key_type));
+    return st;
+}
+
+sx_status sx_check_numbers(const sx_column *c, int u32_too, const char *verb,
+                           const char *name, sx_err *err)
+{
+    sx_status st = sx_check_column(c, verb, name, err);
+
+    if (st != SX_OK)
+        return st;
+    if (c->type != SX_U64 && !(u32_too && c->type == SX_U32))
+        return sx_fail(err, SX_EINVAL, "%s: %s are %s; allowed: %su64", verb, name,
+                       sx_type_name(c->type), u32_too ? "u32, " : "");
+    if (c->n > 0 && (uintptr_t)c->data % sx_type_bytes(c->type))
+        return sx_fail(err, SX_EINVAL, "%s: data of %s, %p, is not at a multiple of %zu", verb,
+                       name, c->data, sx_type_bytes(c->type));
+    return SX_OK;
+}
+
+sx_status sx_check_room(const sx_column *c, uint64_t n, const char *verb, const char *name,
+                        sx_err *err)
+{
+    if (c->n < n)
+        return sx_fail(err, SX_ESPACE, "%s: %s has room for %llu, but %llu are needed", verb,
+                       name, (unsigned long long)c->n, (unsigned long long)n);
+    return SX_OK;
+}
+
+sx_status sx_check_out_numbers(const sx_column *c, uint64_t n, uint64_t largest,
+                               const char *verb, const char *name, sx_err *err)
+{
+    sx_status st = sx_check_numbers(c, 1, verb, name, err);
+
+    if (st == SX_OK)
+        st = sx_check_room(c, n, verb, name, err);
+    if (st == SX_OK && c->type == SX_U32 && largest >= SX_MISS32)
+        return sx_fail(err, SX_EINVAL, "%s: %s are u32, but the index has %llu, which needs "
+                       "u64", verb, name, (unsigned long long)largest);
+    return st;
+}
+
+sx_status sx_check_out_keys(const sx_index *ix, const sx_column *c, uint64_t n,
+                            const char *verb, const char *name, sx_err *err)
+{
+    sx_status st = sx_check_keys(ix, c, verb, name, err);
+
+    return st == SX_OK ? sx_check_room(c, n, verb, name, err) : st;
+}

@@ -1,0 +1,94 @@
+/* ask.c - the verbs that ask about single keys and ranks. */
+#include "query/index.h"
+
+/* Checks the outputs, then runs the batch. rows, keys: NULL if not wanted. */
+static sx_status run(const sx_index *ix, sx_lookup *job, sx_column *rows, sx_column *keys,
+                     const sx_call *call, const char *verb, sx_err *err)
+{
+    const sx_store *s = &ix->store;
+    sx_call how;
+    sx_status st = sx_check_call(call, &how, verb, err);
+    int ranks = job->op == SX_OP_RANK_LEFT || job->op == SX_OP_RANK_RIGHT;
+
+    if (st == SX_OK && !rows && !keys)
+        return sx_fail(err, SX_EINVAL, "%s: no output is wanted, rows and keys are NULL", verb);
+    if (st == SX_OK && rows)
+        /* A rank may be all ones, a row may not: hence n - 1. */
+        st = sx_check_out_numbers(rows, job->n,
+                                  !ranks ? s->max_row : s->view.n ? s->view.n - 1 : 0, verb,
+                                  ranks ? "ranks" : "rows", err);
+    if (st == SX_OK && keys)
+        st = sx_check_out_keys(ix, keys, job->n, verb, "keys", err);
+    if (st != SX_OK || job->n == 0)
+        return st;
+    job->key_type = s->key_type;
+    job->threads = how.threads;
+    job->out = rows ? rows->data : NULL;
+    job->out_bytes = rows ? (uint32_t)sx_type_bytes(rows->type) : 0;
+    job->keys = keys ? keys->data : NULL;
+    return ix->dev->backend->lookup(ix->dev->self, &s->view, job, err);
+}
+
+static sx_status ask(const sx_index *ix, sx_op op, const sx_column *q, sx_column *rows,
+                     sx_column *keys, const sx_call *call, const char *verb)
+{
+    sx_err err;
+    sx_lookup job = {.op = op};
+    sx_status st = sx_need(ix, verb, "the index", &err);
+
+    if (st == SX_OK)
+        st = sx_check_keys(ix, q, verb, "queries", &err);
+    if (st == SX_OK) {
+        job.n = q->n;
+        job.q = q->data;
+        st = run(ix, &job, rows, keys, call, verb, &err);
+    }
+    return sx_report(&err, st);
+}
+
+sx_status sx_get(const sx_index *ix, const sx_column *q, sx_column *rows, const sx_call *call)
+{
+    return ask(ix, SX_OP_GET, q, rows, NULL, call, "sx_get");
+}
+
+sx_status sx_rank(const sx_index *ix, const sx_column *q, sx_side side, sx_column *ranks,
+                  const sx_call *call)
+{
+    sx_err err;
+
+    if (side != SX_LEFT && side != SX_RIGHT)
+        return sx_report(&err, sx_fail(&err, SX_EINVAL, "sx_rank: side is %d; allowed: 0 (left), "
+                                       "1 (right)", (int)side));
+    return ask(ix, side == SX_LEFT ? SX_OP_RANK_LEFT : SX_OP_RANK_RIGHT, q, ranks, NULL, call,
+               "sx_rank");
+}
+
+sx_status sx_floor(const sx_index *ix, const sx_column *q, sx_column *rows, sx_column *keys,
+                   const sx_call *call)
+{
+    return ask(ix, SX_OP_FLOOR, q, rows, keys, call, "sx_floor");
+}
+
+sx_status sx_ceil(const sx_index *ix, const sx_column *q, sx_column *rows, sx_column *keys,
+                  const sx_call *call)
+{
+    return ask(ix, SX_OP_CEIL, q, rows, keys, call, "sx_ceil");
+}
+
+sx_status sx_key_at(const sx_index *ix, const sx_column *ranks, sx_column *keys,
+                    sx_column *rows, const sx_call *call)
+{
+    sx_err err;
+    sx_lookup job = {.op = SX_OP_KEY_AT};
+    sx_status st = sx_need(ix, "sx_key_at", "the index", &err);
+
+    if (st == SX_OK)
+        st = sx_check_numbers(ranks, 1, "sx_key_at", "ranks", &err);
+    if (st == SX_OK) {
+        job.n = ranks->n;
+        job.q = ranks->data;
+        job.rank_bytes = (uint32_t)sx_type_bytes(ranks->type);
+        st = run(ix, &job, rows, keys, call, "sx_key_at", &err);
+    }
+    return sx_report(&err, st);
+}

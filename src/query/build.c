@@ -1,0 +1,237 @@
+/* build.c - from a column of keys to an index. */
+#include "query/index.h"
+
+#include "base/alloc.h"
+#include "base/machine.h"
+
+#include <string.h>
+
+static sx_status check_input(const sx_column *keys, const sx_column *rows, const sx_call *how,
+                             const sx_spec *spec, sx_input *in, sx_err *err)
+{
+    sx_status st = sx_check_column(keys, "sx_build", "keys", err);
+
+    if (st == SX_OK && rows)
+        st = sx_check_numbers(rows, 1, "sx_build", "rows", err);
+    if (st != SX_OK)
+        return st;
+    if (rows && rows->n != keys->n)
+        return sx_fail(err, SX_EINVAL, "sx_build: %llu keys but %llu rows",
+                       (unsigned long long)keys->n, (unsigned long long)rows->n);
+    *in = (sx_input){.key_type = keys->type, .row_type = rows ? rows->type : 0,
+                     .threads = how->threads, .unique = spec->unique, .n = keys->n,
+                     .keys = keys->data, .rows = rows ? rows->data : NULL};
+    return SX_OK;
+}
+
+/* Bytes that n rows of this type take at most; positions are below n. */
+static uint32_t widest_row(int row_type, uint64_t n)
+{
+    if (row_type)
+        return (uint32_t)sx_type_bytes(row_type);
+    return n > SX_MISS32 ? 8 : 4;
+}
+
+static void add_up(const sx_device *dev, const sx_view *shape, sx_estimate_info *e)
+{
+    sx_store store = {.view = *shape};
+    uint64_t resident = sx_store_bytes(&store) + sizeof(sx_index);
+    uint64_t peak = dev->backend->build_peak(dev->self, shape) + sizeof(sx_index);
+
+    e->host_resident = resident > e->host_resident ? resident : e->host_resident;
+    e->host_peak = peak > e->host_peak ? peak : e->host_peak;
+}
+
+static sx_status estimate(sx_device *dev, sx_spec spec, int key_type, uint64_t n, int row_type,
+                          sx_estimate_info *e, sx_err *err)
+{
+    uint32_t width = sx_type_of(key_type)->width;
+    sx_view shape;
+    sx_status st = SX_OK;
+
+    if (spec.family != SX_FAM_AUTO) {
+        st = sx_shape(&shape, &spec, width, widest_row(row_type, n), n, err);
+        if (st == SX_OK)
+            add_up(dev, &shape, e);
+        return st;
+    }
+    sx_spec tried[SX_CHOICES];
+    unsigned count = sx_choices(tried, spec.purpose);
+    uint64_t most = 0;
+    for (unsigned i = 0; i < count && st == SX_OK; i++) {
+        st = sx_shape(&shape, &tried[i], width, widest_row(row_type, n), n, err);
+        if (st == SX_OK)
+            add_up(dev, &shape, e);
+        if (e->host_resident > most)
+            most = e->host_resident;
+    }
+    /* Candidates are tried while the sorted arrays are still there. */
+    e->host_peak += most;
+    return st;
+}
+
+sx_status sx_estimate(sx_device *dev, const char *text, int key_type, uint64_t n, int row_type,
+                      sx_estimate_info *out)
+{
+    sx_err err;
+    sx_spec spec;
+    sx_estimate_info e = {.size = sizeof e};
+    sx_status st = sx_need(dev, "sx_estimate", "the device", &err);
+
+    if (st == SX_OK)
+        st = sx_need(out, "sx_estimate", "the output", &err);
+    if (st == SX_OK)
+        st = sx_check_size(out->size, sizeof *out, "sx_estimate", "sx_estimate_info", &err);
+    if (st == SX_OK && !sx_type_of(key_type))
+        st = sx_fail(&err, SX_EINVAL, "sx_estimate: the key type is %d; allowed: %s", key_type,
+                     sx_type_list());
+    if (st == SX_OK && row_type != 0 && row_type != SX_U32 && row_type != SX_U64)
+        st = sx_fail(&err, SX_EINVAL, "sx_estimate: the row type is %d; allowed: 0 (positions), "
+                     "%d (u32), %d (u64)", row_type, SX_U32, SX_U64);
+    if (st == SX_OK)
+        st = sx_spec_parse(&spec, text ? text : "auto", &err);
+    if (st == SX_OK)
+        st = estimate(dev, spec, key_type, n, row_type, &e, &err);
+    if (st == SX_OK)
+        *out = e;
+    return sx_report(&err, st);
+}
+
+static sx_status check_budget(sx_device *dev, const sx_spec *spec, const sx_input *in,
+                              uint64_t max_bytes, sx_err *err)
+{
+    sx_estimate_info e = {0};
+    sx_status st;
+
+    if (max_bytes == 0)
+        return SX_OK;
+    st = estimate(dev, *spec, in->key_type, in->n, in->row_type, &e, err);
+    if (st == SX_OK && e.host_peak > max_bytes)
+        return sx_fail(err, SX_ENOMEM, "sx_build: building takes up to %llu bytes, more than "
+                       "max_bytes = %llu", (unsigned long long)e.host_peak,
+                       (unsigned long long)max_bytes);
+    return st;
+}
+
+/* Sort, choose if it is to be chosen, make the sections. */
+static sx_status build(sx_store *s, sx_device *dev, sx_spec *spec, const sx_input *in, sx_err *err)
+{
+    const sx_backend *be = dev->backend;
+    sx_sorted sorted = {0};
+    uint64_t begin = sx_clock_ns();
+    sx_status st = be->sort(dev->self, in, &sorted, err);
+
+    if (st != SX_OK)
+        return st;
+    s->key_type = in->key_type;
+    s->max_row = sorted.max_row;
+    if (spec->family == SX_FAM_AUTO)
+        st = sx_choose(dev, spec, &sorted, in, sx_clock_ns() - begin, s->why, err);
+    if (st == SX_OK)
+        st = sx_shape(&s->view, spec, sorted.width, sorted.row_bytes, in->n, err);
+    if (st == SX_OK)
+        st = be->build(dev->self, &s->view, &sorted, in->threads, s->base, err);
+    if (st == SX_OK) {
+        s->spec = *spec;
+        sx_store_bind(s);
+    }
+    be->release(dev->self, sorted.keys);
+    be->release(dev->self, sorted.rows);
+    return st;
+}
+
+static sx_status new_index(sx_index **out, sx_device *dev, sx_err *err)
+{
+    sx_status st = sx_alloc((void **)out, sizeof **out, "an index", err);
+
+    if (st == SX_OK) {
+        memset(*out, 0, sizeof **out);
+        (*out)->dev = dev;
+    }
+    return st;
+}
+
+sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_column *keys,
+                   const sx_column *rows, const sx_call *call)
+{
+    sx_err err;
+    sx_call how;
+    sx_spec spec;
+    sx_input in;
+    sx_index *ix = NULL;
+    sx_status st = sx_need(out, "sx_build", "the output", &err);
+
+    if (st == SX_OK)
+        st = sx_need(dev, "sx_build", "the device", &err);
+    if (st == SX_OK)
+        st = sx_check_call(call, &how, "sx_build", &err);
+    if (st == SX_OK)
+        st = sx_spec_parse(&spec, text ? text : "auto", &err);
+    if (st == SX_OK)
+        st = check_input(keys, rows, &how, &spec, &in, &err);
+    if (st == SX_OK && in.n > SX_KEYS_MAX)
+        st = sx_fail(&err, SX_EINVAL, "sx_build: %llu keys are more than an index can hold "
+                     "(%llu)", (unsigned long long)in.n, (unsigned long long)SX_KEYS_MAX);
+    if (st == SX_OK)
+        st = check_budget(dev, &spec, &in, how.max_bytes, &err);
+    if (st == SX_OK)
+        st = new_index(&ix, dev, &err);
+    if (st == SX_OK)
+        st = build(&ix->store, dev, &spec, &in, &err);
+    if (st != SX_OK) {
+        sx_release(ix);
+        return sx_report(&err, st);
+    }
+    sx_device_hold(dev);
+    *out = ix;
+    return SX_OK;
+}
+
+void sx_free(sx_index *ix)
+{
+    if (!ix)
+        return;
+    sx_store_drop(&ix->store, ix->dev->backend, ix->dev->self);
+    sx_device_drop(ix->dev);
+    sx_release(ix);
+}
+
+/* ---- files ------------------------------------------------------------------- */
+
+sx_status sx_save(const sx_index *ix, const char *path)
+{
+    sx_err err;
+    sx_status st = sx_need(ix, "sx_save", "the index", &err);
+
+    if (st == SX_OK)
+        st = sx_need(path, "sx_save", "the path", &err);
+    if (st == SX_OK)
+        st = sx_store_save(&ix->store, path, &err);
+    return sx_report(&err, st);
+}
+
+sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned flags)
+{
+    sx_err err;
+    sx_index *ix = NULL;
+    sx_status st = sx_need(out, "sx_load", "the output", &err);
+
+    if (st == SX_OK)
+        st = sx_need(dev, "sx_load", "the device", &err);
+    if (st == SX_OK)
+        st = sx_need(path, "sx_load", "the path", &err);
+    if (st == SX_OK && (flags & ~(SX_LOAD_COPY | SX_LOAD_VERIFY)))
+        st = sx_fail(&err, SX_EINVAL, "sx_load: flags are %u; allowed: SX_LOAD_COPY (1), "
+                     "SX_LOAD_VERIFY (2)", flags);
+    if (st == SX_OK)
+        st = new_index(&ix, dev, &err);
+    if (st == SX_OK)
+        st = sx_store_load(&ix->store, path, flags, &err);
+    if (st != SX_OK) {
+        sx_release(ix);
+        return sx_report(&err, st);
+    }
+    sx_device_hold(dev);
+    *out = ix;
+    return SX_OK;
+}

@@ -1,0 +1,51 @@
+/* index.h - an index, and how the verbs look at their arguments. */
+#ifndef SX_INDEX_H
+#define SX_INDEX_H
+
+#include "place/registry.h"
+#include "place/store.h"
+
+struct sx_index {
+    sx_device *dev;
+    sx_store store;
+};
+
+/* ---- arguments.c: each says which argument of which verb is wrong -------- */
+
+sx_status sx_need(const void *argument, const char *verb, const char *name, sx_err *err);
+/* call NULL: defaults */
+sx_status sx_check_call(const sx_call *call, sx_call *out, const char *verb, sx_err *err);
+/* A struct that starts with its size. */
+sx_status sx_check_size(size_t size, size_t wanted, const char *verb, const char *what,
+                        sx_err *err);
+/* A column of any key type. */
+sx_status sx_check_column(const sx_column *c, const char *verb, const char *name, sx_err *err);
+/* A column of the index's key type. */
+sx_status sx_check_keys(const sx_index *ix, const sx_column *c, const char *verb,
+                        const char *name, sx_err *err);
+/* A column of numbers: U64, or U32 too if it may be. */
+sx_status sx_check_numbers(const sx_column *c, int u32_too, const char *verb,
+                           const char *name, sx_err *err);
+/* An output for n results. */
+sx_status sx_check_room(const sx_column *c, uint64_t n, const char *verb, const char *name,
+                        sx_err *err);
+/* An output of numbers for n results up to `largest`, and of the index's keys. */
+sx_status sx_check_out_numbers(const sx_column *c, uint64_t n, uint64_t largest,
+                               const char *verb, const char *name, sx_err *err);
+sx_status sx_check_out_keys(const sx_index *ix, const sx_column *c, uint64_t n,
+                            const char *verb, const char *name, sx_err *err);
+
+/* ---- choose.c: what auto does ------------------------------------------ */
+
+#define SX_CHOICES 8u
+
+/* The specs that auto considers for a purpose; returns how many. */
+unsigned sx_choices(sx_spec out[SX_CHOICES], uint32_t purpose);
+
+/* Measures specs on the sorted keys, writes the best to *spec and the reason
+ * to why. spent_ns: what the build took so far, of which measuring takes a
+ * small part only. */
+sx_status sx_choose(sx_device *dev, sx_spec *spec, const sx_sorted *sorted, const sx_input *in,
+                    uint64_t spent_ns, char why[SX_WHY_MAX], sx_err *err);
+
+#endif

@@ -1,0 +1,197 @@
+/* inspect.c - devices, and what an index is made of. */
+#include "query/index.h"
+
+#include "base/text.h"
+#include "index/index_check.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- devices ------------------------------------------------------------------ */
+
+sx_status sx_open(sx_device **out, const char *name)
+{
+    sx_err err;
+    sx_device *dev = NULL;
+    sx_status st = sx_need(out, "sx_open", "the output", &err);
+
+    if (st == SX_OK)
+        st = sx_device_open(&dev, name, &err);
+    if (st == SX_OK)
+        *out = dev;
+    return sx_report(&err, st);
+}
+
+void sx_close(sx_device *dev)
+{
+    if (dev)
+        sx_device_drop(dev);
+}
+
+static sx_status check_device_info(const sx_device_info *info, const char *verb, sx_err *err)
+{
+    sx_status st = sx_need(info, verb, "the output", err);
+
+    return st == SX_OK ? sx_check_size(info->size, sizeof *info, verb, "sx_device_info", err) : st;
+}
+
+sx_status sx_device_at(unsigned i, sx_device_info *info)
+{
+    sx_err err;
+    sx_status st = check_device_info(info, "sx_device_at", &err);
+
+    if (st == SX_OK && !sx_device_known(i, info))
+        st = sx_fail(&err, SX_ENODEV, "sx_device_at: there is no device number %u", i);
+    return sx_report(&err, st);
+}
+
+sx_status sx_device_describe(const sx_device *dev, sx_device_info *info)
+{
+    sx_err err;
+    sx_status st = sx_need(dev, "sx_device_describe", "the device", &err);
+
+    if (st == SX_OK)
+        st = check_device_info(info, "sx_device_describe", &err);
+    if (st == SX_OK)
+        dev->backend->describe(dev->self, info);
+    return sx_report(&err, st);
+}
+
+/* ---- an index -------------------------------------------------------------------- */
+
+sx_status sx_describe(const sx_index *ix, sx_index_info *info)
+{
+    sx_err err;
+    sx_status st = sx_need(ix, "sx_describe", "the index", &err);
+
+    if (st == SX_OK)
+        st = sx_need(info, "sx_describe", "the output", &err);
+    if (st == SX_OK)
+        st = sx_check_size(info->size, sizeof *info, "sx_describe", "sx_index_info", &err);
+    if (st != SX_OK)
+        return sx_report(&err, st);
+    const sx_store *s = &ix->store;
+    info->n = s->view.n;
+    info->max_row = s->max_row;
+    info->bytes = sx_store_bytes(s);
+    info->key_type = s->key_type;
+    info->row_type = s->max_row < SX_MISS32 ? SX_U32 : SX_U64;
+    info->unique = s->spec.unique;
+    info->implicit_rows = s->view.row_bytes == 0;
+    sx_spec_print(&s->spec, info->spec);
+    return SX_OK;
+}
+
+sx_status sx_check(const sx_index *ix)
+{
+    sx_err err;
+    sx_status st = sx_need(ix, "sx_check", "the index", &err);
+
+    if (st == SX_OK)
+        st = sx_index_check(&ix->store.view, ix->store.max_row, (int)ix->store.spec.unique, &err);
+    return sx_report(&err, st);
+}
+
+static double per_key(const sx_store *s)
+{
+    return s->view.n ? (double)sx_store_bytes(s) / (double)s->view.n : 0;
+}
+
+static void explain_text(const sx_index *ix, const sx_index_info *info,
+                         const sx_device_info *dev, sx_text *t)
+{
+    const sx_store *s = &ix->store;
+    const sx_view *v = &s->view;
+
+    sx_text_add(t, "spec     %s\n", info->spec);
+    sx_text_add(t, "family   %s: %s\n", sx_family_name(v->family), sx_family_what(v->family));
+    sx_text_add(t, "keys     %" PRIu64 " of type %s, searched as %u-byte unsigned keys%s\n", v->n,
+                sx_type_name(s->key_type), v->width, s->spec.unique ? ", unique" : "");
+    if (v->row_bytes)
+        sx_text_add(t, "rows     stored, %u bytes each, up to %" PRIu64 "\n", v->row_bytes,
+                    s->max_row);
+    else
+        sx_text_add(t, "rows     not stored: a row is the rank of its key\n");
+    if (v->block)
+        sx_text_add(t, "layout   pairs, in blocks of %u keys and their rows\n", v->block);
+    else
+        sx_text_add(t, "layout   split: keys and rows in arrays of their own\n");
+    if (v->family == SX_FAM_PIVOT)
+        sx_text_add(t, "levels   %u of pivots, %u per node, over windows of %" PRIu64 " keys\n",
+                    v->levels, v->k - 1, v->window);
+    if (v->family == SX_FAM_EYTZ)
+        sx_text_add(t, "levels   %u full, %u keys per node, and %" PRIu64 " keys below\n",
+                    v->levels, v->k - 1, v->bottom);
+    for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)
+        if (sx_section_bytes(v, kind))
+            sx_text_add(t, "section  %-7s %" PRIu64 " bytes\n", sx_section_name(kind),
+                        sx_section_bytes(v, kind));
+    sx_text_add(t, "memory   %" PRIu64 " bytes, %.3f per key, %s\n", info->bytes, per_key(s),
+                s->map ? "mapped from a file" : "on the host");
+    sx_text_add(t, "device   %s (%s)\n", dev->name, dev->detail);
+    if (s->why[0])
+        sx_text_add(t, "why      %s\n", s->why);
+}
+
+static void explain_json(const sx_index *ix, const sx_index_info *info,
+                         const sx_device_info *dev, sx_text *t)
+{
+    const sx_store *s = &ix->store;
+    const sx_view *v = &s->view;
+    const char *sep = "";
+
+    sx_text_add(t, "{\"spec\": ");
+    sx_text_json(t, info->spec);
+    sx_text_add(t, ", \"family\": \"%s\", \"n\": %" PRIu64 ", \"type\": \"%s\", \"width\": %u, "
+                "\"unique\": %s, \"row_bytes\": %u, \"max_row\": %" PRIu64 ", "
+                "\"layout\": \"%s\", \"block\": %u", sx_family_name(v->family), v->n,
+                sx_type_name(s->key_type), v->width, s->spec.unique ? "true" : "false",
+                v->row_bytes, s->max_row, v->block ? "pairs" : "split", v->block);
+    if (v->family != SX_FAM_SORTED)
+        sx_text_add(t, ", \"k\": %u, \"levels\": %u", v->k, v->levels);
+    if (v->family == SX_FAM_PIVOT)
+        sx_text_add(t, ", \"leaf\": %u, \"window\": %" PRIu64, v->leaf, v->window);
+    sx_text_add(t, ", \"sections\": [");
+    for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)
+        if (sx_section_bytes(v, kind)) {
+            sx_text_add(t, "%s{\"name\": \"%s\", \"bytes\": %" PRIu64 "}", sep,
+                        sx_section_name(kind), sx_section_bytes(v, kind));
+            sep = ", ";
+        }
+    sx_text_add(t, "], \"bytes\": %" PRIu64 ", \"bytes_per_key\": %.4f, \"mapped\": %s, "
+                "\"device\": ", info->bytes, per_key(s), s->map ? "true" : "false");
+    sx_text_json(t, dev->name);
+    if (s->why[0]) {
+        sx_text_add(t, ", \"why\": ");
+        sx_text_json(t, s->why);
+    }
+    sx_text_add(t, "}");
+}
+
+sx_status sx_explain(const sx_index *ix, sx_format format, char *buf, size_t *bytes)
+{
+    sx_err err;
+    sx_status st = sx_need(bytes, "sx_explain", "bytes", &err);
+    sx_index_info info = {.size = sizeof info};
+    sx_device_info dev = {.size = sizeof dev};
+
+    if (st == SX_OK)
+        st = sx_need(ix, "sx_explain", "the index", &err);
+    if (st == SX_OK && format != SX_TEXT && format != SX_JSON)
+        st = sx_fail(&err, SX_EINVAL, "sx_explain: format is %d; allowed: 0 (text), 1 (JSON)",
+                     (int)format);
+    if (st != SX_OK)
+        return sx_report(&err, st);
+    sx_describe(ix, &info);
+    ix->dev->backend->describe(ix->dev->self, &dev);
+    sx_text t = {NULL, 0, 0};
+    (format == SX_JSON ? explain_json : explain_text)(ix, &info, &dev, &t);
+    size_t need = t.length + 1, room = buf ? *bytes : 0;
+    *bytes = need;
+    if (room < need)
+        return sx_report(&err, sx_fail(&err, SX_ESPACE, "sx_explain: the text has room for %zu "
+                                       "bytes, but %zu are needed", room, need));
+    t = (sx_text){buf, room, 0};
+    (format == SX_JSON ? explain_json : explain_text)(ix, &info, &dev, &t);
+    return SX_OK;
+}

@@ -1,0 +1,27 @@
+/* sort.h - stable sort of unsigned keys with their rows. */
+#ifndef SX_SORT_H
+#define SX_SORT_H
+
+#include "base/pool.h"
+
+/* Two arrays of n keys and two of n rows. [0] holds the input; after the
+ * sort [0] holds the result and [1] nothing of use. */
+typedef struct {
+    uint32_t width;               /* bytes of a key: 4, 8, 16 */
+    uint32_t row_bytes;           /* 4, 8 */
+    uint64_t n;
+    void *keys[2], *rows[2];      /* each at a line boundary */
+} sx_sort_arrays;
+
+/* Scratch beside the arrays is taken from the heap; SX_ENOMEM if there is
+ * none, with [0] unchanged. */
+sx_status sx_sort(sx_pool *pool, unsigned threads, sx_sort_arrays *a, sx_err *err);
+
+/* Heap bytes sx_sort() takes beside the arrays, at most. */
+uint64_t sx_sort_scratch(unsigned threads);
+
+/* The first i with key i > key i+1, or n: an ascending array needs no sort. */
+uint64_t sx_first_descent(sx_pool *pool, unsigned threads, uint32_t width,
+                          uint64_t n, const void *keys);
+
+#endif

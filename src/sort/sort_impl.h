@@ -1,0 +1,272 @@
+/* sort_impl.h - the radix sort for one width of key and of row.
+ *
+ * Parameters: W (4, 8, 16) bytes of a key, R (4, 8) bytes of a row.
+ *
+ * A range of keys is sorted from its highest varying bit downwards:
+ *
+ *   1. up to SMALL keys: insertion sort;
+ *   2. a range too big for the cache: one pass spreads it over 2^d buckets
+ *      by its top d varying bits, through buffers of one line per bucket
+ *      that are written out whole, past the cache; then each bucket is a
+ *      range of its own;
+ *   3. else: stable counting passes of 8 bits, from low to high, order it
+ *      by its top varying bits, as many as n keys need to be told apart if
+ *      they are spread evenly; whatever is still equal in those bits is a
+ *      (mostly tiny) range of its own.
+ *
+ * Each step is stable, and each looks only at bits that vary, so no key
+ * distribution costs more than a pass per 8 bits of key. */
+
+#define CAT3_(a, b, c, d) a##b##_##c##d
+#define CAT3(a, b, c, d) CAT3_(a, b, c, d)
+#define F(name) CAT3(name##_k, W, r, R)
+#define KEY SX_KEY(W)
+#define ROW SX_ROW(R)
+#define PER_LINE (SX_LINE / W)    /* keys in one line */
+
+typedef struct {
+    KEY *k[2];
+    ROW *r[2];
+} F(arrays);
+
+static void F(insertion)(KEY *k, ROW *r, uint64_t n)
+{
+    for (uint64_t i = 1; i < n; i++) {
+        KEY key = k[i];
+        ROW row = r[i];
+        uint64_t j = i;
+        for (; j > 0 && key < k[j - 1]; j--) {
+            k[j] = k[j - 1];
+            r[j] = r[j - 1];
+        }
+        k[j] = key;
+        r[j] = row;
+    }
+}
+
+static KEY F(varying)(const KEY *k, uint64_t n)
+{
+    KEY x = k[0], v = 0;
+
+    for (uint64_t i = 1; i < n; i++)
+        v |= k[i] ^ x;
+    return v;
+}
+
+static int F(top_bit)(KEY v)      /* of v != 0 */
+{
+#if W == 4
+    return 31 - __builtin_clz(v);
+#elif W == 8
+    return 63 - __builtin_clzll(v);
+#else
+    uint64_t high = (uint64_t)(v >> 64);
+    return high ? 127 - __builtin_clzll(high) : 63 - __builtin_clzll((uint64_t)v);
+#endif
+}
+
+static void F(histogram)(const KEY *k, uint64_t n, int shift, unsigned digits,
+                         uint64_t *count)
+{
+    memset(count, 0, digits * sizeof *count);
+    for (uint64_t i = 0; i < n; i++)
+        count[(unsigned)(k[i] >> shift) & (digits - 1)]++;
+}
+
+/* One counting pass in cache; count[] becomes the places. */
+static void F(pass)(const KEY *k, const ROW *r, KEY *k2, ROW *r2, uint64_t n,
+                    int shift, uint64_t *count)
+{
+    F(histogram)(k, n, shift, 256, count);
+    places(count, 256, 0);
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t p = count[(unsigned)(k[i] >> shift) & 255]++;
+        k2[p] = k[i];
+        r2[p] = r[i];
+    }
+}
+
+/* Spreads n keys over the buckets whose next free places are in place[].
+ * A bucket's keys gather in its line of `lines`; a full line is streamed to
+ * memory, a line that this call does not fill from its start is copied key
+ * by key, since its other keys belong to somebody else. */
+static void F(spread)(const KEY *k, const ROW *r, KEY *k2, ROW *r2, uint64_t n,
+                      int shift, unsigned digits, uint64_t *place,
+                      uint64_t *begin, unsigned char *lines)
+{
+    KEY *lk = (KEY *)(void *)lines;
+    ROW *lr = (ROW *)(void *)(lines + (size_t)digits * SX_LINE);
+
+    memcpy(begin, place, digits * sizeof *place);
+    for (uint64_t i = 0; i < n; i++) {
+        unsigned d = (unsigned)(k[i] >> shift) & (digits - 1);
+        uint64_t p = place[d]++, in = p % PER_LINE;
+        lk[d * PER_LINE + in] = k[i];
+        lr[d * PER_LINE + in] = r[i];
+        if (in == PER_LINE - 1) {
+            uint64_t b = p - in;
+            if (b >= begin[d]) {
+                sx_stream(k2 + b, lk + d * PER_LINE, SX_LINE);
+                sx_stream(r2 + b, lr + d * PER_LINE, PER_LINE * R);
+            } else {
+                for (b = begin[d]; b <= p; b++) {
+                    k2[b] = lk[d * PER_LINE + b % PER_LINE];
+                    r2[b] = lr[d * PER_LINE + b % PER_LINE];
+                }
+            }
+        }
+    }
+    for (unsigned d = 0; d < digits; d++) {
+        uint64_t b = place[d] - place[d] % PER_LINE;
+        if (b < begin[d])
+            b = begin[d];
+        for (; b < place[d]; b++) {
+            k2[b] = lk[d * PER_LINE + b % PER_LINE];
+            r2[b] = lr[d * PER_LINE + b % PER_LINE];
+        }
+    }
+    sx_stream_end();
+}
+
+static void F(order_by_top)(const F(arrays) *a, unsigned from, uint64_t at,
+                            uint64_t n, int top, sx_sort_thread *t);
+
+/* Sorts keys [at, at+n) of arrays `from`; the result goes to arrays 0. */
+static void F(sort_range)(const F(arrays) *a, unsigned from, uint64_t at,
+                          uint64_t n, sx_sort_thread *t)
+{
+    KEY vary = n > 1 ? F(varying)(a->k[from] + at, n) : 0;
+
+    if (vary && n > SMALL) {
+        F(order_by_top)(a, from, at, n, F(top_bit)(vary), t);
+        return;
+    }
+    if (from != 0) {
+        memcpy(a->k[0] + at, a->k[1] + at, n * W);
+        memcpy(a->r[0] + at, a->r[1] + at, n * R);
+    }
+    if (vary)
+        F(insertion)(a->k[0] + at, a->r[0] + at, n);
+}
+
+static void F(order_by_top)(const F(arrays) *a, unsigned from, uint64_t at,
+                            uint64_t n, int top, sx_sort_thread *t)
+{
+    uint64_t place[SPREAD_MAX], begin[SPREAD_MAX];
+
+    if (n * (W + R) > IN_CACHE) {
+        unsigned digits = 1u << spread_bits(n, top);
+        int shift = top + 1 - (int)spread_bits(n, top);
+
+        F(histogram)(a->k[from] + at, n, shift, digits, place);
+        places(place, digits, at);
+        F(spread)(a->k[from] + at, a->r[from] + at, a->k[!from], a->r[!from],
+                  n, shift, digits, place, begin, t->lines);
+        for (unsigned d = 0; d < digits; d++)
+            F(sort_range)(a, !from, begin[d], place[d] - begin[d], t);
+        return;
+    }
+
+    /* Enough bits to tell n evenly spread keys apart, all but a few. */
+    int bits = 63 - __builtin_clzll(n) + 8;
+    if (bits > top + 1)
+        bits = top + 1;
+    int low = top + 1 - bits;
+    for (int shift = low; shift <= top; shift += 8, from = !from)
+        F(pass)(a->k[from] + at, a->r[from] + at, a->k[!from] + at,
+                a->r[!from] + at, n, shift, place);
+    if (from != 0) {
+        memcpy(a->k[0] + at, a->k[1] + at, n * W);
+        memcpy(a->r[0] + at, a->r[1] + at, n * R);
+    }
+    if (low == 0)
+        return;
+    const KEY *k = a->k[0] + at;
+    for (uint64_t b = 0, e; b < n; b = e) {
+        KEY same = k[b] >> low;
+        for (e = b + 1; e < n && k[e] >> low == same; e++)
+            ;
+        if (e - b > 1)
+            F(sort_range)(a, 0, at + b, e - b, t);
+    }
+}
+
+/* ---- the first spread, by all threads ---------------------------------- */
+
+static void F(part_vary)(void *work, unsigned part)
+{
+    sx_sort_work *w = work;
+    uint64_t b = part_begin(w, part), e = part_begin(w, part + 1);
+    const KEY *k = w->a->keys[0];
+    KEY v = F(varying)(k + b, e - b) | (k[b] ^ k[0]);
+
+    memcpy(&w->thread[part].vary, &v, W);
+}
+
+static void F(part_histogram)(void *work, unsigned part)
+{
+    sx_sort_work *w = work;
+    uint64_t b = part_begin(w, part), e = part_begin(w, part + 1);
+
+    F(histogram)((const KEY *)w->a->keys[0] + b, e - b, w->shift, w->digits,
+                 w->thread[part].place);
+}
+
+static void F(part_spread)(void *work, unsigned part)
+{
+    sx_sort_work *w = work;
+    uint64_t b = part_begin(w, part), e = part_begin(w, part + 1);
+    sx_sort_thread *t = &w->thread[part];
+
+    F(spread)((const KEY *)w->a->keys[0] + b, (const ROW *)w->a->rows[0] + b,
+              w->a->keys[1], w->a->rows[1], e - b, w->shift, w->digits,
+              t->place, t->begin, t->lines);
+}
+
+static void F(bucket_sort)(void *work, unsigned part)
+{
+    sx_sort_work *w = work;
+    F(arrays) a = {{w->a->keys[0], w->a->keys[1]}, {w->a->rows[0], w->a->rows[1]}};
+
+    for (;;) {
+        unsigned d = atomic_fetch_add(&w->next_bucket, 1);
+        if (d >= w->digits)
+            return;
+        uint64_t b = w->bucket[d];
+        F(sort_range)(&a, 1, b, w->bucket[d + 1] - b, &w->thread[part]);
+    }
+}
+
+static void F(sort)(sx_sort_work *w, sx_pool *pool)
+{
+    sx_sort_arrays *x = w->a;
+    F(arrays) a = {{x->keys[0], x->keys[1]}, {x->rows[0], x->rows[1]}};
+    KEY vary = 0;
+
+    if (x->n * (W + R) <= IN_CACHE || w->parts == 1) {
+        F(sort_range)(&a, 0, 0, x->n, &w->thread[0]);
+        return;
+    }
+    sx_pool_run(pool, w->parts, w->parts, F(part_vary), w);
+    for (unsigned p = 0; p < w->parts; p++) {
+        KEY v;
+        memcpy(&v, &w->thread[p].vary, W);
+        vary |= v;
+    }
+    if (!vary)
+        return;
+    int top = F(top_bit)(vary);
+    w->digits = 1u << spread_bits(x->n, top);
+    w->shift = top + 1 - (int)spread_bits(x->n, top);
+    sx_pool_run(pool, w->parts, w->parts, F(part_histogram), w);
+    shared_places(w);
+    sx_pool_run(pool, w->parts, w->parts, F(part_spread), w);
+    sx_pool_run(pool, w->parts, w->parts, F(bucket_sort), w);
+}
+
+#undef PER_LINE
+#undef ROW
+#undef KEY
+#undef F
+#undef CAT3
+#undef CAT3_

@@ -1,0 +1,133 @@
+/* exercise.h - asks an index whose contents may be anything.
+ *
+ * A forged file can hold unsorted keys and any rows, so its answers can't
+ * be known. But every rank must lie in [0, n], every count too, and nothing
+ * may be read or written outside: outputs are exact heap blocks, which
+ * AddressSanitizer watches. Shared by the tests of files and the fuzzer. */
+#ifndef EXERCISE_H
+#define EXERCISE_H
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "sextant.h"
+
+#define EXERCISE_QUERIES 40u
+
+typedef struct {
+    const sx_index *ix;
+    uint64_t n;
+    sx_column lo, hi;             /* queries */
+    sx_column keys, numbers, first;
+} exercise_state;
+
+static inline sx_column exercise_column(int type, uint64_t n)
+{
+    size_t bytes = n * sx_type_bytes(type);
+    sx_column c = { .type = type, .n = n, .data = malloc(bytes + !bytes) };
+    if (!c.data)
+        abort();
+    return c;
+}
+
+static inline const char *exercise_bounds(const sx_column *c, uint64_t n,
+                                          uint64_t most, const char *what)
+{
+    const uint64_t *x = c->data;
+    for (uint64_t i = 0; i < n; i++)
+        if (x[i] > most)
+            return what;
+    return NULL;
+}
+
+static inline const char *exercise_points(exercise_state *s)
+{
+    const char *wrong = NULL;
+    uint64_t *ranks = s->first.data, n = s->lo.n;
+    sx_column in = { .type = SX_U64, .n = n, .data = ranks };
+    for (int side = SX_LEFT; side <= SX_RIGHT && !wrong; side++) {
+        if (sx_rank(s->ix, &s->lo, (sx_side)side, &s->numbers, NULL) != SX_OK)
+            return "rank failed";
+        wrong = exercise_bounds(&s->numbers, n, s->n, "a rank past the end");
+    }
+    if (sx_get(s->ix, &s->hi, &s->numbers, NULL) != SX_OK)
+        return "get failed";
+    if (sx_floor(s->ix, &s->lo, &s->numbers, &s->keys, NULL) != SX_OK)
+        return "floor failed";
+    if (sx_ceil(s->ix, &s->hi, &s->numbers, &s->keys, NULL) != SX_OK)
+        return "ceil failed";
+    for (uint64_t i = 0; i < n; i++)            /* both ends; may wrap */
+        ranks[i] = i < n / 2 ? i : s->n + 2 - (i - n / 2);
+    if (sx_key_at(s->ix, &in, &s->keys, &s->numbers, NULL) != SX_OK)
+        return "key_at failed";
+    return wrong;
+}
+
+static inline const char *exercise_ranges(exercise_state *s, uint64_t limit,
+                                          uint32_t last)
+{
+    uint64_t n = s->lo.n;
+    const uint64_t *first = s->first.data;
+    sx_ranges ranges = { .size = sizeof ranges, .lo = &s->lo, .hi = &s->hi,
+                         .limit = limit, .last = last };
+    sx_aggregates all = { .size = sizeof all, .sum = &s->numbers };
+    if (sx_range_count(s->ix, &ranges, &s->numbers, NULL) != SX_OK)
+        return "range_count failed";
+    if (exercise_bounds(&s->numbers, n, s->n, ""))
+        return "a count past the end";
+    if (sx_range_aggregate(s->ix, &ranges, &all, NULL) != SX_OK)
+        return "aggregate failed";
+    if (sx_range(s->ix, &ranges, &s->first, NULL, NULL, NULL) != SX_OK)
+        return "range failed";
+    uint64_t hits = first[n];
+    if (hits > n * s->n)
+        return "more hits than keys";
+    sx_column rows = exercise_column(SX_U64, hits);
+    sx_column keys = exercise_column(s->keys.type, hits);
+    sx_status status = sx_range(s->ix, &ranges, &s->first, &rows, &keys,
+                                NULL);
+    free(rows.data);
+    free(keys.data);
+    return status != SX_OK ? "range failed with room"
+         : first[n] != hits ? "range counted differently" : NULL;
+}
+
+/* What is wrong, or NULL. */
+static inline const char *exercise(const sx_index *ix, uint64_t seed)
+{
+    sx_index_info info = { .size = sizeof info };
+    if (sx_describe(ix, &info) != SX_OK)
+        return "describe failed";
+    const uint64_t n = EXERCISE_QUERIES;
+    exercise_state s = { .ix = ix, .n = info.n,
+                         .lo = exercise_column(info.key_type, n),
+                         .hi = exercise_column(info.key_type, n),
+                         .keys = exercise_column(info.key_type, n),
+                         .numbers = exercise_column(SX_U64, n),
+                         .first = exercise_column(SX_U64, n + 1) };
+    /* All zeros, all ones, then random bytes and random small numbers. */
+    unsigned char *lo = s.lo.data, *hi = s.hi.data;
+    size_t width = sx_type_bytes(info.key_type);
+    for (size_t i = 0; i < n * width; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        lo[i] = i < width ? 0 : i < 2 * width ? 0xff
+              : i % width && seed >> 63 ? 0 : (unsigned char)(seed >> 40);
+        hi[i] = i < 3 * width ? 0xff : (unsigned char)(seed >> 48);
+    }
+    const char *wrong = exercise_points(&s);
+    if (!wrong)
+        wrong = exercise_ranges(&s, 0, 0);
+    if (!wrong)
+        wrong = exercise_ranges(&s, 3, 0);
+    if (!wrong)
+        wrong = exercise_ranges(&s, 5, 1);
+    (void)sx_check(ix);           /* finds what it finds */
+    free(lo);
+    free(hi);
+    free(s.keys.data);
+    free(s.numbers.data);
+    free(s.first.data);
+    return wrong;
+}
+
+#endif

@@ -1,0 +1,57 @@
+/* specimen.h - indexes of every family and their files, for the tests that
+ * look into files or damage them. */
+#ifndef SPECIMEN_H
+#define SPECIMEN_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ask.h"
+
+static const struct specimen_kind {
+    const char *spec;
+    int type;
+    row_kind rows;
+    int row_bytes;                /* as the file has it */
+} kinds[] = {
+    { "sorted", SX_U64, ROWS_U64_WIDE, 8 },
+    { "sorted(layout=pairs)", SX_U32, ROWS_U32, 4 },
+    { "sorted", SX_B16, ROWS_IMPLICIT, 0 },
+    { "eytzinger(k=2)", SX_F32, ROWS_NULL, 4 },
+    { "eytzinger(k=9,layout=pairs)", SX_I64, ROWS_U64_WIDE, 8 },
+    { "eytzinger(k=10)", SX_U64, ROWS_IMPLICIT, 0 },
+    { "pivot(k=3)", SX_F64, ROWS_U64_SMALL, 4 },
+    { "pivot(k=5,layout=pairs,block=1)", SX_B16, ROWS_U32, 4 },
+    { "pivot(k=17) unique", SX_I32, ROWS_IMPLICIT, 0 },
+};
+
+typedef struct {
+    dataset *d;
+    sx_index *ix;
+    char *path;
+    unsigned char *file;          /* the bytes as saved */
+    size_t bytes;
+} specimen;
+
+static inline specimen make_specimen(sx_device *dev, size_t kind,
+                                     uint64_t n)
+{
+    specimen s = { .path = temp_path("specimen.sxt") };
+    rnd r = rnd_start(test_seed() + kind);
+    s.d = data_make(kinds[kind].type, strstr(kinds[kind].spec, "unique")
+                    ? KEYS_DENSE : KEYS_RANDOM, n, kinds[kind].rows, 60, &r);
+    if (data_build(s.d, dev, kinds[kind].spec, NULL, &s.ix) != SX_OK)
+        die("%s: %s", kinds[kind].spec, sx_detail());
+    s.file = saved_bytes(s.ix, s.path, &s.bytes);
+    return s;
+}
+
+static inline void free_specimen(specimen *s)
+{
+    sx_free(s->ix);
+    data_free(s->d);
+    free(s->path);
+    free(s->file);
+}
+
+#endif

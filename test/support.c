@@ -1,0 +1,418 @@
+/* support.c - see support.h. */
+#define _GNU_SOURCE               /* nftw() */
+#include "support.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+_Noreturn void die(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("test can't go on: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    exit(1);
+}
+
+void *need(size_t bytes)
+{
+    void *p = malloc(bytes ? bytes : 1);
+    if (!p)
+        die("%zu bytes of memory", bytes);
+    return p;
+}
+
+/* ---- random numbers ------------------------------------------------- */
+
+#define DEFAULT_SEED 20261115
+
+uint64_t test_seed(void)
+{
+    static bool known;
+    static uint64_t seed = DEFAULT_SEED;
+    if (!known) {
+        const char *given = getenv("SX_SEED");
+        if (given && *given)
+            seed = strtoull(given, NULL, 0);
+        printf("SX_SEED=%" PRIu64 "\n", seed);
+        fflush(stdout);
+        known = true;
+    }
+    return seed;
+}
+
+rnd rnd_start(uint64_t seed)
+{
+    return (rnd){ seed };
+}
+
+uint64_t rnd_next(rnd *r)         /* splitmix64 */
+{
+    uint64_t x = r->state += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+uint64_t rnd_below(rnd *r, uint64_t n)
+{
+    return n ? rnd_next(r) % n : 0;
+}
+
+/* ---- memory between pages that trap ------------------------------------ */
+
+#define CANARY 64                 /* bytes looked at on the open side */
+
+guard guard_new(size_t room)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    guard g = { .room = (room + CANARY + page) / page * page };
+    unsigned char *map = mmap(NULL, g.room + 2 * page, PROT_NONE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED ||
+        mprotect(map + page, g.room, PROT_READ | PROT_WRITE))
+        die("mapping %zu bytes: %s", g.room, strerror(errno));
+    g.base = g.data = map + page;
+    return g;
+}
+
+void guard_free(guard *g)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    if (g->base)
+        munmap(g->base - page, g->room + 2 * page);
+    *g = (guard){ 0 };
+}
+
+void *guard_fit(guard *g, size_t bytes, bool at_end)
+{
+    if (bytes + CANARY > g->room) {
+        guard_free(g);
+        *g = guard_new(bytes);
+    }
+    g->bytes = bytes;
+    g->data = at_end ? g->base + g->room - bytes : g->base;
+    memset(at_end ? g->data - CANARY : g->data, GUARD_FILL, bytes + CANARY);
+    return g->data;
+}
+
+bool guard_intact(const guard *g)
+{
+    bool at_end = g->data != g->base;
+    const unsigned char *open_side = at_end ? g->data - CANARY
+                                            : g->data + g->bytes;
+    for (size_t i = 0; i < CANARY; i++)
+        if (open_side[i] != GUARD_FILL)
+            return false;
+    return true;
+}
+
+/* ---- keys and rows --------------------------------------------------- */
+
+const int key_types[7] = { SX_U32, SX_U64, SX_I32, SX_I64,
+                           SX_F32, SX_F64, SX_B16 };
+
+/* The i-th of a list of values, as a key. */
+#define SPECIAL(ctype, ...) do { \
+        const ctype list[] = { __VA_ARGS__ }; \
+        if (i >= COUNT_OF(list)) \
+            return false; \
+        memcpy(out, &list[i], sizeof list[i]); \
+        return true; \
+    } while (0)
+
+bool key_special(int type, unsigned i, void *out)
+{
+    union { uint32_t u; float f; } nan32 = { 0xffc12345 };   /* negative, */
+    union { uint64_t u; double f; } nan64 = { 0xfff8deadbeef1234 };
+    union { uint32_t u; float f; } snan32 = { 0x7f800001 };  /* signalling */
+    union { uint64_t u; double f; } snan64 = { 0x7ff0000000000001 };
+    switch (type) {
+    case SX_U32:
+        SPECIAL(uint32_t, 0, UINT32_MAX, 1, UINT32_MAX - 1, 0x7fffffff,
+                0x80000000);
+    case SX_U64:
+        SPECIAL(uint64_t, 0, UINT64_MAX, 1, UINT64_MAX - 1, UINT32_MAX,
+                1ull << 32, 1ull << 63, (1ull << 63) - 1);
+    case SX_I32:
+        SPECIAL(int32_t, 0, INT32_MAX, INT32_MIN, -1, 1, INT32_MAX - 1,
+                INT32_MIN + 1);
+    case SX_I64:
+        SPECIAL(int64_t, 0, INT64_MAX, INT64_MIN, -1, 1, INT64_MAX - 1,
+                INT64_MIN + 1, INT32_MIN, UINT32_MAX);
+    case SX_F32:
+        SPECIAL(uint32_t, 0 /* 0.0 */, 0x7f800000 /* +inf */,
+                0xff800000 /* -inf */, 0x80000000 /* -0.0 */,
+                0x7fc00000 /* NaN */, nan32.u, snan32.u, 0x7fffffff,
+                0xffffffff, 1 /* least above 0 */, 0x80000001,
+                0x7f7fffff /* most finite */, 0xff7fffff, 0x3f800000);
+    case SX_F64:
+        SPECIAL(uint64_t, 0, 0x7ff0000000000000, 0xfff0000000000000,
+                0x8000000000000000, 0x7ff8000000000000, nan64.u, snan64.u,
+                0x7fffffffffffffff, 0xffffffffffffffff, 1,
+                0x8000000000000001, 0x7fefffffffffffff, 0xffefffffffffffff,
+                0x3ff0000000000000);
+    case SX_B16:
+        if (i >= 6)
+            return false;
+        /* 00..00 ff..ff 00..01 ff..fe 00..7f|80..00 by halves */
+        memset(out, i & 1 ? 0xff : 0, 16);
+        if (i == 2 || i == 3)
+            ((unsigned char *)out)[15] ^= 1;
+        if (i == 4)
+            memset((unsigned char *)out + 8, 0xff, 8);
+        if (i == 5)
+            memset((unsigned char *)out + 8, 0, 8);
+        return true;
+    default:
+        die("key type %d", type);
+    }
+}
+
+void key_random(int type, rnd *r, void *out)
+{
+    uint64_t x[2] = { rnd_next(r), rnd_next(r) };
+    size_t width = sx_type_bytes(type);
+    /* 16-byte keys: often equal in the first 8, then in the first 15. */
+    if (type == SX_B16 && (x[1] & 3) == 0)
+        memset(&x[0], (int)(x[1] >> 60), 8);
+    if (type == SX_B16 && (x[1] & 15) == 0)
+        x[1] |= 0x00ffffffffffffff;
+    memcpy(out, x, width);
+}
+
+void key_small(int type, uint64_t v, void *out)
+{
+    switch (type) {
+    case SX_U32: { uint32_t x = (uint32_t)v; memcpy(out, &x, 4); break; }
+    case SX_I32: { int32_t x = (int32_t)v - 50; memcpy(out, &x, 4); break; }
+    case SX_U64: { uint64_t x = v; memcpy(out, &x, 8); break; }
+    case SX_I64: { int64_t x = (int64_t)v - 50; memcpy(out, &x, 8); break; }
+    case SX_F32: {
+        float x = 0.25f * (float)((int64_t)v - 50);
+        memcpy(out, &x, 4);
+        break;
+    }
+    case SX_F64: {
+        double x = 0.25 * (double)((int64_t)v - 50);
+        memcpy(out, &x, 8);
+        break;
+    }
+    case SX_B16: {
+        unsigned char *b = out;
+        memset(b, 0, 16);
+        for (int i = 15; i >= 8; i--, v >>= 8)
+            b[i] = (unsigned char)v;
+        b[7] = 0x5e;              /* counts in the low half only */
+        break;
+    }
+    default: die("key type %d", type);
+    }
+}
+
+#define STEP_AS(ctype) do { \
+        ctype x; \
+        memcpy(&x, key, sizeof x); \
+        x += (ctype)direction;    /* wraps, and may */ \
+        memcpy(out, &x, sizeof x); \
+    } while (0)
+
+void key_step(int type, const void *key, int direction, void *out)
+{
+    switch (type) {
+    case SX_U32: case SX_I32: STEP_AS(uint32_t); break;
+    case SX_U64: case SX_I64: STEP_AS(uint64_t); break;
+    case SX_F32: {
+        float x;
+        memcpy(&x, key, 4);
+        x = nextafterf(x, direction > 0 ? HUGE_VALF : -HUGE_VALF);
+        memcpy(out, &x, 4);
+        break;
+    }
+    case SX_F64: {
+        double x;
+        memcpy(&x, key, 8);
+        x = nextafter(x, direction > 0 ? HUGE_VAL : -HUGE_VAL);
+        memcpy(out, &x, 8);
+        break;
+    }
+    case SX_B16: {
+        unsigned char *b = out;
+        memmove(b, key, 16);
+        for (int i = 15; i >= 0; i--) {
+            b[i] = (unsigned char)(b[i] + direction);
+            if (b[i] != (direction > 0 ? 0 : 0xff))
+                break;            /* no carry */
+        }
+        break;
+    }
+    default: die("key type %d", type);
+    }
+}
+
+void keys_make(int type, key_kind kind, uint64_t n, rnd *r, void *out)
+{
+    unsigned char *keys = out, tmp[16];
+    size_t width = sx_type_bytes(type);
+    unsigned specials = 0;
+    while (key_special(type, specials, tmp))
+        specials++;
+    key_random(type, r, tmp);
+    for (uint64_t i = 0; i < n; i++) {
+        unsigned char *k = keys + i * width;
+        switch (kind) {
+        case KEYS_EQUAL: memcpy(k, tmp, width); break;
+        case KEYS_EXTREMES:       /* the first two: 0 and a maximum */
+            key_special(type, i < 2 ? (unsigned)i :
+                        (unsigned)rnd_below(r, 4), k);
+            break;
+        case KEYS_DENSE: key_small(type, i, k); break;
+        case KEYS_RANDOM: key_random(type, r, k); break;
+        case KEYS_DUPLICATES: key_small(type, rnd_below(r, n / 8 + 1), k); break;
+        case KEYS_SPECIAL:
+            if (i < 2 * specials || rnd_below(r, 2))
+                key_special(type, (unsigned)(i % specials), k);
+            else
+                key_random(type, r, k);
+            break;
+        }
+    }
+    for (uint64_t i = n; i > 1; i--) {              /* shuffle */
+        unsigned char *a = keys + (i - 1) * width;
+        unsigned char *b = keys + rnd_below(r, i) * width;
+        memcpy(tmp, a, width);
+        memmove(a, b, width);
+        memcpy(b, tmp, width);
+    }
+}
+
+void rows_make(row_kind kind, uint64_t n, rnd *r, uint64_t *out)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t x = rnd_next(r);
+        switch (kind) {
+        case ROWS_U32:            /* up to the last that is not reserved */
+            out[i] = i == n / 2 ? UINT32_MAX - 1 : (uint32_t)x % UINT32_MAX;
+            break;
+        case ROWS_U64_SMALL: out[i] = x % 1000; break;
+        case ROWS_U64_WIDE:
+            out[i] = i == n / 2 ? UINT64_MAX - 1 : x % UINT64_MAX;
+            break;
+        default: out[i] = i; break;
+        }
+    }
+}
+
+sx_column column(int type, uint64_t n, const void *data)
+{
+    return (sx_column){ .type = type, .n = n, .data = (void *)data };
+}
+
+/* ---- devices -------------------------------------------------------- */
+
+const char *const simd_names[SIMD_LEVELS] = {
+    "cpu:scalar", "cpu:avx2", "cpu:avx512"
+};
+
+void devices_open(sx_device *out[SIMD_LEVELS])
+{
+    for (int i = 0; i < SIMD_LEVELS; i++) {
+        out[i] = NULL;
+        sx_status s = sx_open(&out[i], simd_names[i]);
+        if (s != SX_OK && (s != SX_ENODEV || i == 0))
+            die("opening %s: %s", simd_names[i], sx_detail());
+    }
+}
+
+void devices_close(sx_device *devices[SIMD_LEVELS])
+{
+    for (int i = 0; i < SIMD_LEVELS; i++)
+        if (devices[i])
+            sx_close(devices[i]);
+}
+
+sx_device *device_open(const char *name)
+{
+    sx_device *dev = NULL;
+    if (sx_open(&dev, name) != SX_OK)
+        die("opening %s: %s", name ? name : "the best device", sx_detail());
+    return dev;
+}
+
+/* ---- files ---------------------------------------------------------- */
+
+static char temp_dir[PATH_MAX];
+static pid_t temp_owner;
+
+static int remove_one(const char *path, const struct stat *st, int flag,
+                      struct FTW *ftw)
+{
+    (void)st, (void)flag, (void)ftw;
+    return remove(path);
+}
+
+static void remove_temp_dir(void)
+{
+    if (getpid() == temp_owner)   /* not in forked children */
+        nftw(temp_dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+char *temp_path(const char *name)
+{
+    if (!temp_owner) {
+        const char *dir = getenv("TMPDIR");
+        snprintf(temp_dir, sizeof temp_dir, "%s/sextant-test-XXXXXX",
+                 dir && *dir ? dir : "/tmp");
+        if (!mkdtemp(temp_dir))
+            die("making %s: %s", temp_dir, strerror(errno));
+        temp_owner = getpid();
+        atexit(remove_temp_dir);
+    }
+    size_t room = strlen(temp_dir) + strlen(name) + 2;
+    char *path = need(room);
+    snprintf(path, room, "%s/%s", temp_dir, name);
+    return path;
+}
+
+void write_file(const char *path, const void *data, size_t bytes)
+{
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(data, 1, bytes, f) != bytes || fclose(f))
+        die("writing %s: %s", path, strerror(errno));
+}
+
+unsigned char *read_file(const char *path, size_t *bytes)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f || fseek(f, 0, SEEK_END))
+        die("reading %s: %s", path, strerror(errno));
+    long end = ftell(f);
+    if (end < 0)
+        die("reading %s: %s", path, strerror(errno));
+    rewind(f);
+    unsigned char *data = need((size_t)end);
+    if (fread(data, 1, (size_t)end, f) != (size_t)end)
+        die("reading %s: %s", path, strerror(errno));
+    fclose(f);
+    *bytes = (size_t)end;
+    return data;
+}
+
+unsigned char *saved_bytes(const sx_index *ix, const char *path,
+                           size_t *bytes)
+{
+    if (sx_save(ix, path) != SX_OK)
+        die("saving %s: %s", path, sx_detail());
+    return read_file(path, bytes);
+}

@@ -1,0 +1,102 @@
+/* support.h - what the tests share: random numbers, memory that traps,
+ * keys, devices and temporary files. Nothing here uses cmocka, so threads
+ * and child processes can call it.
+ */
+#ifndef SUPPORT_H
+#define SUPPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+
+#include "sextant.h"
+
+#define COUNT_OF(a) (sizeof (a) / sizeof *(a))
+
+/* Prints a sentence and exits with 1: the test itself can't go on. */
+_Noreturn void die(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+void *need(size_t bytes);         /* malloc() that dies */
+
+/* ---- random numbers ------------------------------------------------- */
+
+typedef struct { uint64_t state; } rnd;
+
+/* SX_SEED from the environment, else the default. Printed once. */
+uint64_t test_seed(void);
+rnd rnd_start(uint64_t seed);
+uint64_t rnd_next(rnd *r);
+uint64_t rnd_below(rnd *r, uint64_t n);         /* 0 .. n-1 */
+
+/* ---- memory between pages that trap ------------------------------------ */
+
+typedef struct {
+    unsigned char *base;          /* first usable byte, behind a trap page */
+    size_t room;                  /* usable bytes, a trap page follows */
+    unsigned char *data;          /* what guard_fit() gave out ... */
+    size_t bytes;                 /* ... and how many of them */
+} guard;
+
+guard guard_new(size_t room);
+void guard_free(guard *g);
+
+/* Bytes whose end (at_end) or start touches a page that traps. They and
+ * their other neighbours are filled with GUARD_FILL. */
+#define GUARD_FILL 0xa7
+void *guard_fit(guard *g, size_t bytes, bool at_end);
+bool guard_intact(const guard *g);              /* the neighbours are */
+
+/* ---- keys and rows --------------------------------------------------- */
+
+extern const int key_types[7];
+
+bool key_special(int type, unsigned i, void *out);  /* false: past the last */
+void key_random(int type, rnd *r, void *out);
+void key_small(int type, uint64_t v, void *out);    /* v-th of a dense run */
+void key_step(int type, const void *key, int direction, void *out);
+
+typedef enum {
+    KEYS_EQUAL,                   /* one key, n times */
+    KEYS_EXTREMES,                /* 0, the maximum and their neighbours */
+    KEYS_DENSE,                   /* no gaps, shuffled */
+    KEYS_RANDOM,
+    KEYS_DUPLICATES,              /* about eight of each, shuffled */
+    KEYS_SPECIAL                  /* NaNs, infinities, -0.0; then random */
+} key_kind;
+void keys_make(int type, key_kind kind, uint64_t n, rnd *r, void *out);
+
+typedef enum {
+    ROWS_NULL,                    /* positions in shuffled keys */
+    ROWS_IMPLICIT,                /* positions in sorted keys */
+    ROWS_U32,
+    ROWS_U64_SMALL,               /* U64, but 32 bits would do */
+    ROWS_U64_WIDE,
+    ROWS_KINDS
+} row_kind;
+void rows_make(row_kind kind, uint64_t n, rnd *r, uint64_t *out);
+
+sx_column column(int type, uint64_t n, const void *data);
+
+/* ---- devices -------------------------------------------------------- */
+
+#define SIMD_LEVELS 3
+extern const char *const simd_names[SIMD_LEVELS];   /* "cpu:scalar" ... */
+
+/* Opens each; NULL where the processor lacks the instructions. */
+void devices_open(sx_device *out[SIMD_LEVELS]);
+void devices_close(sx_device *devices[SIMD_LEVELS]);
+sx_device *device_open(const char *name);           /* dies */
+
+/* ---- files ---------------------------------------------------------- */
+
+/* A path in a directory of this run, which goes when the process ends.
+ * The same name gives the same path. Free it. */
+char *temp_path(const char *name);
+void write_file(const char *path, const void *data, size_t bytes);
+unsigned char *read_file(const char *path, size_t *bytes);   /* free it */
+
+/* The index saved to a temporary file and read back as bytes. */
+unsigned char *saved_bytes(const sx_index *ix, const char *path,
+                           size_t *bytes);
+
+#endif

@@ -1,0 +1,411 @@
+/* test_file.c - files: their format, that they come back as they were, that
+ * the same index always gives the same bytes, and that a save either
+ * happens or does not. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "ask.h"
+#include "specimen.h"
+#include "sxfile.h"
+
+static sx_device *dev;
+static asker *asking;
+
+/* ---- the format ---------------------------------------------------------- */
+
+static bool all_zero(const unsigned char *p, size_t n)
+{
+    while (n--)
+        if (*p++)
+            return false;
+    return true;
+}
+
+static void check_format(const specimen *s, size_t kind)
+{
+    const unsigned char *f = s->file;
+    sx_index_info info = { .size = sizeof info };
+    uint32_t sections = get32(f + F_SECTIONS);
+    size_t header = F_HEADER + S_ENTRY * (size_t)sections, end = header;
+    assert_int_equal(sx_describe(s->ix, &info), SX_OK);
+    assert_memory_equal(f + F_MAGIC, F_MAGIC_BYTES, 8);
+    assert_int_equal(get32(f + F_VERSION), 1);
+    assert_int_equal(get32(f + F_ORDER), 0x01020304);
+    assert_int_equal(get64(f + F_BYTES), s->bytes);
+    assert_int_equal(s->bytes % 64, 0);
+    assert_int_equal(get32(f + F_HEADER_BYTES), header);
+    assert_int_equal(get64(f + F_HASH), header_hash(f, header));
+    assert_int_equal(get64(f + F_N), s->d->n);
+    assert_int_equal(get64(f + F_MAX_ROW), s->d->truth->max_row);
+    assert_int_equal(get32(f + F_TYPE), s->d->type);
+    assert_int_equal(f[F_WIDTH], s->d->width);
+    if (s->d->n)
+        assert_int_equal(f[F_ROW_BYTES], kinds[kind].row_bytes);
+    assert_int_equal(f[F_FLAGS] | f[F_FLAGS + 1] << 8, info.unique);
+    assert_memory_equal(f + F_SPEC, info.spec, sizeof info.spec);
+    assert_true(all_zero(f + F_ZERO, F_HEADER - F_ZERO));
+
+    uint64_t data_bytes = 0;
+    for (uint32_t i = 0; i < sections; i++) {
+        const unsigned char *e = f + F_HEADER + i * S_ENTRY;
+        const char *name = (const char *)e + S_NAME;
+        uint64_t at = get64(e + S_OFFSET), n = get64(e + S_BYTES);
+        static const char *const names[] = { "keys", "rows", "pairs",
+                                             "pivots", "why" };
+        bool known = false;
+        for (size_t j = 0; j < COUNT_OF(names); j++)
+            known |= strncmp(name, names[j], 16) == 0;
+        assert_true(known && all_zero(e + strlen(name), 16 - strlen(name)));
+        assert_true(at % 64 == 0 && at >= end && at - end < 64);
+        assert_true(all_zero(f + end, at - end));
+        assert_true(n <= s->bytes - at);
+        assert_int_equal(get64(e + S_HASH), XXH3_64bits(f + at, n));
+        assert_true(all_zero(e + S_ZERO, S_ENTRY - S_ZERO));
+        end = at + n;
+        if (strcmp(name, "why") != 0)
+            data_bytes += n;
+    }
+    assert_true(s->bytes - end < 64 && all_zero(f + end, s->bytes - end));
+    assert_int_equal(info.bytes, data_bytes);
+    assert_true(data_bytes >= s->d->n * (s->d->width + f[F_ROW_BYTES]));
+}
+
+static void test_format(void **state)
+{
+    (void)state;
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++)
+        for (uint64_t n = 0; n < 1500; n = n * 3 + 1) {
+            specimen s = make_specimen(dev, kind, n);
+            check_format(&s, kind);
+            free_specimen(&s);
+        }
+}
+
+/* Every way of loading gives an index with the right answers. */
+static void test_round_trip(void **state)
+{
+    (void)state;
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++)
+        for (uint64_t n = 0; n < 3000; n = n * 2 + 3)
+            for (unsigned flags = 0; flags < 4; flags++) {
+                specimen s = make_specimen(dev, kind, n);
+                sx_index *ix = NULL;
+                sx_index_info before = { .size = sizeof before };
+                sx_index_info after = before;
+                if (sx_load(&ix, dev, s.path, flags) != SX_OK)
+                    fail_msg("%s", sx_detail());
+                sx_describe(s.ix, &before);
+                sx_describe(ix, &after);
+                assert_memory_equal(&before, &after, sizeof before);
+                assert_int_equal(sx_check(ix), SX_OK);
+                const char *wrong = ask(asking, ix, s.d, SX_U64, NULL);
+                if (wrong)
+                    fail_msg("%s: %s", kinds[kind].spec, wrong);
+                /* Saved again: the same bytes. */
+                size_t bytes;
+                unsigned char *again = saved_bytes(ix, s.path, &bytes);
+                assert_int_equal(bytes, s.bytes);
+                assert_memory_equal(again, s.file, bytes);
+                free(again);
+                sx_free(ix);
+                free_specimen(&s);
+            }
+}
+
+/* ---- the same bytes ------------------------------------------------------- */
+
+/* Two saves, two builds, any instructions, any number of threads. */
+static void test_deterministic(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "sorted", "sorted(layout=pairs)", "eytzinger", "eytzinger(k=2)",
+        "eytzinger(layout=pairs)", "pivot", "pivot(layout=pairs)",
+    };
+    static const uint64_t sizes[] = { 1000, 150000 };
+    char *path = temp_path("same.sxt");
+    sx_device *two = device_open("cpu:threads=2");
+    sx_device *levels[SIMD_LEVELS];
+    devices_open(levels);
+    sx_device *devices[] = { dev, two, levels[0], levels[1], levels[2] };
+    rnd r = rnd_start(test_seed());
+    for (size_t i = 0; i < COUNT_OF(specs) * COUNT_OF(sizes); i++) {
+        const char *spec = specs[i % COUNT_OF(specs)];
+        dataset *d = data_make(key_types[i % COUNT_OF(key_types)],
+                               KEYS_DUPLICATES, sizes[i / COUNT_OF(specs)],
+                               (row_kind)(i % ROWS_KINDS), 3, &r);
+        unsigned char *wanted = NULL;
+        size_t wanted_bytes = 0;
+        for (uint32_t j = 0; j < 2 * COUNT_OF(devices); j++) {
+            sx_call call = { .size = sizeof call, .threads = j % 3 };
+            sx_device *on = devices[j / 2];
+            sx_index *ix = NULL;
+            size_t bytes;
+            if (!on)
+                continue;
+            if (data_build(d, on, spec, &call, &ix) != SX_OK)
+                fail_msg("%s: %s", spec, sx_detail());
+            unsigned char *got = saved_bytes(ix, path, &bytes);
+            if (!wanted) {        /* the first; saved once more */
+                wanted = got;
+                wanted_bytes = bytes;
+                got = saved_bytes(ix, path, &bytes);
+            }
+            if (bytes != wanted_bytes || memcmp(got, wanted, bytes) != 0)
+                fail_msg("%s: other bytes on device %u", spec, j / 2);
+            free(got);
+            sx_free(ix);
+        }
+        free(wanted);
+        data_free(d);
+    }
+    devices_close(levels);
+    sx_close(two);
+    free(path);
+}
+
+/* auto says why, and its resolved spec gives the same sections. */
+static void test_auto(void **state)
+{
+    (void)state;
+    char *path = temp_path("auto.sxt");
+    rnd r = rnd_start(test_seed());
+    dataset *d = data_make(SX_U64, KEYS_RANDOM, 20000, ROWS_U64_WIDE, 90, &r);
+    sx_index *ix = NULL, *loaded = NULL, *again = NULL;
+    sx_index_info info = { .size = sizeof info };
+    assert_int_equal(data_build(d, dev, "auto", NULL, &ix), SX_OK);
+    assert_int_equal(sx_describe(ix, &info), SX_OK);
+    assert_int_equal(sx_save(ix, path), SX_OK);
+    assert_int_equal(sx_load(&loaded, dev, path, SX_LOAD_VERIFY), SX_OK);
+    size_t bytes = 0, bytes2 = 0;
+    assert_int_equal(sx_explain(ix, SX_JSON, NULL, &bytes), SX_ESPACE);
+    assert_int_equal(sx_explain(loaded, SX_JSON, NULL, &bytes2), SX_ESPACE);
+    char *why = need(bytes), *why2 = need(bytes2);
+    assert_int_equal(sx_explain(ix, SX_JSON, why, &bytes), SX_OK);
+    assert_int_equal(sx_explain(loaded, SX_JSON, why2, &bytes2), SX_OK);
+    assert_non_null(strstr(why, "why"));
+    assert_non_null(strstr(why2, "why"));
+    const char *wrong = ask(asking, loaded, d, SX_U64, NULL);
+    if (wrong)
+        fail_msg("%s: %s", info.spec, wrong);
+
+    size_t n, n2;
+    unsigned char *file = saved_bytes(ix, path, &n);
+    assert_int_equal(data_build(d, dev, info.spec, NULL, &again), SX_OK);
+    unsigned char *file2 = saved_bytes(again, path, &n2);
+    for (uint32_t i = 0; i < get32(file2 + F_SECTIONS); i++) {
+        const unsigned char *e2 = file2 + F_HEADER + i * S_ENTRY;
+        bool found = false;
+        for (uint32_t j = 0; j < get32(file + F_SECTIONS); j++) {
+            const unsigned char *e = file + F_HEADER + j * S_ENTRY;
+            found |= memcmp(e, e2, 16) == 0 &&
+                     get64(e + S_HASH) == get64(e2 + S_HASH);
+        }
+        assert_true(found);
+    }
+    free(file);
+    free(file2);
+    free(why);
+    free(why2);
+    sx_free(ix);
+    sx_free(loaded);
+    sx_free(again);
+    data_free(d);
+    free(path);
+}
+
+/* ---- saving happens, or does not ---------------------------------------------- */
+
+static unsigned files_in(const char *path)
+{
+    DIR *dir = opendir(path);
+    unsigned n = 0;
+    if (!dir)
+        die("opening %s", path);
+    for (struct dirent *e; (e = readdir(dir)); )
+        n += e->d_name[0] != '.' || strlen(e->d_name) > 2;
+    closedir(dir);
+    return n;
+}
+
+static void check_file_is(const char *path, const unsigned char *want,
+                          size_t bytes)
+{
+    size_t now_bytes;
+    unsigned char *now = read_file(path, &now_bytes);
+    assert_int_equal(now_bytes, bytes);
+    assert_memory_equal(now, want, bytes);
+    free(now);
+}
+
+/* No room on the disk, in effect: nothing changes, nothing is left over. */
+static void test_failed_save(void **state)
+{
+    (void)state;
+    specimen s = make_specimen(dev, 0, 100), big = make_specimen(dev, 0, 9999);
+    char *dir = temp_path("full"), *path = temp_path("full/old.sxt");
+    struct rlimit before, small;
+    mkdir(dir, 0700);
+    assert_int_equal(sx_save(s.ix, path), SX_OK);
+    assert_int_equal(files_in(dir), 1);
+    signal(SIGXFSZ, SIG_IGN);
+    for (rlim_t most = 0; most < big.bytes; most += big.bytes / 3) {
+        getrlimit(RLIMIT_FSIZE, &before);
+        small = before;
+        small.rlim_cur = most;
+        setrlimit(RLIMIT_FSIZE, &small);
+        sx_status status = sx_save(big.ix, path);
+        setrlimit(RLIMIT_FSIZE, &before);
+        assert_int_equal(status, SX_EIO);
+        assert_non_null(strstr(sx_detail(), path));
+        check_file_is(path, s.file, s.bytes);
+        assert_int_equal(files_in(dir), 1);
+    }
+    /* Where no file can be made: the superuser may anywhere. */
+    if (geteuid() != 0) {
+        chmod(dir, 0500);
+        assert_int_equal(sx_save(big.ix, path), SX_EIO);
+        chmod(dir, 0700);
+        check_file_is(path, s.file, s.bytes);
+    }
+    /* A directory in its place stays one. */
+    char *sub = temp_path("full/sub.sxt");
+    mkdir(sub, 0700);
+    assert_int_equal(sx_save(big.ix, sub), SX_EIO);
+    assert_int_equal(files_in(dir), 2);
+    assert_int_equal(files_in(sub), 0);
+    /* And with room it works. */
+    assert_int_equal(sx_save(big.ix, path), SX_OK);
+    check_file_is(path, big.file, big.bytes);
+    assert_int_equal(files_in(dir), 2);
+    free(sub);
+    free(path);
+    free(dir);
+    free_specimen(&s);
+    free_specimen(&big);
+}
+
+/* The new file takes the old one's name; who has mapped that keeps it. */
+static void test_save_over_mapped(void **state)
+{
+    (void)state;
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
+        specimen a = make_specimen(dev, kind, 3000);
+        sx_index *mapped = NULL;
+        assert_int_equal(sx_load(&mapped, dev, a.path, 0), SX_OK);
+        specimen b = make_specimen(dev, (kind + 1) % COUNT_OF(kinds), 10);
+        assert_string_equal(a.path, b.path);    /* saved over it */
+        const char *wrong = ask(asking, mapped, a.d, SX_U64, NULL);
+        if (wrong)
+            fail_msg("after a save over it: %s", wrong);
+        /* Over the file it is mapped from, by itself. */
+        assert_int_equal(sx_save(mapped, a.path), SX_OK);
+        check_file_is(a.path, a.file, a.bytes);
+        unlink(a.path);
+        wrong = ask(asking, mapped, a.d, SX_U64, NULL);
+        if (wrong)
+            fail_msg("after its file is gone: %s", wrong);
+        sx_free(mapped);
+        free_specimen(&a);
+        free_specimen(&b);
+    }
+}
+
+/* ---- more keys than 32 bits count ------------------------------------------- */
+
+/* A file with a hole for its keys: all are 0, and nothing of it is read
+ * but what the questions touch. */
+static void test_more_than_4_billion(void **state)
+{
+    (void)state;
+    const uint64_t n = (1ull << 32) + 64, header = F_HEADER + S_ENTRY;
+    unsigned char f[F_HEADER + S_ENTRY] = { 0 };
+    char *path = temp_path("hole.sxt");
+    sx_index *ix = NULL;
+    memcpy(f + F_MAGIC, F_MAGIC_BYTES, 8);
+    put(f + F_VERSION, 1, 4);
+    put(f + F_ORDER, 0x01020304, 4);
+    put(f + F_BYTES, header + n * 4, 8);
+    put(f + F_HEADER_BYTES, header, 4);
+    put(f + F_SECTIONS, 1, 4);
+    put(f + F_N, n, 8);
+    put(f + F_MAX_ROW, n - 1, 8);
+    put(f + F_TYPE, SX_U32, 4);
+    f[F_WIDTH] = 4;
+    memcpy(f + F_SPEC, "sorted(layout=split)", 20);
+    memcpy(f + F_HEADER, "keys", 4);
+    put(f + F_HEADER + S_OFFSET, header, 8);
+    put(f + F_HEADER + S_BYTES, n * 4, 8);
+    seal_header(f, sizeof f);
+    write_file(path, f, sizeof f);
+    if (truncate(path, (off_t)(header + n * 4)) != 0) {
+        free(path);
+        skip();                   /* no such large files here */
+    }
+    if (sx_load(&ix, dev, path, 0) != SX_OK)
+        fail_msg("%s", sx_detail());
+
+    uint32_t q[2] = { 0, 1 }, narrow[2] = { 7, 7 };
+    uint64_t wide[2], sum[1], at[3] = { n - 1, n, 1ull << 32 };
+    sx_column queries = column(SX_U32, 2, q), out = column(SX_U64, 2, wide);
+    sx_column out32 = column(SX_U32, 2, narrow), one = column(SX_U32, 1, q);
+    assert_int_equal(sx_rank(ix, &queries, SX_RIGHT, &out, NULL), SX_OK);
+    assert_true(wide[0] == n && wide[1] == n);
+    assert_int_equal(sx_rank(ix, &queries, SX_LEFT, &out, NULL), SX_OK);
+    assert_true(wide[0] == 0 && wide[1] == n);
+    assert_int_equal(sx_get(ix, &queries, &out, NULL), SX_OK);
+    assert_true(wide[0] == 0 && wide[1] == SX_MISS);
+    assert_int_equal(sx_floor(ix, &queries, &out, NULL, NULL), SX_OK);
+    assert_true(wide[0] == n - 1 && wide[1] == n - 1);
+
+    /* Ranks and rows that 32 bits can't hold. */
+    assert_int_equal(sx_rank(ix, &queries, SX_LEFT, &out32, NULL), SX_EINVAL);
+    assert_non_null(strstr(sx_detail(), "4294967360"));
+    assert_int_equal(sx_get(ix, &queries, &out32, NULL), SX_EINVAL);
+    assert_non_null(strstr(sx_detail(), "4294967359"));
+    assert_true(narrow[0] == 7 && narrow[1] == 7);
+
+    sx_ranges ranges = { .size = sizeof ranges, .lo = &one, .hi = &one };
+    sx_column counts = column(SX_U64, 1, sum);
+    assert_int_equal(sx_range_count(ix, &ranges, &counts, NULL), SX_OK);
+    assert_true(sum[0] == n);
+    ranges.limit = 2;
+    ranges.last = 1;
+    sx_column first = column(SX_U64, 2, at);
+    assert_int_equal(sx_range(ix, &ranges, &first, &out, NULL, NULL), SX_OK);
+    assert_true(at[0] == 0 && at[1] == 2 && wide[0] == n - 2 &&
+                wide[1] == n - 1);
+    sx_free(ix);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_format),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_deterministic),
+        cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_failed_save),
+        cmocka_unit_test(test_save_over_mapped),
+        cmocka_unit_test(test_more_than_4_billion),
+    };
+    test_seed();
+    dev = device_open("cpu:threads=1");
+    asking = asker_new();
+    int failed = cmocka_run_group_tests_name("file", tests, NULL, NULL);
+    asker_free(asking);
+    sx_close(dev);
+    return failed != 0;
+}

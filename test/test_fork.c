@@ -1,0 +1,240 @@
+/* test_fork.c - fork() with a device whose pool has been at work.
+ *
+ * The child has only the thread that forked; the pool's threads are gone
+ * and a lock may have been held by one of them. Both sides must go on. A
+ * child that hangs is ended by its alarm, which fails the test. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "ask.h"
+
+#define CHILD_SECONDS 60
+
+typedef struct {
+    sx_device *dev;
+    sx_index *ix;
+    dataset *small, *large;       /* questions about the same keys */
+} scene;
+
+static scene make_scene(const char *spec)
+{
+    scene s = { .dev = device_open("cpu:threads=2") };
+    rnd r = rnd_start(test_seed());
+    uint64_t n = 30000;
+    uint64_t *keys = need(n * sizeof *keys);
+    keys_make(SX_U64, KEYS_RANDOM, n, &r, keys);
+    s.small = data_wrap(SX_U64, n, keys, ROWS_NULL, NULL, 20, &r);
+    s.large = data_wrap(SX_U64, n, keys, ROWS_NULL, NULL, 60000, &r);
+    free(keys);
+    if (data_build(s.small, s.dev, spec, NULL, &s.ix) != SX_OK)
+        die("%s: %s", spec, sx_detail());
+    return s;
+}
+
+static void free_scene(scene *s)
+{
+    sx_free(s->ix);
+    sx_close(s->dev);
+    data_free(s->small);
+    data_free(s->large);
+}
+
+static const char *ask_both(const scene *s)
+{
+    asker *a = asker_new();
+    static char copy[600];
+    const char *why = ask(a, s->ix, s->small, SX_U32, NULL);
+    if (!why)
+        why = ask_points(a, s->ix, s->large, SX_U64, NULL);
+    if (!why)
+        why = ask_limit(a, s->ix, s->large, 4, 0, SX_U64, NULL);
+    if (why) {
+        snprintf(copy, sizeof copy, "%s", why);
+        why = copy;
+    }
+    asker_free(a);
+    return why;
+}
+
+typedef const char *child_fn(scene *s);
+
+static pid_t start_child(scene *s, child_fn *fn)
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid < 0)
+        die("fork");
+    if (pid == 0) {
+        alarm(CHILD_SECONDS);
+        const char *why = fn(s);
+        if (why)
+            fprintf(stderr, "child: %s\n", why);
+        _exit(why != NULL);
+    }
+    return pid;
+}
+
+static void end_child(pid_t pid)
+{
+    int status;
+    if (waitpid(pid, &status, 0) != pid)
+        die("waitpid");
+    if (WIFSIGNALED(status))
+        fail_msg("the child ended by signal %d%s", WTERMSIG(status),
+                 WTERMSIG(status) == SIGALRM ? ": it hung" : "");
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* ---- what children do ---------------------------------------------------- */
+
+static const char *child_asks(scene *s)
+{
+    return ask_both(s);
+}
+
+/* Small batches never touch the pool; they work before it starts again. */
+static const char *child_asks_little(scene *s)
+{
+    asker *a = asker_new();
+    const char *why = ask(a, s->ix, s->small, SX_U64, NULL);
+    return why;                   /* a goes with the process */
+}
+
+static const char *child_builds(scene *s)
+{
+    sx_index *ix = NULL;
+    if (data_build(s->large, s->dev, "pivot(k=5)", NULL, &ix) != SX_OK)
+        return sx_detail();
+    sx_free(s->ix);
+    s->ix = ix;
+    const char *why = ask_both(s);
+    free_scene(s);                /* its pool is joined */
+    if (why)
+        return why;
+    scene fresh = make_scene("eytzinger");
+    why = ask_both(&fresh);
+    free_scene(&fresh);
+    return why;
+}
+
+static const char *child_closes(scene *s)
+{
+    free_scene(s);                /* never having used it */
+    return NULL;
+}
+
+static const char *child_forks(scene *s)
+{
+    const char *why = ask_both(s);
+    if (why)
+        return why;
+    pid_t pid = start_child(s, child_asks);
+    int status;
+    why = ask_both(s);
+    if (waitpid(pid, &status, 0) != pid || status != 0)
+        return "the grandchild failed";
+    return why;
+}
+
+/* ---- tests --------------------------------------------------------------- */
+
+static void test_after_use(void **state)
+{
+    (void)state;
+    static child_fn *const children[] = {
+        child_asks, child_asks_little, child_builds, child_closes,
+        child_forks,
+    };
+    static const char *const specs[] = { "sorted", "eytzinger(k=9)",
+                                         "pivot(layout=pairs)" };
+    for (size_t spec = 0; spec < COUNT_OF(specs); spec++) {
+        scene s = make_scene(specs[spec]);
+        for (size_t i = 0; i < COUNT_OF(children); i++) {
+            const char *why = ask_both(&s);     /* the pool runs */
+            if (why)
+                fail_msg("%s", why);
+            pid_t pid = start_child(&s, children[i]);
+            why = ask_both(&s);                 /* at the same time */
+            end_child(pid);
+            if (why)
+                fail_msg("parent: %s", why);
+        }
+        free_scene(&s);
+    }
+}
+
+/* Before the pool ever started. */
+static void test_before_use(void **state)
+{
+    (void)state;
+    scene s = make_scene("pivot");
+    end_child(start_child(&s, child_asks));
+    const char *why = ask_both(&s);
+    if (why)
+        fail_msg("parent: %s", why);
+    free_scene(&s);
+}
+
+typedef struct {
+    scene *s;
+    atomic_int stop;
+    atomic_uint batches;
+    char why[600];
+} busy_state;
+
+static void *stay_busy(void *arg)
+{
+    busy_state *b = arg;
+    asker *a = asker_new();
+    while (!atomic_load(&b->stop) && !b->why[0]) {
+        const char *why = ask_points(a, b->s->ix, b->s->large, SX_U64, NULL);
+        if (why)
+            snprintf(b->why, sizeof b->why, "%s", why);
+        atomic_fetch_add(&b->batches, 1);
+    }
+    asker_free(a);
+    return NULL;
+}
+
+/* Another thread is inside a large batch at the moment of the fork. */
+static void test_during_use(void **state)
+{
+    (void)state;
+    scene s = make_scene("pivot");
+    busy_state busy = { .s = &s };
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, stay_busy, &busy) != 0)
+        die("no thread");
+    while (atomic_load(&busy.batches) == 0)
+        usleep(1000);
+    for (unsigned i = 0; i < 12; i++) {
+        usleep(i * 700);          /* another moment each time */
+        pid_t pid = start_child(&s, i % 3 == 2 ? child_builds : child_asks);
+        end_child(pid);
+    }
+    atomic_store(&busy.stop, 1);
+    pthread_join(thread, NULL);
+    if (busy.why[0])
+        fail_msg("the busy thread: %s", busy.why);
+    free_scene(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_before_use),
+        cmocka_unit_test(test_after_use),
+        cmocka_unit_test(test_during_use),
+    };
+    test_seed();
+    return cmocka_run_group_tests_name("fork", tests, NULL, NULL) != 0;
+}

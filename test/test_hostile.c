@@ -1,0 +1,483 @@
+/* test_hostile.c - damaged and forged files.
+ *
+ * Damage to the header is always found, damage to the data when asked for.
+ * A forged file, whose hashes are right, may be refused or load; then every
+ * question must stay inside the index (exercise.h, under a sanitizer). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "exercise.h"
+#include "specimen.h"
+#include "sxfile.h"
+
+static sx_device *dev;
+
+/* What the library says to these bytes. An index it makes is exercised. */
+static sx_status try_bytes(const char *what, const void *bytes, size_t n,
+                           unsigned flags)
+{
+    char *path = temp_path("forged.sxt");
+    sx_index *const mark = (sx_index *)&dev, *ix = mark;
+    write_file(path, bytes, n);
+    sx_status s = sx_load(&ix, dev, path, flags);
+    if (s == SX_OK) {
+        const char *wrong = exercise(ix, n);
+        if (wrong)
+            fail_msg("%s: %s", what, wrong);
+        sx_free(ix);
+    } else if (ix != mark) {
+        fail_msg("%s: a failed load changed *out", what);
+    } else if (s != SX_ECORRUPT || !strstr(sx_detail(), path)) {
+        fail_msg("%s: status %d: %s", what, (int)s, sx_detail());
+    }
+    free(path);
+    return s;
+}
+
+static void refused(const char *what, const void *bytes, size_t n)
+{
+    for (unsigned flags = 0; flags < 4; flags++)
+        if (try_bytes(what, bytes, n, flags) == SX_OK)
+            fail_msg("%s: loaded with flags %u", what, flags);
+}
+
+/* ---- damage ----------------------------------------------------------- */
+
+static void test_truncations(void **state)
+{
+    (void)state;
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
+        specimen s = make_specimen(dev, kind, 40);
+        size_t header = get32(s.file + F_HEADER_BYTES);
+        for (size_t n = 0; n < s.bytes;
+             n += n < header || n + 70 > s.bytes ? 1 : 7)
+            refused("cut off", s.file, n);
+        unsigned char *longer = need(s.bytes + 64);
+        memcpy(longer, s.file, s.bytes);
+        memset(longer + s.bytes, 0, 64);
+        refused("one byte more", longer, s.bytes + 1);
+        refused("64 bytes more", longer, s.bytes + 64);
+        free(longer);
+        free_specimen(&s);
+    }
+}
+
+static void test_header_flips(void **state)
+{
+    (void)state;
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
+        specimen s = make_specimen(dev, kind, 20);
+        size_t header = get32(s.file + F_HEADER_BYTES);
+        for (size_t i = 0; i < header; i++) {
+            unsigned char bit = (unsigned char)(1u << i % 8);
+            char what[64];
+            snprintf(what, sizeof what, "bit %zu of byte %zu", i % 8, i);
+            s.file[i] ^= bit;
+            if (try_bytes(what, s.file, s.bytes, i % 4) == SX_OK)
+                fail_msg("%s: loaded", what);
+            s.file[i] ^= bit;
+        }
+        free_specimen(&s);
+    }
+}
+
+/* Found when asked to verify; harmless when not. */
+static void test_data_flips(void **state)
+{
+    (void)state;
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
+        specimen s = make_specimen(dev, kind, 50);
+        const unsigned char *entries = s.file + F_HEADER;
+        for (uint32_t sec = 0; sec < get32(s.file + F_SECTIONS); sec++) {
+            uint64_t at = get64(entries + sec * S_ENTRY + S_OFFSET);
+            uint64_t n = get64(entries + sec * S_ENTRY + S_BYTES);
+            for (uint64_t i = 0; i < n; i += i + 9 < n ? 7 : 1) {
+                unsigned char bit = (unsigned char)(1u << i % 8);
+                s.file[at + i] ^= bit;
+                unsigned verify = SX_LOAD_VERIFY | (i % 2 ? SX_LOAD_COPY : 0);
+                if (try_bytes("data flip", s.file, s.bytes, verify) == SX_OK)
+                    fail_msg("flip of byte %llu not found",
+                             (unsigned long long)(at + i));
+                try_bytes("data flip", s.file, s.bytes, i / 2 % 2);
+                s.file[at + i] ^= bit;
+            }
+        }
+        free_specimen(&s);
+    }
+}
+
+/* ---- forgeries: the header's hash is right ----------------------------------- */
+
+static void forged(specimen *s, const char *what)
+{
+    seal_header(s->file, s->bytes);
+    refused(what, s->file, s->bytes);
+}
+
+/* One field set to a value, everything else as it was. */
+static void forge(specimen *s, const char *what, size_t at, uint64_t value,
+                  size_t bytes)
+{
+    uint64_t old = 0;
+    char name[96];
+    memcpy(&old, s->file + at, bytes);
+    if (old == value)
+        return;
+    snprintf(name, sizeof name, "%s %llu", what, (unsigned long long)value);
+    put(s->file + at, value, bytes);
+    forged(s, name);
+    put(s->file + at, old, bytes);
+}
+
+static void test_forged_numbers(void **state)
+{
+    (void)state;
+    static const struct { const char *what; size_t at, bytes; } fields[] = {
+        { "file bytes", F_BYTES, 8 }, { "header bytes", F_HEADER_BYTES, 4 },
+        { "sections", F_SECTIONS, 4 }, { "n", F_N, 8 },
+    };
+    static const uint64_t lies[] = {
+        0, 1, 2, 63, 64, 255, 256, 257, 320, 1u << 16, UINT32_MAX,
+        1ull << 32, 1ull << 48, (1ull << 48) + 1, 1ull << 61, 1ull << 63,
+        UINT64_MAX - 63, UINT64_MAX
+    };
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
+        specimen s = make_specimen(dev, kind, 1000);
+        for (size_t f = 0; f < COUNT_OF(fields); f++)
+            for (size_t i = 0; i < COUNT_OF(lies); i++)
+                if (fields[f].bytes == 8 || lies[i] <= UINT32_MAX)
+                    forge(&s, fields[f].what, fields[f].at, lies[i],
+                          fields[f].bytes);
+        forge(&s, "n", F_N, 1200, 8);
+        forge(&s, "n", F_N, 800, 8);
+        forge(&s, "version", F_VERSION, 0, 4);
+        forge(&s, "version", F_VERSION, 2, 4);
+        forge(&s, "byte order", F_ORDER, 0x04030201, 4);
+        for (uint64_t type = 0; type < 300; type += type < 20 ? 1 : 47)
+            if (sx_type_bytes((int)type) != s.d->width)
+                forge(&s, "type", F_TYPE, type, 4);
+        for (uint64_t i = 0; i < 256; i += i < 33 ? 1 : 31) {
+            forge(&s, "width", F_WIDTH, i, 1);
+            forge(&s, "row bytes", F_ROW_BYTES, i, 1);
+        }
+        for (unsigned bit = 1; bit < 16; bit++)
+            forge(&s, "flags", F_FLAGS, 1u << bit, 2);
+        forge(&s, "flags", F_FLAGS, s.file[F_FLAGS] ^ 1u, 2);  /* unique */
+        for (size_t i = F_ZERO; i < F_HEADER; i++)
+            forge(&s, "reserved byte", i, 1, 1);
+        /* A section less, with a header of matching length. */
+        uint32_t sections = get32(s.file + F_SECTIONS);
+        put(s.file + F_SECTIONS, sections - 1, 4);
+        put(s.file + F_HEADER_BYTES, F_HEADER + S_ENTRY * (sections - 1), 4);
+        forged(&s, "a section less");
+        put(s.file + F_SECTIONS, 0x03fffffc, 4);  /* 256 + 64 * wraps to 0 */
+        put(s.file + F_HEADER_BYTES, 0, 4);
+        forged(&s, "sections that overflow");
+        free_specimen(&s);
+    }
+}
+
+static void test_forged_sections(void **state)
+{
+    (void)state;
+    static const uint64_t lies[] = {
+        0, 1, 8, 63, 64, 128, 255, 256, 1ull << 20, 1ull << 32, 1ull << 63,
+        UINT64_MAX, UINT64_MAX - 63, UINT64_MAX - 511
+    };
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
+        specimen s = make_specimen(dev, kind, 1000);
+        uint32_t sections = get32(s.file + F_SECTIONS);
+        assert_true(sections >= 1);
+        for (uint32_t sec = 0; sec < sections; sec++) {
+            size_t e = F_HEADER + sec * S_ENTRY;
+            uint64_t at = get64(s.file + e + S_OFFSET);
+            uint64_t n = get64(s.file + e + S_BYTES);
+            for (size_t i = 0; i < COUNT_OF(lies); i++) {
+                forge(&s, "offset", e + S_OFFSET, lies[i], 8);
+                forge(&s, "section bytes", e + S_BYTES, lies[i], 8);
+            }
+            forge(&s, "offset", e + S_OFFSET, at + 1, 8);
+            forge(&s, "offset", e + S_OFFSET, at + 8, 8);
+            forge(&s, "offset", e + S_OFFSET, at - 64, 8);
+            forge(&s, "offset", e + S_OFFSET, s.bytes, 8);
+            forge(&s, "offset", e + S_OFFSET, s.bytes - 64, 8);
+            forge(&s, "section bytes", e + S_BYTES, n + 1, 8);
+            forge(&s, "section bytes", e + S_BYTES, n - 1, 8);
+            forge(&s, "section bytes", e + S_BYTES, n + 64, 8);
+            forge(&s, "section bytes", e + S_BYTES, s.bytes, 8);
+            for (size_t i = S_ZERO; i < S_ENTRY; i++)
+                forge(&s, "reserved byte", e + i, 1, 1);
+            /* Names: another one, none, too long, of another section. */
+            unsigned char name[16];
+            static const char *const names[] = {
+                "kays", "", "keys\0x", "keyskeyskeyskeysk", "why", "KEYS"
+            };
+            memcpy(name, s.file + e, 16);
+            for (size_t i = 0; i < COUNT_OF(names); i++) {
+                memset(s.file + e, 0, 16);
+                memcpy(s.file + e, names[i], i == 2 ? 6 : i == 3 ? 16 :
+                       strlen(names[i]));
+                forged(&s, "a section's name");
+            }
+            if (sections > 1) {
+                memcpy(s.file + e, s.file + F_HEADER + S_ENTRY *
+                       ((sec + 1) % sections), 16);
+                forged(&s, "two sections of one name");
+                memcpy(s.file + e, name, 16);
+                put(s.file + e + S_OFFSET, get64(s.file + F_HEADER + S_ENTRY *
+                    ((sec + 1) % sections) + S_OFFSET), 8);
+                forged(&s, "two sections in one place");
+                put(s.file + e + S_OFFSET, at, 8);
+            }
+            memcpy(s.file + e, name, 16);
+        }
+        free_specimen(&s);
+    }
+}
+
+static void test_forged_specs(void **state)
+{
+    (void)state;
+    static const char *const lies[] = {
+        "", "auto", "auto(for=point)", "btree", "sorted", "sorted(",
+        "sorted(layout=pairs,block=3)", "eytzinger", "eytzinger(k=33)",
+        "eytzinger(k=34)", "pivot", "pivot(k=2,leaf=1)",
+        "pivot(k=4,leaf=4096,levels=0,layout=split)", "pivot(k=1)",
+        "sorted(layout=pairs,block=1)", "sorted(layout=split) unique unique",
+        "eytzinger(k=9,layout=split) place=device",
+        "eytzinger(k=2,layout=pairs,block=64)", "unique", "\xff\xff\xff",
+    };
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
+        specimen s = make_specimen(dev, kind, 1000);
+        char right[SX_SPEC_MAX];
+        memcpy(right, s.file + F_SPEC, sizeof right);
+        for (size_t i = 0; i < COUNT_OF(lies); i++) {
+            memset(s.file + F_SPEC, 0, SX_SPEC_MAX);
+            memcpy(s.file + F_SPEC, lies[i], strlen(lies[i]));
+            /* Refused, or a spec that these sections fit just as well. */
+            seal_header(s.file, s.bytes);
+            for (unsigned flags = 0; flags < 4; flags++)
+                try_bytes(lies[i], s.file, s.bytes, flags);
+            if (i < 6 || i == 9)
+                refused(lies[i], s.file, s.bytes);
+        }
+        memset(s.file + F_SPEC, 'k', SX_SPEC_MAX);
+        forged(&s, "a spec without end");
+        memset(s.file + F_SPEC, ' ', SX_SPEC_MAX);
+        forged(&s, "a spec of blanks");
+        memcpy(s.file + F_SPEC, right, sizeof right);
+        memset(s.file + F_SPEC + strlen(right), ' ',
+               SX_SPEC_MAX - strlen(right));
+        forged(&s, "a spec with blanks for an end");
+        memcpy(s.file + F_SPEC, right, sizeof right);
+        s.file[F_SPEC + SX_SPEC_MAX - 1] = 'x';
+        forged(&s, "something behind the spec");
+        free_specimen(&s);
+    }
+}
+
+/* ---- forged data: every hash is right -------------------------------------- */
+
+/* 0: zeros, 1: ones, 2: noise, 3: backwards, 4: an ascending run, then
+ * noise. */
+static void fill(unsigned char *p, uint64_t n, int how, rnd *r)
+{
+    for (uint64_t i = 0; i < n; i++)
+        switch (how) {
+        case 0: p[i] = 0; break;
+        case 1: p[i] = 0xff; break;
+        case 2: p[i] = (unsigned char)rnd_next(r); break;
+        case 3:
+            if (i < n / 2) {
+                unsigned char t = p[i];
+                p[i] = p[n - 1 - i];
+                p[n - 1 - i] = t;
+            }
+            break;
+        default:
+            if (i > n / 3)
+                p[i] = (unsigned char)rnd_next(r);
+            break;
+        }
+}
+
+static void test_forged_data(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = { 1, 2, 17, 64, 300, 1000 };
+    rnd r = rnd_start(test_seed());
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++)
+        for (size_t i = 0; i < COUNT_OF(sizes); i++)
+            for (int how = 0; how < 5; how++) {
+                specimen s = make_specimen(dev, kind, sizes[i]);
+                uint32_t sections = get32(s.file + F_SECTIONS);
+                /* One section, or (in the last round) all. */
+                for (uint32_t sec = 0; sec <= sections; sec++) {
+                    unsigned char *file = need(s.bytes);
+                    memcpy(file, s.file, s.bytes);
+                    for (uint32_t j = 0; j < sections; j++) {
+                        unsigned char *e = file + F_HEADER + j * S_ENTRY;
+                        if (j == sec || sec == sections)
+                            fill(file + get64(e + S_OFFSET),
+                                 get64(e + S_BYTES), how, &r);
+                    }
+                    seal_sections(file, s.bytes);
+                    seal_header(file, s.bytes);
+                    for (unsigned flags = 0; flags < 4; flags++)
+                        try_bytes("forged data", file, s.bytes, flags);
+                    free(file);
+                }
+                free_specimen(&s);
+            }
+}
+
+/* sx_check() proves what loading takes on trust. */
+static void checked(specimen *s, const char *what)
+{
+    sx_index *ix = NULL;
+    char *path = temp_path("forged.sxt");
+    seal_sections(s->file, s->bytes);
+    seal_header(s->file, s->bytes);
+    write_file(path, s->file, s->bytes);
+    sx_status status = sx_load(&ix, dev, path, SX_LOAD_VERIFY);
+    if (status == SX_OK) {
+        status = sx_check(ix);
+        sx_free(ix);
+    }
+    if (status != SX_ECORRUPT)
+        fail_msg("%s, %s: status %d", what, s->file + F_SPEC, (int)status);
+    assert_true(strlen(sx_detail()) > 10);
+    free(path);
+}
+
+static unsigned char *section(specimen *s, const char *name, uint64_t *bytes)
+{
+    for (uint32_t i = 0; i < get32(s->file + F_SECTIONS); i++) {
+        unsigned char *e = s->file + F_HEADER + i * S_ENTRY;
+        if (strncmp((char *)e, name, 16) == 0) {
+            *bytes = get64(e + S_BYTES);
+            return s->file + get64(e + S_OFFSET);
+        }
+    }
+    return NULL;
+}
+
+static void test_check_finds(void **state)
+{
+    (void)state;
+    static const char *const with_keys[] = { "keys", "pairs", "pivots" };
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
+        specimen s = make_specimen(dev, kind, 500);
+        unsigned char *pristine = need(s.bytes), *p;
+        uint64_t n, width = s.d->width;
+        memcpy(pristine, s.file, s.bytes);
+        for (size_t i = 0; i < COUNT_OF(with_keys); i++) {
+            if (!(p = section(&s, with_keys[i], &n)))
+                continue;
+            /* A key changes places with the next, at the start and later. */
+            for (int end = 0; end < 2 && i != 1; end++) {
+                uint64_t last = n / width > 200 ? 200 : n / width - 2;
+                unsigned char *a = end ? p + last * width : p, t[16];
+                memcpy(t, a, width);
+                memmove(a, a + width, width);
+                memcpy(a + width, t, width);
+                if (memcmp(s.file, pristine, s.bytes) != 0)
+                    checked(&s, "two keys exchanged");
+                memcpy(s.file, pristine, s.bytes);
+            }
+            memset(p, 0xff, width);             /* the largest comes first */
+            checked(&s, "largest first");
+            memcpy(s.file, pristine, s.bytes);
+            fill(p, n, 3, NULL);
+            checked(&s, "backwards");
+            memcpy(s.file, pristine, s.bytes);
+        }
+        if ((p = section(&s, "rows", &n))) {
+            /* A row above the one the header calls the largest. */
+            memset(p + n / 2 / 8 * 8, 0xff, s.file[F_ROW_BYTES]);
+            checked(&s, "a reserved row");
+            memcpy(s.file, pristine, s.bytes);
+        }
+        put(s.file + F_MAX_ROW, get64(s.file + F_MAX_ROW) - 1, 8);
+        checked(&s, "a smaller largest row");
+        free(pristine);
+        free_specimen(&s);
+    }
+    /* Equal keys in an index that says unique. */
+    size_t unique = COUNT_OF(kinds) - 1;
+    specimen s = make_specimen(dev, unique, 500);
+    uint64_t n;
+    unsigned char *keys = section(&s, "keys", &n);
+    assert_non_null(keys);
+    memcpy(keys + 100 * s.d->width, keys + 99 * s.d->width, s.d->width);
+    checked(&s, "equal keys and unique");
+    free_specimen(&s);
+}
+
+/* Nothing but a header: the smallest file, and lies in it. */
+static void test_forged_empty(void **state)
+{
+    (void)state;
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
+        specimen s = make_specimen(dev, kind, 0);
+        assert_int_equal(try_bytes("empty", s.file, s.bytes, 0), SX_OK);
+        assert_int_equal(try_bytes("empty", s.file, s.bytes, 3), SX_OK);
+        for (uint64_t n = 1; n; n *= 16)
+            forge(&s, "n of an empty index", F_N, n, 8);
+        free_specimen(&s);
+    }
+}
+
+/* Random bytes of the header, several at once, hashes right. */
+static void test_forged_at_random(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    for (unsigned round = 0; round < 3000; round++) {
+        specimen s;
+        static specimen kept[COUNT_OF(kinds)];
+        size_t kind = round % COUNT_OF(kinds);
+        if (!kept[kind].file)
+            kept[kind] = make_specimen(dev, kind, 30);
+        s = kept[kind];
+        size_t header = get32(s.file + F_HEADER_BYTES);
+        unsigned char *file = need(s.bytes);
+        memcpy(file, s.file, s.bytes);
+        for (uint64_t i = 0; i <= rnd_below(&r, 4); i++) {
+            size_t at = 8 + rnd_below(&r, header - 8);
+            file[at] = rnd_below(&r, 2) ? (unsigned char)rnd_next(&r)
+                     : (unsigned char)(file[at] ^ 1u << rnd_below(&r, 8));
+        }
+        seal_header(file, s.bytes);
+        try_bytes("random header", file, s.bytes, round / 16 % 4);
+        free(file);
+        if (round + COUNT_OF(kinds) >= 3000)
+            free_specimen(&kept[kind]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_truncations),
+        cmocka_unit_test(test_header_flips),
+        cmocka_unit_test(test_data_flips),
+        cmocka_unit_test(test_forged_numbers),
+        cmocka_unit_test(test_forged_sections),
+        cmocka_unit_test(test_forged_specs),
+        cmocka_unit_test(test_forged_data),
+        cmocka_unit_test(test_forged_empty),
+        cmocka_unit_test(test_forged_at_random),
+        cmocka_unit_test(test_check_finds),
+    };
+    test_seed();
+    dev = device_open("cpu:threads=1");
+    int failed = cmocka_run_group_tests_name("hostile", tests, NULL, NULL);
+    sx_close(dev);
+    return failed != 0;
+}

@@ -1,0 +1,244 @@
+/* test_matrix.c - everything times everything.
+ *
+ * families x parameters x layouts x key types x instruction sets, each with
+ * all small data sets and some of the larger ones; each index is checked,
+ * described and asked every question (ask.h). One cmocka test is one family
+ * with one key type.
+ *
+ * A cell is one index that was built and asked. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "ask.h"
+
+/* ---- the axes --------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    const char *parameters[16];   /* of each spec, then NULL */
+} families[] = {
+    { "sorted", { "" } },
+    { "eytzinger", { "k=2", "k=3", "k=4", "k=5", "k=9", "k=10", "k=17",
+                     "k=33" } },
+    { "pivot", { "k=2", "k=3", "k=5", "k=8", "k=9", "k=17", "k=33",
+                 "k=9,levels=0", "k=9,levels=1", "k=3,levels=2",
+                 "k=5,leaf=1", "k=17,leaf=3", "k=4,leaf=40,levels=1" } },
+};
+
+static const char *const layouts[] = {
+    "layout=split", "layout=pairs", "layout=pairs,block=1"
+};
+
+/* Every cell gets all of these with all kinds of rows ... */
+static const struct { key_kind kind; uint64_t n; } small_sets[] = {
+    { KEYS_RANDOM, 0 },
+    { KEYS_RANDOM, 1 },
+    { KEYS_EQUAL, 9 },
+    { KEYS_EXTREMES, 5 },
+    { KEYS_DENSE, 17 },
+    { KEYS_RANDOM, 33 },
+    { KEYS_DUPLICATES, 40 },
+    { KEYS_SPECIAL, 48 },
+};
+
+/* ... and some of these, with one kind each. */
+static const struct { key_kind kind; uint64_t n; } large_sets[] = {
+    { KEYS_RANDOM, 2 },
+    { KEYS_RANDOM, 3 },
+    { KEYS_DENSE, 7 },
+    { KEYS_RANDOM, 8 },
+    { KEYS_DENSE, 15 },
+    { KEYS_DENSE, 16 },
+    { KEYS_RANDOM, 63 },
+    { KEYS_RANDOM, 64 },
+    { KEYS_RANDOM, 65 },
+    { KEYS_EXTREMES, 64 },
+    { KEYS_EQUAL, 100 },
+    { KEYS_EQUAL, 257 },
+    { KEYS_SPECIAL, 127 },
+    { KEYS_RANDOM, 128 },
+    { KEYS_DUPLICATES, 129 },
+    { KEYS_RANDOM, 255 },
+    { KEYS_DENSE, 256 },
+    { KEYS_SPECIAL, 257 },
+    { KEYS_DUPLICATES, 511 },
+    { KEYS_RANDOM, 512 },
+    { KEYS_DENSE, 513 },
+    { KEYS_RANDOM, 1023 },
+    { KEYS_DENSE, 1024 },
+    { KEYS_DUPLICATES, 1025 },
+    { KEYS_EXTREMES, 1500 },
+    { KEYS_RANDOM, 2047 },
+    { KEYS_DUPLICATES, 2048 },
+    { KEYS_SPECIAL, 2049 },
+    { KEYS_RANDOM, 4095 },
+    { KEYS_RANDOM, 4096 },
+    { KEYS_DUPLICATES, 4097 },
+};
+
+#define LARGE_PER_CELL 4
+#define SAVED_EVERY 16            /* cells: one is also saved and loaded */
+#define SMALL_QUERIES 40
+#define LARGE_QUERIES 96
+
+/* ---- data, made once for each key type ----------------------------------- */
+
+typedef struct {
+    dataset *small[COUNT_OF(small_sets)][ROWS_KINDS];
+    dataset *large[COUNT_OF(large_sets)];
+} type_data;
+
+static type_data data[COUNT_OF(key_types)];
+
+static void make_data(unsigned t)
+{
+    rnd r = rnd_start(test_seed() + t);
+    if (data[t].large[0])
+        return;
+    for (size_t s = 0; s < COUNT_OF(small_sets); s++)
+        for (int rows = 0; rows < ROWS_KINDS; rows++)
+            data[t].small[s][rows] =
+                data_make(key_types[t], small_sets[s].kind, small_sets[s].n,
+                          (row_kind)rows, SMALL_QUERIES, &r);
+    for (size_t s = 0; s < COUNT_OF(large_sets); s++)
+        data[t].large[s] =
+            data_make(key_types[t], large_sets[s].kind, large_sets[s].n,
+                      (row_kind)(s % ROWS_KINDS), LARGE_QUERIES, &r);
+}
+
+static void free_data(unsigned t)
+{
+    for (size_t s = 0; s < COUNT_OF(small_sets); s++)
+        for (int rows = 0; rows < ROWS_KINDS; rows++)
+            data_free(data[t].small[s][rows]);
+    for (size_t s = 0; s < COUNT_OF(large_sets); s++)
+        data_free(data[t].large[s]);
+}
+
+/* ---- one cell ---------------------------------------------------------- */
+
+static sx_device *devices[SIMD_LEVELS];
+static asker *asking;
+static uint64_t cells, cells_left_out, cells_saved;
+
+static const char *through_a_file(const sx_index *ix, sx_device *dev,
+                                  const dataset *d, int out_type,
+                                  unsigned flags)
+{
+    static char why[600];
+    char *path = temp_path("cell.sxt");
+    sx_index *loaded = NULL;
+    const char *wrong = NULL;
+    if (sx_save(ix, path) != SX_OK ||
+        sx_load(&loaded, dev, path, flags) != SX_OK)
+        wrong = sx_detail();
+    if (!wrong)
+        wrong = ask_description(asking, loaded, d);
+    if (!wrong)
+        wrong = ask(asking, loaded, d, out_type, NULL);
+    if (wrong) {
+        snprintf(why, sizeof why, "through a file, flags %u: %s", flags,
+                 wrong);
+        wrong = why;
+    }
+    sx_free(loaded);
+    free(path);
+    return wrong;
+}
+
+static void try_cell(const char *spec, int level, const dataset *d, rnd *r)
+{
+    sx_index *ix = NULL;
+    const char *wrong = NULL;
+    int out_type = rnd_below(r, 2) ? SX_U32 : SX_U64;
+    if (data_build(d, devices[level], spec, NULL, &ix) != SX_OK)
+        wrong = sx_detail();
+    if (!wrong)
+        wrong = ask_description(asking, ix, d);
+    if (!wrong)
+        wrong = ask(asking, ix, d, out_type, NULL);
+    if (!wrong && ++cells % SAVED_EVERY == 0) {
+        wrong = through_a_file(ix, devices[level], d, out_type,
+                               cells_saved++ % 4);
+    }
+    if (wrong)
+        fail_msg("%s on %s, %llu keys of %s, rows %d, outputs %s: %s", spec,
+                 simd_names[level], (unsigned long long)d->n,
+                 sx_type_name(d->type), (int)d->row_kind,
+                 sx_type_name(out_type), wrong);
+    sx_free(ix);
+}
+
+/* All data for one spec on one level of instructions. */
+static void try_spec(const char *spec, int level, unsigned t, rnd *r)
+{
+    for (size_t s = 0; s < COUNT_OF(small_sets); s++)
+        for (int rows = 0; rows < ROWS_KINDS; rows++)
+            if (devices[level])
+                try_cell(spec, level, data[t].small[s][rows], r);
+            else
+                cells_left_out++;
+    uint64_t first = rnd_below(r, COUNT_OF(large_sets));
+    for (size_t i = 0; i < LARGE_PER_CELL; i++) {
+        /* 8 apart: sizes of all magnitudes */
+        size_t s = (first + 8 * i) % COUNT_OF(large_sets);
+        if (devices[level])
+            try_cell(spec, level, data[t].large[s], r);
+        else
+            cells_left_out++;
+    }
+}
+
+/* ---- tests --------------------------------------------------------------- */
+
+typedef struct { unsigned family, type; } subject;
+
+static void test_subject(void **state)
+{
+    const subject *s = *state;
+    rnd r = rnd_start(test_seed() ^ (uint64_t)(s->family * 8 + s->type) << 32);
+    make_data(s->type);
+    for (const char *const *p = families[s->family].parameters; *p; p++)
+        for (size_t l = 0; l < COUNT_OF(layouts); l++)
+            for (int level = 0; level < SIMD_LEVELS; level++) {
+                char spec[SX_SPEC_MAX];
+                snprintf(spec, sizeof spec, "%s(%s%s%s)",
+                         families[s->family].name, *p, **p ? "," : "",
+                         layouts[l]);
+                try_spec(spec, level, s->type, &r);
+            }
+}
+
+int main(void)
+{
+    static subject subjects[COUNT_OF(families) * COUNT_OF(key_types)];
+    static char names[COUNT_OF(subjects)][32];
+    struct CMUnitTest tests[COUNT_OF(subjects)];
+    for (unsigned i = 0; i < COUNT_OF(subjects); i++) {
+        subjects[i].family = i / COUNT_OF(key_types);
+        subjects[i].type = i % COUNT_OF(key_types);
+        snprintf(names[i], sizeof names[i], "%s of %s",
+                 families[subjects[i].family].name,
+                 sx_type_name(key_types[subjects[i].type]));
+        tests[i] = (struct CMUnitTest){ names[i], test_subject, NULL, NULL,
+                                        &subjects[i] };
+    }
+    test_seed();
+    devices_open(devices);
+    asking = asker_new();
+    int failed = cmocka_run_group_tests_name("matrix", tests, NULL, NULL);
+    printf("%llu cells, %llu of them also through a file; %llu left out for "
+           "want of instructions\n", (unsigned long long)cells,
+           (unsigned long long)cells_saved,
+           (unsigned long long)cells_left_out);
+    asker_free(asking);
+    for (unsigned t = 0; t < COUNT_OF(key_types); t++)
+        if (data[t].large[0])
+            free_data(t);
+    devices_close(devices);
+    return failed != 0;
+}

@@ -1,0 +1,320 @@
+/* test_property.c - random indexes, random steps, always the right answer.
+ *
+ * A round is an index of random spec, type, size and data that goes through
+ * random steps: questions in batches of random size, limits, files, another
+ * device, a rebuild from its resolved spec. Round i depends on the seed and
+ * on i alone; a failure prints both: SX_SEED and SX_ROUND reproduce it. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "ask.h"
+
+#define ROUNDS 4000               /* at most so many ... */
+#define SECONDS 4                 /* ... or so long */
+#define STEPS 6
+
+static asker *asking;
+static sx_device *devices[SIMD_LEVELS];
+
+/* ---- random choices ----------------------------------------------------- */
+
+static void random_spec(rnd *r, char *out, size_t room)
+{
+    static const char *const layouts[] = {
+        "layout=split", "layout=pairs", "layout=pairs,block=1",
+        "layout=pairs,block=4", "layout=pairs,block=64", ""
+    };
+    const char *layout = layouts[rnd_below(r, COUNT_OF(layouts))];
+    unsigned k = 2 + (unsigned)rnd_below(r, 32);
+    char more[64] = "";
+    switch (rnd_below(r, 8)) {
+    case 0:
+        snprintf(out, room, *layout ? "sorted(%s)" : "sorted", layout);
+        return;
+    case 1: case 2: case 3:
+        snprintf(out, room, "eytzinger(k=%u%s%s)", k, *layout ? "," : "",
+                 layout);
+        return;
+    case 4:
+        snprintf(more, sizeof more, ",levels=%u", (unsigned)rnd_below(r, 4));
+        break;
+    case 5:
+        snprintf(more, sizeof more, ",leaf=%u",
+                 1 + (unsigned)rnd_below(r, 64));
+        break;
+    }
+    snprintf(out, room, "pivot(k=%u%s%s%s)", k, more, *layout ? "," : "",
+             layout);
+}
+
+static uint64_t random_size(rnd *r)
+{
+    switch (rnd_below(r, 4)) {
+    case 0: return rnd_below(r, 20);
+    case 1: {                     /* around a power of two */
+        uint64_t n = 1ull << rnd_below(r, 13);
+        return n - 1 + rnd_below(r, 3);
+    }
+    case 2: return rnd_below(r, 300);
+    default: return rnd_below(r, 6000);
+    }
+}
+
+/* Runs of different kinds of keys, so that one set has gaps, clusters and
+ * duplicates. */
+static void random_keys(rnd *r, int type, uint64_t n, unsigned char *out)
+{
+    size_t width = oracle_width(type);
+    uint64_t at = 0;
+    while (at < n) {
+        key_kind kind = (key_kind)rnd_below(r, KEYS_SPECIAL + 1);
+        uint64_t run = rnd_below(r, 2) ? n - at : 1 + rnd_below(r, n - at);
+        keys_make(type, kind, run, r, out + at * width);
+        at += run;
+    }
+}
+
+static int random_output(rnd *r)
+{
+    return rnd_below(r, 2) ? SX_U32 : SX_U64;
+}
+
+static sx_device *random_device(rnd *r)
+{
+    for (;;) {
+        sx_device *dev = devices[rnd_below(r, SIMD_LEVELS)];
+        if (dev)
+            return dev;
+    }
+}
+
+/* ---- a round -------------------------------------------------------------- */
+
+typedef struct {
+    uint64_t number;
+    rnd r;
+    char spec[SX_SPEC_MAX];
+    int type;
+    uint64_t n;
+    unsigned char *keys;
+    row_kind row_kind;
+    uint64_t *rows;
+    dataset *d;
+    sx_index *ix;
+    const char *step;             /* for the message of a failure */
+} round_state;
+
+static void wrong(const round_state *s, const char *why)
+{
+    fail_msg("SX_SEED=%" PRIu64 " SX_ROUND=%" PRIu64 ": %s, %" PRIu64
+             " keys of %s, rows %d, %s: %s", test_seed(), s->number, s->spec,
+             s->n, sx_type_name(s->type), (int)s->row_kind, s->step,
+             why ? why : sx_detail());
+}
+
+static void right(const round_state *s, const char *why)
+{
+    if (why)
+        wrong(s, why);
+}
+
+static void new_questions(round_state *s)
+{
+    data_free(s->d);
+    s->d = data_wrap(s->type, s->n, s->keys, s->row_kind, s->rows,
+                     rnd_below(&s->r, rnd_below(&s->r, 3) ? 50 : 700), &s->r);
+}
+
+static void step_file(round_state *s)
+{
+    unsigned flags = (unsigned)rnd_below(&s->r, 4);
+    char *path = temp_path("round.sxt");
+    sx_index *loaded = NULL;
+    if (sx_save(s->ix, path) != SX_OK ||
+        sx_load(&loaded, random_device(&s->r), path, flags) != SX_OK)
+        wrong(s, NULL);
+    sx_free(s->ix);
+    s->ix = loaded;
+    free(path);
+    right(s, ask_description(asking, s->ix, s->d));
+}
+
+/* The resolved spec builds the same bytes, on any device. */
+static void step_rebuild(round_state *s)
+{
+    sx_index_info info = { .size = sizeof info };
+    sx_call call = { .size = sizeof call,
+                     .threads = (uint32_t)rnd_below(&s->r, 3) };
+    char *path = temp_path("rebuilt.sxt");
+    size_t bytes, bytes2;
+    if (sx_describe(s->ix, &info) != SX_OK)
+        wrong(s, NULL);
+    unsigned char *before = saved_bytes(s->ix, path, &bytes);
+    sx_free(s->ix);
+    s->ix = NULL;
+    if (data_build(s->d, random_device(&s->r), info.spec, &call,
+                   &s->ix) != SX_OK)
+        wrong(s, NULL);
+    unsigned char *after = saved_bytes(s->ix, path, &bytes2);
+    if (bytes != bytes2 || memcmp(before, after, bytes) != 0)
+        wrong(s, "other bytes");
+    free(before);
+    free(after);
+    free(path);
+}
+
+static void step_explain(round_state *s)
+{
+    for (int format = SX_TEXT; format <= SX_JSON; format++) {
+        size_t bytes = 0;
+        if (sx_explain(s->ix, (sx_format)format, NULL, &bytes) != SX_ESPACE)
+            wrong(s, "explain without room");
+        guard room = guard_new(bytes);
+        char *text = guard_fit(&room, bytes, true);
+        if (sx_explain(s->ix, (sx_format)format, text, &bytes) != SX_OK)
+            wrong(s, NULL);
+        if (strlen(text) + 1 != bytes)
+            wrong(s, "explain's length");
+        if (format == SX_JSON) {
+            json_error_t error;
+            json_t *json = json_loads(text, 0, &error);
+            if (!json)
+                wrong(s, error.text);
+            json_decref(json);
+        }
+        guard_free(&room);
+    }
+}
+
+static void one_step(round_state *s)
+{
+    sx_call call = { .size = sizeof call,
+                     .threads = (uint32_t)rnd_below(&s->r, 3) };
+    switch (rnd_below(&s->r, 8)) {
+    case 0: case 1:
+        s->step = "points";
+        new_questions(s);
+        right(s, ask_points(asking, s->ix, s->d, random_output(&s->r),
+                            &call));
+        break;
+    case 2:
+        s->step = "ranges";
+        new_questions(s);
+        right(s, ask_ranges(asking, s->ix, s->d, random_output(&s->r),
+                            &call));
+        break;
+    case 3: case 4:
+        s->step = "a limit";
+        new_questions(s);
+        right(s, ask_limit(asking, s->ix, s->d,
+                           rnd_below(&s->r, 4) ? 1 + rnd_below(&s->r, 70)
+                                               : rnd_next(&s->r),
+                           (uint32_t)rnd_below(&s->r, 2) * 7,
+                           random_output(&s->r), &call));
+        break;
+    case 5: s->step = "a file"; step_file(s); break;
+    case 6: s->step = "a rebuild"; step_rebuild(s); break;
+    case 7: s->step = "explain"; step_explain(s); break;
+    }
+}
+
+static void one_round(uint64_t number)
+{
+    round_state s = { .number = number,
+                      .r = rnd_start(test_seed() + number * 7919) };
+    random_spec(&s.r, s.spec, sizeof s.spec);
+    s.type = key_types[rnd_below(&s.r, COUNT_OF(key_types))];
+    s.n = random_size(&s.r);
+    s.row_kind = (row_kind)rnd_below(&s.r, ROWS_KINDS);
+    s.keys = need(s.n * oracle_width(s.type));
+    s.rows = need(s.n * sizeof *s.rows);
+    random_keys(&s.r, s.type, s.n, s.keys);
+    rows_make(s.row_kind, s.n, &s.r, s.rows);
+    s.step = "build";
+    new_questions(&s);
+    if (data_build(s.d, random_device(&s.r), s.spec, NULL, &s.ix) != SX_OK)
+        wrong(&s, NULL);
+    right(&s, ask_description(asking, s.ix, s.d));
+    for (int i = 0; i < STEPS; i++)
+        one_step(&s);
+    sx_free(s.ix);
+    data_free(s.d);
+    free(s.keys);
+    free(s.rows);
+}
+
+static void test_rounds(void **state)
+{
+    (void)state;
+    const char *given = getenv("SX_ROUND");
+    if (given && *given) {
+        one_round(strtoull(given, NULL, 0));
+        return;
+    }
+    time_t end = time(NULL) + SECONDS;
+    uint64_t i = 0;
+    while (i < ROUNDS && time(NULL) < end)
+        one_round(i++);
+    printf("%" PRIu64 " rounds\n", i);
+}
+
+/* ---- the oracle itself, against loops over the unsorted keys --------------- */
+
+static void test_oracle(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    for (unsigned round = 0; round < 60; round++) {
+        int type = key_types[round % COUNT_OF(key_types)];
+        size_t width = oracle_width(type);
+        uint64_t n = rnd_below(&r, 40), rows[40];
+        unsigned char keys[40 * 16], q[16];
+        random_keys(&r, type, n, keys);
+        rows_make(ROWS_U64_WIDE, n, &r, rows);
+        oracle *o = oracle_new(type, n, keys, rows);
+        for (unsigned i = 0; i < 60; i++) {
+            uint64_t below = 0, equal = 0, first = ORACLE_NONE, sum = 0;
+            if (!key_special(type, i, q))
+                key_random(type, &r, q);
+            if (i % 2 && n)
+                memcpy(q, keys + rnd_below(&r, n) * width, width);
+            for (uint64_t j = 0; j < n; j++) {
+                int c = oracle_compare(type, keys + j * width, q);
+                below += c < 0;
+                equal += c == 0;
+                sum += c == 0 ? rows[j] : 0;
+                if (c == 0 && first == ORACLE_NONE)
+                    first = rows[j];
+            }
+            assert_int_equal(oracle_rank(o, q, 0), below);
+            assert_int_equal(oracle_rank(o, q, 1), below + equal);
+            assert_true(oracle_get(o, q) == first);
+            oracle_span s = oracle_range(o, q, q, 0, 0);
+            assert_true(s.count == equal && s.sum == sum);
+        }
+        oracle_free(o);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_oracle),
+        cmocka_unit_test(test_rounds),
+    };
+    test_seed();
+    devices_open(devices);
+    asking = asker_new();
+    int failed = cmocka_run_group_tests_name("property", tests, NULL, NULL);
+    asker_free(asking);
+    devices_close(devices);
+    return failed != 0;
+}

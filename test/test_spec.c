@@ -1,0 +1,254 @@
+/* test_spec.c - spec strings: what is refused and how, what a spec resolves
+ * to, and what its index will cost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "ask.h"
+
+static sx_device *dev;
+static uint64_t key_array[10] = { 0, 10, 20, 30, 40, 50, 60, 70, 80, 90 };
+static const sx_column keys = { .type = SX_U64, .n = 10, .data = key_array };
+
+static int set_up(void **state)
+{
+    (void)state;
+    dev = device_open("cpu:scalar,threads=1");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    sx_close(dev);
+    return 0;
+}
+
+/* ---- what is wrong ----------------------------------------------------- */
+
+/* Refused by build and by estimate alike; both words are in the sentence. */
+static void bad_spec(const char *spec, const char *word, const char *word2)
+{
+    sx_index *const mark = (sx_index *)key_array, *made = mark;
+    sx_estimate_info e = { .size = sizeof e, .host_peak = 77 };
+    for (int how = 0; how < 2; how++) {
+        sx_status s = how ? sx_estimate(dev, spec, SX_U64, 10, SX_U32, &e)
+                          : sx_build(&made, dev, spec, &keys, NULL, NULL);
+        if (s != SX_EINVAL || !strstr(sx_detail(), word) ||
+            (word2 && !strstr(sx_detail(), word2)))
+            fail_msg("spec '%.80s' gave %d: %s", spec, (int)s, sx_detail());
+    }
+    assert_ptr_equal(made, mark);
+    assert_int_equal(e.host_peak, 77);
+}
+
+static void test_bad_specs(void **state)
+{
+    (void)state;
+    bad_spec("btree", "btree", "sorted");       /* lists what is allowed */
+    bad_spec("btree", "eytzinger", "pivot");
+    bad_spec("", "family", "sorted");
+    bad_spec("   ", "family", "sorted");
+    bad_spec("Sorted", "Sorted", "sorted");
+    bad_spec("(k=2)", "family", "sorted");
+    bad_spec("sorted(k=2)", "k", "layout");
+    bad_spec("sorted(levels=1)", "levels", "layout");
+    bad_spec("eytzinger(leaf=3)", "leaf", "k");
+    bad_spec("pivot(depth=3)", "depth", "levels");
+    bad_spec("auto(k=3)", "k", "for");
+    bad_spec("pivot(k=1)", "1", "33");
+    bad_spec("pivot(k=34)", "34", "2");
+    bad_spec("eytzinger(k=0)", "0", "33");
+    bad_spec("eytzinger(k=4294967298)", "4294967298", "33");  /* 2^32 + 2 */
+    bad_spec("eytzinger(k=18446744073709551618)", "18446744073709551618",
+             "33");
+    bad_spec("eytzinger(k=-3)", "-3", "33");
+    bad_spec("eytzinger(k=)", "k", "33");
+    bad_spec("eytzinger(k)", "=", NULL);
+    bad_spec("eytzinger(k=nine)", "nine", "33");
+    bad_spec("eytzinger(k=9x)", "9x", "33");
+    bad_spec("eytzinger(k=0x9)", "0x9", "33");
+    bad_spec("eytzinger(k=9.5)", ".5", NULL);
+    bad_spec("pivot(k=9,leaf=0)", "0", "4096");
+    bad_spec("pivot(k=9,leaf=4097)", "4097", "4096");
+    bad_spec("pivot(k=9,levels=49)", "49", "48");
+    bad_spec("pivot(k=9,k=9)", "twice", "k");
+    bad_spec("pivot(k=9,,levels=1)", "pivot", "levels");
+    bad_spec("pivot(k=9,)", "pivot", "levels");
+    bad_spec("pivot(,k=9)", "pivot", "levels");
+    bad_spec("pivot(k=9", ")", NULL);
+    bad_spec("pivot(", "pivot", "k");
+    bad_spec("pivot k=9", "k", "unique");
+    bad_spec("pivot(k=9))", ")", "unique");
+    bad_spec("pivot(k=9)(k=9)", "(", "unique");
+    bad_spec("pivot(k=9]", "]", NULL);
+    bad_spec("sorted(layout=rows)", "rows", "pairs");
+    bad_spec("sorted(layout=)", "layout", "pairs");
+    bad_spec("sorted(block=4)", "block", "pairs");
+    bad_spec("sorted(layout=split,block=4)", "block", "pairs");
+    bad_spec("sorted(layout=pairs,block=3)", "3", "64");
+    bad_spec("sorted(layout=pairs,block=128)", "128", "64");
+    bad_spec("auto(for=speed)", "speed", "point");
+    bad_spec("auto(for=speed)", "mixed", "memory");
+    bad_spec("sorted fast", "fast", "unique");
+    bad_spec("sorted unique unique", "unique", "place");
+    bad_spec("sorted place=device", "device", "host");
+    bad_spec("sorted place", "place", "=");
+    bad_spec("sorted place=host place=host", "place", "unique");
+    bad_spec("sorted,unique", ",", "unique");
+    bad_spec("sorted\n", "sorted", NULL);
+    bad_spec("sorted\xff\xfe", "sorted", NULL);
+
+    /* Very long ones. */
+    static char text[100000];
+    memset(text, 'x', sizeof text - 1);
+    bad_spec(text, "xxxx", "sorted");
+    memcpy(text, "pivot(k=", 8);
+    memset(text + 8, '9', sizeof text - 9);
+    bad_spec(text, "999", "33");
+    memcpy(text, "sorted ", 7);
+    memset(text + 7, '(', sizeof text - 8);
+    bad_spec(text, "(", "unique");
+}
+
+/* ---- what is right ---------------------------------------------------------- */
+
+/* Builds, and gives the resolved spec. */
+static void resolve(const char *spec, const sx_column *k, const sx_column *rows,
+                    char out[SX_SPEC_MAX])
+{
+    sx_index *ix = NULL;
+    sx_index_info info = { .size = sizeof info };
+    if (sx_build(&ix, dev, spec, k, rows, NULL) != SX_OK)
+        fail_msg("spec '%s': %s", spec ? spec : "NULL", sx_detail());
+    assert_int_equal(sx_describe(ix, &info), SX_OK);
+    assert_int_equal(info.unique, spec && strstr(spec, "unique") != NULL);
+    sx_free(ix);
+    memcpy(out, info.spec, SX_SPEC_MAX);
+}
+
+/* A resolved spec names a family and its parameters, and resolves to
+ * itself. */
+static void test_good_specs(void **state)
+{
+    (void)state;
+    static const struct { const char *spec, *family, *has; } good[] = {
+        { NULL, "", "" },
+        { "auto", "", "" },
+        { "auto()", "", "" },
+        { "auto(for=point)", "", "" },
+        { "auto(for=range) unique", "", "unique" },
+        { "auto(for=mixed)", "", "" },
+        { "auto(for=memory) place=host", "", "" },
+        { "sorted", "sorted", "layout=" },
+        { "sorted()", "sorted", "layout=" },
+        { "sorted(layout=pairs)", "sorted", "layout=pairs,block=" },
+        { "sorted(layout=pairs,block=64)", "sorted", "block=64" },
+        { "sorted(block=16,layout=pairs)", "sorted", "block=16" },
+        { "eytzinger", "eytzinger", "k=9" },
+        { "eytzinger(k=2)", "eytzinger", "k=2" },
+        { "eytzinger(k=33) unique", "eytzinger", "unique" },
+        { "pivot", "pivot", "k=9" },
+        { "pivot(k=33)", "pivot", "k=33" },
+        { "pivot(levels=0)", "pivot", "levels=0" },
+        { "pivot(k=2,levels=48)", "pivot", "levels=" },
+        { "pivot(k=2,leaf=4096)", "pivot", "leaf=4096" },
+        { "  pivot ( k = 9 , layout=split )  unique  place=host ", "pivot",
+          "layout=split) unique" },
+    };
+    uint32_t row_array[10] = { 5, 4, 3, 2, 1, 9, 8, 7, 6, 0 };
+    sx_column rows = column(SX_U32, 10, row_array);
+    for (size_t i = 0; i < COUNT_OF(good); i++) {
+        char once[SX_SPEC_MAX], twice[SX_SPEC_MAX];
+        resolve(good[i].spec, &keys, &rows, once);
+        if (strncmp(once, good[i].family, strlen(good[i].family)) ||
+            !strstr(once, good[i].has) || !strncmp(once, "auto", 4))
+            fail_msg("'%s' became '%s'", good[i].spec, once);
+        resolve(once, &keys, &rows, twice);
+        assert_string_equal(once, twice);
+    }
+}
+
+/* The natural k fills a line of 64 bytes. */
+static void test_natural_k(void **state)
+{
+    (void)state;
+    static const struct { int type; const char *k; } natural[] = {
+        { SX_U32, "(k=17," }, { SX_F32, "(k=17," }, { SX_I64, "(k=9," },
+        { SX_F64, "(k=9," }, { SX_B16, "(k=5," },
+    };
+    unsigned char zeros[160] = { 0 };
+    for (size_t i = 0; i < COUNT_OF(natural); i++)
+        for (int family = 0; family < 2; family++) {
+            char spec[SX_SPEC_MAX];
+            sx_column k = column(natural[i].type, 10, zeros);
+            resolve(family ? "pivot" : "eytzinger", &k, NULL, spec);
+            if (!strstr(spec, natural[i].k))
+                fail_msg("%s: %s", sx_type_name(natural[i].type), spec);
+        }
+}
+
+/* ---- estimates ----------------------------------------------------------- */
+
+/* The finished index is not larger than estimated, and the build gets by
+ * with the peak. */
+static void test_estimates_are_bounds(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "sorted", "sorted(layout=pairs)", "eytzinger(k=2)", "eytzinger(k=33)",
+        "eytzinger(layout=pairs,block=64)", "pivot", "pivot(k=2)",
+        "pivot(k=33,leaf=1,layout=pairs)", "auto", "auto(for=memory)",
+    };
+    static const uint64_t sizes[] = { 0, 1, 2, 63, 64, 65, 1000, 70000 };
+    rnd r = rnd_start(test_seed());
+    for (size_t t = 0; t < COUNT_OF(key_types); t++)
+        for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+            row_kind rows = (row_kind)rnd_below(&r, ROWS_KINDS);
+            dataset *d = data_make(key_types[t], KEYS_RANDOM, sizes[i], rows,
+                                   1, &r);
+            for (size_t s = 0; s < COUNT_OF(specs); s++) {
+                sx_estimate_info e = { .size = sizeof e };
+                sx_index_info info = { .size = sizeof info };
+                sx_index *ix = NULL;
+                int row_type = rows == ROWS_NULL || rows == ROWS_IMPLICIT ? 0
+                             : rows == ROWS_U32 ? SX_U32 : SX_U64;
+                assert_int_equal(sx_estimate(dev, specs[s], d->type, d->n,
+                                             row_type, &e), SX_OK);
+                sx_call call = { .size = sizeof call,
+                                 .max_bytes = e.host_peak };
+                if (data_build(d, dev, specs[s], &call, &ix) != SX_OK)
+                    fail_msg("%s, %d: within %llu bytes: %s", specs[s],
+                             d->type, (unsigned long long)e.host_peak,
+                             sx_detail());
+                assert_int_equal(sx_describe(ix, &info), SX_OK);
+                if (info.bytes > e.host_resident ||
+                    e.host_resident > e.host_peak)
+                    fail_msg("%s, %llu keys of %s: %llu bytes, estimated %llu,"
+                             " peak %llu", specs[s], (unsigned long long)d->n,
+                             sx_type_name(d->type),
+                             (unsigned long long)info.bytes,
+                             (unsigned long long)e.host_resident,
+                             (unsigned long long)e.host_peak);
+                assert_true(e.device_resident == 0 && e.device_peak == 0);
+                sx_free(ix);
+            }
+            data_free(d);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bad_specs),
+        cmocka_unit_test(test_good_specs),
+        cmocka_unit_test(test_natural_k),
+        cmocka_unit_test(test_estimates_are_bounds),
+    };
+    test_seed();
+    return cmocka_run_group_tests_name("spec", tests, set_up, tear_down)
+           != 0;
+}
