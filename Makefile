@@ -57,7 +57,7 @@ $(B)/libsextant.so: $(B)/libsextant.so.$(SOVERSION)
 	ln -sf $(<F) $@
 
 $(B)/sextant: $(CLI_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
-	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS) -ljansson -lm
+	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS) -lm
 
 # ---- tests ---------------------------------------------------------------------
 

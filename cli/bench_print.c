@@ -66,8 +66,7 @@ static void print_header_text(FILE *to, const bench_options *o,
     fprintf(to, "sextant %s on %s\n", version, hw->cpu);
     fprintf(to, "  %d cores; caches %s; huge pages %s\n", hw->cores,
             hw->caches, hw->huge_pages);
-    fprintf(to, "  device %s, %u threads: %s\n", device->name,
-            device->threads, device->detail);
+    fprintf(to, "  device %s: %s\n", device->name, device->detail);
     fprintf(to, "  %llu %s keys, %s, seed %llu; rows: %s\n",
             (unsigned long long)o->n, sx_type_name(o->type),
             dist_name((distribution)o->dist), (unsigned long long)o->seed,
@@ -80,7 +79,7 @@ static void print_header_text(FILE *to, const bench_options *o,
     else
         fputs("all in one call; ", to);
     fprintf(to, "median of %llu runs\n\n", (unsigned long long)o->runs);
-    fprintf(to, "%s%-34s %-6s %10s %9s %9s %9s %8s %6s%s\n", bold(to),
+    fprintf(to, "%s%-48s %-6s %10s %9s %9s %9s %8s %6s%s\n", bold(to),
             "spec", "op", "M/s", "ns", "x binary", "bytes/key", "build s",
             "wrong", plain(to));
 }
@@ -152,7 +151,7 @@ static void print_line_text(FILE *to, const bench_subject *s,
 {
     double work = (double)task->work;
 
-    fprintf(to, "%-34s %-6s ", s->spec, op_name(task->op));
+    fprintf(to, "%-48s %-6s ", s->spec, op_name(task->op));
     if (result->wrong)
         fprintf(to, "%s%10s %9s %9s%s", red(to), "WRONG", "-", "-",
                 plain(to));

@@ -17,7 +17,7 @@
  * compared with; after this long its time is known well enough. */
 #define BASELINE_SECONDS 10.0
 
-/* ---- keys and rows -------------------------------------------------------------------- */
+/* ---- keys and rows ----------------------------------------------------- */
 
 /* Rows that need all of their width: beyond 2^33 for 64 bits. */
 static sx_column make_rows(const bench_options *o)
@@ -59,7 +59,7 @@ static void make_keys(const bench_options *o, bench_work *work)
     work->sort_seconds = seconds_now() - work->sort_seconds;
 }
 
-/* ---- questions ---------------------------------------------------------------------------- */
+/* ---- questions --------------------------------------------------------- */
 
 static sx_column make_ranks(const bench_options *o)
 {
@@ -114,7 +114,7 @@ static void make_questions(const bench_options *o, bench_work *work,
     }
 }
 
-/* ---- right answers -------------------------------------------------------------------------- */
+/* ---- right answers ----------------------------------------------------- */
 
 /* The first pass warms up and is the oracle, those after it are timed. */
 static void answer_plainly(const bench_options *o, const bench_work *work,
@@ -143,7 +143,7 @@ static void answer_plainly(const bench_options *o, const bench_work *work,
     free(times);
 }
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------- */
 
 bench_work work_prepare(const bench_options *o, const bool wanted[OP_COUNT])
 {

@@ -11,7 +11,7 @@
 
 enum { SPECS_MAX = 64 };
 
-/* ---- lists on the command line ------------------------------------------------------------ */
+/* ---- lists on the command line ----------------------------------------- */
 
 typedef struct {
     char *text;                   /* a copy, cut at the commas */
@@ -101,7 +101,7 @@ static void check_specs(sx_device *device, const spec_list *specs,
     }
 }
 
-/* ---- measuring ---------------------------------------------------------------------------------- */
+/* ---- measuring --------------------------------------------------------- */
 
 static void print_baseline(output *out, const bench_options *o,
                            const bench_work *work)

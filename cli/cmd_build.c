@@ -26,15 +26,15 @@ static file_format rows_format(const build_options *o)
     return format ? format : format_needed(o->rows, (file_format)o->format);
 }
 
-/* Why auto chose what it chose: the lines of the explanation that speak of
- * it. */
+/* Why auto chose what it chose: the explanation has a line for it. */
 static void print_reason(const sx_index *ix)
 {
     char *text = explanation(ix, SX_TEXT), *rest = text, *line;
 
     while ((line = strsep(&rest, "\n")))
-        if (strstr(line, "auto"))
-            fprintf(stderr, "%s\n", line + strspn(line, " "));
+        if (!strncmp(line, "why ", 4))
+            fprintf(stderr, "auto chose %s: %s\n", describe(ix).spec,
+                    line + 4 + strspn(line + 4, " "));
     free(text);
 }
 

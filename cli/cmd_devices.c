@@ -21,8 +21,8 @@ static void print_text(FILE *to, const sx_device_info *info)
 {
     fprintf(to, "%s%-12s%s ", bold(to), info->name, plain(to));
     if (info->usable)
-        fprintf(to, "%s, %u threads, %.1f GiB\n", info->detail,
-                info->threads, (double)info->memory / (1 << 30));
+        fprintf(to, "%s, %.1f GiB\n", info->detail,
+                (double)info->memory / (1 << 30));
     else
         fprintf(to, "not usable: %s\n", info->detail);
 }

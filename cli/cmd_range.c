@@ -23,7 +23,7 @@ typedef struct {
     uint64_t limit;
 } range_options;
 
-/* ---- one number per range -------------------------------------------------------- */
+/* ---- one number per range ---------------------------------------------- */
 
 static const char *number_name(const range_options *o)
 {
@@ -69,7 +69,7 @@ static void print_numbers(const sx_index *ix, const range_options *o,
     free(out.data);
 }
 
-/* ---- lists of rows or keys -------------------------------------------------------- */
+/* ---- lists of rows or keys --------------------------------------------- */
 
 /* The rows or keys of one range on one line. */
 static void print_list(FILE *to, const range_options *o, int type,
@@ -155,7 +155,7 @@ static void print_lists(const sx_index *ix, const range_options *o,
     free(counts.data);
 }
 
-/* ---- all ranges ------------------------------------------------------------------- */
+/* ---- all ranges -------------------------------------------------------- */
 
 static void range_all(const sx_index *ix, const sx_column *lo,
                       const sx_column *hi, const range_options *o,

@@ -19,7 +19,7 @@ const char *dist_name(distribution dist)
     return names[dist];
 }
 
-/* ---- logarithm and exponential ---------------------------------------------
+/* ---- logarithm and exponential -----------------------------------------
  *
  * Of our own, from additions and multiplications alone: those of the C
  * library differ in the last bit between machines, and a seed should mean
@@ -75,7 +75,7 @@ static double draw_normal(rng *r)
     return u * sqrt(-2 * our_log(s) / s);
 }
 
-/* ---- from numbers to keys of a type ------------------------------------------ */
+/* ---- from numbers to keys of a type ------------------------------------ */
 
 static void put_big_endian(unsigned char *out, uint64_t high, uint64_t low)
 {
@@ -161,7 +161,7 @@ static void put_real(int type, void *out, uint64_t i, double x, double unit,
     put_place(type, out, i, place, rng_next(r));
 }
 
-/* ---- distributions -------------------------------------------------------------- */
+/* ---- distributions ----------------------------------------------------- */
 
 typedef struct {
     int type;

@@ -37,7 +37,7 @@ bool is_dash(const char *path);
 /* Usage error if both are "-": stdin can be read once only. */
 void expect_one_stdin(const char *a, const char *b);
 
-/* ---- reading (io_read.c, io_npy.c) ---------------------------------------- */
+/* ---- reading (io_read.c, io_npy.c) ------------------------------------- */
 
 /* Reads a whole column. type 0: what an .npy file or the ending _uint32 or
  * _uint64 of the name says; a usage error that asks for --type if nothing
@@ -52,7 +52,7 @@ sx_column read_rows(const char *path, file_format format, int type);
 sx_column column_part(const sx_column *whole, uint64_t from, uint64_t n);
 sx_column column_over(int type, uint64_t n, void *data);
 
-/* ---- writing (io_write.c) --------------------------------------------------- */
+/* ---- writing (io_write.c) ---------------------------------------------- */
 
 typedef struct {
     FILE *to;
@@ -82,7 +82,7 @@ void writer_close(column_writer *w);
  * away from under the lookups. */
 void expect_other_file(const char *out, const char *in);
 
-/* ---- shared by the above ----------------------------------------------------- */
+/* ---- shared by the above ----------------------------------------------- */
 
 typedef struct {                  /* a file being read */
     FILE *from;

@@ -24,7 +24,7 @@ static const struct { const char *descr; int type; } dtypes[] = {
     { "|V16", SX_B16 }, { "|S16", SX_B16 },
 };
 
-/* ---- the dictionary, by recursive descent over its text -------------------- */
+/* ---- the dictionary, by recursive descent over its text ---------------- */
 
 typedef struct {
     const char *at;
@@ -152,7 +152,7 @@ static dictionary read_dictionary(cursor *c)
     return d;
 }
 
-/* ---- reading ------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------- */
 
 static npy_header understood(const dictionary *d, const char *name)
 {
@@ -201,7 +201,7 @@ npy_header npy_read_header(input *in)
     return understood(&d, in->name);
 }
 
-/* ---- writing ------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------- */
 
 void npy_write_header(FILE *to, int type, uint64_t n)
 {

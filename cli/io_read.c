@@ -20,7 +20,7 @@ enum {
 
 #define UNTIL_END UINT64_MAX
 
-/* ---- opening ------------------------------------------------------------------ */
+/* ---- opening ----------------------------------------------------------- */
 
 static input input_open(const char *path)
 {
@@ -67,7 +67,7 @@ void input_exactly(input *in, void *bytes, size_t count, const char *what)
              in->name, what, (unsigned long long)in->offset);
 }
 
-/* ---- binary -------------------------------------------------------------------- */
+/* ---- binary ------------------------------------------------------------ */
 
 /* Room for so many values at first: all that the file can hold, or little
  * when nobody knows. */
@@ -146,7 +146,7 @@ static sx_column read_sosd(input *in, int type)
     return read_values(in, type, n);
 }
 
-/* ---- text ------------------------------------------------------------------------ */
+/* ---- text -------------------------------------------------------------- */
 
 /* A line without its end and the blanks round it; false at the end of the
  * file. A NUL byte or too long a line is left in as '?', which no value
@@ -198,7 +198,7 @@ static sx_column read_text(input *in, int type)
     return column_over(type, n, must_grow(data, n, size));
 }
 
-/* ---- columns ----------------------------------------------------------------------- */
+/* ---- columns ----------------------------------------------------------- */
 
 static int type_of_name(const char *path)
 {

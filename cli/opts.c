@@ -9,7 +9,7 @@
 #include "io.h"
 #include "say.h"
 
-/* ---- values --------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------ */
 
 static bool times(uint64_t *value, uint64_t factor)
 {
@@ -118,7 +118,7 @@ static void set_option(const option *o, const char *text)
     }
 }
 
-/* ---- help ------------------------------------------------------------------ */
+/* ---- help -------------------------------------------------------------- */
 
 static void print_help(const command_line *line)
 {
@@ -140,7 +140,7 @@ static void print_help(const command_line *line)
     printf("  %-24s  %s\n", "-h, --help", "this text");
 }
 
-/* ---- words ------------------------------------------------------------------ */
+/* ---- words ------------------------------------------------------------- */
 
 static const option *find_long(const option *options, const char *word,
                                size_t length)

@@ -50,7 +50,7 @@ static inline uint64_t row_at(const sx_column *rows, uint64_t i)
                                 : ((const uint64_t *)rows->data)[i];
 }
 
-/* ---- one instance per type ----------------------------------------------------- */
+/* ---- one instance per type --------------------------------------------- */
 
 typedef struct { unsigned char byte[16]; } b16;
 
@@ -110,7 +110,7 @@ static const struct {
 #undef INSTANCE
 };
 
-/* ---- any type ---------------------------------------------------------------------- */
+/* ---- any type ---------------------------------------------------------- */
 
 static uint64_t key_bytes(const reference *ref)
 {

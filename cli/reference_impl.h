@@ -11,7 +11,7 @@ typedef struct {
     uint64_t row;
 } NAME(pair);
 
-/* ---- sorting: merge sort, bottom up, stable ---------------------------------- */
+/* ---- sorting: merge sort, bottom up, stable ---------------------------- */
 
 /* Merges a[from..middle) and a[middle..to) into b. */
 static void NAME(merge)(const NAME(pair) *a, NAME(pair) *b, uint64_t from,
@@ -89,7 +89,7 @@ static int NAME(compare)(const void *a, const void *b)
     return BEFORE(x, y) ? -1 : BEFORE(y, x);
 }
 
-/* ---- binary search --------------------------------------------------------------- */
+/* ---- binary search ----------------------------------------------------- */
 
 /* How many keys are before q. */
 static inline uint64_t NAME(lower)(const KEY *keys, uint64_t n, KEY q)

@@ -60,7 +60,7 @@ static void make_ranges(dataset *d, rnd *r)
     unsigned char *hi = guard_fit(&d->hi, d->ranges * d->width, true);
     for (uint64_t i = 0; i < d->ranges; i++) {
         uint64_t a = rnd_below(r, d->n), len = rnd_below(r, 9);
-        if (rnd_below(r, 8) == 0)
+        if (rnd_below(r, d->ranges < 1000 ? 8 : 100) == 0)
             len = rnd_below(r, d->n / 8 + 1);
         uint64_t b = a + len < d->n ? a + len : d->n - 1;
         if (i == 0) {

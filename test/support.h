@@ -95,6 +95,9 @@ char *temp_path(const char *name);
 void write_file(const char *path, const void *data, size_t bytes);
 unsigned char *read_file(const char *path, size_t *bytes);   /* free it */
 
+/* The path of a file with these bytes, which the next call replaces. */
+const char *memory_file(const void *data, size_t bytes);
+
 /* The index saved to a temporary file and read back as bytes. */
 unsigned char *saved_bytes(const sx_index *ix, const char *path,
                            size_t *bytes);

@@ -80,10 +80,11 @@ static const struct { key_kind kind; uint64_t n; } large_sets[] = {
     { KEYS_DUPLICATES, 4097 },
 };
 
-#define LARGE_PER_CELL 4
+#define LARGE_PER_CELL 9
 #define SAVED_EVERY 16            /* cells: one is also saved and loaded */
-#define SMALL_QUERIES 40
-#define LARGE_QUERIES 96
+/* Batches of many lengths: they are worked off in groups, with a rest. */
+#define SMALL_QUERIES(r) (1 + rnd_below(r, 90))
+#define LARGE_QUERIES(r) (60 + rnd_below(r, 200))
 
 /* ---- data, made once for each key type ----------------------------------- */
 
@@ -103,11 +104,12 @@ static void make_data(unsigned t)
         for (int rows = 0; rows < ROWS_KINDS; rows++)
             data[t].small[s][rows] =
                 data_make(key_types[t], small_sets[s].kind, small_sets[s].n,
-                          (row_kind)rows, SMALL_QUERIES, &r);
+                          (row_kind)rows, SMALL_QUERIES(&r), &r);
     for (size_t s = 0; s < COUNT_OF(large_sets); s++)
         data[t].large[s] =
             data_make(key_types[t], large_sets[s].kind, large_sets[s].n,
-                      (row_kind)(s % ROWS_KINDS), LARGE_QUERIES, &r);
+                      (row_kind)(s % ROWS_KINDS), LARGE_QUERIES(&r),
+                      &r);
 }
 
 static void free_data(unsigned t)
@@ -184,8 +186,8 @@ static void try_spec(const char *spec, int level, unsigned t, rnd *r)
                 cells_left_out++;
     uint64_t first = rnd_below(r, COUNT_OF(large_sets));
     for (size_t i = 0; i < LARGE_PER_CELL; i++) {
-        /* 8 apart: sizes of all magnitudes */
-        size_t s = (first + 8 * i) % COUNT_OF(large_sets);
+        /* 7 apart, of 31: no set twice, sizes of all magnitudes */
+        size_t s = (first + 7 * i) % COUNT_OF(large_sets);
         if (devices[level])
             try_cell(spec, level, data[t].large[s], r);
         else

@@ -185,7 +185,8 @@ static void step_explain(round_state *s)
             wrong(s, "explain's length");
         if (format == SX_JSON) {
             json_error_t error;
-            json_t *json = json_loads(text, 0, &error);
+            json_t *json = json_loads(text, JSON_DECODE_INT_AS_REAL,
+                                      &error);
             if (!json)
                 wrong(s, error.text);
             json_decref(json);

@@ -109,8 +109,8 @@ static void test_bad_specs(void **state)
     memcpy(text, "pivot(k=", 8);
     memset(text + 8, '9', sizeof text - 9);
     bad_spec(text, "999", "33");
-    memcpy(text, "sorted ", 7);
-    memset(text + 7, '(', sizeof text - 8);
+    memcpy(text, "sorted unique ", 14);
+    memset(text + 14, '(', sizeof text - 15);
     bad_spec(text, "(", "unique");
 }
 

@@ -8,15 +8,17 @@
 
 #define THREADS_MAX 256u
 
-static sx_status bad_word(const char *args, const char *word, int length, sx_err *err)
+static sx_status bad_word(const char *args, const char *word, size_t length, sx_err *err)
 {
-    return sx_fail(err, SX_ENODEV, "device 'cpu:%.40s': '%.*s' is not one of scalar, avx2, "
-                   "avx512, threads=1..%u", args, length, word, THREADS_MAX);
+    return sx_fail(err, SX_EINVAL, "device 'cpu:%.40s': '%.*s' is not one of scalar, avx2, "
+                   "avx512, threads=1..%u", args, (int)(length < 40 ? length : 40), word, THREADS_MAX);
 }
 
 /* "avx2", "threads=4", "avx2,threads=4" */
 static sx_status parse_args(const char *args, sx_cpu *cpu, sx_err *err)
 {
+    const char *whole = args;
+
     while (*args) {
         size_t n = strcspn(args, ",");
         unsigned level = 0;
@@ -29,14 +31,14 @@ static sx_status parse_args(const char *args, sx_cpu *cpu, sx_err *err)
             char *end;
             unsigned long t = strtoul(args + 8, &end, 10);
             if (end != args + n || t < 1 || t > THREADS_MAX || args[8] < '0' || args[8] > '9')
-                return bad_word(args, args, (int)n, err);
+                return bad_word(whole, args, n, err);
             cpu->threads = (unsigned)t;
         } else {
-            return bad_word(args, args, (int)(n < 40 ? n : 40), err);
+            return bad_word(whole, args, n, err);
         }
         args += n;
         if (*args == ',' && !*++args)
-            return bad_word("", ",", 1, err);
+            return bad_word(whole, "", 0, err);
     }
     return SX_OK;
 }

@@ -15,16 +15,16 @@ typedef struct {
     uint64_t rank[SX_CHUNK], slot[SX_CHUNK];
 } chunk;
 
-static void left_ranks(const sx_cpu_walks *w, const sx_view *v, chunk *c, int rows)
+static void left_ranks(const sx_cpu_walks *w, const sx_view *v, chunk *c)
 {
-    w->bounds(v, c->q, c->m, c->rank, c->slot, rows);
+    w->bounds(v, c->q, c->m, c->rank, NULL, 0);
 }
 
 /* How many keys are below or equal is how many are below the successor. */
 static void right_ranks(const sx_cpu_walks *w, const sx_view *v, chunk *c)
 {
     w->successors(c->q, c->next, c->flag, c->m);
-    w->bounds(v, c->next, c->m, c->rank, c->slot, 0);
+    w->bounds(v, c->next, c->m, c->rank, NULL, 0);
     for (unsigned i = 0; i < c->m; i++)
         if (c->flag[i])
             c->rank[i] = v->n;
@@ -68,13 +68,23 @@ static void put_keys(const sx_view *v, const chunk *c, const sx_type_info *type,
                      void *out, uint64_t at)
 {
     unsigned char *to = (unsigned char *)out + at * type->bytes;
+    _Alignas(64) unsigned char key[SX_CHUNK * 16];
+    unsigned width = v->width, m = 0;
 
-    for (unsigned i = 0; i < c->m; i++) {
-        _Alignas(16) unsigned char key[16];
-        if (c->slot[i] == SX_NO_SLOT)
-            continue;
-        memcpy(key, v->keys + sx_key_offset(v, c->slot[i]), v->width);
-        type->decode(to + i * type->bytes, key, 1);
+    /* Runs of keys that are there are decoded in one go. */
+    for (unsigned i = 0; i <= c->m; i++) {
+        if (i < c->m && c->slot[i] != SX_NO_SLOT) {
+            const unsigned char *from = v->keys + sx_key_offset(v, c->slot[i]);
+            if (width == 8)
+                memcpy(key + m++ * 8, from, 8);
+            else if (width == 4)
+                memcpy(key + m++ * 4, from, 4);
+            else
+                memcpy(key + m++ * 16, from, 16);
+        } else if (m > 0) {
+            type->decode(to + (i - m) * type->bytes, key, m);
+            m = 0;
+        }
     }
 }
 
@@ -99,14 +109,14 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
 
     switch (job->op) {
     case SX_OP_GET:
-        left_ranks(w->walks, v, c, 1);
+        w->walks->bounds(v, c->q, c->m, c->rank, c->slot, job->out != NULL);
         w->walks->equal(v, c->q, c->slot, c->flag, c->m);
         for (unsigned i = 0; i < c->m; i++)
             if (!c->flag[i])
                 c->slot[i] = SX_NO_SLOT;
         break;
     case SX_OP_RANK_LEFT:
-        left_ranks(w->walks, v, c, 0);
+        left_ranks(w->walks, v, c);
         break;
     case SX_OP_RANK_RIGHT:
         right_ranks(w->walks, v, c);
@@ -118,7 +128,7 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
         find_slots(v, c);
         break;
     case SX_OP_CEIL:
-        left_ranks(w->walks, v, c, 1);
+        w->walks->bounds(v, c->q, c->m, c->rank, c->slot, job->out != NULL);
         break;
     case SX_OP_KEY_AT:
         find_slots(v, c);
@@ -174,7 +184,7 @@ static void span_chunk(const span_work *w, chunk *c, uint64_t at,
     unsigned char empty[SX_CHUNK];
 
     w->type->encode(c->q, (const unsigned char *)job->lo + at * bytes, c->m);
-    left_ranks(w->walks, w->v, c, 0);
+    left_ranks(w->walks, w->v, c);
     memcpy(start, c->rank, c->m * sizeof *start);
     memcpy(c->next, c->q, sizeof c->q);
     w->type->encode(c->q, (const unsigned char *)job->hi + at * bytes, c->m);

@@ -16,8 +16,8 @@ typedef struct {
 
 typedef struct {
     /* Lower bounds of m <= SX_CHUNK keys of the view's width: the ranks,
-     * and the slots (SX_NO_SLOT: every key is below). `rows` says that the
-     * rows there are wanted soon. */
+     * and, unless slot is NULL, the slots (SX_NO_SLOT: every key is below).
+     * `rows` says that the rows there are wanted soon. */
     void (*bounds)(const sx_view *v, const void *q, unsigned m, uint64_t *rank,
                    uint64_t *slot, int rows);
     /* q[i] + 1 for right ranks; max[i]: q[i] was the largest key, which has

@@ -34,13 +34,13 @@ SX_WALK void F(pivot_group)(const sx_view *v, const KEY *q, unsigned m,
     uint64_t row_step = v->block ? v->block_bytes : 64 / W * (uint64_t)v->row_bytes;
 
     rows = rows && v->row_bytes != 0;
-    for (unsigned j = 0; j < m; j++)
+    for (unsigned j = 0; j < GROUP; j++)
         at[j] = 0;
     for (uint32_t l = 0; l + 1 < v->levels; l++) {
         uint64_t last = v->level_nodes[l + 1] - 1;
         for (unsigned j = 0; j < m; j++) {
             at[j] = F(pivot_level)(v, l, at[j], last, q[j], natural);
-            const unsigned char *p = F(pivot_node)(v, l + 1, at[j]);
+            const unsigned char *p = F(pivot_node)(v, l + 1, at[j], natural);
             __builtin_prefetch(p);
             if (!natural)
                 __builtin_prefetch(p + (v->k - 2) * W);
@@ -87,7 +87,7 @@ TARGET static void F(pivot_bounds)(const sx_view *v, const KEY *q, unsigned m,
         else
             F(pivot_group)(v, q + i, part, rank + i, 0, rows);
     }
-    for (unsigned i = 0; i < m; i++)
+    for (unsigned i = 0; slot && i < m; i++)
         slot[i] = rank[i] < v->n ? rank[i] : SX_NO_SLOT;
 }
 
@@ -96,18 +96,20 @@ TARGET static void F(pivot_bounds)(const sx_view *v, const KEY *q, unsigned m,
 SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m,
                            uint64_t *rank, uint64_t *slot, int shape, int rows)
 {
-    uint64_t g[GROUP];
+    /* Kept here and copied out at the end: stores through `slot` inside the
+     * loops might change *v, for all the compiler knows. */
+    uint64_t g[GROUP], s[GROUP];
     uint64_t per_node = shape == SX_EYTZ_LINE ? 64 / W : shape == SX_EYTZ_BINARY ? 1 : v->k - 1;
 
     rows = rows && v->row_bytes != 0;
-    for (unsigned j = 0; j < m; j++) {
+    for (unsigned j = 0; j < GROUP; j++) {
         g[j] = 0;
-        slot[j] = SX_NO_SLOT;
+        s[j] = SX_NO_SLOT;
     }
     for (uint32_t t = 0; t < v->levels; t++) {
         uint64_t next = v->level_first[t + 1];
         for (unsigned j = 0; j < m; j++) {
-            g[j] = F(eytz_level)(v, t, g[j], &slot[j], q[j], shape);
+            g[j] = F(eytz_level)(v, t, g[j], &s[j], q[j], shape);
             const unsigned char *p = F(eytz_node)(v, next + g[j] * per_node, shape);
             __builtin_prefetch(p);
             if (shape == SX_EYTZ_ANY && !v->block)
@@ -115,10 +117,12 @@ SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m,
         }
     }
     for (unsigned j = 0; j < m; j++) {
-        rank[j] = F(eytz_finish)(v, g[j], &slot[j], q[j], shape);
-        if (rows && slot[j] != SX_NO_SLOT)
-            __builtin_prefetch(v->rows + sx_row_offset(v, slot[j]));
+        rank[j] = F(eytz_finish)(v, g[j], &s[j], q[j], shape);
+        if (rows && s[j] != SX_NO_SLOT)
+            __builtin_prefetch(v->rows + sx_row_offset(v, s[j]));
     }
+    if (slot)
+        memcpy(slot, s, m * sizeof *s);
 }
 
 TARGET static void F(eytz_bounds)(const sx_view *v, const KEY *q, unsigned m,
@@ -129,12 +133,17 @@ TARGET static void F(eytz_bounds)(const sx_view *v, const KEY *q, unsigned m,
 
     for (unsigned i = 0; i < m; i += GROUP) {
         unsigned part = m - i < GROUP ? m - i : GROUP;
-        if (line)
-            F(eytz_group)(v, q + i, part, rank + i, slot + i, SX_EYTZ_LINE, rows);
+        uint64_t *s = slot ? slot + i : NULL;
+        if (line && s)
+            F(eytz_group)(v, q + i, part, rank + i, s, SX_EYTZ_LINE, rows);
+        else if (line)
+            F(eytz_group)(v, q + i, part, rank + i, NULL, SX_EYTZ_LINE, rows);
+        else if (binary && s)
+            F(eytz_group)(v, q + i, part, rank + i, s, SX_EYTZ_BINARY, rows);
         else if (binary)
-            F(eytz_group)(v, q + i, part, rank + i, slot + i, SX_EYTZ_BINARY, rows);
+            F(eytz_group)(v, q + i, part, rank + i, NULL, SX_EYTZ_BINARY, rows);
         else
-            F(eytz_group)(v, q + i, part, rank + i, slot + i, SX_EYTZ_ANY, rows);
+            F(eytz_group)(v, q + i, part, rank + i, s, SX_EYTZ_ANY, rows);
     }
 }
 
@@ -144,7 +153,8 @@ TARGET static void F(bounds)(const sx_view *v, const void *q, unsigned m,
     if (v->n == 0) {
         for (unsigned i = 0; i < m; i++) {
             rank[i] = 0;
-            slot[i] = SX_NO_SLOT;
+            if (slot)
+                slot[i] = SX_NO_SLOT;
         }
     } else if (v->family == SX_FAM_EYTZ) {
         F(eytz_bounds)(v, q, m, rank, slot, rows);

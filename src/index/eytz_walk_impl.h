@@ -40,24 +40,24 @@ SX_WALK uint64_t F(eytz_level)(const sx_view *v, uint32_t t, uint64_t g,
     uint64_t first = v->level_first[t] + g * m;
     uint64_t c = F(eytz_count)(v, first, q, shape);
 
-    *slot = c < m ? first + c : *slot;
+    *slot = sx_pick(c < m, first + c, *slot);
     return g * (m + 1) + c;
 }
 
 /* Gap g below the full levels: the rank of the lower bound, and its slot
- * (SX_NO_SLOT: every key is below q). */
+ * (SX_NO_SLOT: every key is below q). A gap right of the bottom's end looks
+ * at the bottom's first node instead, in vain. */
 SX_WALK uint64_t F(eytz_finish)(const sx_view *v, uint64_t g, uint64_t *slot,
                                 KEY q, int shape)
 {
     uint64_t m = shape == SX_EYTZ_LINE ? 64 / W : shape == SX_EYTZ_BINARY ? 1 : v->k - 1;
-    uint64_t before = g * m, c;
+    uint64_t first = v->level_first[v->levels], before = g * m, c;
+    int in = before < v->bottom;
 
-    if (before >= v->bottom)
-        return g + v->bottom;
-    c = F(eytz_count)(v, v->level_first[v->levels] + before, q, shape);
-    if (before + c > v->bottom)   /* only if unused slots are damaged */
-        c = v->bottom - before;
-    if (c < m && before + c < v->bottom)
-        *slot = v->level_first[v->levels] + before + c;
-    return g + before + c;
+    if (v->bottom == 0)
+        return g;
+    c = F(eytz_count)(v, first + sx_pick(in, before, 0), q, shape);
+    c = sx_pick(before + c > v->bottom, v->bottom - before, c);   /* damaged padding */
+    *slot = sx_pick(in & (c < m) & (before + c < v->bottom), first + before + c, *slot);
+    return g + sx_pick(in, before + c, v->bottom);
 }

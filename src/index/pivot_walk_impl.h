@@ -22,9 +22,10 @@ SX_WALK uint64_t F(pivot_window)(const sx_view *v, int natural)
     return len < all ? len : all;
 }
 
-SX_WALK const unsigned char *F(pivot_node)(const sx_view *v, uint32_t l, uint64_t at)
+SX_WALK const unsigned char *F(pivot_node)(const sx_view *v, uint32_t l, uint64_t at,
+                                           int natural)
 {
-    return v->pivots + (v->level_first[l] + at * (v->k - 1)) * W;
+    return v->pivots + (v->level_first[l] + at * (natural ? 64 / W : v->k - 1)) * W;
 }
 
 /* From node `at` of level l to its child for q: a node of the next level,
@@ -32,7 +33,7 @@ SX_WALK const unsigned char *F(pivot_node)(const sx_view *v, uint32_t l, uint64_
 SX_WALK uint64_t F(pivot_level)(const sx_view *v, uint32_t l, uint64_t at,
                                 uint64_t last, KEY q, int natural)
 {
-    const unsigned char *node = F(pivot_node)(v, l, at);
+    const unsigned char *node = F(pivot_node)(v, l, at, natural);
     uint64_t child = natural ? at * (64 / W + 1) + SX_COUNT_LINE(node, q)
                              : at * v->k + SX_COUNT(node, v->k - 1, q);
 
@@ -54,7 +55,7 @@ SX_WALK uint64_t F(pivot_halve)(const sx_view *v, uint64_t at, uint64_t half,
 {
     const unsigned char *p = F(pivot_unit)(v, at + half - 1, natural);
 
-    return at + (SX_LOAD(p + (natural ? 64 - W : 0)) < q ? half : 0);
+    return at + sx_pick(SX_LOAD(p + (natural ? 64 - W : 0)) < q, half, 0);
 }
 
 /* One unit is left: the rank of the lower bound. */

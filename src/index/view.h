@@ -79,6 +79,13 @@ SX_FN uint64_t sx_row_at(const sx_view *v, uint64_t slot, uint64_t rank)
                              : *(const uint32_t *)(const void *)p;
 }
 
+/* yes where take (0 or 1), no else; never a branch, which a search would
+ * take at random. */
+SX_FN uint64_t sx_pick(int take, uint64_t yes, uint64_t no)
+{
+    return no ^ ((yes ^ no) & (0 - (uint64_t)take));
+}
+
 #define SX_NO_SLOT UINT64_MAX
 
 #endif

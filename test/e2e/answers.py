@@ -16,10 +16,11 @@ AUTO_SPECS = ["auto", "auto(for=memory)"]
 
 def check_lookups(t, index, truth, queries, *options):
     """get, rank on both sides, floor and ceil."""
+    file = t.tool.write_queries(queries)
     for mode in MODES:
-        equal(t.tool.lookup(index, queries, mode, *options),
+        equal(t.tool.lookup(index, file, mode, *options),
               truth.ask(mode, queries), f"{mode} in {index}")
-    equal(t.tool.lookup(index, queries, "rank", "--side", "right", *options),
+    equal(t.tool.lookup(index, file, "rank", "--side", "right", *options),
           truth.rank(queries, "right"), f"right rank in {index}")
 
 
@@ -28,10 +29,11 @@ def check_ranges(t, index, truth, lo, hi, *options, limit=0, last=False):
     if limit:
         options += ("--limit", str(limit)) + (("--last",) if last else ())
     rows = truth.ranges(lo, hi, limit, last)
-    equal(t.tool.range_rows(index, lo, hi, *options), rows, f"rows in {index}")
-    equal(t.tool.range_numbers(index, lo, hi, "--count", *options),
+    bounds = t.tool.write_bounds(lo, hi)
+    equal(t.tool.range_rows(index, bounds, *options), rows, f"rows in {index}")
+    equal(t.tool.range_numbers(index, bounds, "--count", *options),
           [len(r) for r in rows], f"counts in {index}")
-    equal(t.tool.range_numbers(index, lo, hi, "--sum", *options),
+    equal(t.tool.range_numbers(index, bounds, "--sum", *options),
           [row_sum(r) for r in rows], f"sums in {index}")
 
 

@@ -172,10 +172,12 @@ def no_keys_and_no_queries(t, type_name, spec):
         nothing = 0 if mode == "rank" else None
         equal(t.tool.lookup(empty, some, mode), [nothing] * len(some), mode)
         equal(t.tool.lookup(empty, none, mode), [], mode)
-    equal(t.tool.range_rows(empty, some, some), [[]] * len(some), "rows")
+    equal(t.tool.range_rows(empty, t.tool.write_bounds(some, some)),
+          [[]] * len(some), "rows")
     full = t.tool.build(some, spec, type_name, name="full")
     equal(t.tool.lookup(full, none, "get"), [], "no queries")
-    equal(t.tool.range_rows(full, none, none), [], "no ranges")
+    equal(t.tool.range_rows(full, t.tool.write_bounds(none, none)), [],
+          "no ranges")
 
 
 def comparable(key):

@@ -26,8 +26,9 @@ def range_over_everything(t, type_name):
     lo, hi = ends[[0, -1, 0, -1]], ends[[-1, 0, 0, -1]]
     for spec in ("sorted", "eytzinger(k=5)", "pivot"):
         index = t.tool.build(keys, spec, type_name)
-        equal(t.tool.range_numbers(index, lo[:2], hi[:2], "--count"),
-              [len(keys), 0], "counts")
+        bounds = t.tool.write_bounds(lo[:2], hi[:2])
+        equal(t.tool.range_numbers(index, bounds, "--count"), [len(keys), 0],
+              "counts")
         check_ranges(t, index, Oracle(keys), lo, hi)
 
 
@@ -53,7 +54,8 @@ def range_least_and_greatest_row(t, type_name, what, limit):
     pick = {"--min": min, "--max": max}[what]
     expected = [pick(found, default=None)
                 for found in Oracle(keys, rows).ranges(lo, hi, limit)]
-    equal(t.tool.range_numbers(index, lo, hi, what, *options), expected, what)
+    equal(t.tool.range_numbers(index, t.tool.write_bounds(lo, hi), what,
+                               *options), expected, what)
 
 
 @case(TYPES, ["sorted", "eytzinger(k=9)", "pivot(layout=pairs)"])

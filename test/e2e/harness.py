@@ -66,13 +66,15 @@ def check(truth, what):
 
 def equal(got, expected, what):
     """Fails with the first place where two sequences (or values) differ."""
+    if got == expected:
+        return
     if isinstance(got, list) and isinstance(expected, list):
         check(len(got) == len(expected), f"{what}: {len(got)} results, "
               f"expected {len(expected)}")
-        for i, (a, b) in enumerate(zip(got, expected)):
-            check(a == b, f"{what}: result {i} is {a!r}, expected {b!r}")
-    check(got == expected, f"{what}: got {shown(got)}, "
-          f"expected {shown(expected)}")
+        i = next(i for i, pair in enumerate(zip(got, expected))
+                 if pair[0] != pair[1])
+        what, got, expected = f"{what}: result {i}", got[i], expected[i]
+    raise Failure(f"{what}: got {shown(got)}, expected {shown(expected)}")
 
 
 def shown(value):

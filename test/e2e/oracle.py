@@ -31,21 +31,24 @@ class Oracle:
         return len(self.keys)
 
     def rank(self, queries, side="left"):
-        return [int(r) for r in np.searchsorted(self.keys, queries, side)]
+        return np.searchsorted(self.keys, queries, side).tolist()
 
-    def _row(self, rank):
-        return int(self.rows[rank]) if 0 <= rank < len(self) else MISS
+    def _rows_at(self, ranks):
+        rows = self.rows.tolist()
+        return [rows[rank] if 0 <= rank < len(rows) else MISS
+                for rank in ranks]
 
     def get(self, queries):
-        return [self._row(left) if left < right else MISS
-                for left, right in zip(self.rank(queries),
-                                       self.rank(queries, "right"))]
+        left, right = self.rank(queries), self.rank(queries, "right")
+        return [MISS if a == b else row
+                for a, b, row in zip(left, right, self._rows_at(left))]
 
     def floor(self, queries):
-        return [self._row(right - 1) for right in self.rank(queries, "right")]
+        return self._rows_at(right - 1
+                             for right in self.rank(queries, "right"))
 
     def ceil(self, queries):
-        return [self._row(left) for left in self.rank(queries)]
+        return self._rows_at(self.rank(queries))
 
     def ask(self, mode, queries):
         return getattr(self, mode)(queries)
@@ -58,7 +61,7 @@ class Oracle:
             if limit and end - begin > limit:
                 begin, end = (end - limit, end) if last \
                     else (begin, begin + limit)
-            found.append([int(r) for r in self.rows[begin:end]])
+            found.append(self.rows[begin:end].tolist())
         return found
 
 

@@ -9,18 +9,26 @@ which is printed: the same seed asks the same questions. The last line is
 """
 import argparse
 import importlib
+import multiprocessing
+import os
 import secrets
+import signal
 import sys
 import tempfile
 import time
 import traceback
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+
+sys.dont_write_bytecode = True        # leaves no files in the source tree
 
 import harness
 from tool import ToolError
 
 HERE = Path(__file__).resolve().parent
+CASE_LIMIT_S = 60                     # far more than any case takes
+# Files live in memory where that is possible: thousands are made.
+FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def arguments():
@@ -51,16 +59,25 @@ def reason(error):
     return "".join(traceback.format_exception(error)).rstrip()
 
 
+def give_up(*_):
+    raise harness.Failure(f"took more than {CASE_LIMIT_S} s")
+
+
 def run_case(chosen, tool, seed):
-    """(why it failed or None, seconds)."""
+    """(why it failed or None, seconds). Runs in a process of the pool."""
     began = time.monotonic()
     failure = None
-    with tempfile.TemporaryDirectory(prefix="sextant-e2e-") as folder:
+    signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(CASE_LIMIT_S)
+    with tempfile.TemporaryDirectory(prefix="sextant-e2e-",
+                                     dir=FOLDER) as folder:
         try:
             context = harness.Context(tool, folder, seed, chosen.name)
             chosen.function(context, *chosen.parameters)
         except Exception as error:
             failure = reason(error)
+        finally:
+            signal.alarm(0)
     return failure, time.monotonic() - began
 
 
@@ -77,7 +94,8 @@ def main():
     began = time.monotonic()
     passed = failed = 0
     slowest = (0.0, "")
-    with ThreadPoolExecutor(words.jobs) as pool:
+    fork = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(words.jobs, mp_context=fork) as pool:
         runs = [pool.submit(run_case, c, tool, seed) for c in cases]
         for chosen, run in zip(cases, runs):
             failure, seconds = run.result()

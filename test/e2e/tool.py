@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import formats
 
-TIMEOUT_S = 60                        # far more than any command here takes
-
 
 class ToolError(AssertionError):
     """The tool did not end as it should have, or said too much or little."""
@@ -49,7 +47,7 @@ class Tool:
         environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
         done = subprocess.run([self.path, *words], input=stdin,
                               capture_output=True, cwd=self.folder,
-                              env=environment, timeout=TIMEOUT_S)
+                              env=environment)
         result = Result(words, done.returncode, done.stdout,
                         done.stderr.decode(errors="replace"))
         if result.code not in (0, 1, 2):
@@ -100,28 +98,31 @@ class Tool:
                 "-o", f"{name}.sxt", *options, chatty="auto" in spec)
         return f"{name}.sxt"
 
+    def write_queries(self, queries):
+        return formats.write(self.folder / "queries.sosd", queries).name
+
     def lookup(self, index, queries, mode, *options):
-        """A number, or None for no match, for each query."""
-        formats.write(self.folder / "queries.sosd", queries)
-        lines = self.ok("lookup", index, "queries.sosd", "--mode", mode,
+        """A number, or None for no match, for each query. Queries are an
+        array, or the name of a file."""
+        if not isinstance(queries, str):
+            queries = self.write_queries(queries)
+        lines = self.ok("lookup", index, queries, "--mode", mode,
                         *options).lines
         return [number(line) for line in lines]
 
     def write_bounds(self, lo, hi):
-        formats.write(self.folder / "lo.sosd", lo)
-        formats.write(self.folder / "hi.sosd", hi)
-        return "lo.sosd", "hi.sosd"
+        """Names of files of the bounds, for the functions below."""
+        return (formats.write(self.folder / "lo.sosd", lo).name,
+                formats.write(self.folder / "hi.sosd", hi).name)
 
-    def range_numbers(self, index, lo, hi, what, *options):
+    def range_numbers(self, index, bounds, what, *options):
         """--count, --sum, --min or --max: a number for each range."""
-        lines = self.ok("range", index, *self.write_bounds(lo, hi), what,
-                        *options).lines
+        lines = self.ok("range", index, *bounds, what, *options).lines
         return [number(line) for line in lines]
 
-    def range_rows(self, index, lo, hi, *options):
+    def range_rows(self, index, bounds, *options):
         """--rows: a list of rows for each range."""
-        lines = self.ok("range", index, *self.write_bounds(lo, hi), "--rows",
-                        *options).lines
+        lines = self.ok("range", index, *bounds, "--rows", *options).lines
         return [[int(word) for word in line.split()] for line in lines]
 
     def explain(self, index):

@@ -1,4 +1,4 @@
-/* ask.c - the verbs that ask about single keys and ranks. */
+/* point.c - the verbs that ask about single keys and ranks. */
 #include "query/index.h"
 
 /* Checks the outputs, then runs the batch. rows, keys: NULL if not wanted. */

@@ -1,0 +1,100 @@
+/* make_corpus.c - writes the seeds of both fuzz targets:
+ *     make_corpus fuzz/corpus/load fuzz/corpus/spec
+ * To be run again when the file format or the spec grammar grows. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sextant.h"
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "%s: %s\n", what, sx_detail());
+    exit(1);
+}
+
+static void write_seed(const char *dir, unsigned number, const char *kind,
+                       const void *data, size_t bytes)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s-%02u", dir, kind, number);
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(data, 1, bytes, f) != bytes || fclose(f) != 0)
+        fail(path);
+}
+
+/* A file of n keys behind the byte that says how to load it. */
+static void write_index(const char *dir, sx_device *dev, const char *spec,
+                        int type, uint64_t n, int row_type)
+{
+    static unsigned number;
+    unsigned char keys[64 * 16], file[16384];
+    uint64_t rows[64];
+    char path[4096];
+    for (size_t i = 0; i < sizeof keys; i++)
+        keys[i] = (unsigned char)(i * 37 + i / 7);
+    for (unsigned i = 0; i < 64; i++)
+        rows[i] = i * 3;
+    sx_column k = { .type = type, .n = n, .data = keys };
+    sx_column r = { .type = row_type, .n = n, .data = rows };
+    sx_index *ix = NULL;
+    snprintf(path, sizeof path, "%s/making", dir);
+    if (sx_build(&ix, dev, spec, &k, row_type ? &r : NULL, NULL) != SX_OK ||
+        sx_save(ix, path) != SX_OK)
+        fail(spec);
+    sx_free(ix);
+    FILE *f = fopen(path, "rb");
+    size_t bytes = f ? fread(file + 1, 1, sizeof file - 1, f) : 0;
+    if (!f || bytes == 0 || bytes == sizeof file - 1)
+        fail(path);
+    fclose(f);
+    unlink(path);
+    file[0] = (unsigned char)(12 | number % 4);
+    write_seed(dir, number++, "index", file, bytes + 1);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const specs[] = {
+        "", "auto", "auto(for=point)", "auto(for=range) unique",
+        "auto(for=memory)", "auto(for=mixed) place=host", "sorted",
+        "sorted()", "sorted(layout=split)", "sorted(layout=pairs)",
+        "sorted(layout=pairs,block=1) unique", "sorted unique place=host",
+        "eytzinger", "eytzinger(k=2)", "eytzinger(k=33)", "eytzinger(k=34)",
+        "eytzinger(k=9,layout=pairs)", " eytzinger ( k = 5 ) ", "pivot",
+        "pivot(k=17,levels=2,leaf=8,layout=pairs,block=64)",
+        "pivot(levels=0)", "pivot(k=2,leaf=4096)", "pivot(k=2,levels=48)",
+        "pivot(k=9", "pivot(k=9,,)", "pivot(k=99999999999)", "pivot(k=9,k=9)",
+        "btree(fill=80)", "unique", "sorted place=device",
+        "pivot(k=9)\tunique",
+    };
+    if (argc != 3) {
+        fprintf(stderr, "usage: make_corpus LOAD-DIR SPEC-DIR\n");
+        return 2;
+    }
+    for (unsigned i = 0; i < sizeof specs / sizeof *specs; i++)
+        write_seed(argv[2], i, "spec", specs[i], strlen(specs[i]));
+
+    sx_device *dev;
+    if (sx_open(&dev, "cpu:scalar,threads=1") != SX_OK)
+        fail("open");
+    write_index(argv[1], dev, "sorted", SX_U64, 0, 0);
+    write_index(argv[1], dev, "sorted", SX_U64, 1, SX_U32);
+    write_index(argv[1], dev, "sorted(layout=pairs)", SX_U32, 20, SX_U32);
+    write_index(argv[1], dev, "sorted unique", SX_B16, 12, SX_U64);
+    write_index(argv[1], dev, "eytzinger(k=2)", SX_F32, 33, 0);
+    write_index(argv[1], dev, "eytzinger(k=9)", SX_I64, 40, SX_U64);
+    write_index(argv[1], dev, "eytzinger(k=5,layout=pairs)", SX_F64, 30,
+                SX_U64);
+    write_index(argv[1], dev, "eytzinger(k=33)", SX_U32, 50, SX_U32);
+    write_index(argv[1], dev, "pivot(k=3)", SX_U64, 50, SX_U64);
+    write_index(argv[1], dev, "pivot(k=2,leaf=1)", SX_I32, 30, 0);
+    write_index(argv[1], dev, "pivot(k=5,layout=pairs,block=1)", SX_B16, 40,
+                SX_U32);
+    write_index(argv[1], dev, "pivot(k=4,levels=1)", SX_U32, 60, SX_U64);
+    write_index(argv[1], dev, "auto", SX_U64, 30, SX_U64);
+    sx_close(dev);
+    return 0;
+}

@@ -1,0 +1,45 @@
+#!/bin/bash
+# What `make install` leaves can be used: by pkg-config, by CMake, statically.
+set -eu
+cd "$(dirname "$0")/.."
+root=$PWD/build/install-check
+rm -rf "$root"
+make -s install PREFIX="$root" DESTDIR=
+cat >"$root/hello.c" <<'C'
+#include <sextant.h>
+#include <stdio.h>
+int main(void)
+{
+    uint32_t key[3] = {30, 10, 20}, q[2] = {20, 25}, row[2];
+    sx_column keys = {.type = SX_U32, .n = 3, .data = key};
+    sx_column queries = {.type = SX_U32, .n = 2, .data = q};
+    sx_column rows = {.type = SX_U32, .n = 2, .data = row};
+    sx_device *dev;
+    sx_index *ix;
+    if (sx_open(&dev, NULL) || sx_build(&ix, dev, NULL, &keys, NULL, NULL) ||
+        sx_get(ix, &queries, &rows, NULL))
+        return puts(sx_detail()), 1;
+    sx_free(ix);
+    sx_close(dev);
+    return !(row[0] == 2 && row[1] == SX_MISS32 && sx_version() == SX_VERSION);
+}
+C
+export PKG_CONFIG_PATH=$root/lib/pkgconfig LD_LIBRARY_PATH=$root/lib
+cc "$root/hello.c" $(pkg-config --cflags --libs sextant) -o "$root/hello"
+"$root/hello"
+cc "$root/hello.c" -I"$root/include" "$root/lib/libsextant.a" -lxxhash -pthread -o "$root/hello-static"
+LD_LIBRARY_PATH='' "$root/hello-static"
+mkdir "$root/cmake-project"
+cp "$root/hello.c" "$root/cmake-project/"
+cat >"$root/cmake-project/CMakeLists.txt" <<'C'
+cmake_minimum_required(VERSION 3.13)
+project(hello C)
+find_package(sextant 0.1 REQUIRED)
+add_executable(hello hello.c)
+target_link_libraries(hello sextant::sextant)
+C
+cmake -S "$root/cmake-project" -B "$root/cmake-build" -DCMAKE_PREFIX_PATH="$root" >/dev/null
+cmake --build "$root/cmake-build" >/dev/null
+"$root/cmake-build/hello"
+"$root/bin/sextant" --version
+echo "installed and used"

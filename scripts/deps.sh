@@ -1,0 +1,27 @@
+#!/bin/sh
+# Installs what is missing, or says how to: scripts/deps.sh deps|deps-test
+set -eu
+packages="gcc libc6-dev make libxxhash-dev"
+if [ "${1:-deps}" = deps-test ]; then
+    packages="$packages g++ cmake pkg-config libcmocka-dev python3 python3-venv"
+fi
+
+# Not a Debian system: the compiler will name what is missing.
+command -v dpkg-query >/dev/null 2>&1 || exit 0
+
+missing=""
+for p in $packages; do
+    dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" -ne 0 ]; then
+    echo "These packages are missing. Install them with:" >&2
+    echo "    sudo apt-get install -y$missing" >&2
+    exit 1
+fi
+echo "installing$missing"
+export DEBIAN_FRONTEND=noninteractive
+# shellcheck disable=SC2086
+apt-get install -y -q $missing >/dev/null 2>&1 ||
+    { apt-get update -q >/dev/null && apt-get install -y -q $missing >/dev/null; }

@@ -1,0 +1,111 @@
+#!/bin/bash
+# Every test there is, on this machine. Ends in "N passed, M failed".
+# SX_SEED=n repeats a run's random choices.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+jobs=$(nproc 2>/dev/null || echo 2)
+logs=build/test-logs
+mkdir -p "$logs"
+passed=0
+failed=0
+failures=""
+
+good() { passed=$((passed + ${2:-1})); printf '  ok    %s\n' "$1"; }
+bad() {
+    failed=$((failed + ${3:-1}))
+    failures="$failures $1"
+    printf '  FAIL  %s, see %s\n' "$1" "$2"
+    tail -n 25 "$2" | sed 's/^/        /'
+}
+
+# check NAME COMMAND...: one check, which passes if the command does.
+check() {
+    local name=$1 log="$logs/${1//[^a-zA-Z0-9]/_}.log"
+    shift
+    if "$@" >"$log" 2>&1; then good "$name"; else bad "$name" "$log"; fi
+}
+
+# cmocka NAME PROGRAM: as many checks as the program has tests.
+cmocka() {
+    local log="$logs/${1//[^a-zA-Z0-9]/_}.log" status n m
+    "$2" >"$log" 2>&1
+    status=$?
+    n=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{s += $1} END {print s + 0}')
+    m=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{s += $1} END {print s + 0}')
+    [ "$n" -gt 0 ] || status=1
+    if [ $status -eq 0 ] && [ "$m" -eq 0 ]; then
+        good "$1 ($n tests)" "$n"
+    else
+        passed=$((passed + n))
+        bad "$1" "$log" $((m > 0 ? m : 1))
+    fi
+}
+
+# build NAME DIRECTORY TARGETS...
+build() {
+    local name=$1 dir=$2
+    shift 2
+    if ! make -s -j"$jobs" B="$dir" "$@" >"$logs/build_$name.log" 2>&1; then
+        bad "build $name" "$logs/build_$name.log"
+        echo "0 passed, 1 failed"
+        exit 1
+    fi
+    if grep -q 'warning:' "$logs/build_$name.log"; then
+        bad "build $name without warnings" "$logs/build_$name.log"
+    else
+        good "build $name"
+    fi
+}
+
+echo "building"
+build plain build all test-programs
+build asan build/asan OPT=-O1 CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer" test-programs
+build tsan build/tsan OPT=-O1 CFLAGS="-fsanitize=thread" build/tsan/test/bin/test_threads build/tsan/test/bin/test_fork
+
+echo "the tree"
+check "header is C11" cc -std=c11 -Wall -Wextra -Werror -pedantic -fsyntax-only -x c include/sextant.h
+check "header is C++" c++ -std=c++11 -Wall -Wextra -Werror -pedantic -fsyntax-only -x c++ include/sextant.h
+check "rooms" python3 scripts/check_rooms.py
+check "rooms check finds faults" python3 scripts/check_rooms.py --self-test
+check "bare compiler" cc -std=gnu11 -fsyntax-only -Iinclude -Isrc src/*/*.c
+check "exported symbols" scripts/check_symbols.sh
+check "install" scripts/check_install.sh
+
+echo "C tests"
+for t in test/test_*.c; do
+    t=$(basename "$t" .c)
+    cmocka "$t" "build/test/bin/$t"
+done
+echo "C tests, AddressSanitizer and UndefinedBehaviorSanitizer"
+export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
+for t in test/test_*.c; do
+    t=$(basename "$t" .c)
+    cmocka "$t asan" "build/asan/test/bin/$t"
+done
+for f in load spec; do
+    check "fuzz corpus $f" "build/asan/fuzz/replay_$f" "fuzz/corpus/$f"
+done
+echo "C tests, ThreadSanitizer"
+export TSAN_OPTIONS=halt_on_error=1
+for t in test_threads test_fork; do
+    cmocka "$t tsan" "build/tsan/test/bin/$t"
+done
+
+echo "the tool, against an oracle in Python"
+if [ ! -x build/venv/bin/python ] || ! build/venv/bin/python -c 'import numpy' 2>/dev/null; then
+    check "python packages" sh -c 'python3 -m venv build/venv && build/venv/bin/pip install -q numpy'
+fi
+log="$logs/e2e.log"
+build/venv/bin/python test/e2e/run.py --tool build/sextant >"$log" 2>&1
+status=$?
+read -r n m < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed.*/\1 \2/p' "$log" | tail -n 1)
+if [ $status -eq 0 ] && [ "${m:-1}" -eq 0 ] && [ "${n:-0}" -gt 0 ]; then
+    good "end to end ($n tests)" "$n"
+else
+    passed=$((passed + ${n:-0}))
+    bad "end to end" "$log" "${m:-1}"
+fi
+
+[ -z "$failures" ] || echo "failed:$failures"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

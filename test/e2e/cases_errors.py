@@ -1,0 +1,183 @@
+"""What a caller can get wrong: exit status and the one line on stderr.
+
+Usage errors (a wrong word on the command line) end with 2, failures (wrong
+data, missing files) with 1.
+"""
+import numpy as np
+
+import formats
+import oracle
+from harness import case, check, equal
+
+BUILD = "build keys.sosd --type u64 -o new.sxt"
+LOOKUP = "lookup keys.sxt q.sosd --mode get"
+RANGE = "range keys.sxt q.sosd q.sosd"
+
+# command: a word that its complaint must name
+USAGE_ERRORS = {
+    "frobnicate": "frobnicate",
+    "--frobnicate": "--frobnicate",
+    "help frobnicate": "frobnicate",
+    "gen --n 10": "--type",
+    "gen --type u64": "--n",
+    "gen --type u64 --n 10 -o keys.xyz": "keys.xyz",
+    "gen --type u65 --n 10": "u65",
+    "gen --type u64 --dist cauchy --n 10": "cauchy",
+    "gen --type u64 --n ten": "ten",
+    "gen --type u64 --n -5": "-5",
+    "gen --type u64 --n 1.5": "1.5",
+    "gen --type u64 --n 2^": "2^",
+    "gen --type u64 --n 2^64": "2^64",
+    "gen --type u64 --n 2^9999999999999999999999": "2^99",
+    "gen --type u64 --n 18446744073709551616": "18446744073709551616",
+    "gen --type u64 --n 10 --seed x": "'x'",
+    "gen --type u64 --n 10 --format csv": "csv",
+    "gen --type u64 --n": "--n",
+    "gen --type u64 --n 10 stray": "stray",
+    "gen --type u64 --n 10 --misses 0.5": "--misses",
+    "gen --from keys.sosd --type u64 --n 10 --misses 1.5": "1.5",
+    "gen --from keys.sosd --type u64 --n 10 --dist dense": "--dist",
+    "build": "KEYS",
+    "build keys.sosd --type u64": "-o",
+    "build keys.sosd -o new.sxt": "--type",
+    "build keys.data --type u64 -o new.sxt": "keys.data",
+    "build keys.sosd --type u64 -o -": "'-'",
+    "build - --type u64 --rows - -o new.sxt": "'-'",
+    BUILD + " --type f16": "f16",
+    BUILD + " --frobnicate": "--frobnicate",
+    BUILD + " -x": "-x",
+    BUILD + " stray": "stray",
+    BUILD + " --threads 0": "'0'",
+    BUILD + " --threads many": "many",
+    BUILD + " --row-type u16": "u16",
+    BUILD + " --spec btree2": "btree2",
+    BUILD + " --spec eytzinger(k=1)": "2 to 33",
+    BUILD + " --spec eytzinger(k=34)": "34",
+    BUILD + " --spec eytzinger(k=)": "k",
+    BUILD + " --spec eytzinger(k=two)": "two",
+    BUILD + " --spec eytzinger(k=5": "eytzinger(k=5",
+    BUILD + " --spec eytzinger(k=5))": ")",
+    BUILD + " --spec eytzinger(k=5,k=6)": "k",
+    BUILD + " --spec eytzinger(levels=2)": "levels",
+    BUILD + " --spec sorted(k=5)": "'k'",
+    BUILD + " --spec pivot(k=99999999999)": "99999999999",
+    BUILD + " --spec pivot(layout=heap)": "heap",
+    BUILD + " --spec pivot(block=3,layout=pairs)": "block",
+    BUILD + " --spec pivot(block=4)": "block",
+    BUILD + " --spec auto(for=fun)": "fun",
+    BUILD + " --device cpu:sse1": "sse1",
+    BUILD + " --device cpu:threads=0": "0",
+    BUILD + " --device cpu:threads=2 --threads 2": "--threads",
+    "lookup keys.sxt": "QUERIES",
+    "lookup keys.sxt q.sosd": "--mode",
+    "lookup keys.sxt q.sosd --mode find": "find",
+    "lookup keys.sxt q.data --mode get": "q.data",
+    "lookup - q.sosd --mode get": "'-'",
+    LOOKUP + " --side left": "--side",
+    LOOKUP + " --keys": "--keys",
+    LOOKUP + " --json=yes": "--json",
+    LOOKUP + " -o keys.sxt": "keys.sxt",
+    LOOKUP + " --format sosd2": "sosd2",
+    "lookup keys.sxt q.sosd --mode floor --keys -o out.npy": "--keys",
+    "range keys.sxt q.sosd": "HI",
+    "range keys.sxt - - --count": "'-'",
+    RANGE: "--count",
+    RANGE + " --count --rows": "--rows",
+    RANGE + " --rows --limit 0": "--limit",
+    RANGE + " --rows --limit ten": "ten",
+    RANGE + " --rows --last": "--limit",
+    RANGE + " --rows -o out.npy": "--rows",
+    RANGE + " --count q.sosd": "q.sosd",
+    "explain": "INDEX",
+    "explain keys.sxt keys.sxt": "keys.sxt",
+    "verify": "INDEX",
+    "verify keys.sxt --mode get": "--mode",
+    "devices all": "all",
+    "bench --op find": "find",
+    "bench --spec sorted,,pivot": "--spec",
+    "bench --spec nonsense": "nonsense",
+    "bench --n 0": "'0'",
+    "bench --runs 0": "'0'",
+}
+
+FAILURES = {
+    "build missing.sosd --type u64 -o new.sxt": "missing.sosd",
+    "build . --type u64 --format raw -o new.sxt": ".",
+    BUILD + " --rows missing.npy": "missing.npy",
+    BUILD + " --rows few.npy": "2",
+    BUILD + " --rows reserved.npy": "18446744073709551615",
+    BUILD + " --rows negative.npy": "-3",
+    BUILD + " --rows floats.npy": "f64",
+    BUILD + " --spec sorted --max-bytes 10": "10",
+    BUILD + " --device gpu9": "gpu9",
+    "build keys.sosd --type u64 --spec sorted -o nowhere/new.sxt":
+        "nowhere/new.sxt",
+    "build keys.sosd --type u64 --spec sorted -o folder": "folder",
+    "gen --type u64 --n 10 -o nowhere/keys.sosd": "nowhere/keys.sosd",
+    "gen --type f32 --dist dense --n 2^26 -o keys3.raw": "67108864",
+    "gen --from none.sosd --type u64 --n 10": "no keys",
+    "lookup missing.sxt q.sosd --mode get": "missing.sxt",
+    "lookup q.sosd q.sosd --mode get": "q.sosd",
+    "lookup folder q.sosd --mode get": "folder",
+    "lookup keys.sxt missing.sosd --mode get": "missing.sosd",
+    LOOKUP + " -o nowhere/out.txt": "nowhere/out.txt",
+    "range keys.sxt q.sosd none.sosd --count": "none.sosd",
+    "range missing.sxt q.sosd q.sosd --count": "missing.sxt",
+    "explain missing.sxt": "missing.sxt",
+    "verify missing.sxt": "missing.sxt",
+    "verify folder": "folder",
+}
+
+
+def prepare(t):
+    t.tool.build(np.array([5, 3, 3, 9], "<u8"), "sorted", "u64")
+    for name in ("q.sosd", "q.data", "keys.data"):
+        formats.write(t.path(name), np.array([3, 4], "<u8"))
+    formats.write(t.path("none.sosd"), np.array([], "<u8"))
+    for name, rows in {
+            "few": np.array([1, 2], "<u8"),
+            "reserved": np.array([0, 1, 2**64 - 1, 3], "<u8"),
+            "negative": np.array([0, -3, 2, 3], "<i8"),
+            "floats": np.array([0, 1, 2, 3], "<f8")}.items():
+        formats.write(t.path(name + ".npy"), rows, "npy")
+    t.path("folder").mkdir()
+
+
+def fails_cleanly(t, code, command, word):
+    """The line names the word, and no file has come, gone or changed."""
+    prepare(t)
+    before = {path.name: path.stat().st_mtime_ns for path in t.dir.iterdir()}
+    t.tool.fails(code, word, *command.split())
+    after = {path.name: path.stat().st_mtime_ns for path in t.dir.iterdir()}
+    equal(after, before, "files")
+
+
+@case(USAGE_ERRORS)
+def usage_errors(t, command):
+    fails_cleanly(t, 2, command, USAGE_ERRORS[command])
+
+
+@case(FAILURES)
+def failures(t, command):
+    fails_cleanly(t, 1, command, FAILURES[command])
+
+
+@case("", "two words", "\n\x1b[2J", "x" * 3000, "sorted\nsorted",
+      "pivot(k=\xff)")
+def specs_of_any_bytes(t, spec):
+    """One line on stderr, whatever is on the command line."""
+    prepare(t)
+    result = t.tool.fails(2, "spec", *BUILD.split(), "--spec", spec)
+    check("\x1b" not in result.err, "an escape sequence got through")
+
+
+@case("f32", "f64")
+def a_reserved_row_is_named_with_its_place(t, type_name):
+    keys = oracle.random_keys(t.rng, type_name, 50)
+    rows = np.arange(50, dtype="<u4")
+    rows[37] = 2**32 - 1
+    formats.write(t.path("k.sosd"), keys)
+    formats.write(t.path("r.npy"), rows, "npy")
+    result = t.tool.fails(1, "37", "build", "k.sosd", "--type", type_name,
+                          "--rows", "r.npy", "-o", "k.sxt")
+    check(str(2**32 - 1) in result.err, "the row is not named")

@@ -1,0 +1,146 @@
+"""sextant explain and verify, and the file they speak of."""
+import numpy as np
+
+import formats
+import oracle
+from answers import AUTO_SPECS, SPECS, check_index
+from harness import case, check, equal
+from oracle import KEY_SETS, TYPES, Oracle
+
+
+@case(["u32", "f64", "b16"], SPECS + AUTO_SPECS)
+def explain_names_the_resolved_spec(t, type_name, spec):
+    """It says everything that shapes the index: it builds the same bytes."""
+    keys = KEY_SETS["mixed"](t.rng, type_name)
+    index = t.tool.build(keys, spec, type_name)
+    resolved = t.tool.explain(index)["spec"]
+    check(spec in AUTO_SPECS or resolved.startswith(spec.split("(")[0]),
+          f"{spec} became {resolved}")
+    check(resolved in t.tool.ok("explain", index).out.decode(),
+          f"the text does not name {resolved}")
+    equal(t.tool.json("verify", index)[0]["spec"], resolved, "verify's spec")
+
+    again = t.tool.build(keys, resolved, type_name, name="again")
+    equal(t.tool.explain(again)["spec"], resolved, "a resolved spec, resolved")
+    if spec not in AUTO_SPECS:
+        check(t.path(again).read_bytes() == t.path(index).read_bytes(),
+              f"{resolved} builds other bytes than {spec}")
+    check_index(t, again, Oracle(keys), type_name)
+
+
+@case(TYPES)
+def building_is_deterministic(t, type_name):
+    keys = KEY_SETS["mixed"](t.rng, type_name)
+    rows = t.rng.integers(0, 2**40, len(keys), dtype="<u8")
+    for spec in SPECS[::3]:
+        files = [t.path(t.tool.build(keys, spec, type_name, rows=rows,
+                                     name=f"keys{i}")).read_bytes()
+                 for i in (1, 2)]
+        check(files[0] == files[1], f"{spec}: two builds, two files")
+
+
+@case(AUTO_SPECS)
+def auto_says_why(t, spec):
+    """When it builds and, from the file, ever after."""
+    formats.write(t.path("keys.sosd"), oracle.random_keys(t.rng, "u64", 5000))
+    built = t.tool.ok("build", "keys.sosd", "--type", "u64", "--spec", spec,
+                      "-o", "keys.sxt", chatty=True)
+    check(built.err.strip(), "build does not say why")
+    check("auto" in t.tool.ok("explain", "keys.sxt").out.decode(),
+          "the explanation does not mention auto")
+    check(len(t.tool.explain("keys.sxt")["why"]) > 10, "no reason in JSON")
+
+
+@case(TYPES, ["empty", "one", "mixed"])
+def explain_counts(t, type_name, key_set):
+    keys = KEY_SETS[key_set](t.rng, type_name)
+    index = t.tool.build(keys, "pivot", type_name)
+    for told in (t.tool.explain(index), t.tool.json("verify", index)[0]):
+        equal(told["n"], len(keys), "n")
+        equal(told["type"], type_name, "type")
+    text = t.tool.ok("explain", index).out.decode()
+    check(type_name in text, f"the text does not name {type_name}")
+
+
+@case(SPECS)
+def verify_ok(t, spec):
+    index = t.tool.build(KEY_SETS["few"](t.rng, "i64"), spec, "i64")
+    for options in ((), ("--copy",)):
+        line, = t.tool.ok("verify", index, *options).lines
+        check(line.startswith("ok") and index in line, line)
+    check(t.tool.json("verify", index)[0]["ok"] is True, "not ok in JSON")
+
+
+# ---- damage ----------------------------------------------------------------------
+
+def survives(t, index, expected, queries):
+    """Whatever is in the file, lookups answer or fail; they do not crash."""
+    result = t.tool.run("lookup", index, "queries.sosd", "--mode", "get")
+    if result.code == 0:
+        equal(len(result.lines), len(queries), "answers")
+    return result.code == 0 and result.lines == expected
+
+
+@case(["sorted", "eytzinger(k=9)", "pivot", "pivot(layout=pairs)"],
+      ["start", "anywhere"])
+def verify_finds_a_flipped_bit(t, spec, where):
+    """A file that verify calls ok gives right answers (the flipped bit lies
+    between the sections); nearly all flips must be found."""
+    keys = oracle.random_keys(t.rng, "u64", 300)
+    index = t.tool.build(keys, spec, "u64")
+    expected = [str(row) for row in t.tool.lookup(index, keys, "get")]
+    whole = t.path(index).read_bytes()
+    places = t.rng.choice(256 if where == "start" else len(whole), 40,
+                          replace=False)
+    unseen = 0
+    for place in places:
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << t.rng.integers(8)
+        t.path("damaged.sxt").write_bytes(damaged)
+        right = survives(t, "damaged.sxt", expected, keys)
+        if t.tool.run("verify", "damaged.sxt").code == 0:
+            check(right, f"byte {place} is damaged, verify says ok")
+            unseen += 1
+        else:
+            t.tool.fails(1, "damaged.sxt", "verify", "damaged.sxt")
+    check(unseen <= len(places) // 5, f"{unseen} of {len(places)} not found")
+
+
+BROKEN = {
+    "empty": lambda whole: b"",
+    "one byte": lambda whole: whole[:1],
+    "half of the header": lambda whole: whole[:128],
+    "cut in half": lambda whole: whole[:len(whole) // 2],
+    "a byte short": lambda whole: whole[:-1],
+    "a byte long": lambda whole: whole + b"\0",
+    "twice": lambda whole: whole + whole,
+    "zeros": lambda whole: bytes(len(whole)),
+    "ones": lambda whole: b"\xff" * len(whole),
+    "no magic": lambda whole: b"\0" * 8 + whole[8:],
+    "text": lambda whole: b"This is no index at all.\n" * 100,
+}
+
+
+@case(BROKEN)
+def broken_files(t, name):
+    keys = oracle.random_keys(t.rng, "u64", 1000)
+    index = t.tool.build(keys, "pivot", "u64")
+    t.path("broken.sxt").write_bytes(BROKEN[name](t.path(index).read_bytes()))
+    lo, hi = t.tool.write_bounds(keys[:5], keys[:5])
+    for words in (("verify", "broken.sxt"), ("explain", "broken.sxt"),
+                  ("lookup", "broken.sxt", lo, "--mode", "get"),
+                  ("range", "broken.sxt", lo, hi, "--count")):
+        for options in ((), ("--copy",)):
+            t.tool.fails(1, "broken.sxt", *words, *options)
+
+
+@case()
+def a_failed_build_keeps_the_old_file(t):
+    keys = np.array([1, 2, 2, 3], "<u8")
+    index = t.tool.build(keys, "sorted", "u64")
+    before = t.path(index).read_bytes()
+    t.tool.fails(1, "unique", "build", "keys.sosd", "--type", "u64", "--spec",
+                 "sorted unique", "-o", index)
+    check(t.path(index).read_bytes() == before, "the old file has changed")
+    left = sorted(path.name for path in t.dir.iterdir())
+    equal(left, ["keys.sosd", "keys.sxt"], "files left behind")

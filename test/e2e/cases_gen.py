@@ -1,0 +1,201 @@
+"""sextant gen: every distribution of every type."""
+import numpy as np
+
+import formats
+import oracle
+from formats import FORMATS
+from harness import case, check, equal
+from oracle import DTYPES, TYPES
+
+DISTRIBUTIONS = ["uniform", "dense", "normal", "lognormal", "exponential",
+                 "zipf-gapped", "clustered", "duplicates"]
+N = 4096
+
+
+def generate(t, dist, type_name, *options, n=N, seed=1):
+    t.tool.ok("gen", "--type", type_name, "--dist", dist, "--n", n, "--seed",
+              seed, "-o", "out.raw", *options)
+    return formats.read(t.path("out.raw"), type_name, "raw")
+
+
+@case(DISTRIBUTIONS, TYPES)
+def gen_depends_on_the_seed_alone(t, dist, type_name):
+    first = generate(t, dist, type_name, seed=7)
+    again = generate(t, dist, type_name, seed=7)
+    other = generate(t, dist, type_name, seed=8)
+    equal(len(first), N, "keys")
+    check(formats.bits(first) == formats.bits(again), "same seed, other keys")
+    check(formats.bits(first) != formats.bits(other), "other seed, same keys")
+    if type_name in oracle.FLOATS:
+        check(np.isfinite(first).all(), "a key is not finite")
+
+
+@case(DISTRIBUTIONS, TYPES)
+def gen_shape(t, dist, type_name):
+    keys = generate(t, dist, type_name, n=20000)
+    check(not (np.sort(keys) == keys).all(), "keys came in order")
+    SHAPES[dist](np.sort(keys), type_name)
+
+
+def as_floats(keys):
+    """Keys as numbers; of 16-byte keys the first eight bytes, or the last
+    ones if the first are all equal."""
+    if keys.dtype != "S16":
+        return keys.astype("f8")
+    halves = np.frombuffer(keys.tobytes(), ">u8").reshape(-1, 2)
+    return halves[:, int((halves[:, 0] == halves[0, 0]).all())].astype("f8")
+
+
+def between(value, least, most, what):
+    check(least <= value <= most, f"{what} is {value}, expected {least} to "
+          f"{most}")
+
+
+def span(type_name):
+    """The range that uniform keys of a type fill."""
+    if type_name in oracle.FLOATS:
+        return -1.0, 1.0
+    if type_name == "b16":
+        return 0.0, 2.0**64
+    info = np.iinfo(DTYPES[type_name])
+    return float(info.min), float(info.max)
+
+
+def position(keys, type_name):
+    """Keys scaled so that the type's range is 0 to 1."""
+    least, most = span(type_name)
+    return (as_floats(keys) - least) / (most - least)
+
+
+def is_uniform(keys, type_name):
+    counts, _ = np.histogram(position(keys, type_name), 10, (0, 1))
+    equal(int(counts.sum()), len(keys), "keys in the range")
+    between(counts.min(), 1800, 2200, "the emptiest tenth")
+    between(counts.max(), 1800, 2200, "the fullest tenth")
+
+
+def is_dense(keys, type_name):
+    numbers = as_floats(keys)
+    equal(numbers.tolist(), (numbers[0] + np.arange(len(keys))).tolist(),
+          "neighbours")
+
+
+def is_normal(keys, type_name):
+    numbers = as_floats(keys)
+    z = (numbers - numbers.mean()) / numbers.std()
+    between((abs(z) < 1).mean(), 0.66, 0.71, "within one deviation")
+    between((abs(z) < 2).mean(), 0.94, 0.97, "within two deviations")
+    if type_name not in oracle.FLOATS:
+        between(position(keys, type_name).mean(), 0.49, 0.51, "the middle")
+
+
+def is_lognormal(keys, type_name):
+    """ln(x) is normal with a deviation of 2: e^2 lies between the median and
+    the quantile one deviation above it."""
+    numbers = as_floats(keys)
+    quantile = np.quantile(numbers, [0.5, 0.8413])
+    check(numbers[0] >= 0, "a key is negative")
+    between(quantile[1] / quantile[0], 6.5, 8.4, "one deviation")
+    between(numbers.mean() / quantile[0], 4, 15, "mean / median")
+
+
+def is_exponential(keys, type_name):
+    numbers = as_floats(keys)
+    check(numbers[0] >= 0, "a key is negative")
+    between((numbers > numbers.mean()).mean(), 0.35, 0.385, "above the mean")
+    between(np.median(numbers) / numbers.mean(), 0.67, 0.72, "median / mean")
+
+
+def is_zipf_gapped(keys, type_name):
+    gaps = np.diff(as_floats(keys))
+    between((gaps <= 1).mean(), 0.45, 0.55, "the part of gaps of 1")
+    check(gaps.max() > 1000 * np.median(gaps), "no gap is very wide")
+
+
+def is_clustered(keys, type_name):
+    """The keys crowd in few of many cells; uniform ones fill over 99 %."""
+    cells = np.floor(position(keys, type_name) * 4096).astype(int)
+    counts = np.sort(np.bincount(cells.clip(0, 4095), minlength=4096))[::-1]
+    check(counts[:410].sum() > 0.5 * len(keys),
+          "the fullest tenth of the cells does not have half of the keys")
+    check(len(np.unique(keys)) > 0.5 * len(keys), "most keys are equal")
+
+
+def is_duplicates(keys, type_name):
+    _, counts = np.unique(keys, return_counts=True)
+    between(len(counts), 100, len(keys) // 100 + 1, "the distinct keys")
+    between(counts.max() / len(keys), 0.05, 0.5, "the most frequent key")
+
+
+SHAPES = {
+    "uniform": is_uniform, "dense": is_dense, "normal": is_normal,
+    "lognormal": is_lognormal, "exponential": is_exponential,
+    "zipf-gapped": is_zipf_gapped, "clustered": is_clustered,
+    "duplicates": is_duplicates,
+}
+
+
+@case(TYPES, FORMATS)
+def gen_formats(t, type_name, format_name):
+    """One set of keys in every format, by name and on stdout."""
+    expected = formats.bits(generate(t, "uniform", type_name))
+    command = ("gen", "--type", type_name, "--n", N)
+    name = "keys" + FORMATS[format_name]
+    t.tool.ok(*command, "-o", name)
+    data = t.path(name).read_bytes()
+    check(formats.bits(formats.decode(data, format_name, type_name))
+          == expected, "other keys")
+    piped = t.tool.ok(*command, "-o", "-", "--format", format_name).out
+    check(piped == data, "other bytes on stdout")
+    if format_name == "text":
+        check(t.tool.ok(*command).out == data, "stdout is not text")
+
+
+@case(TYPES, DISTRIBUTIONS)
+def gen_sorted(t, type_name, dist):
+    keys = generate(t, dist, type_name, "--sorted")
+    equal(len(keys), N, "keys")
+    plain = np.sort(generate(t, dist, type_name))
+    check((plain == keys).all(), "--sorted is not the same keys, sorted")
+
+
+SIZES = {"0": 0, "1": 1, "12": 12, "2^0": 1, "2^12": 4096, "3^4": 81, "4K": 4096,
+         "1e3": 1000, "1M": 2**20}
+
+
+@case(SIZES)
+def gen_sizes(t, text):
+    equal(len(generate(t, "uniform", "u32", n=text)), SIZES[text], text)
+
+
+@case(TYPES, FORMATS)
+def gen_nothing(t, type_name, format_name):
+    data = t.tool.ok("gen", "--type", type_name, "--n", "0", "--format",
+                     format_name).out
+    equal(len(formats.decode(data, format_name, type_name)), 0, "keys")
+
+
+@case(TYPES)
+def gen_of_one_and_two_keys(t, type_name):
+    for dist in DISTRIBUTIONS:
+        for n in (1, 2):
+            equal(len(generate(t, dist, type_name, n=n)), n, dist)
+
+
+@case()
+def osm_like_is_clustered(t):
+    check(formats.bits(generate(t, "osm-like", "u64"))
+          == formats.bits(generate(t, "clustered", "u64")), "other keys")
+
+
+@case(TYPES, [0, 0.25, 1])
+def gen_queries_from_keys(t, type_name, misses):
+    keys = generate(t, "uniform", type_name, n=500)
+    t.tool.ok("gen", "--from", "out.raw", "--type", type_name, "--n", "4000",
+              "--misses", misses, "-o", "q.raw")
+    queries = formats.read(t.path("q.raw"), type_name, "raw")
+    equal(len(queries), 4000, "queries")
+    missing = (~np.isin(queries, keys)).mean()
+    between(missing, misses - 0.05 * (misses < 1) * (misses > 0),
+            misses + 0.05 * (misses > 0), "the part of misses")
+    check(len(np.unique(queries)) > 300, "few different queries")
