@@ -7,6 +7,7 @@
 /* Walks that go down together. Measured on Zen 4 at 2^24 and 2^26 keys: 32
  * hides memory; 64 gives no more, 16 a third less. */
 #define GROUP 32u
+#define FEW 4u
 
 #define LEVEL scalar
 #include "cpu/cpu_fold_impl.h"

@@ -5,7 +5,9 @@
  *
  * A walk alone waits for memory most of the time. So up to GROUP walks go
  * down level by level together: each step ends by asking for the line that
- * its walk needs next, and that line travels while the other walks step. */
+ * its walk needs next, and that line travels while the other walks step.
+ * A batch with FEW walks has no others to wait with; there a step asks
+ * ahead for the lines of either outcome. */
 
 #define NAME4_(a, b, c) a##_##b##_##c
 #define NAME4(a, b, c) NAME4_(a, b, c)
@@ -59,6 +61,13 @@ SX_WALK void F(pivot_group)(const sx_view *v, const KEY *q, unsigned m,
     while (len > 1) {
         uint64_t half = len / 2;
         len -= half;
+        if (m <= FEW && len > 1)
+            for (unsigned j = 0; j < m; j++) {
+                uint64_t probe = at[j] + len / 2 - 1;
+                uint64_t inside = natural ? 64 - W : 0;
+                __builtin_prefetch(F(pivot_unit)(v, probe, natural) + inside);
+                __builtin_prefetch(F(pivot_unit)(v, probe + half, natural) + inside);
+            }
         for (unsigned j = 0; j < m; j++) {
             at[j] = F(pivot_halve)(v, at[j], half, q[j], natural);
             __builtin_prefetch(F(pivot_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), natural) +
@@ -108,6 +117,12 @@ SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m,
     }
     for (uint32_t t = 0; t < v->levels; t++) {
         uint64_t next = v->level_first[t + 1];
+        if (shape == SX_EYTZ_BINARY && m <= FEW && t + 3 <= v->levels)
+            for (unsigned j = 0; j < m; j++) {    /* all descendants 3 levels down */
+                const unsigned char *p = v->keys + (v->level_first[t + 3] + g[j] * 8) * W;
+                __builtin_prefetch(p);
+                __builtin_prefetch(p + 7 * W);
+            }
         for (unsigned j = 0; j < m; j++) {
             g[j] = F(eytz_level)(v, t, g[j], &s[j], q[j], shape);
             const unsigned char *p = F(eytz_node)(v, next + g[j] * per_node, shape);

@@ -104,7 +104,7 @@ def npy_versions(t, version):
     check_lookups(t, "file.sxt", Oracle(keys), keys)
 
 
-# ---- text ------------------------------------------------------------------------
+# ---- text -------------------------------------------------------------------
 
 TEXTS = {
     "no newline at the end": ("u64", b"3\n1\n2", [3, 1, 2]),
@@ -132,7 +132,7 @@ def text_details(t, name):
     check_lookups(t, "file.sxt", Oracle(keys), queries)
 
 
-# ---- files that are not what they should be -----------------------------------------
+# ---- files that are not what they should be ---------------------------------
 
 def npy(array):
     return formats.encode(array, "npy")

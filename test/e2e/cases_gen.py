@@ -159,8 +159,8 @@ def gen_sorted(t, type_name, dist):
     check((plain == keys).all(), "--sorted is not the same keys, sorted")
 
 
-SIZES = {"0": 0, "1": 1, "12": 12, "2^0": 1, "2^12": 4096, "3^4": 81, "4K": 4096,
-         "1e3": 1000, "1M": 2**20}
+SIZES = {"0": 0, "1": 1, "12": 12, "2^0": 1, "2^12": 4096, "3^4": 81,
+         "4K": 4096, "1e3": 1000, "1M": 2**20}
 
 
 @case(SIZES)

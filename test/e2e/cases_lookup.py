@@ -25,13 +25,18 @@ def key_sets(t, type_name, key_set):
         check_index(t, index, Oracle(keys), type_name)
 
 
-@case(["auto(for=point)", "auto(for=range)", "auto(for=mixed)"])
-def auto_for(t, spec):
-    keys = oracle.small_keys(t.rng, "u64", 3000, 2000)
-    check_index(t, t.tool.build(keys, spec, "u64"), Oracle(keys), "u64")
+@case(TYPES, ["point", "range", "mixed", "memory"])
+def auto_for(t, type_name, purpose):
+    """Keys enough for auto to measure."""
+    keys = np.concatenate([oracle.random_keys(t.rng, type_name, 60000),
+                           oracle.small_keys(t.rng, type_name, 10000, 3000)])
+    index = t.tool.build(keys, f"auto(for={purpose})", type_name)
+    t.tool.ok("verify", index)
+    check_lookups(t, index, Oracle(keys),
+                  oracle.queries_for(t.rng, type_name, keys))
 
 
-# ---- rows ------------------------------------------------------------------------
+# ---- rows -------------------------------------------------------------------
 
 ROWS = {
     "u32": lambda rng, n: rng.integers(0, 2**32 - 1, n).astype("<u4"),
@@ -75,7 +80,7 @@ def sorted_keys_with_rows(t, spec):
 def sorted_keys_store_no_rows(t, type_name):
     """Positions as rows of sorted keys take no room."""
     keys = np.sort(oracle.random_keys(t.rng, type_name, 1000))
-    options = ("--type", type_name, "--spec", "sorted", "--json", "-o", "i.sxt")
+    options = ("--type", type_name, "--spec", "sorted", "-o", "i.sxt")
     formats.write(t.path("ascending.sosd"), keys)
     formats.write(t.path("descending.sosd"), keys[::-1].copy())
     ascending = t.tool.json("build", "ascending.sosd", *options)[0]
@@ -89,7 +94,7 @@ def sorted_keys_store_no_rows(t, type_name):
           f"{with_rows} bytes for {key_bytes} bytes of keys and 32-bit rows")
 
 
-# ---- unique ------------------------------------------------------------------------
+# ---- unique -----------------------------------------------------------------
 
 @case(TYPES, ["sorted unique", "eytzinger(k=9) unique", "pivot unique"])
 def unique(t, type_name, spec):
@@ -120,7 +125,7 @@ def unique_takes_all_nans_and_both_zeros_as_one(t, type_name):
                      "--spec", "sorted unique", "-o", "pair.sxt")
 
 
-# ---- devices and threads -----------------------------------------------------------
+# ---- devices and threads ----------------------------------------------------
 
 def usable_devices(t):
     return [d["name"] for d in t.tool.json("devices") if d["usable"]]
@@ -161,7 +166,7 @@ def mapped_and_copied_alike(t, mode):
           Oracle(keys).ask(mode, queries), mode)
 
 
-# ---- queries and results -----------------------------------------------------------
+# ---- queries and results ----------------------------------------------------
 
 @case(TYPES, SPECS[::4] + ["auto"])
 def no_keys_and_no_queries(t, type_name, spec):

@@ -30,10 +30,11 @@ def random_spec(rng):
 def random_column(rng, type_name):
     """Keys of a size and with duplicates as they come."""
     n = int(2 ** rng.uniform(0, 12)) - 1
+    distinct = int(2 ** rng.uniform(0, 12))
     if rng.random() < 0.5:
         keys = oracle.random_keys(rng, type_name, n)
     else:
-        keys = oracle.small_keys(rng, type_name, n, int(2 ** rng.uniform(0, 12)))
+        keys = oracle.small_keys(rng, type_name, n, distinct)
     if rng.random() < 0.3:
         keys = np.concatenate([keys, oracle.extreme_keys(type_name)])
     order = rng.choice(["as is", "shuffled", "sorted"])

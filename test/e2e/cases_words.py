@@ -57,7 +57,7 @@ def version(t):
     check(re.fullmatch(r"sextant \d+\.\d+\.\d+", line), line)
 
 
-# ---- forms of options --------------------------------------------------------------
+# ---- forms of options -------------------------------------------------------
 
 SAME_GEN = {
     "--option value": "gen --type u32 --n 5 --output out.txt",

@@ -39,7 +39,7 @@ class Tool:
         self.path = str(path)
         self.folder = folder
 
-    # ---- any command -----------------------------------------------------------
+    # ---- any command --------------------------------------------------------
 
     def run(self, *words, stdin=b""):
         """Runs the tool in the case's folder, whatever comes of it."""
@@ -86,7 +86,7 @@ class Tool:
         except ValueError as error:
             result.refuse(f"should have printed an object per line: {error}")
 
-    # ---- verbs -----------------------------------------------------------------
+    # ---- verbs --------------------------------------------------------------
 
     def build(self, keys, spec, type_name, *options, name="keys", rows=None):
         """Builds an index over keys, returns the name of its file."""
