@@ -152,8 +152,8 @@ int cmd_lookup(int argc, char **argv)
                                  { "QUERIES", &o.queries }, { 0, 0 } };
     const option options[] = {
         { "--mode", 0, OPT_CHOICE, "get|rank|floor|ceil", &o.mode,
-          "row of the equal key; keys below; last key at or below; first "
-          "at or above" },
+          "equal key's row; keys below; row at or below; row at or "
+          "above" },
         { "--side", 0, OPT_CHOICE, "left|right", &o.side,
           "rank: keys below (left), or below and equal (right)" },
         { "--keys", 0, OPT_FLAG, 0, &o.keys,

@@ -206,11 +206,14 @@ static int type_of_name(const char *path)
         { "uint32", SX_U32 }, { "uint64", SX_U64 },
     };
 
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *part = strstr(path, names[i].part);
+        const char *part = strstr(name, names[i].part);
 
         /* At the end of the name, or right before its extension. */
-        if (part && (!part[6] || (part[6] == '.' && !strchr(part, '/'))))
+        if (part && (!part[6] || part[6] == '.'))
             return names[i].type;
     }
     return 0;

@@ -25,6 +25,22 @@ static void write_seed(const char *dir, unsigned number, const char *kind,
         fail(path);
 }
 
+/* One file more, with one byte of it changed: a field of the header, of the
+ * first section's entry, or of the data. Its hashes are made right again by
+ * the target, except for the first. */
+static void write_damaged(const char *dir, unsigned number, unsigned char *file,
+                          size_t bytes)
+{
+    static const unsigned at[] = { 24, 8, 12, 16, 32, 36, 40, 48, 56, 61, 64,
+                                   200, 256, 272, 280, 300 };
+    unsigned place = at[number % (sizeof at / sizeof *at)];
+    if (number >= sizeof at / sizeof *at || place + 1 >= bytes)
+        place = (unsigned)bytes - 100;
+    file[0] = (unsigned char)((place == 24 ? 0 : 12) | number % 4);
+    file[1 + place] ^= 5;
+    write_seed(dir, number, "damaged", file, bytes + 1);
+}
+
 /* A file of n keys behind the byte that says how to load it. */
 static void write_index(const char *dir, sx_device *dev, const char *spec,
                         int type, uint64_t n, int row_type)
@@ -52,7 +68,8 @@ static void write_index(const char *dir, sx_device *dev, const char *spec,
     fclose(f);
     unlink(path);
     file[0] = (unsigned char)(12 | number % 4);
-    write_seed(dir, number++, "index", file, bytes + 1);
+    write_seed(dir, number, "index", file, bytes + 1);
+    write_damaged(dir, number++, file, bytes);
 }
 
 int main(int argc, char **argv)
@@ -95,6 +112,13 @@ int main(int argc, char **argv)
                 SX_U32);
     write_index(argv[1], dev, "pivot(k=4,levels=1)", SX_U32, 60, SX_U64);
     write_index(argv[1], dev, "auto", SX_U64, 30, SX_U64);
+    write_index(argv[1], dev, "sorted", SX_U64, 50, 0);
+    write_index(argv[1], dev, "eytzinger(k=3)", SX_U32, 50, 0);
+    write_index(argv[1], dev, "eytzinger(k=3,layout=pairs)", SX_B16, 20,
+                SX_U32);
+    write_index(argv[1], dev, "pivot", SX_F64, 60, SX_U64);
+    write_index(argv[1], dev, "pivot(k=17,layout=pairs) unique", SX_U32, 60,
+                SX_U64);
     sx_close(dev);
     return 0;
 }

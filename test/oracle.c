@@ -100,12 +100,17 @@ oracle *oracle_new(int type, uint64_t n, const void *keys,
     o->rows = need(n * sizeof *o->rows);
 
     uint64_t *pos = need(n * sizeof *pos), *tmp = need(n * sizeof *tmp);
+    const unsigned char *k = keys;
+    uint64_t ascending = 1;       /* keys from the first on */
+    while (ascending < n && oracle_compare(type, k + (ascending - 1) * width,
+                                           k + ascending * width) <= 0)
+        ascending++;
     for (uint64_t i = 0; i < n; i++)
         pos[i] = i;
-    sort_positions(type, width, keys, pos, tmp, 0, n);
+    if (ascending < n)
+        sort_positions(type, width, k, pos, tmp, 0, n);
     for (uint64_t i = 0; i < n; i++) {
-        memcpy(o->keys + i * width,
-               (const unsigned char *)keys + pos[i] * width, width);
+        memcpy(o->keys + i * width, k + pos[i] * width, width);
         o->rows[i] = rows ? rows[pos[i]] : pos[i];
         if (o->rows[i] > o->max_row)
             o->max_row = o->rows[i];

@@ -432,3 +432,91 @@ unsigned char *saved_bytes(const sx_index *ix, const char *path,
         die("saving %s: %s", path, sx_detail());
     return read_file(path, bytes);
 }
+
+/* ---- JSON ------------------------------------------------------------- */
+
+/* Each of these returns what follows the thing it read, or NULL. */
+static const char *json_value(const char *s);
+
+static const char *json_blanks(const char *s)
+{
+    return s + strspn(s, " \t\r\n");
+}
+
+static const char *json_string(const char *s)
+{
+    if (*s++ != '"')
+        return NULL;
+    for (; *s != '"'; s++) {
+        if ((unsigned char)*s < 0x20 || (unsigned char)*s >= 0x80)
+            return NULL;          /* also the end; we write ASCII only */
+        if (*s == '\\') {
+            s++;
+            if (*s == 'u' && strspn(s + 1, "0123456789abcdefABCDEF") >= 4)
+                s += 4;
+            else if (!*s || !strchr("\"\\/bfnrt", *s))
+                return NULL;
+        }
+    }
+    return s + 1;
+}
+
+static const char *json_number(const char *s)
+{
+    size_t digits = strspn(s += *s == '-', "0123456789");
+    if (digits == 0 || (digits > 1 && *s == '0'))
+        return NULL;
+    s += digits;
+    if (*s == '.') {
+        digits = strspn(++s, "0123456789");
+        if (digits == 0)
+            return NULL;
+        s += digits;
+    }
+    if (*s == 'e' || *s == 'E') {
+        s += 1 + (s[1] == '+' || s[1] == '-');
+        digits = strspn(s, "0123456789");
+        if (digits == 0)
+            return NULL;
+        s += digits;
+    }
+    return s;
+}
+
+/* [a, b ...] or {"a": b, ...} */
+static const char *json_list(const char *s, char end)
+{
+    s = json_blanks(s + 1);
+    if (*s == end)
+        return s + 1;
+    for (;; s++) {
+        if (end == '}') {
+            s = json_string(json_blanks(s));
+            if (!s || *(s = json_blanks(s)) != ':')
+                return NULL;
+            s++;
+        }
+        s = json_value(s);
+        if (!s || (*(s = json_blanks(s)) != ',' && *s != end))
+            return NULL;
+        if (*s == end)
+            return s + 1;
+    }
+}
+
+static const char *json_value(const char *s)
+{
+    static const char *const words[] = { "true", "false", "null" };
+    s = json_blanks(s);
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (strncmp(s, words[i], strlen(words[i])) == 0)
+            return s + strlen(words[i]);
+    return *s == '"' ? json_string(s) : *s == '{' ? json_list(s, '}')
+         : *s == '[' ? json_list(s, ']') : json_number(s);
+}
+
+bool is_json(const char *text)
+{
+    const char *end = json_value(text);
+    return end && *json_blanks(end) == '\0';
+}

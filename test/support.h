@@ -102,4 +102,8 @@ const char *memory_file(const void *data, size_t bytes);
 unsigned char *saved_bytes(const sx_index *ix, const char *path,
                            size_t *bytes);
 
+/* ---- JSON ------------------------------------------------------------- */
+
+bool is_json(const char *text);   /* one value, nothing behind it */
+
 #endif

@@ -486,6 +486,9 @@ static void test_ranges(void **state)
     refresh_ranges();
     first.n = 1;
     REFUSED(sx_range_aggregate(ix, &ranges, &g, NULL), SX_ESPACE, "1");
+    /* Scratch for three ranges is more than a byte. */
+    refresh_ranges();
+    call.max_bytes = 1;           RANGE_REFUSED(1, SX_ENOMEM, "max_bytes = 1");
     /* No range at all is fine. */
     refresh_ranges();
     ranges.lo = ranges.hi = &none;

@@ -334,6 +334,55 @@ static void test_forged_data(void **state)
             }
 }
 
+static unsigned char *section(specimen *s, const char *name, uint64_t *bytes)
+{
+    for (uint32_t i = 0; i < get32(s->file + F_SECTIONS); i++) {
+        unsigned char *e = s->file + F_HEADER + i * S_ENTRY;
+        if (strncmp((char *)e, name, 16) == 0) {
+            *bytes = get64(e + S_BYTES);
+            return s->file + get64(e + S_OFFSET);
+        }
+    }
+    return NULL;
+}
+
+/* The text of why auto chose is shown as it is, so it may be anything. */
+static void test_forged_why(void **state)
+{
+    (void)state;
+    size_t kind = 0;
+    while (strcmp(kinds[kind].spec, "auto") != 0)
+        kind++;
+    specimen s = make_specimen(dev, kind, 100);
+    uint64_t n;
+    unsigned char *why = section(&s, "why", &n);
+    assert_non_null(why);
+    for (unsigned round = 0; round < 4; round++) {
+        sx_index *ix = NULL;
+        for (uint64_t i = 0; i < n; i++)
+            why[i] = round == 0 ? (unsigned char)(1 + i % 255)
+                   : round == 1 ? "\"\\\n%s%n"[i % 7]
+                   : round == 2 ? 0xff : 0;
+        seal_sections(s.file, s.bytes);
+        seal_header(s.file, s.bytes);
+        assert_int_equal(sx_load(&ix, dev, memory_file(s.file, s.bytes), 2),
+                         SX_OK);
+        for (int format = SX_TEXT; format <= SX_JSON; format++) {
+            size_t bytes = 0;
+            sx_explain(ix, (sx_format)format, NULL, &bytes);
+            char *text = need(bytes);
+            assert_int_equal(sx_explain(ix, (sx_format)format, text, &bytes),
+                             SX_OK);
+            assert_int_equal(strlen(text) + 1, bytes);
+            if (format == SX_JSON && !is_json(text))
+                fail_msg("not JSON: %s", text);
+            free(text);
+        }
+        sx_free(ix);
+    }
+    free_specimen(&s);
+}
+
 /* sx_check() proves what loading takes on trust. */
 static void checked(specimen *s, const char *what)
 {
@@ -349,18 +398,6 @@ static void checked(specimen *s, const char *what)
     if (status != SX_ECORRUPT)
         fail_msg("%s, %s: status %d", what, s->file + F_SPEC, (int)status);
     assert_true(strlen(sx_detail()) > 10);
-}
-
-static unsigned char *section(specimen *s, const char *name, uint64_t *bytes)
-{
-    for (uint32_t i = 0; i < get32(s->file + F_SECTIONS); i++) {
-        unsigned char *e = s->file + F_HEADER + i * S_ENTRY;
-        if (strncmp((char *)e, name, 16) == 0) {
-            *bytes = get64(e + S_BYTES);
-            return s->file + get64(e + S_OFFSET);
-        }
-    }
-    return NULL;
 }
 
 static void test_check_finds(void **state)
@@ -467,6 +504,7 @@ int main(void)
         cmocka_unit_test(test_forged_sections),
         cmocka_unit_test(test_forged_specs),
         cmocka_unit_test(test_forged_data),
+        cmocka_unit_test(test_forged_why),
         cmocka_unit_test(test_forged_empty),
         cmocka_unit_test(test_forged_at_random),
         cmocka_unit_test(test_check_finds),

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <time.h>
 #include <cmocka.h>
-#include <jansson.h>
 
 #include "ask.h"
 
@@ -183,14 +182,8 @@ static void step_explain(round_state *s)
             wrong(s, NULL);
         if (strlen(text) + 1 != bytes)
             wrong(s, "explain's length");
-        if (format == SX_JSON) {
-            json_error_t error;
-            json_t *json = json_loads(text, JSON_DECODE_INT_AS_REAL,
-                                      &error);
-            if (!json)
-                wrong(s, error.text);
-            json_decref(json);
-        }
+        if (format == SX_JSON && !is_json(text))
+            wrong(s, text);
         guard_free(&room);
     }
 }
@@ -267,6 +260,46 @@ static void test_rounds(void **state)
     printf("%" PRIu64 " rounds\n", i);
 }
 
+/* ---- keys at odd addresses: arrays of bytes, packed records ---------------- */
+
+static void test_unaligned(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    rnd r = rnd_start(test_seed());
+    for (size_t t = 0; t < COUNT_OF(key_types) * 3; t++) {
+        static const char *const specs[] = { "sorted", "eytzinger", "pivot" };
+        int type = key_types[t % COUNT_OF(key_types)];
+        size_t width = oracle_width(type);
+        unsigned char *in = need(N * width + 1), *out = need(N * width + 1);
+        uint64_t first[2];
+        sx_index *ix = NULL;
+        sx_column keys = column(type, N, in + 1), found = keys;
+        sx_column one = column(type, 1, in + 1);
+        sx_column offsets = column(SX_U64, 2, first);
+        found.data = out + 1;
+        keys_make(type, KEYS_DUPLICATES, N, &r, in + 1);
+        oracle *o = oracle_new(type, N, in + 1, NULL);
+        assert_int_equal(sx_build(&ix, random_device(&r), specs[t % 3], &keys,
+                                  NULL, NULL), SX_OK);
+        assert_int_equal(sx_ceil(ix, &keys, NULL, &found, NULL), SX_OK);
+        for (size_t i = 0; i < N; i++)          /* each finds itself */
+            assert_true(oracle_compare(type, in + 1 + i * width,
+                                       out + 1 + i * width) == 0);
+        sx_ranges ranges = { .size = sizeof ranges, .lo = &one, .hi = &one };
+        assert_int_equal(sx_range(ix, &ranges, &offsets, NULL, &found, NULL),
+                         SX_OK);
+        oracle_span span = oracle_range(o, in + 1, in + 1, 0, 0);
+        assert_int_equal(first[1], span.count);
+        for (size_t i = 0; i < first[1]; i++)
+            assert_true(oracle_compare(type, in + 1, out + 1 + i * width) == 0);
+        sx_free(ix);
+        oracle_free(o);
+        free(in);
+        free(out);
+    }
+}
+
 /* ---- the oracle itself, against loops over the unsorted keys --------------- */
 
 static void test_oracle(void **state)
@@ -309,6 +342,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_oracle),
+        cmocka_unit_test(test_unaligned),
         cmocka_unit_test(test_rounds),
     };
     test_seed();

@@ -18,6 +18,7 @@ static sx_status bad_word(const char *args, const char *word, size_t length, sx_
 static sx_status parse_args(const char *args, sx_cpu *cpu, sx_err *err)
 {
     const char *whole = args;
+    int level_given = 0;
 
     while (*args) {
         size_t n = strcspn(args, ",");
@@ -25,7 +26,7 @@ static sx_status parse_args(const char *args, sx_cpu *cpu, sx_err *err)
         while (level < SX_SIMD_LEVELS &&
                (strlen(sx_simd_name(level)) != n || memcmp(args, sx_simd_name(level), n) != 0))
             level++;
-        if (level < SX_SIMD_LEVELS) {
+        if (level < SX_SIMD_LEVELS && !level_given++) {
             cpu->level = (sx_simd)level;
         } else if (n > 8 && memcmp(args, "threads=", 8) == 0) {
             char *end;

@@ -26,10 +26,11 @@
 
 /* ---- pivot, sorted -------------------------------------------------------- */
 
-SX_WALK void F(pivot_group)(const sx_view *v, const KEY *q, unsigned m,
-                            uint64_t *rank, int natural, int rows)
+/* Down to the line or slot that holds the bound, which is asked for, and
+ * with it its rows. */
+SX_WALK void F(pivot_descend)(const sx_view *v, const KEY *q, unsigned m,
+                              uint64_t at[GROUP], int natural, int rows)
 {
-    uint64_t at[GROUP];
     uint64_t len = F(pivot_window)(v, natural);
     uint64_t units = natural ? v->slots / (64 / W) : v->n;
     uint64_t windows = (units + len - 1) / len;
@@ -76,11 +77,36 @@ SX_WALK void F(pivot_group)(const sx_view *v, const KEY *q, unsigned m,
                 __builtin_prefetch(v->rows + at[j] * row_step);
         }
     }
+}
+
+SX_WALK void F(pivot_finish_all)(const sx_view *v, const KEY *q, unsigned m,
+                                 const uint64_t at[GROUP], uint64_t *rank, int natural, int rows)
+{
+    rows = rows && v->row_bytes != 0;
     for (unsigned j = 0; j < m; j++) {
         rank[j] = F(pivot_finish)(v, at[j], q[j], natural);
         if (rows)
             __builtin_prefetch(v->rows + sx_row_offset(v, rank[j]));
     }
+}
+
+/* A group is finished after the next one has gone down: by then the lines
+ * it asked for have come. */
+SX_WALK void F(pivot_groups)(const sx_view *v, const KEY *q, unsigned m,
+                             uint64_t *rank, int natural, int rows)
+{
+    uint64_t at[2][GROUP];
+    unsigned i = 0, before = 0, part;
+
+    for (; i < m; before = i, i += part) {
+        part = m - i < GROUP ? m - i : GROUP;
+        F(pivot_descend)(v, q + i, part, at[i / GROUP % 2], natural, rows);
+        if (i > 0)
+            F(pivot_finish_all)(v, q + before, GROUP, at[before / GROUP % 2], rank + before,
+                                natural, rows);
+    }
+    F(pivot_finish_all)(v, q + before, m - before, at[before / GROUP % 2], rank + before,
+                        natural, rows);
 }
 
 TARGET static void F(pivot_bounds)(const sx_view *v, const KEY *q, unsigned m,
@@ -89,13 +115,10 @@ TARGET static void F(pivot_bounds)(const sx_view *v, const KEY *q, unsigned m,
     int natural = (v->levels == 0 || (v->k - 1 == 64 / W && v->leaf % (64 / W) == 0)) &&
                   (v->block == 0 || v->block == 64 / W);
 
-    for (unsigned i = 0; i < m; i += GROUP) {
-        unsigned part = m - i < GROUP ? m - i : GROUP;
-        if (natural)
-            F(pivot_group)(v, q + i, part, rank + i, 1, rows);
-        else
-            F(pivot_group)(v, q + i, part, rank + i, 0, rows);
-    }
+    if (natural)
+        F(pivot_groups)(v, q, m, rank, 1, rows);
+    else
+        F(pivot_groups)(v, q, m, rank, 0, rows);
     for (unsigned i = 0; slot && i < m; i++)
         slot[i] = rank[i] < v->n ? rank[i] : SX_NO_SLOT;
 }

@@ -77,8 +77,12 @@ sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t width,
         uint32_t m = spec->k - 1;
         if (!(spec->given & SX_P_BLOCK))
             spec->block = spec->family == SX_FAM_EYTZ && !(m & (m - 1)) ? m : natural;
-        if (spec->block * row_bytes < width)      /* keep keys aligned */
+        /* Keys and rows stay aligned: either part of a block is a multiple
+         * of both. */
+        if (spec->block * row_bytes < width)
             spec->block = width / row_bytes;
+        if (spec->block * width < row_bytes)
+            spec->block = row_bytes / width;
     }
     v.k = spec->k;
     v.leaf = spec->leaf;

@@ -7,9 +7,8 @@
  *
  *   split   keys   |k0|k1|k2| ...                     rows |r0|r1|r2| ...
  *
- *   pairs   blocks of B keys followed by their B rows (B a power of two;
- *           B * row bytes is a multiple of the key's bytes, so that every
- *           key is aligned)
+ *   pairs   blocks of B keys followed by their B rows (B a power of two,
+ *           large enough that every key and every row is aligned)
  *           |k0|..|kB-1|r0|..|rB-1|kB|..|k2B-1|rB|..|r2B-1| ...
  *
  * One formula addresses both: split is a single block without end.

@@ -44,7 +44,7 @@ class Tool:
     def run(self, *words, stdin=b""):
         """Runs the tool in the case's folder, whatever comes of it."""
         words = [str(word) for word in words]
-        environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
+        environment = {**os.environ, "LC_ALL": "C"}
         done = subprocess.run([self.path, *words], input=stdin,
                               capture_output=True, cwd=self.folder,
                               env=environment)

@@ -1,0 +1,202 @@
+/* test_large.c - more keys than fit the caches.
+ *
+ * Large inputs are sorted, allocated and shared out differently from small
+ * ones. The oracle would take long to sort them, so an index is read back
+ * in order first, and that proves itself: keys ascend, each row leads back
+ * to its key in the input, equal keys have ascending rows, no row comes
+ * twice. What was read back is then the oracle for all questions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "ask.h"
+
+#define BYTES (5u << 20)          /* of keys: blocks of their own, many passes */
+#define QUERIES 3000
+
+static asker *asking;
+
+/* ---- keys that are hard to sort ---------------------------------------------- */
+
+typedef enum {
+    UNIFORM,
+    SORTED,
+    REVERSED,
+    NEARLY_SORTED,                /* but for the last key */
+    ONE_OUTLIER,                  /* all others share their top bits */
+    FEW_BITS,                     /* 16 distinct keys */
+    TOP_BITS,                     /* only the highest byte varies */
+    NESTED,                       /* ever more keys share ever more bits */
+    SHAPES
+} shape;
+static const char *const shape_names[] = {
+    "uniform", "sorted", "reversed", "nearly sorted", "one outlier",
+    "few bits", "top bits", "nested"
+};
+
+/* The bits of an unsigned key of this width from the number x. */
+static void put_key(int type, unsigned char *out, uint64_t high, uint64_t low)
+{
+    if (type == SX_B16) {         /* big-endian */
+        for (int i = 0; i < 8; i++) {
+            out[i] = (unsigned char)(high >> (56 - 8 * i));
+            out[8 + i] = (unsigned char)(low >> (56 - 8 * i));
+        }
+    } else if (oracle_width(type) == 8) {
+        memcpy(out, &high, 8);
+    } else {
+        uint32_t x = (uint32_t)(high >> 32);
+        memcpy(out, &x, 4);
+    }
+}
+
+static void make_keys(int type, shape how, uint64_t n, rnd *r,
+                      unsigned char *out)
+{
+    size_t width = oracle_width(type);
+    uint64_t step = UINT64_MAX / n;
+    for (uint64_t i = 0; i < n; i++, out += width) {
+        uint64_t x = rnd_next(r), y = rnd_next(r);
+        unsigned shared = (unsigned)rnd_below(r, 56);
+        switch (how) {
+        case UNIFORM: put_key(type, out, x, y); break;
+        case SORTED: put_key(type, out, i * step, y >> 1); break;
+        case REVERSED: put_key(type, out, (n - i) * step, y >> 1); break;
+        case NEARLY_SORTED:
+            put_key(type, out, i + 1 < n ? (i + 1) * step : 0, y >> 1);
+            break;
+        case ONE_OUTLIER:
+            put_key(type, out, i == n / 3 ? UINT64_MAX : x >> 20, y);
+            break;
+        case FEW_BITS: put_key(type, out, x >> 62 << 33, y >> 62); break;
+        case TOP_BITS: put_key(type, out, x >> 56 << 56, 0); break;
+        case NESTED: put_key(type, out, x >> shared, y >> shared); break;
+        default: die("shape %d", (int)how);
+        }
+    }
+}
+
+/* ---- reading an index back --------------------------------------------------- */
+
+/* Row of the i-th key: i itself, or a number of 64 bits made from it. */
+static uint64_t row_of(uint64_t i, bool wide)
+{
+    return wide ? i << 20 | 0xfffff : i;
+}
+
+/* All keys and rows in order; NULL or what is wrong with them. */
+static const char *read_back(const sx_index *ix, int type, uint64_t n,
+                             const unsigned char *input, bool wide,
+                             unsigned char *keys, uint64_t *rows)
+{
+    size_t width = oracle_width(type);
+    const char *wrong = NULL;
+    unsigned char *seen = calloc(n, 1);
+    uint64_t *ranks = need(n * sizeof *ranks);
+    if (!seen)
+        die("memory");
+    for (uint64_t i = 0; i < n; i++)
+        ranks[i] = i;
+    sx_column in = column(SX_U64, n, ranks), k = column(type, n, keys);
+    sx_column r = column(SX_U64, n, rows);
+    if (sx_key_at(ix, &in, &k, &r, NULL) != SX_OK)
+        wrong = sx_detail();
+    for (uint64_t i = 0; i < n && !wrong; i++) {
+        uint64_t at = wide ? rows[i] >> 20 : rows[i];
+        int c = i ? oracle_compare(type, keys + (i - 1) * width,
+                                   keys + i * width) : -1;
+        if (at >= n || rows[i] != row_of(at, wide))
+            wrong = "a row that is none";
+        else if (seen[at]++)
+            wrong = "a row comes twice";
+        else if (oracle_compare(type, keys + i * width,
+                                input + at * width) != 0)
+            wrong = "a row of another key";
+        else if (c > 0)
+            wrong = "keys descend";
+        else if (c == 0 && rows[i - 1] > rows[i])
+            wrong = "equal keys have changed places";
+    }
+    free(seen);
+    free(ranks);
+    return wrong;
+}
+
+static const char *build_and_ask(sx_device *dev, const char *spec, int type,
+                                 shape how, bool wide, rnd *r)
+{
+    size_t width = oracle_width(type);
+    uint64_t n = BYTES / width;
+    unsigned char *input = need(n * width), *keys = need(n * width);
+    uint64_t *rows = need(n * sizeof *rows);
+    sx_index *ix = NULL;
+    const char *wrong = NULL;
+    make_keys(type, how, n, r, input);
+    for (uint64_t i = 0; i < n; i++)
+        rows[i] = row_of(i, wide);
+    sx_column k = column(type, n, input), given = column(SX_U64, n, rows);
+    if (sx_build(&ix, dev, spec, &k, wide ? &given : NULL, NULL) != SX_OK ||
+        sx_check(ix) != SX_OK)
+        wrong = sx_detail();
+    if (!wrong)
+        wrong = read_back(ix, type, n, input, wide, keys, rows);
+    if (!wrong) {
+        dataset *d = data_wrap(type, n, keys, ROWS_U64_WIDE, rows, QUERIES,
+                               r);
+        wrong = ask(asking, ix, d, wide ? SX_U64 : SX_U32, NULL);
+        data_free(d);
+    }
+    sx_free(ix);
+    free(input);
+    free(keys);
+    free(rows);
+    return wrong;
+}
+
+/* ---- tests: one per shape ------------------------------------------------------ */
+
+static const char *const specs[] = {
+    "sorted", "eytzinger", "pivot", "sorted(layout=pairs)",
+    "eytzinger(k=4,layout=pairs)", "pivot(layout=pairs)", "auto",
+    "pivot(k=3,levels=4)", "auto(for=memory)",
+};
+
+static void test_shape(void **state)
+{
+    const shape how = *(const shape *)*state;
+    static const int types[] = { SX_U32, SX_U64, SX_B16 };
+    sx_device *one = device_open("cpu:threads=1");
+    sx_device *two = device_open("cpu:threads=2");
+    rnd r = rnd_start(test_seed() + how);
+    for (unsigned i = 0; i < 2 * COUNT_OF(types); i++) {
+        const char *spec = specs[(i + 5 * how) % COUNT_OF(specs)];
+        const char *wrong = build_and_ask((i + how) % 2 ? one : two, spec,
+                                          types[i / 2], how, i % 2, &r);
+        if (wrong)
+            fail_msg("%s, %s keys of %s, %s rows, %u threads: %s", spec,
+                     shape_names[how], sx_type_name(types[i / 2]),
+                     i % 2 ? "wide" : "no", (i + how) % 2 ? 1 : 2, wrong);
+    }
+    sx_close(one);
+    sx_close(two);
+}
+
+int main(void)
+{
+    static shape shapes[SHAPES];
+    struct CMUnitTest tests[SHAPES];
+    for (int i = 0; i < SHAPES; i++) {
+        shapes[i] = (shape)i;
+        tests[i] = (struct CMUnitTest){ shape_names[i], test_shape, NULL,
+                                        NULL, &shapes[i] };
+    }
+    test_seed();
+    asking = asker_new();
+    int failed = cmocka_run_group_tests_name("large", tests, NULL, NULL);
+    asker_free(asking);
+    return failed != 0;
+}
