@@ -53,9 +53,11 @@ static void make_queries(dataset *d, rnd *r)
     }
 }
 
-/* The whole index, one key, a short run, between two keys, anything. */
+/* The whole index, one key, a short run, between two keys, anything; when
+ * all ranges together have three times the index, empty ones. */
 static void make_ranges(dataset *d, rnd *r)
 {
+    uint64_t hits = 0;
     unsigned char *lo = guard_fit(&d->lo, d->ranges * d->width, true);
     unsigned char *hi = guard_fit(&d->hi, d->ranges * d->width, true);
     for (uint64_t i = 0; i < d->ranges; i++) {
@@ -77,6 +79,16 @@ static void make_ranges(dataset *d, rnd *r)
         } else {
             memcpy(lo, oracle_key(d->truth, i % 6 == 1 ? b : a), d->width);
             memcpy(hi, oracle_key(d->truth, i % 6 < 2 ? a : b), d->width);
+        }
+        uint64_t left = oracle_rank(d->truth, lo, 0);
+        uint64_t right = oracle_rank(d->truth, hi, 1);
+        if (right > left)
+            hits += right - left;
+        if (hits > 3 * d->n) {
+            hits -= right - left;
+            key_step(d->type, lo, -1, hi);
+            if (oracle_rank(d->truth, hi, 1) > left)      /* wrapped */
+                limits_of_type(d->type, hi, lo);
         }
         lo += d->width;
         hi += d->width;

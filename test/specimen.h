@@ -21,6 +21,7 @@ static const struct specimen_kind {
     { "eytzinger(k=9,layout=pairs)", SX_I64, ROWS_U64_WIDE, 8 },
     { "eytzinger(k=10)", SX_U64, ROWS_IMPLICIT, 0 },
     { "pivot(k=3)", SX_F64, ROWS_U64_SMALL, 4 },
+    { "pivot(k=4,levels=1)", SX_U32, ROWS_U64_EDGE, 8 },
     { "pivot(k=5,layout=pairs,block=1)", SX_B16, ROWS_U32, 4 },
     { "auto", SX_U64, ROWS_U64_WIDE, 8 },
     { "pivot(k=17) unique", SX_I32, ROWS_IMPLICIT, 0 },

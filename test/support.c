@@ -306,6 +306,9 @@ void rows_make(row_kind kind, uint64_t n, rnd *r, uint64_t *out)
             out[i] = i == n / 2 ? UINT32_MAX - 1 : (uint32_t)x % UINT32_MAX;
             break;
         case ROWS_U64_SMALL: out[i] = x % 1000; break;
+        case ROWS_U64_EDGE:
+            out[i] = i == n / 2 ? UINT32_MAX : x % UINT32_MAX;
+            break;
         case ROWS_U64_WIDE:
             out[i] = i == n / 2 ? UINT64_MAX - 1 : x % UINT64_MAX;
             break;

@@ -70,6 +70,7 @@ typedef enum {
     ROWS_IMPLICIT,                /* positions in sorted keys */
     ROWS_U32,
     ROWS_U64_SMALL,               /* U64, but 32 bits would do */
+    ROWS_U64_EDGE,                /* up to the first that 32 bits can't do */
     ROWS_U64_WIDE,
     ROWS_KINDS
 } row_kind;

@@ -354,7 +354,7 @@ static void test_forged_why(void **state)
     while (strcmp(kinds[kind].spec, "auto") != 0)
         kind++;
     specimen s = make_specimen(dev, kind, 100);
-    uint64_t n;
+    uint64_t n = 0;
     unsigned char *why = section(&s, "why", &n);
     assert_non_null(why);
     for (unsigned round = 0; round < 4; round++) {

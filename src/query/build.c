@@ -32,41 +32,25 @@ static uint32_t widest_row(int row_type, uint64_t n)
     return n > SX_MISS32 ? 8 : 4;
 }
 
-static void add_up(const sx_device *dev, const sx_view *shape, sx_estimate_info *e)
-{
-    sx_store store = {.view = *shape};
-    uint64_t resident = sx_store_bytes(&store) + sizeof(sx_index);
-    uint64_t peak = dev->backend->build_peak(dev->self, shape) + sizeof(sx_index);
-
-    e->host_resident = resident > e->host_resident ? resident : e->host_resident;
-    e->host_peak = peak > e->host_peak ? peak : e->host_peak;
-}
+/* What building takes beside arrays and sections: questions, and the like. */
+#define SMALL_CHANGE (256u << 10)
 
 static sx_status estimate(sx_device *dev, sx_spec spec, int key_type, uint64_t n, int row_type,
                           sx_estimate_info *e, sx_err *err)
 {
     uint32_t width = sx_type_of(key_type)->width;
     sx_view shape;
-    sx_status st = SX_OK;
+    sx_store store = {0};
+    sx_status st;
 
-    if (spec.family != SX_FAM_AUTO) {
-        st = sx_shape(&shape, &spec, width, widest_row(row_type, n), n, err);
-        if (st == SX_OK)
-            add_up(dev, &shape, e);
-        return st;
+    if (spec.family == SX_FAM_AUTO)
+        spec = sx_favourite(spec.purpose, n * width);
+    st = sx_shape(&shape, &spec, width, widest_row(row_type, n), n, err);
+    if (st == SX_OK) {
+        store.view = shape;
+        e->host_resident = sx_store_bytes(&store) + sizeof(sx_index);
+        e->host_peak = dev->backend->build_peak(dev->self, &shape) + sizeof(sx_index) + SMALL_CHANGE;
     }
-    sx_spec tried[SX_CHOICES];
-    unsigned count = sx_choices(tried, spec.purpose);
-    uint64_t most = 0;
-    for (unsigned i = 0; i < count && st == SX_OK; i++) {
-        st = sx_shape(&shape, &tried[i], width, widest_row(row_type, n), n, err);
-        if (st == SX_OK)
-            add_up(dev, &shape, e);
-        if (e->host_resident > most)
-            most = e->host_resident;
-    }
-    /* Candidates are tried while the sorted arrays are still there. */
-    e->host_peak += most;
     return st;
 }
 
@@ -114,7 +98,8 @@ static sx_status check_budget(sx_device *dev, const sx_spec *spec, const sx_inpu
 }
 
 /* Sort, choose if it is to be chosen, make the sections. */
-static sx_status build(sx_store *s, sx_device *dev, sx_spec *spec, const sx_input *in, sx_err *err)
+static sx_status build(sx_store *s, sx_device *dev, const sx_spec *spec, const sx_input *in,
+                       sx_err *err)
 {
     const sx_backend *be = dev->backend;
     sx_sorted sorted = {0};
@@ -125,16 +110,16 @@ static sx_status build(sx_store *s, sx_device *dev, sx_spec *spec, const sx_inpu
         return st;
     s->key_type = in->key_type;
     s->max_row = sorted.max_row;
-    if (spec->family == SX_FAM_AUTO)
-        st = sx_choose(dev, spec, &sorted, in, sx_clock_ns() - begin, s->why, err);
-    if (st == SX_OK)
-        st = sx_shape(&s->view, spec, sorted.width, sorted.row_bytes, in->n, err);
-    if (st == SX_OK)
-        st = be->build(dev->self, &s->view, &sorted, in->threads, s->base, err);
-    if (st == SX_OK) {
+    if (spec->family == SX_FAM_AUTO) {
+        st = sx_choose(dev, s, spec, &sorted, in, sx_clock_ns() - begin, err);
+    } else {
         s->spec = *spec;
-        sx_store_bind(s);
+        st = sx_shape(&s->view, &s->spec, sorted.width, sorted.row_bytes, in->n, err);
+        if (st == SX_OK)
+            st = be->build(dev->self, &s->view, &sorted, in->threads, s->base, err);
     }
+    if (st == SX_OK)
+        sx_store_bind(s);
     be->release(dev->self, sorted.keys);
     be->release(dev->self, sorted.rows);
     return st;

@@ -1,10 +1,13 @@
-/* choose.c - what `auto` does: build the likely families over a sample of
- * the real keys, ask each the kind of questions to come, keep the fastest.
+/* choose.c - what `auto` does: build the favourite for the purpose, ask it
+ * and the plain sorted array the kind of questions to come, on the real keys
+ * at their real number, and keep the favourite unless the array is clearly
+ * faster.
  *
- * Measuring may take a small part of the time that the build takes anyway,
- * so the sample is as large as that allows. Every purpose has a favourite,
- * which stays unless another is clearly faster: timings are noisy, and a
- * favourite is what was fastest on machines so far. */
+ * The sorted array is there in any case, and the favourite mostly stays, so
+ * measuring costs little more than the questions. What is never faster is
+ * not tried: `eytzinger` loses to `pivot` on every purpose but memory, and
+ * `layout=pairs` was within 5 % of split for points, since both lines of a
+ * leaf are asked for at once, and far behind it for ranges. */
 #include "query/index.h"
 
 #include "base/alloc.h"
@@ -13,67 +16,36 @@
 
 #include <string.h>
 
-/* Below this a build takes less than the measuring would. */
+/* Below this a build is over before measuring would tell anything. */
 #define MEASURE_FROM (1u << 16)
-/* Part of the build so far that measuring may take: one in so many. */
-#define BUDGET_PART 14
-/* Nanoseconds per sampled key and candidate: taking it, building, asking. */
-#define SAMPLE_NS 12
-#define QUERIES 4096u
-#define RANGES 512u
+/* Part of the build so far that asking may take, one in so many, and a guess
+ * of the nanoseconds of a query, to make so many. */
+#define BUDGET_PART 32
+#define QUERY_NS 200
+#define ROUNDS 3u
+#define QUERIES (ROUNDS * 2048u)  /* at most; one range to 8 points */
+#define RANGES (QUERIES / 8)
 #define RANGE_HITS 128u
-#define ROUNDS 3
-/* A candidate replaces the favourite when it needs less than so many % of
- * its time. */
+/* Up to so many bytes of keys, all in the cache, binary search is the
+ * favourite among what takes no extra memory. */
+#define SORTED_BYTES (256u << 10)
+/* The array wins when it needs less than so many % of the favourite's time:
+ * timings are noisy. */
 #define CLEARLY 93
 
-unsigned sx_choices(sx_spec out[SX_CHOICES], uint32_t purpose)
+sx_spec sx_favourite(uint32_t purpose, uint64_t key_bytes)
 {
-    const sx_spec pivot_split = {.family = SX_FAM_PIVOT, .given = SX_P_LAYOUT, .layout = SX_SPLIT};
-    const sx_spec pivot_pairs = {.family = SX_FAM_PIVOT, .given = SX_P_LAYOUT, .layout = SX_PAIRS};
-    const sx_spec eytz = {.family = SX_FAM_EYTZ, .given = SX_P_LAYOUT, .layout = SX_SPLIT};
-    const sx_spec sorted = {.family = SX_FAM_SORTED, .given = SX_P_LAYOUT, .layout = SX_SPLIT};
-    unsigned n = 0;
+    sx_spec spec = {.family = SX_FAM_PIVOT};
 
-    if (purpose == SX_FOR_MEMORY) {       /* not a byte beside keys and rows */
-        out[n++] = eytz;
-        out[n++] = sorted;
-        return n;
-    }
-    out[n++] = pivot_split;
-    out[n++] = pivot_pairs;
-    if (purpose == SX_FOR_POINT)
-        out[n++] = eytz;
-    return n;
+    if (purpose == SX_FOR_MEMORY)         /* not a byte beside keys and rows */
+        spec.family = key_bytes <= SORTED_BYTES ? SX_FAM_SORTED : SX_FAM_EYTZ;
+    return spec;
 }
 
-/* Every step-th key with its row, as a backend's build takes them. */
-static sx_status take_sample(const sx_sorted *s, uint64_t step, sx_sorted *out, sx_err *err)
-{
-    sx_sorted a = {.n = s->n / step, .width = s->width, .row_bytes = s->row_bytes};
-    uint64_t bytes = sx_round_up(a.n * a.width, SX_LINE);
-    sx_status st = sx_alloc(&a.keys, bytes, "a sample of keys", err);
-
-    if (st == SX_OK && a.row_bytes)
-        st = sx_alloc(&a.rows, a.n * a.row_bytes, "a sample of rows", err);
-    if (st != SX_OK) {
-        sx_release(a.keys);
-        return st;
-    }
-    memset((unsigned char *)a.keys + a.n * a.width, 0xff, bytes - a.n * a.width);
-    for (uint64_t i = 0; i < a.n; i++) {
-        memcpy((unsigned char *)a.keys + i * a.width,
-               (const unsigned char *)s->keys + i * step * a.width, a.width);
-        if (a.row_bytes)
-            memcpy((unsigned char *)a.rows + i * a.row_bytes,
-                   (const unsigned char *)s->rows + i * step * a.row_bytes, a.row_bytes);
-    }
-    *out = a;
-    return SX_OK;
-}
-
-/* Questions about a sample: keys of it in random order, and ranges. */
+/* Questions: keys of the index in random order, and ranges from such. Each
+ * round has its own, since what was asked before is in the cache. */
 typedef struct {
+    unsigned points, ranges;      /* of one round */
     _Alignas(16) unsigned char key[QUERIES * 16];
     _Alignas(16) unsigned char lo[RANGES * 16], hi[RANGES * 16];
     uint64_t out[QUERIES];
@@ -85,13 +57,13 @@ static void make_questions(const sx_sorted *s, int key_type, questions *q)
     const unsigned char *keys = s->keys;
     uint64_t x = 1;               /* any seed: these are only timed */
 
-    for (unsigned i = 0; i < QUERIES + RANGES; i++) {
+    for (unsigned i = 0; i < ROUNDS * (q->points + q->ranges); i++) {
         x = x * 6364136223846793005u + 1442695040888963407u;
-        uint64_t at = (x >> 32) * s->n >> 32, end = at + RANGE_HITS;
-        if (i < QUERIES) {
+        uint64_t at = (x >> 16) % s->n, end = at + RANGE_HITS;
+        if (i < ROUNDS * q->points) {
             type->decode(q->key + i * type->bytes, keys + at * s->width, 1);
         } else {
-            unsigned r = i - QUERIES;
+            unsigned r = i - ROUNDS * q->points;
             type->decode(q->lo + r * type->bytes, keys + at * s->width, 1);
             type->decode(q->hi + r * type->bytes,
                          keys + (end < s->n ? end : s->n - 1) * s->width, 1);
@@ -99,19 +71,23 @@ static void make_questions(const sx_sorted *s, int key_type, questions *q)
     }
 }
 
-/* Nanoseconds for what the purpose asks most, best of some rounds. */
-static sx_status ask_all(sx_device *dev, const sx_view *v, int key_type, uint32_t purpose,
-                         uint32_t threads, questions *q, uint64_t *best, sx_err *err)
+/* Nanoseconds for what the purpose asks most, the best round of some. */
+static sx_status ask_all(sx_device *dev, const sx_view *v, const sx_input *in, uint32_t purpose,
+                         questions *q, uint64_t *best, sx_err *err)
 {
-    sx_lookup point = {.op = SX_OP_GET, .key_type = key_type, .n = QUERIES, .q = q->key,
-                       .threads = threads, .out = q->out, .out_bytes = 8};
-    sx_span_query range = {.key_type = key_type, .threads = threads, .n = RANGES, .lo = q->lo,
-                           .hi = q->hi, .limit = UINT64_MAX};
+    size_t bytes = sx_type_bytes(in->key_type);
+    sx_lookup point = {.op = SX_OP_GET, .key_type = in->key_type, .n = q->points,
+                       .threads = in->threads, .out = q->out, .out_bytes = 8};
+    sx_span_query range = {.key_type = in->key_type, .threads = in->threads, .n = q->ranges,
+                           .limit = UINT64_MAX};
     sx_span_folds sum = {.sum = q->out};
     sx_status st = SX_OK;
 
     *best = UINT64_MAX;
     for (unsigned round = 0; round < ROUNDS && st == SX_OK; round++) {
+        point.q = q->key + round * q->points * bytes;
+        range.lo = q->lo + round * q->ranges * bytes;
+        range.hi = q->hi + round * q->ranges * bytes;
         uint64_t t = sx_clock_ns();
         if (purpose != SX_FOR_RANGE)
             st = dev->backend->lookup(dev->self, v, &point, err);
@@ -123,93 +99,96 @@ static sx_status ask_all(sx_device *dev, const sx_view *v, int key_type, uint32_
     return st;
 }
 
-/* One candidate: built over the sample, asked, thrown away. */
-static sx_status try_spec(sx_device *dev, sx_spec spec, const sx_sorted *sorted, uint64_t step,
-                          const sx_input *in, uint32_t purpose, questions *q, uint64_t *ns,
-                          sx_err *err)
-{
-    const sx_backend *be = dev->backend;
-    sx_sorted sample;
-    sx_store store = {.key_type = in->key_type};
-    sx_status st = take_sample(sorted, step, &sample, err);
-
-    if (st != SX_OK)
-        return st;
-    make_questions(&sample, in->key_type, q);
-    st = sx_shape(&store.view, &spec, sample.width, sample.row_bytes, sample.n, err);
-    if (st == SX_OK)
-        st = be->build(dev->self, &store.view, &sample, in->threads, store.base, err);
-    if (st == SX_OK) {
-        sx_store_bind(&store);
-        st = ask_all(dev, &store.view, in->key_type, purpose, in->threads, q, ns, err);
-        sx_store_drop(&store, be, dev->self);
-    }
-    sx_release(sample.keys);
-    sx_release(sample.rows);
-    return st;
-}
-
-static sx_status measure(sx_device *dev, const sx_spec *spec, const sx_sorted *sorted,
-                         const sx_input *in, uint64_t spent_ns, const sx_spec *tried,
-                         unsigned count, unsigned *winner, sx_text *why, sx_err *err)
+/* Asks the favourite, which is built in *s, and the sorted array, which is
+ * either still in *sorted or a part of it. */
+static sx_status compare(sx_device *dev, const sx_store *s, const sx_view *array,
+                         const sx_input *in, uint32_t purpose, questions *q, int *array_wins,
+                         sx_text *why, sx_err *err)
 {
     static const char *const purposes[] = {"points and ranges", "points", "ranges",
-                                           "points and ranges, no extra memory"};
-    uint64_t budget = spent_ns / BUDGET_PART, begin = sx_clock_ns(), best = 0;
-    uint64_t size = budget / (count * (uint64_t)SAMPLE_NS), step;
-    void *room;
-    sx_status st;
+                                           "points and ranges"};
+    uint64_t begin = sx_clock_ns(), ns[2];
+    sx_status st = ask_all(dev, &s->view, in, purpose, q, &ns[0], err);
 
-    if (size > sorted->n / 4)
-        size = sorted->n / 4;
-    if (size < 1024)
-        size = 1024;
-    step = sorted->n / size;
-    st = sx_alloc(&room, sizeof(questions), "questions", err);
+    if (st == SX_OK)
+        st = ask_all(dev, array, in, purpose, q, &ns[1], err);
     if (st != SX_OK)
         return st;
-    sx_text_add(why, "measured on every %llu. key, %s:", (unsigned long long)step,
-                purposes[spec->purpose]);
-    for (unsigned i = 0; i < count && st == SX_OK; i++) {
-        sx_spec named = tried[i];
-        char name[SX_SPEC_MAX];
-        uint64_t ns = 0;
-        if (named.layout == SX_PAIRS && sorted->row_bytes == 0)
-            continue;             /* no rows to pair keys with */
-        if (i > 0 && sx_clock_ns() - begin > budget) {
-            sx_text_add(why, " (out of time)");
-            break;
-        }
-        st = try_spec(dev, tried[i], sorted, step, in, spec->purpose, room, &ns, err);
-        if (st != SX_OK)
-            break;
-        sx_spec_print(&named, name);
-        sx_text_add(why, "%s %s %.1f us", i ? "," : "", name, (double)ns * 1e-3);
-        if (i == 0 || ns < best / 100 * CLEARLY) {
-            *winner = i;
-            best = ns;
-        }
+    *array_wins = ns[1] < ns[0] / 100 * CLEARLY;
+    sx_text_add(why, "for %u %s among these keys, the best of %u times, %s took %.1f us and "
+                "sorted %.1f us; asking took %.1f ms in all", q->points, purposes[purpose], ROUNDS,
+                sx_family_name(s->view.family), (double)ns[0] * 1e-3, (double)ns[1] * 1e-3,
+                (double)(sx_clock_ns() - begin) * 1e-6);
+    return SX_OK;
+}
+
+/* Makes sections of the plain array in place of the favourite's. */
+static sx_status fall_back(sx_device *dev, sx_store *s, const sx_view *array, sx_sorted *sorted,
+                           uint32_t threads, sx_err *err)
+{
+    if (!sorted->keys) {          /* they had become the favourite's */
+        sorted->keys = s->base[SX_SEC_KEYS];
+        sorted->rows = s->base[SX_SEC_ROWS];
+        s->base[SX_SEC_KEYS] = s->base[SX_SEC_ROWS] = NULL;
     }
-    sx_release(room);
-    sx_text_add(why, "; measuring took %.1f ms, the build before it %.1f ms",
-                (double)(sx_clock_ns() - begin) * 1e-6, (double)spent_ns * 1e-6);
+    sx_store_drop(s, dev->backend, dev->self);
+    s->view = *array;
+    return dev->backend->build(dev->self, &s->view, sorted, threads, s->base, err);
+}
+
+static sx_status measure(sx_device *dev, sx_store *s, uint32_t purpose, sx_sorted *sorted,
+                         const sx_input *in, uint64_t points, sx_text *why, sx_err *err)
+{
+    sx_spec plain = {.family = SX_FAM_SORTED, .unique = s->spec.unique};
+    sx_sorted arrays = *sorted;
+    sx_view array;
+    questions *q;
+    int array_wins = 0;
+    sx_status st = sx_shape(&array, &plain, sorted->width, sorted->row_bytes, sorted->n, err);
+
+    if (st == SX_OK)
+        st = sx_alloc((void **)&q, sizeof *q, "questions", err);
+    if (st != SX_OK)
+        return st;
+    if (!arrays.keys) {
+        arrays.keys = s->base[SX_SEC_KEYS];
+        arrays.rows = s->base[SX_SEC_ROWS];
+    }
+    sx_view_bind(&array, (const void *const[SX_SECTION_KINDS]){
+                             [SX_SEC_KEYS] = arrays.keys, [SX_SEC_ROWS] = arrays.rows});
+    q->points = points > QUERIES / ROUNDS ? QUERIES / ROUNDS : points < 64 ? 64 : (unsigned)points;
+    q->ranges = q->points / 8;
+    make_questions(&arrays, in->key_type, q);
+    sx_store_bind(s);
+    st = compare(dev, s, &array, in, purpose, q, &array_wins, why, err);
+    if (st == SX_OK && array_wins) {
+        s->spec = plain;
+        st = fall_back(dev, s, &array, sorted, in->threads, err);
+    }
+    sx_release(q);
     return st;
 }
 
-sx_status sx_choose(sx_device *dev, sx_spec *spec, const sx_sorted *sorted, const sx_input *in,
-                    uint64_t spent_ns, char why[SX_WHY_MAX], sx_err *err)
+sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted *sorted,
+                    const sx_input *in, uint64_t spent_ns, sx_err *err)
 {
-    sx_spec tried[SX_CHOICES];
-    unsigned count = sx_choices(tried, spec->purpose), winner = 0;
-    sx_text t = {why, SX_WHY_MAX, 0};
-    sx_status st = SX_OK;
+    sx_text why = {s->why, SX_WHY_MAX, 0};
+    sx_status st;
 
-    if (in->n < MEASURE_FROM)
-        sx_text_add(&t, "not measured: below %u keys a build is over sooner", MEASURE_FROM);
-    else
-        st = measure(dev, spec, sorted, in, spent_ns, tried, count, &winner, &t, err);
-    tried[winner].unique = spec->unique;
+    s->spec = sx_favourite(spec->purpose, sorted->n * sorted->width);
+    s->spec.unique = spec->unique;
+    st = sx_shape(&s->view, &s->spec, sorted->width, sorted->row_bytes, sorted->n, err);
     if (st == SX_OK)
-        *spec = tried[winner];
+        st = dev->backend->build(dev->self, &s->view, sorted, in->threads, s->base, err);
+    if (st != SX_OK)
+        return st;
+    if (sorted->n < MEASURE_FROM || s->view.family == SX_FAM_SORTED)
+        sx_text_add(&why, "the usual choice; not measured, since below %u keys a build is over "
+                    "sooner", MEASURE_FROM);
+    else
+        st = measure(dev, s, spec->purpose, sorted, in,
+                     spent_ns / BUDGET_PART / (2 * ROUNDS * QUERY_NS), &why, err);
+    if (st != SX_OK)
+        sx_store_drop(s, dev->backend, dev->self);
     return st;
 }

@@ -37,15 +37,14 @@ sx_status sx_check_out_keys(const sx_index *ix, const sx_column *c, uint64_t n,
 
 /* ---- choose.c: what auto does ------------------------------------------ */
 
-#define SX_CHOICES 8u
+/* What auto takes when it does not measure, the largest it may take. */
+sx_spec sx_favourite(uint32_t purpose, uint64_t key_bytes);
 
-/* The specs that auto considers for a purpose; returns how many. */
-unsigned sx_choices(sx_spec out[SX_CHOICES], uint32_t purpose);
-
-/* Measures specs on the sorted keys, writes the best to *spec and the reason
- * to why. spent_ns: what the build took so far, of which measuring takes a
- * small part only. */
-sx_status sx_choose(sx_device *dev, sx_spec *spec, const sx_sorted *sorted, const sx_input *in,
-                    uint64_t spent_ns, char why[SX_WHY_MAX], sx_err *err);
+/* Builds the index that suits the keys, the device and spec's purpose into
+ * *s, which is all zero but for its type and largest row, and says why
+ * there. spent_ns: what the build took so far; measuring takes a small part
+ * of that. */
+sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted *sorted,
+                    const sx_input *in, uint64_t spent_ns, sx_err *err);
 
 #endif
