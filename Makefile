@@ -90,6 +90,9 @@ fuzz-%:
 bench: all
 	@bench/run.sh
 
+$(B)/bench-sort: bench/bench_sort.c $(B)/libsextant.a
+	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS)
+
 # ---- installing --------------------------------------------------------------
 
 install: all

@@ -17,7 +17,7 @@
 
 #include "ask.h"
 
-#define CHILD_SECONDS 60
+#define CHILD_SECONDS 30
 
 /* ThreadSanitizer can't follow a program that forks while it has threads. */
 #ifdef __has_feature              /* clang's way to say it */

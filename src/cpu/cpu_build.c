@@ -99,31 +99,82 @@ static sx_status check_unique(const sx_sorted *s, int key_type, sx_err *err)
                    (unsigned long long)i, (unsigned long long)i + 1);
 }
 
-static sx_status sort_rows(sx_cpu *cpu, input_work *w, sx_sorted *s, sx_err *err)
+/* Whether a column's elements are what is stored: no encoding, aligned. */
+static int stored_as_is(int type, const void *data, uint32_t width)
+{
+    return (type == SX_U32 || type == SX_U64) && (uintptr_t)data % width == 0;
+}
+
+/* Keys encoded into [0], or left where they are if that will do. */
+static void read_keys(const sx_cpu *cpu, input_work *w, sx_sort_arrays *a)
+{
+    const sx_input *in = w->in;
+
+    a->in_keys = in->keys;
+    if (!stored_as_is(in->key_type, in->keys, a->width)) {
+        w->keys = a->keys[0];
+        sx_cpu_share(cpu, in->threads, in->n, 4096, encode_keys, w);
+        a->in_keys = w->keys;
+    }
+}
+
+/* The same for rows. */
+static void read_rows(const sx_cpu *cpu, input_work *w, sx_sort_arrays *a)
+{
+    const sx_input *in = w->in;
+
+    a->in_rows = in->rows;
+    if (in->row_type == 0 || sx_type_bytes(in->row_type) != a->row_bytes) {
+        w->rows = a->rows[0];
+        w->row_bytes = a->row_bytes;
+        sx_cpu_share(cpu, in->threads, in->n, 4096, store_rows, w);
+        a->in_rows = w->rows;
+    }
+}
+
+/* Copies what is still in the caller's arrays. */
+static void take_over(sx_sort_arrays *a)
+{
+    if (a->in_keys != a->keys[0])
+        memcpy(a->keys[0], a->in_keys, a->n * a->width);
+    if (a->in_rows != a->rows[0])
+        memcpy(a->rows[0], a->in_rows, a->n * a->row_bytes);
+}
+
+static sx_status sort_input(sx_cpu *cpu, input_work *w, sx_sorted *s, sx_err *err)
 {
     const sx_input *in = w->in;
     uint32_t threads = in->threads && in->threads < cpu->threads ? in->threads : cpu->threads;
-    sx_sort_arrays a = {.width = s->width, .n = s->n, .keys = {s->keys, NULL}};
+    sx_sort_arrays a = {.width = s->width, .n = s->n};
+    uint64_t bytes = sx_round_up(s->n * s->width, SX_LINE);
     sx_status st;
 
-    a.row_bytes = w->row_bytes = s->row_bytes = s->max_row < SX_MISS32 ? 4 : 8;
-    st = sx_alloc_array(&s->rows, s->n, s->row_bytes, "rows", err);
+    st = sx_alloc(&s->keys, bytes, "keys", err);
     if (st != SX_OK)
         return st;
-    w->rows = a.rows[0] = s->rows;
-    sx_cpu_share(cpu, in->threads, s->n, 4096, store_rows, w);
-    if (sx_first_descent(cpu->pool, threads, s->width, s->n, s->keys) == s->n)
-        return SX_OK;
-    st = sx_alloc(&a.keys[1], sx_round_up(s->n * s->width, SX_LINE), "sorting keys", err);
-    if (st == SX_OK)
-        st = sx_alloc_array(&a.rows[1], s->n, s->row_bytes, "sorting rows", err);
-    if (st == SX_OK) {
-        uint64_t t = sx_clock_ns();
-        st = sx_sort(cpu->pool, threads, &a, err);
-        s->sort_ns = sx_clock_ns() - t;
+    a.keys[0] = s->keys;
+    read_keys(cpu, w, &a);
+    int ascending = sx_first_descent(cpu->pool, threads, s->width, s->n, a.in_keys) == s->n;
+    if (!ascending || in->row_type) {     /* else rows are ranks, none are stored */
+        a.row_bytes = s->row_bytes = s->max_row < SX_MISS32 ? 4 : 8;
+        st = sx_alloc_array(&s->rows, s->n, s->row_bytes, "rows", err);
+        if (st != SX_OK)
+            return st;
+        a.rows[0] = s->rows;
+        read_rows(cpu, w, &a);
     }
-    sx_release(a.keys[1]);
-    sx_release(a.rows[1]);
+    if (ascending) {
+        take_over(&a);
+    } else {
+        st = sx_alloc(&a.keys[1], bytes, "sorting keys", err);
+        if (st == SX_OK)
+            st = sx_alloc_array(&a.rows[1], s->n, s->row_bytes, "sorting rows", err);
+        if (st == SX_OK)
+            st = sx_sort(cpu->pool, threads, &a, err);
+        sx_release(a.keys[1]);
+        sx_release(a.rows[1]);
+    }
+    memset((unsigned char *)s->keys + s->n * s->width, 0xff, bytes - s->n * s->width);
     return st;
 }
 
@@ -133,7 +184,6 @@ sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *er
     const sx_type_info *type = sx_type_of(in->key_type);
     input_work w = {.in = in, .type = type, .reserved_at = in->n};
     sx_sorted s = {.n = in->n, .width = type->width};
-    uint64_t bytes = sx_round_up(in->n * type->width, SX_LINE);
     sx_status st;
 
     if (in->row_type) {
@@ -151,15 +201,7 @@ sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *er
         *out = s;
         return SX_OK;
     }
-    st = sx_alloc(&s.keys, bytes, "keys", err);
-    if (st != SX_OK)
-        return st;
-    w.keys = s.keys;
-    sx_cpu_share(cpu, in->threads, in->n, 4096, encode_keys, &w);
-    memset((unsigned char *)s.keys + in->n * type->width, 0xff, bytes - in->n * type->width);
-    /* Ascending keys whose rows are positions: rows are ranks, none stored. */
-    if (in->row_type || sx_first_descent(cpu->pool, in->threads, s.width, s.n, s.keys) < s.n)
-        st = sort_rows(cpu, &w, &s, err);
+    st = sort_input(cpu, &w, &s, err);
     if (st == SX_OK && in->unique)
         st = check_unique(&s, in->key_type, err);
     if (st != SX_OK) {
@@ -180,26 +222,36 @@ typedef struct {
     uint32_t level;
 } build_work;
 
-static void copy_key(unsigned char *to, const unsigned char *from, uint32_t width)
+static inline __attribute__((always_inline)) void
+copy_one(unsigned char *to, const unsigned char *from, uint32_t bytes)
 {
-    if (width == 8)
-        memcpy(to, from, 8);
-    else if (width == 4)
-        memcpy(to, from, 4);
-    else
-        memcpy(to, from, 16);
+    memcpy(to, from, bytes);      /* a plain move: bytes is a constant */
 }
 
-static void put_slot(const build_work *w, uint64_t slot, uint64_t rank)
+/* Keys, or rows, [first, end) of one run, `bytes` each. */
+static inline __attribute__((always_inline)) void
+copy_run(const build_work *w, const sx_run *r, uint64_t first, uint64_t end,
+         unsigned char *to, const unsigned char *from, uint32_t bytes)
 {
     const sx_view *v = w->v;
-    const sx_sorted *s = w->sorted;
+    sx_run_ranks it = sx_run_begin(v, r, first);
 
-    copy_key(w->keys + sx_key_offset(v, slot),
-             (const unsigned char *)s->keys + rank * s->width, v->width);
-    if (v->row_bytes)
-        copy_key(w->rows + sx_row_offset(v, slot),
-                 (const unsigned char *)s->rows + rank * v->row_bytes, v->row_bytes);
+    for (uint64_t slot = r->slot + first; slot < r->slot + end; slot++) {
+        uint64_t at = (slot >> v->block_shift) * v->block_bytes +
+                      (slot & ((1ull << v->block_shift) - 1)) * bytes;
+        copy_one(to + at, from + sx_run_next(v, &it) * bytes, bytes);
+    }
+}
+
+static void copy_run_of(const build_work *w, const sx_run *r, uint64_t first, uint64_t end,
+                        unsigned char *to, const void *from, uint32_t bytes)
+{
+    if (bytes == 4)
+        copy_run(w, r, first, end, to, from, 4);
+    else if (bytes == 8)
+        copy_run(w, r, first, end, to, from, 8);
+    else
+        copy_run(w, r, first, end, to, from, 16);
 }
 
 /* Slots without a key: the largest key and the row that matches nothing. */
@@ -218,26 +270,42 @@ static void pad_slots(const build_work *w)
 static void build_run(void *work, uint64_t first, uint64_t end)
 {
     const build_work *w = work;
-    sx_run r = sx_run_of(w->v, w->level, 0, w->v->n);
+    const sx_view *v = w->v;
+    sx_run r = sx_run_of(v, w->level, 0, v->n);
 
-    for (uint64_t j = first; j < end; j++)
-        put_slot(w, r.slot + j, sx_run_rank(w->v, &r, j));
+    copy_run_of(w, &r, first, end, w->keys, w->sorted->keys, v->width);
+    if (v->row_bytes)
+        copy_run_of(w, &r, first, end, w->rows, w->sorted->rows, v->row_bytes);
+}
+
+static inline __attribute__((always_inline)) void
+copy_pivots(const build_work *w, uint64_t first, uint64_t end, uint32_t width)
+{
+    const sx_view *v = w->v;
+    const unsigned char *from = w->sorted->keys;
+    unsigned char *to = w->pivots + v->level_first[w->level] * width;
+
+    sx_run_ranks it = sx_pivot_sources(v, w->level, first);
+
+    for (uint64_t i = first; i < end; i++) {
+        uint64_t source = sx_run_next(v, &it);
+        if (source < v->n)
+            copy_one(to + i * width, from + source * width, width);
+        else
+            memset(to + i * width, 0xff, width);
+    }
 }
 
 static void build_pivots(void *work, uint64_t first, uint64_t end)
 {
     const build_work *w = work;
-    const sx_view *v = w->v;
-    const unsigned char *from = w->sorted->keys;
-    unsigned char *to = w->pivots + v->level_first[w->level] * v->width;
 
-    for (uint64_t i = first; i < end; i++) {
-        uint64_t source = sx_pivot_source(v, w->level, i);
-        if (source < v->n)
-            copy_key(to + i * v->width, from + source * v->width, v->width);
-        else
-            memset(to + i * v->width, 0xff, v->width);
-    }
+    if (w->v->width == 4)
+        copy_pivots(w, first, end, 4);
+    else if (w->v->width == 8)
+        copy_pivots(w, first, end, 8);
+    else
+        copy_pivots(w, first, end, 16);
 }
 
 /* The sorted arrays are sections as they are. */

@@ -335,8 +335,9 @@ static void fill_levels(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
 
     for (uint32_t l = 0; l < sx_run_count(v); l++) {
         sx_run r = sx_run_of(v, l, a, b);
+        sx_run_ranks it = sx_run_begin(v, &r, 0);
         for (uint64_t j = 0; j < r.n; j++) {
-            uint64_t rank = sx_run_rank(v, &r, j), at = to + rank - a;
+            uint64_t rank = sx_run_next(v, &it), at = to + rank - a;
             uint64_t row = sx_row_at(v, r.slot + j, rank);
             if (job->rows && job->row_bytes == 8)
                 ((uint64_t *)job->rows)[at] = row;

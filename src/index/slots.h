@@ -47,14 +47,55 @@ SX_FN sx_run sx_run_of(const sx_view *v, uint32_t i, uint64_t a, uint64_t b)
     return r;
 }
 
-/* The rank of the run's j-th key. */
-SX_FN uint64_t sx_run_rank(const sx_view *v, const sx_run *r, uint64_t j)
+/* The ranks of a run's keys, one after the other. In a tree in level order
+ * the keys of a level are evenly spaced, but every k-th such place belongs
+ * to a level above. */
+typedef struct {
+    uint64_t at;                  /* place among the keys of full levels, or
+                                     (bottom, ascending arrays) the rank */
+    uint64_t spacing;
+    uint64_t left, node;          /* until a place is left out; of how many */
+    int inner;                    /* in a full level */
+} sx_run_ranks;
+
+SX_FN sx_run_ranks sx_run_begin(const sx_view *v, const sx_run *r, uint64_t j)
 {
-    if (v->family != SX_FAM_EYTZ)
-        return r->first + j;
-    if (r->level == v->levels)
-        return sx_eytz_rank_of_bottom(v, r->first + j);
-    return sx_eytz_rank_of_inner(v, sx_eytz_inner_rank(v, r->level, r->first + j));
+    sx_run_ranks it;
+    uint64_t i = r->first + j, m = v->k - 1;
+
+    it.inner = v->family == SX_FAM_EYTZ && r->level < v->levels;
+    it.spacing = it.inner ? sx_eytz_spacing(v, r->level) : 1;
+    it.node = v->family == SX_FAM_EYTZ ? m : UINT64_MAX;
+    it.left = v->family == SX_FAM_EYTZ ? m - i % m : UINT64_MAX;
+    it.at = it.inner ? sx_eytz_inner_rank(v, r->level, i)
+            : v->family == SX_FAM_EYTZ ? sx_eytz_rank_of_bottom(v, i) : i;
+    return it;
+}
+
+/* sx_pivot_source() of pivots i, i+1, ... of a level: evenly spaced too. */
+SX_FN sx_run_ranks sx_pivot_sources(const sx_view *v, uint32_t l, uint64_t i)
+{
+    sx_run_ranks it;
+
+    it.inner = 0;
+    it.at = sx_pivot_source(v, l, i);
+    it.spacing = (sx_pivot_source(v, l, 0) + 1);
+    it.node = v->k - 1;
+    it.left = it.node - i % it.node;
+    return it;
+}
+
+/* The rank of the key here, then on to the next. */
+SX_FN uint64_t sx_run_next(const sx_view *v, sx_run_ranks *it)
+{
+    uint64_t rank = it->inner ? sx_eytz_rank_of_inner(v, it->at) : it->at;
+
+    it->at += it->spacing;
+    if (--it->left == 0) {
+        it->at += it->spacing;
+        it->left = it->node;
+    }
+    return rank;
 }
 
 #endif

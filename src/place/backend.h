@@ -70,7 +70,6 @@ typedef struct {
     uint32_t row_bytes;           /* 0: the input ascends and rows are ranks */
     void *keys;                   /* whole lines, the rest the largest key */
     void *rows;
-    uint64_t sort_ns;             /* time the sort proper took */
 } sx_sorted;
 
 typedef struct {

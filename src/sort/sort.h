@@ -4,17 +4,19 @@
 
 #include "base/pool.h"
 
-/* Two arrays of n keys and two of n rows. [0] holds the input; after the
- * sort [0] holds the result and [1] nothing of use. */
+/* The input, which is only read, and two arrays for keys and for rows: after
+ * the sort [0] holds the result and [1] nothing of use. The input may be
+ * [0] itself. */
 typedef struct {
     uint32_t width;               /* bytes of a key: 4, 8, 16 */
     uint32_t row_bytes;           /* 4, 8 */
     uint64_t n;
+    const void *in_keys, *in_rows;
     void *keys[2], *rows[2];      /* each at a line boundary */
 } sx_sort_arrays;
 
 /* Scratch beside the arrays is taken from the heap; SX_ENOMEM if there is
- * none, with [0] unchanged. */
+ * none, with the input unchanged. */
 sx_status sx_sort(sx_pool *pool, unsigned threads, sx_sort_arrays *a, sx_err *err);
 
 /* Heap bytes sx_sort() takes beside the arrays, at most. */

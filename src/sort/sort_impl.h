@@ -191,13 +191,13 @@ static void F(order_by_top)(const F(arrays) *a, unsigned from, uint64_t at,
     }
 }
 
-/* ---- the first spread, by all threads ---------------------------------- */
+/* ---- all of it: the first spread by all threads, then bucket by bucket ---- */
 
 static void F(part_vary)(void *work, unsigned part)
 {
     sx_sort_work *w = work;
     uint64_t b = part_begin(w, part), e = part_begin(w, part + 1);
-    const KEY *k = w->a->keys[0];
+    const KEY *k = w->a->in_keys;
     KEY v = F(varying)(k + b, e - b) | (k[b] ^ k[0]);
 
     memcpy(&w->thread[part].vary, &v, W);
@@ -208,7 +208,7 @@ static void F(part_histogram)(void *work, unsigned part)
     sx_sort_work *w = work;
     uint64_t b = part_begin(w, part), e = part_begin(w, part + 1);
 
-    F(histogram)((const KEY *)w->a->keys[0] + b, e - b, w->shift, w->digits,
+    F(histogram)((const KEY *)w->a->in_keys + b, e - b, w->shift, w->digits,
                  w->thread[part].place);
 }
 
@@ -218,7 +218,7 @@ static void F(part_spread)(void *work, unsigned part)
     uint64_t b = part_begin(w, part), e = part_begin(w, part + 1);
     sx_sort_thread *t = &w->thread[part];
 
-    F(spread)((const KEY *)w->a->keys[0] + b, (const ROW *)w->a->rows[0] + b,
+    F(spread)((const KEY *)w->a->in_keys + b, (const ROW *)w->a->in_rows + b,
               w->a->keys[1], w->a->rows[1], e - b, w->shift, w->digits,
               t->place, t->begin, t->lines);
 }
@@ -243,18 +243,21 @@ static void F(sort)(sx_sort_work *w, sx_pool *pool)
     F(arrays) a = {{x->keys[0], x->keys[1]}, {x->rows[0], x->rows[1]}};
     KEY vary = 0;
 
-    if (x->n * (W + R) <= IN_CACHE || w->parts == 1) {
-        F(sort_range)(&a, 0, 0, x->n, &w->thread[0]);
-        return;
-    }
     sx_pool_run(pool, w->parts, w->parts, F(part_vary), w);
     for (unsigned p = 0; p < w->parts; p++) {
         KEY v;
         memcpy(&v, &w->thread[p].vary, W);
         vary |= v;
     }
-    if (!vary)
+    if (!vary || x->n * (W + R) <= IN_CACHE) {
+        if (x->in_keys != x->keys[0]) {
+            memcpy(x->keys[0], x->in_keys, x->n * W);
+            memcpy(x->rows[0], x->in_rows, x->n * R);
+        }
+        if (vary)
+            F(sort_range)(&a, 0, 0, x->n, &w->thread[0]);
         return;
+    }
     int top = F(top_bit)(vary);
     w->digits = 1u << spread_bits(x->n, top);
     w->shift = top + 1 - (int)spread_bits(x->n, top);
