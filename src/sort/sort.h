@@ -5,8 +5,8 @@
 #include "base/pool.h"
 
 /* The input, which is only read, and two arrays for keys and for rows: after
- * the sort [0] holds the result and [1] nothing of use. The input may be
- * [0] itself. */
+ * the sort [0] holds the result and [1] nothing of use. The input's keys,
+ * its rows, or both may be [0]. */
 typedef struct {
     uint32_t width;               /* bytes of a key: 4, 8, 16 */
     uint32_t row_bytes;           /* 4, 8 */

@@ -250,10 +250,10 @@ static void F(sort)(sx_sort_work *w, sx_pool *pool)
         vary |= v;
     }
     if (!vary || x->n * (W + R) <= IN_CACHE) {
-        if (x->in_keys != x->keys[0]) {
+        if (x->in_keys != x->keys[0])
             memcpy(x->keys[0], x->in_keys, x->n * W);
+        if (x->in_rows != x->rows[0])
             memcpy(x->rows[0], x->in_rows, x->n * R);
-        }
         if (vary)
             F(sort_range)(&a, 0, 0, x->n, &w->thread[0]);
         return;
