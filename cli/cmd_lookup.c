@@ -134,7 +134,6 @@ static void lookup_all(const sx_index *ix, const sx_column *queries,
 
 static void check_options(const lookup_options *o, file_format out_format)
 {
-    require_option(o->mode != 0, "--mode");
     if (o->side && o->mode != MODE_RANK)
         fail_usage("--side is for --mode rank only");
     if (o->keys && o->mode != MODE_FLOOR && o->mode != MODE_CEIL)
@@ -147,7 +146,7 @@ static void check_options(const lookup_options *o, file_format out_format)
 
 int cmd_lookup(int argc, char **argv)
 {
-    lookup_options o = { .out = "-" };
+    lookup_options o = { .out = "-", .mode = MODE_GET };
     const operand operands[] = { { "INDEX", &o.index },
                                  { "QUERIES", &o.queries }, { 0, 0 } };
     const option options[] = {

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "ask.h"
@@ -185,15 +187,96 @@ static void test_shape(void **state)
     sx_close(two);
 }
 
+/* ---- memory ------------------------------------------------------------ */
+
+/* Sanitizers keep what is freed and shadow what is not. */
+#ifdef __has_feature              /* clang's way to say it */
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define OWN_MEMORY_ONLY false
+#else
+#define OWN_MEMORY_ONLY true
+#endif
+
+/* Most memory of this process so far, in bytes; 0: the system won't say.
+ * reset: from now on. */
+static uint64_t peak_memory(bool reset)
+{
+    char line[256];
+    unsigned long long kib = 0;
+    FILE *f = reset ? fopen("/proc/self/clear_refs", "w") : NULL;
+    if (f) {
+        fputs("5", f);
+        fclose(f);
+    }
+    f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "VmHWM: %llu", &kib) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return kib * 1024;
+}
+
+/* Building takes no more than estimated. A child builds, so that memory
+ * used before does not count. */
+static void test_peak(void **state)
+{
+    (void)state;
+    const uint64_t n = 3u << 20, slack = 12u << 20;  /* huge pages round up */
+    if (!OWN_MEMORY_ONLY || peak_memory(true) == 0)
+        skip();
+    sx_device *dev = device_open("cpu:threads=2");
+    rnd r = rnd_start(test_seed());
+    unsigned char *input = need(n * 8);
+    uint64_t *rows = need(n * sizeof *rows);
+    make_keys(SX_U64, UNIFORM, n, &r, input);
+    for (uint64_t i = 0; i < n; i++)
+        rows[i] = row_of(i, true);
+    sx_column k = column(SX_U64, n, input), given = column(SX_U64, n, rows);
+    for (unsigned i = 0; i < 2 * COUNT_OF(specs); i++) {
+        const char *spec = specs[i / 2];
+        sx_estimate_info e = { .size = sizeof e };
+        assert_int_equal(sx_estimate(dev, spec, SX_U64, n, i % 2 ? SX_U64 : 0,
+                                     &e), SX_OK);
+        fflush(NULL);
+        pid_t pid = fork();
+        if (pid == 0) {
+            sx_index *ix = NULL;
+            uint64_t before = peak_memory(true);
+            sx_status s = sx_build(&ix, dev, spec, &k, i % 2 ? &given : NULL,
+                                   NULL);
+            uint64_t taken = peak_memory(false) - before;
+            if (s == SX_OK && taken <= e.host_peak + slack)
+                _exit(0);
+            fprintf(stderr, "%s: status %d, %llu bytes, estimated %llu\n",
+                    spec, (int)s, (unsigned long long)taken,
+                    (unsigned long long)e.host_peak);
+            _exit(1);
+        }
+        int status = 1;
+        if (pid < 0 || waitpid(pid, &status, 0) != pid)
+            die("fork");
+        assert_int_equal(status, 0);
+    }
+    free(input);
+    free(rows);
+    sx_close(dev);
+}
+
 int main(void)
 {
     static shape shapes[SHAPES];
-    struct CMUnitTest tests[SHAPES];
+    struct CMUnitTest tests[SHAPES + 1];
     for (int i = 0; i < SHAPES; i++) {
         shapes[i] = (shape)i;
         tests[i] = (struct CMUnitTest){ shape_names[i], test_shape, NULL,
                                         NULL, &shapes[i] };
     }
+    tests[SHAPES] = (struct CMUnitTest){ "peak", test_peak, NULL, NULL, NULL };
     test_seed();
     asking = asker_new();
     int failed = cmocka_run_group_tests_name("large", tests, NULL, NULL);

@@ -3,7 +3,8 @@
  * A round is an index of random spec, type, size and data that goes through
  * random steps: questions in batches of random size, limits, files, another
  * device, a rebuild from its resolved spec. Round i depends on the seed and
- * on i alone; a failure prints both: SX_SEED and SX_ROUND reproduce it. */
+ * on i alone; a failure prints both: SX_SEED and SX_ROUND reproduce it.
+ * SX_SECONDS makes the test run longer. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -253,9 +254,11 @@ static void test_rounds(void **state)
         one_round(strtoull(given, NULL, 0));
         return;
     }
-    time_t end = time(NULL) + SECONDS;
+    const char *longer = getenv("SX_SECONDS");
+    long seconds = longer && *longer ? atol(longer) : SECONDS;
+    time_t end = time(NULL) + seconds;
     uint64_t i = 0;
-    while (i < ROUNDS && time(NULL) < end)
+    while ((i < ROUNDS || seconds > SECONDS) && time(NULL) < end)
         one_round(i++);
     printf("%" PRIu64 " rounds\n", i);
 }
@@ -265,25 +268,25 @@ static void test_rounds(void **state)
 static void test_unaligned(void **state)
 {
     (void)state;
-    enum { N = 300 };
     rnd r = rnd_start(test_seed());
     for (size_t t = 0; t < COUNT_OF(key_types) * 3; t++) {
+        const uint64_t n = t % 2 ? 300 : 90000;   /* sorted in two ways */
         static const char *const specs[] = { "sorted", "eytzinger", "pivot" };
         int type = key_types[t % COUNT_OF(key_types)];
         size_t width = oracle_width(type);
-        unsigned char *in = need(N * width + 1), *out = need(N * width + 1);
+        unsigned char *in = need(n * width + 1), *out = need(n * width + 1);
         uint64_t first[2];
         sx_index *ix = NULL;
-        sx_column keys = column(type, N, in + 1), found = keys;
+        sx_column keys = column(type, n, in + 1), found = keys;
         sx_column one = column(type, 1, in + 1);
         sx_column offsets = column(SX_U64, 2, first);
         found.data = out + 1;
-        keys_make(type, KEYS_DUPLICATES, N, &r, in + 1);
-        oracle *o = oracle_new(type, N, in + 1, NULL);
+        keys_make(type, KEYS_DUPLICATES, n, &r, in + 1);
+        oracle *o = oracle_new(type, n, in + 1, NULL);
         assert_int_equal(sx_build(&ix, random_device(&r), specs[t % 3], &keys,
                                   NULL, NULL), SX_OK);
         assert_int_equal(sx_ceil(ix, &keys, NULL, &found, NULL), SX_OK);
-        for (size_t i = 0; i < N; i++)          /* each finds itself */
+        for (size_t i = 0; i < n; i++)          /* each finds itself */
             assert_true(oracle_compare(type, in + 1 + i * width,
                                        out + 1 + i * width) == 0);
         sx_ranges ranges = { .size = sizeof ranges, .lo = &one, .hi = &one };

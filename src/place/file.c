@@ -415,7 +415,8 @@ static sx_status load_open(sx_store *s, int fd, unsigned flags, const char *path
 sx_status sx_store_load(sx_store *out, const char *path, unsigned flags, sx_err *err)
 {
     sx_status st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* Not blocking: opening a pipe must fail, not wait for a writer. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     memset(out, 0, sizeof *out);
     if (fd < 0)
