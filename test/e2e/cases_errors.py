@@ -69,7 +69,6 @@ USAGE_ERRORS = {
     BUILD + " --device cpu:threads=0": "0",
     BUILD + " --device cpu:threads=2 --threads 2": "--threads",
     "lookup keys.sxt": "QUERIES",
-    "lookup keys.sxt q.sosd": "--mode",
     "lookup keys.sxt q.sosd --mode find": "find",
     "lookup keys.sxt q.data --mode get": "q.data",
     "lookup - q.sosd --mode get": "'-'",
