@@ -8,6 +8,7 @@ logs=build/test-logs
 mkdir -p "$logs"
 passed=0
 failed=0
+skipped=0
 failures=""
 
 good() { passed=$((passed + ${2:-1})); printf '  ok    %s\n' "$1"; }
@@ -27,14 +28,16 @@ check() {
 
 # cmocka NAME PROGRAM: as many checks as the program has tests.
 cmocka() {
-    local log="$logs/${1//[^a-zA-Z0-9]/_}.log" status n m
+    local log="$logs/${1//[^a-zA-Z0-9]/_}.log" status n m k
     "$2" >"$log" 2>&1
     status=$?
     n=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{s += $1} END {print s + 0}')
     m=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{s += $1} END {print s + 0}')
+    k=$(sed -n 's/^\[  SKIPPED \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{s += $1} END {print s + 0}')
+    skipped=$((skipped + k))
     [ "$n" -gt 0 ] || status=1
     if [ $status -eq 0 ] && [ "$m" -eq 0 ]; then
-        good "$1 ($n tests)" "$n"
+        good "$1 ($n tests$([ "$k" -eq 0 ] || echo ", $k skipped: its source says why"))" "$n"
     else
         passed=$((passed + n))
         bad "$1" "$log" $((m > 0 ? m : 1))
@@ -107,5 +110,5 @@ else
 fi
 
 [ -z "$failures" ] || echo "failed:$failures"
-echo "$passed passed, $failed failed"
+echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -158,17 +158,23 @@ static int sync_folder(const char *path)
     return failed ? -1 : 0;
 }
 
+/* On failure no file of that name is left behind. */
 static sx_status write_file(const char *path, const char *temp, int fd, const file_front *front,
                             const void *const data[], sx_err *err)
 {
     struct stat old;
+    sx_status st = SX_OK;
 
     /* A file that is replaced keeps its permissions. */
     if (write_sections(fd, front, data) < 0 ||
         (stat(path, &old) == 0 && fchmod(fd, old.st_mode & 07777) < 0) || fsync(fd) < 0)
-        return io_failed("can't write", temp, err);
-    if (rename(temp, path) < 0)
-        return io_failed("can't replace", path, err);
+        st = io_failed("can't write", temp, err);
+    else if (rename(temp, path) < 0)
+        st = io_failed("can't replace", path, err);
+    if (st != SX_OK) {
+        unlink(temp);
+        return st;
+    }
     if (sync_folder(path) < 0)
         return io_failed("can't sync the folder of", path, err);
     return SX_OK;
@@ -219,8 +225,6 @@ sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err)
     st = write_file(path, temp, fd, &front, data, err);
     if (close(fd) < 0 && st == SX_OK)
         st = io_failed("can't close", path, err);
-    if (st != SX_OK)
-        unlink(temp);
     return st;
 }
 

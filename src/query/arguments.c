@@ -98,14 +98,14 @@ sx_status sx_check_room(const sx_column *c, uint64_t n, const char *verb, const 
     return SX_OK;
 }
 
-sx_status sx_check_out_numbers(const sx_column *c, uint64_t n, uint64_t largest,
+sx_status sx_check_out_numbers(const sx_column *c, uint64_t n, uint64_t largest, int rows,
                                const char *verb, const char *name, sx_err *err)
 {
     sx_status st = sx_check_numbers(c, 1, verb, name, err);
 
     if (st == SX_OK)
         st = sx_check_room(c, n, verb, name, err);
-    if (st == SX_OK && c->type == SX_U32 && largest >= SX_MISS32)
+    if (st == SX_OK && c->type == SX_U32 && largest >= SX_MISS32 + (uint64_t)!rows)
         return sx_fail(err, SX_EINVAL, "%s: %s are u32, but the index has %llu, which needs "
                        "u64", verb, name, (unsigned long long)largest);
     return st;

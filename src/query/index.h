@@ -29,8 +29,9 @@ sx_status sx_check_numbers(const sx_column *c, int u32_too, const char *verb,
 /* An output for n results. */
 sx_status sx_check_room(const sx_column *c, uint64_t n, const char *verb, const char *name,
                         sx_err *err);
-/* An output of numbers for n results up to `largest`, and of the index's keys. */
-sx_status sx_check_out_numbers(const sx_column *c, uint64_t n, uint64_t largest,
+/* An output of numbers for n results up to `largest`; rows: all ones means no
+ * match there. And one of the index's keys. */
+sx_status sx_check_out_numbers(const sx_column *c, uint64_t n, uint64_t largest, int rows,
                                const char *verb, const char *name, sx_err *err);
 sx_status sx_check_out_keys(const sx_index *ix, const sx_column *c, uint64_t n,
                             const char *verb, const char *name, sx_err *err);

@@ -56,17 +56,21 @@ sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges, sx_column 
     return sx_report(&err, st);
 }
 
-/* Counts in first[0..n) become offsets in first[0..n]. */
+/* Counts in first[0..n) become offsets in first[0..n]. (When they overflow
+ * the counts stay there: the only output that is touched.) */
 static sx_status sum_up(uint64_t *first, uint64_t n, sx_err *err)
 {
     uint64_t sum = 0;
 
+    for (uint64_t i = 0; i < n; i++)
+        if (__builtin_add_overflow(sum, first[i], &sum))
+            return sx_fail(err, SX_EINVAL, "sx_range: the ranges up to %llu hold more than "
+                           "2^64 keys together", (unsigned long long)i);
+    sum = 0;
     for (uint64_t i = 0; i <= n; i++) {
         uint64_t count = i < n ? first[i] : 0;
         first[i] = sum;
-        if (__builtin_add_overflow(sum, count, &sum))
-            return sx_fail(err, SX_EINVAL, "sx_range: the ranges up to %llu hold more than "
-                           "2^64 keys together", (unsigned long long)i);
+        sum += count;
     }
     return SX_OK;
 }
@@ -104,7 +108,7 @@ sx_status sx_range(const sx_index *ix, const sx_ranges *ranges, sx_column *first
     if (st == SX_OK)
         st = check_u64_out(first, job.n + 1, verb, "first", &err);
     if (st == SX_OK && rows)
-        st = sx_check_out_numbers(rows, 0, ix->store.max_row, verb, "rows", &err);
+        st = sx_check_out_numbers(rows, 0, ix->store.max_row, 1, verb, "rows", &err);
     if (st == SX_OK && keys)
         st = sx_check_out_keys(ix, keys, 0, verb, "keys", &err);
     if (st == SX_OK && (rows || keys)) {
