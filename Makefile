@@ -20,7 +20,17 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 # Answers must not depend on how a compiler fuses multiplications.
 CFLAGS_ALL = -std=gnu11 $(OPT) -g $(WARN) -Iinclude -Isrc -fPIC -pthread \
              -ffp-contract=off $(CFLAGS)
-LIBS := -lxxhash -pthread
+LIBS := -lxxhash -pthread -ldl
+
+# The CUDA backend is built where nvcc is; NVCC= leaves it out. CUDA_ARCH is
+# what machine code is made for; PTX of the last serves newer GPUs.
+NVCC ?= $(shell command -v nvcc 2>/dev/null)
+CUDA_ARCH ?= 75 80 86 89 90
+CUDA_CODE = $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) \
+            -gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH))
+# What the backend needs of the library, inside it and hidden.
+CUDA_PARTS := $(addprefix src/,base/alloc.c base/status.c base/text.c keys/types.c index/shape.c \
+                index/spec.c)
 
 B := build
 LIB_SRC := $(wildcard src/*/*.c)
@@ -30,7 +40,7 @@ TEST_HELP := $(filter-out test/test_%,$(wildcard test/*.c))
 FUZZERS := load spec
 
 .PHONY: all help demo test install uninstall clean bench deps deps-test test-plain FORCE
-all: $(B)/libsextant.a $(B)/libsextant.so $(B)/sextant
+all: $(B)/libsextant.a $(B)/libsextant.so $(B)/sextant $(if $(NVCC),$(B)/libsextant-cuda.so)
 
 help:
 	@echo "make            library and tool in build/"
@@ -58,6 +68,13 @@ $(B)/libsextant.so: $(B)/libsextant.so.$(SOVERSION)
 
 $(B)/sextant: $(CLI_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
 	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS) -lm
+
+$(B)/libsextant-cuda.so: src/gpu/gpu_cuda.cu $(wildcard src/*/*.h src/*/*.def) \
+                         $(CUDA_PARTS:%.c=$(B)/%.o)
+	$(NVCC) -std=c++17 -O3 $(CUDA_CODE) --threads 0 -fmad=false --default-stream per-thread \
+	    -Xcompiler -fPIC,-fvisibility=hidden -Iinclude -Isrc --cudart static -shared \
+	    src/gpu/gpu_cuda.cu $(CUDA_PARTS:%.c=$(B)/%.o) -o $@ \
+	    -Xlinker --version-script=src/gpu/backend.map
 
 # ---- tests ---------------------------------------------------------------------
 
@@ -103,6 +120,7 @@ install: all
 	install -m 755 $(B)/libsextant.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsextant.so.$(VERSION)
 	ln -sf libsextant.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libsextant.so.$(SOVERSION)
 	ln -sf libsextant.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsextant.so
+	[ ! -f $(B)/libsextant-cuda.so ] || install -m 755 $(B)/libsextant-cuda.so $(DESTDIR)$(LIBDIR)/
 	install -m 755 $(B)/sextant $(DESTDIR)$(BINDIR)/
 	install -m 644 doc/sextant.1 $(DESTDIR)$(MANDIR)/man1/
 	for f in sextant.pc:pkgconfig/sextant.pc \
@@ -113,6 +131,7 @@ install: all
 
 uninstall:
 	rm -f $(DESTDIR)$(INCLUDEDIR)/sextant.h $(DESTDIR)$(LIBDIR)/libsextant.* \
+	    $(DESTDIR)$(LIBDIR)/libsextant-cuda.so \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/sextant.pc $(DESTDIR)$(BINDIR)/sextant \
 	    $(DESTDIR)$(MANDIR)/man1/sextant.1
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/sextant

@@ -92,8 +92,10 @@ typedef struct {                  /* per call; NULL: all defaults */
 typedef struct sx_device sx_device;
 
 /* "cpu" (the widest instructions present), "cpu:scalar", "cpu:avx2",
- * "cpu:avx512", each with ",threads=N" if wanted ("cpu:threads=2" too).
- * NULL: the best device present. */
+ * "cpu:avx512", each with ",threads=N" if wanted ("cpu:threads=2" too);
+ * "cuda:0", an NVIDIA GPU, with the backend libsextant-cuda.so beside the
+ * library; "simt", its kernels emulated on the host, for tests.
+ * NULL: "cpu". */
 SX_API sx_status sx_open(sx_device **out, const char *name);
 
 /* Indexes hold on to their device: closing it first is fine. */

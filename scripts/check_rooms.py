@@ -28,7 +28,7 @@ from pathlib import Path
 # they meet through the backend's table of functions.
 FLOW = ["base", "keys", "sort", "index", "place"]
 ROOMS = {room: set(FLOW[:i]) for i, room in enumerate(FLOW)}
-ROOMS["cpu"] = ROOMS["query"] = set(FLOW)
+ROOMS["cpu"] = ROOMS["gpu"] = ROOMS["query"] = set(FLOW)
 
 PUBLIC = "include"                    # the public header's folder
 SOURCES = {".c", ".h", ".def", ".cu", ".cuh", ".py", ".sh"}

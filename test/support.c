@@ -328,6 +328,15 @@ const char *const simd_names[SIMD_LEVELS] = {
     "cpu:scalar", "cpu:avx2", "cpu:avx512"
 };
 
+const char *kernel_device(unsigned i)
+{
+    static const char *const orders[KERNEL_DEVICES] = {
+        "simt", "simt:reversed", "simt:seed=1"
+    };
+    const char *gpu = getenv("SX_TEST_GPU");
+    return gpu && *gpu ? gpu : orders[i];
+}
+
 void devices_open(sx_device *out[SIMD_LEVELS])
 {
     for (int i = 0; i < SIMD_LEVELS; i++) {

@@ -83,6 +83,11 @@ sx_column column(int type, uint64_t n, const void *data);
 #define SIMD_LEVELS 3
 extern const char *const simd_names[SIMD_LEVELS];   /* "cpu:scalar" ... */
 
+/* Devices that run the GPU's kernels: the emulator, its threads taking turns
+ * in three orders, or what SX_TEST_GPU names (cuda:0). */
+#define KERNEL_DEVICES 3
+const char *kernel_device(unsigned i);
+
 /* Opens each; NULL where the processor lacks the instructions. */
 void devices_open(sx_device *out[SIMD_LEVELS]);
 void devices_close(sx_device *devices[SIMD_LEVELS]);

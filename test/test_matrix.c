@@ -123,9 +123,17 @@ static void free_data(unsigned t)
 
 /* ---- one cell ---------------------------------------------------------- */
 
-static sx_device *devices[SIMD_LEVELS];
+/* The CPU's instruction sets, then the devices that run kernels. */
+#define DEVICES (SIMD_LEVELS + KERNEL_DEVICES)
+/* Of the cells, kernels get every so manieth, each device in turn: the
+ * emulator is slow. SX_KERNEL_CELLS=1 gives them all. */
+#define KERNEL_CELLS_EVERY 23u
+
+static sx_device *devices[DEVICES];
+static const char *device_names[DEVICES];
+static uint64_t kernel_turn, kernel_every = KERNEL_CELLS_EVERY;
 static asker *asking;
-static uint64_t cells, cells_left_out, cells_saved;
+static uint64_t cells, cells_left_out, cells_saved, kernel_cells;
 
 static const char *through_a_file(const sx_index *ix, sx_device *dev,
                                   const dataset *d, int out_type,
@@ -169,25 +177,38 @@ static void try_cell(const char *spec, int level, const dataset *d, rnd *r)
     }
     if (wrong)
         fail_msg("%s on %s, %llu keys of %s, rows %d, outputs %s: %s", spec,
-                 simd_names[level], (unsigned long long)d->n,
+                 device_names[level], (unsigned long long)d->n,
                  sx_type_name(d->type), (int)d->row_kind,
                  sx_type_name(out_type), wrong);
     sx_free(ix);
+}
+
+/* The cell on a device that runs kernels, if it is its turn. */
+static void try_kernels(const char *spec, const dataset *d, rnd *r)
+{
+    if (++kernel_turn % kernel_every == 0) {
+        int device = SIMD_LEVELS + (int)(kernel_turn / kernel_every % KERNEL_DEVICES);
+        try_cell(spec, device, d, r);
+        kernel_cells++;
+    }
 }
 
 /* All data for one spec on one level of instructions. */
 static void try_spec(const char *spec, int level, unsigned t, rnd *r)
 {
     for (size_t s = 0; s < COUNT_OF(small_sets); s++)
-        for (int rows = 0; rows < ROWS_KINDS; rows++)
+        for (int rows = 0; rows < ROWS_KINDS; rows++) {
+            try_kernels(spec, data[t].small[s][rows], r);
             if (devices[level])
                 try_cell(spec, level, data[t].small[s][rows], r);
             else
                 cells_left_out++;
+        }
     uint64_t first = rnd_below(r, COUNT_OF(large_sets));
     for (size_t i = 0; i < LARGE_PER_CELL; i++) {
         /* 7 apart, of 31: no set twice, sizes of all magnitudes */
         size_t s = (first + 7 * i) % COUNT_OF(large_sets);
+        try_kernels(spec, data[t].large[s], r);
         if (devices[level])
             try_cell(spec, level, data[t].large[s], r);
         else
@@ -230,17 +251,26 @@ int main(void)
                                         &subjects[i] };
     }
     test_seed();
+    if (getenv("SX_KERNEL_CELLS") && atoi(getenv("SX_KERNEL_CELLS")) > 0)
+        kernel_every = (uint64_t)atoi(getenv("SX_KERNEL_CELLS"));
     devices_open(devices);
+    for (unsigned i = 0; i < DEVICES; i++)
+        device_names[i] = i < SIMD_LEVELS ? simd_names[i] : kernel_device(i - SIMD_LEVELS);
+    for (unsigned i = SIMD_LEVELS; i < DEVICES; i++)
+        devices[i] = device_open(device_names[i]);
     asking = asker_new();
     int failed = cmocka_run_group_tests_name("matrix", tests, NULL, NULL);
-    printf("%llu cells, %llu of them also through a file; %llu left out for "
-           "want of instructions\n", (unsigned long long)cells,
-           (unsigned long long)cells_saved,
+    printf("%llu cells, %llu of them by kernels (%s), %llu also through a "
+           "file; %llu left out for want of instructions\n",
+           (unsigned long long)cells, (unsigned long long)kernel_cells,
+           device_names[SIMD_LEVELS], (unsigned long long)cells_saved,
            (unsigned long long)cells_left_out);
     asker_free(asking);
     for (unsigned t = 0; t < COUNT_OF(key_types); t++)
         if (data[t].large[0])
             free_data(t);
     devices_close(devices);
+    for (unsigned i = SIMD_LEVELS; i < DEVICES; i++)
+        sx_close(devices[i]);
     return failed != 0;
 }

@@ -142,6 +142,7 @@ void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, uint64_t n, uint64_t grai
 const sx_backend sx_backend_cpu = {
     .abi = SX_BACKEND_ABI,
     .name = "cpu",
+    .host_sections = 1,
     .open = cpu_open,
     .close = cpu_close,
     .describe = cpu_describe,

@@ -32,15 +32,13 @@ SX_WALK void F(pivot_descend)(const sx_view *v, const KEY *q, unsigned m,
                               uint64_t at[GROUP], int natural, int rows)
 {
     uint64_t len = F(pivot_window)(v, natural);
-    uint64_t units = natural ? v->slots / (64 / W) : v->n;
-    uint64_t windows = (units + len - 1) / len;
     uint64_t row_step = v->block ? v->block_bytes : 64 / W * (uint64_t)v->row_bytes;
 
     rows = rows && v->row_bytes != 0;
     for (unsigned j = 0; j < GROUP; j++)
         at[j] = 0;
     for (uint32_t l = 0; l + 1 < v->levels; l++) {
-        uint64_t last = v->level_nodes[l + 1] - 1;
+        uint64_t last = F(pivot_last_child)(v, l, len, natural);
         for (unsigned j = 0; j < m; j++) {
             at[j] = F(pivot_level)(v, l, at[j], last, q[j], natural);
             const unsigned char *p = F(pivot_node)(v, l + 1, at[j], natural);
@@ -49,16 +47,18 @@ SX_WALK void F(pivot_descend)(const sx_view *v, const KEY *q, unsigned m,
                 __builtin_prefetch(p + (v->k - 2) * W);
         }
     }
-    if (v->levels > 0)
+    if (v->levels > 0) {
+        uint32_t l = v->levels - 1;
+        uint64_t last = F(pivot_last_child)(v, l, len, natural);
         for (unsigned j = 0; j < m; j++) {
-            at[j] = F(pivot_level)(v, v->levels - 1, at[j], windows - 1, q[j], natural) * len;
-            if (at[j] > units - len)      /* the last window starts earlier */
-                at[j] = units - len;
+            at[j] = F(pivot_level)(v, l, at[j], last, q[j], natural);
+            at[j] = F(pivot_begin)(v, at[j], len, natural);
             __builtin_prefetch(F(pivot_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), natural) +
                                (natural && len > 1 ? 64 - W : 0));
             if (rows && natural && len == 1)
                 __builtin_prefetch(v->rows + at[j] * row_step);
         }
+    }
     while (len > 1) {
         uint64_t half = len / 2;
         len -= half;
@@ -112,10 +112,7 @@ SX_WALK void F(pivot_groups)(const sx_view *v, const KEY *q, unsigned m,
 TARGET static void F(pivot_bounds)(const sx_view *v, const KEY *q, unsigned m,
                                    uint64_t *rank, uint64_t *slot, int rows)
 {
-    int natural = (v->levels == 0 || (v->k - 1 == 64 / W && v->leaf % (64 / W) == 0)) &&
-                  (v->block == 0 || v->block == 64 / W);
-
-    if (natural)
+    if (sx_pivot_natural(v))
         F(pivot_groups)(v, q, m, rank, 1, rows);
     else
         F(pivot_groups)(v, q, m, rank, 0, rows);
@@ -166,8 +163,7 @@ SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m,
 TARGET static void F(eytz_bounds)(const sx_view *v, const KEY *q, unsigned m,
                                   uint64_t *rank, uint64_t *slot, int rows)
 {
-    int line = v->k - 1 == 64 / W && (v->block == 0 || v->block == 64 / W);
-    int binary = v->k == 2 && v->block == 0;
+    int line = sx_eytz_shape(v) == SX_EYTZ_LINE, binary = sx_eytz_shape(v) == SX_EYTZ_BINARY;
 
     for (unsigned i = 0; i < m; i += GROUP) {
         unsigned part = m - i < GROUP ? m - i : GROUP;

@@ -30,6 +30,15 @@
 /* How a node lies in memory, for the walks (eytz_walk_impl.h). */
 enum { SX_EYTZ_LINE, SX_EYTZ_BINARY, SX_EYTZ_ANY };
 
+SX_FN int sx_eytz_shape(const sx_view *v)
+{
+    uint32_t line = sx_line_keys(v);
+
+    if (v->k - 1 == line && (v->block == 0 || v->block == line))
+        return SX_EYTZ_LINE;
+    return v->k == 2 && v->block == 0 ? SX_EYTZ_BINARY : SX_EYTZ_ANY;
+}
+
 SX_FN uint64_t sx_min64(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;

@@ -39,4 +39,13 @@ SX_FN uint64_t sx_pivot_source(const sx_view *v, uint32_t l, uint64_t i)
     return under * (1 + i + i / (v->k - 1)) - 1;
 }
 
+/* Nodes and leaves are whole lines: the fast shape of the walk. */
+SX_FN int sx_pivot_natural(const sx_view *v)
+{
+    uint32_t line = sx_line_keys(v);
+
+    return (v->levels == 0 || (v->k - 1 == line && v->leaf % line == 0)) &&
+           (v->block == 0 || v->block == line);
+}
+
 #endif

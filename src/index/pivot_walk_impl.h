@@ -13,13 +13,34 @@
  * line). Then `at` counts lines ("groups" of keys) once below the pivots.
  * Else it counts slots there. */
 
-/* Windows in units of `at`: how many lines or slots one has, at most. */
+/* All of the keys in units of `at`, and how many of them a window has. */
+SX_WALK uint64_t F(pivot_units)(const sx_view *v, int natural)
+{
+    return natural ? v->slots / (64 / W) : v->n;
+}
+
 SX_WALK uint64_t F(pivot_window)(const sx_view *v, int natural)
 {
-    uint64_t unit = natural ? 64 / W : 1, all = natural ? v->slots / unit : v->n;
+    uint64_t unit = natural ? 64 / W : 1, all = F(pivot_units)(v, natural);
     uint64_t len = (v->window + unit - 1) / unit;
 
     return len < all ? len : all;
+}
+
+/* Where window w begins; the last one begins early enough to be whole. */
+SX_WALK uint64_t F(pivot_begin)(const sx_view *v, uint64_t w, uint64_t len, int natural)
+{
+    uint64_t at = w * len, latest = F(pivot_units)(v, natural) - len;
+
+    return at < latest ? at : latest;
+}
+
+/* The last node that level l's children are: of the next level, or windows. */
+SX_WALK uint64_t F(pivot_last_child)(const sx_view *v, uint32_t l, uint64_t len, int natural)
+{
+    if (l + 1 < v->levels)
+        return v->level_nodes[l + 1] - 1;
+    return (F(pivot_units)(v, natural) + len - 1) / len - 1;
 }
 
 SX_WALK const unsigned char *F(pivot_node)(const sx_view *v, uint32_t l, uint64_t at,

@@ -11,6 +11,20 @@ SX_FN uint64_t sx_slot_of_rank(const sx_view *v, uint64_t rank)
     return v->family == SX_FAM_EYTZ ? sx_eytz_slot_of_rank(v, rank) : rank;
 }
 
+/* slot < n */
+SX_FN uint64_t sx_rank_of_slot(const sx_view *v, uint64_t slot)
+{
+    uint32_t t = 0;
+
+    if (v->family != SX_FAM_EYTZ)
+        return slot;
+    if (slot >= v->level_first[v->levels])
+        return sx_eytz_rank_of_bottom(v, slot - v->level_first[v->levels]);
+    while (v->level_first[t + 1] <= slot)
+        t++;
+    return sx_eytz_rank_of_inner(v, sx_eytz_inner_rank(v, t, slot - v->level_first[t]));
+}
+
 /* A span of ranks [a, b) is a few runs of slots: one where slots are ranks,
  * one per level in a tree in level order. All runs together hold every key
  * of the span once, and in a run keys ascend. */
@@ -45,6 +59,12 @@ SX_FN sx_run sx_run_of(const sx_view *v, uint32_t i, uint64_t a, uint64_t b)
         r.slot = v->level_first[i] + r.first;
     }
     return r;
+}
+
+/* The rank of a run's j-th key. */
+SX_FN uint64_t sx_run_rank(const sx_view *v, const sx_run *r, uint64_t j)
+{
+    return sx_rank_of_slot(v, r->slot + j);
 }
 
 /* The ranks of a run's keys, one after the other. In a tree in level order

@@ -75,6 +75,7 @@ typedef struct {
 typedef struct {
     uint32_t abi;
     const char *name;             /* "cpu" */
+    uint32_t host_sections;       /* sections are memory the host can read */
 
     /* args: what follows "name:", or "". */
     sx_status (*open)(void **self, const char *args, sx_err *err);
@@ -86,6 +87,9 @@ typedef struct {
     sx_status (*alloc)(void *self, void **out, uint64_t bytes,
                        const char *what, sx_err *err);
     void (*release)(void *self, void *block);
+    /* Host memory to such memory and back; NULL where host_sections. */
+    sx_status (*copy_in)(void *self, void *to, const void *host, uint64_t bytes, sx_err *err);
+    sx_status (*copy_out)(void *self, void *host, const void *from, uint64_t bytes, sx_err *err);
 
     sx_status (*sort)(void *self, const sx_input *in, sx_sorted *out, sx_err *err);
     /* Makes the sections of a shape. It may keep the arrays of `sorted` as
@@ -104,6 +108,6 @@ typedef struct {
                       const sx_span_folds *out, sx_err *err);
 } sx_backend;
 
-extern const sx_backend sx_backend_cpu;
+extern const sx_backend sx_backend_cpu, sx_backend_simt;
 
 #endif

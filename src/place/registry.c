@@ -1,44 +1,111 @@
+#define _GNU_SOURCE
 #include "place/registry.h"
 
 #include "base/alloc.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What sx_device_at() lists: the backends, and how each can be opened. */
-static const char *const known[] = {"cpu", "cpu:scalar", "cpu:avx2", "cpu:avx512"};
+static const char *const known[] = {"cpu", "cpu:scalar", "cpu:avx2", "cpu:avx512", "cuda:0",
+                                    "simt"};
 #define KNOWN (sizeof known / sizeof known[0])
 
-static const sx_backend *const backends[] = {&sx_backend_cpu};
-#define BACKENDS (sizeof backends / sizeof backends[0])
+/* ---- backends ------------------------------------------------------------ */
 
-sx_status sx_device_open(sx_device **out, const char *name, sx_err *err)
+/* A backend in a library of its own is loaded once and never unloaded: its
+ * runtime keeps threads and memory of its own. */
+static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
+static const sx_backend *cuda_backend;
+
+/* Beside the file that this function is in: the library, or the program
+ * that has it inside. Else where the system looks for libraries. */
+static void *open_beside(const char *file)
 {
-    sx_device *dev;
-    sx_status st;
+    char path[4096];
+    Dl_info self;
+    const char *slash;
+    void *lib = NULL;
 
-    if (!name)
-        name = "cpu";
-    for (unsigned i = 0; i < BACKENDS; i++) {
-        size_t n = strlen(backends[i]->name);
-        if (strncmp(name, backends[i]->name, n) != 0 ||
-            (name[n] != '\0' && (name[n] != ':' || name[n + 1] == '\0')))
+    if (dladdr((void *)(uintptr_t)&load_lock, &self) && self.dli_fname &&
+        (slash = strrchr(self.dli_fname, '/')) != NULL &&
+        snprintf(path, sizeof path, "%.*s/%s", (int)(slash - self.dli_fname), self.dli_fname,
+                 file) < (int)sizeof path)
+        lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return lib ? lib : dlopen(file, RTLD_NOW | RTLD_LOCAL);
+}
+
+static sx_status load_cuda(const sx_backend **out, sx_err *err)
+{
+    static const char file[] = "libsextant-cuda.so";
+    sx_status st = SX_OK;
+
+    pthread_mutex_lock(&load_lock);
+    if (!cuda_backend) {
+        const char *named = getenv("SEXTANT_CUDA");
+        void *lib = named ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : open_beside(file);
+        const sx_backend *(*entry)(void) = NULL;
+        if (lib)
+            *(void **)&entry = dlsym(lib, "sx_backend_entry");
+        if (!lib)
+            st = sx_fail(err, SX_ENODEV, "the CUDA backend is not installed: %.300s", dlerror());
+        else if (!entry)
+            st = sx_fail(err, SX_ENODEV, "%.200s is not a backend: it has no sx_backend_entry",
+                         named ? named : file);
+        else if (entry()->abi != SX_BACKEND_ABI)
+            st = sx_fail(err, SX_ENODEV, "%.200s has backend ABI %u, this library needs %u",
+                         named ? named : file, entry()->abi, SX_BACKEND_ABI);
+        else
+            cuda_backend = entry();
+    }
+    *out = cuda_backend;
+    pthread_mutex_unlock(&load_lock);
+    return st;
+}
+
+/* The backend of a device's name, and what follows its colon. */
+static sx_status find_backend(const char *name, const sx_backend **out, const char **args,
+                              sx_err *err)
+{
+    static const char *const names[] = {"cpu", "cuda", "simt"};
+    size_t n = strcspn(name, ":");
+
+    *args = name[n] ? name + n + 1 : "";
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strlen(names[i]) != n || memcmp(name, names[i], n) != 0 || (name[n] && !name[n + 1]))
             continue;
-        st = sx_alloc((void **)&dev, sizeof *dev, "a device", err);
-        if (st != SX_OK)
-            return st;
-        dev->backend = backends[i];
-        atomic_init(&dev->refs, 1);
-        st = dev->backend->open(&dev->self, name[n] ? name + n + 1 : "", err);
-        if (st != SX_OK) {
-            sx_release(dev);
-            return st;
-        }
-        *out = dev;
+        if (i == 1)
+            return load_cuda(out, err);
+        *out = i == 0 ? &sx_backend_cpu : &sx_backend_simt;
         return SX_OK;
     }
     return sx_fail(err, SX_ENODEV, "no device '%.60s'; known: cpu, cpu:scalar, cpu:avx2, "
-                   "cpu:avx512, each with threads=N behind a comma or colon", name);
+                   "cpu:avx512 (with threads=N behind a comma or colon), cuda:N, simt", name);
+}
+
+sx_status sx_device_open(sx_device **out, const char *name, sx_err *err)
+{
+    const sx_backend *backend = NULL;
+    const char *args;
+    sx_device *dev;
+    sx_status st = find_backend(name ? name : "cpu", &backend, &args, err);
+
+    if (st == SX_OK)
+        st = sx_alloc((void **)&dev, sizeof *dev, "a device", err);
+    if (st != SX_OK)
+        return st;
+    dev->backend = backend;
+    atomic_init(&dev->refs, 1);
+    st = backend->open(&dev->self, args, err);
+    if (st != SX_OK) {
+        sx_release(dev);
+        return st;
+    }
+    *out = dev;
+    return SX_OK;
 }
 
 void sx_device_hold(sx_device *dev)

@@ -29,3 +29,64 @@ void sx_store_drop(sx_store *store, const sx_backend *backend, void *self)
     }
     store->map = NULL;
 }
+
+sx_status sx_store_on_host(const sx_store *store, const sx_backend *backend, void *self,
+                           sx_store *out, sx_err *err)
+{
+    sx_store copy = *store;
+    sx_status st = SX_OK;
+
+    if (!backend->host_sections) {
+        for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)
+            copy.base[kind] = NULL;
+        for (unsigned kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
+            uint64_t bytes = sx_section_bytes(&store->view, kind);
+            if (bytes == 0)
+                continue;
+            st = sx_alloc(&copy.base[kind], bytes, sx_section_name(kind), err);
+            if (st == SX_OK)
+                st = backend->copy_out(self, copy.base[kind], store->base[kind], bytes, err);
+        }
+        if (st != SX_OK) {
+            sx_store_leave(&copy, backend);
+            return st;
+        }
+        sx_store_bind(&copy);
+    }
+    *out = copy;
+    return SX_OK;
+}
+
+void sx_store_leave(sx_store *on_host, const sx_backend *backend)
+{
+    if (!backend->host_sections)
+        sx_store_drop(on_host, &sx_backend_cpu, NULL);
+}
+
+sx_status sx_store_place(sx_store *store, const sx_backend *backend, void *self, sx_err *err)
+{
+    sx_store there = *store;
+    sx_status st = SX_OK;
+
+    if (backend->host_sections)
+        return SX_OK;
+    there.map = NULL;
+    for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)
+        there.base[kind] = NULL;
+    for (unsigned kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
+        uint64_t bytes = sx_section_bytes(&store->view, kind);
+        if (bytes == 0)
+            continue;
+        st = backend->alloc(self, &there.base[kind], bytes, sx_section_name(kind), err);
+        if (st == SX_OK)
+            st = backend->copy_in(self, there.base[kind], store->base[kind], bytes, err);
+    }
+    sx_store_drop(store, &sx_backend_cpu, NULL);
+    if (st != SX_OK) {
+        sx_store_drop(&there, backend, self);
+        return st;
+    }
+    *store = there;
+    sx_store_bind(store);
+    return SX_OK;
+}

@@ -186,12 +186,17 @@ void sx_free(sx_index *ix)
 sx_status sx_save(const sx_index *ix, const char *path)
 {
     sx_err err;
+    sx_store host;
     sx_status st = sx_need(ix, "sx_save", "the index", &err);
 
     if (st == SX_OK)
         st = sx_need(path, "sx_save", "the path", &err);
     if (st == SX_OK)
-        st = sx_store_save(&ix->store, path, &err);
+        st = sx_store_on_host(&ix->store, ix->dev->backend, ix->dev->self, &host, &err);
+    if (st == SX_OK) {
+        st = sx_store_save(&host, path, &err);
+        sx_store_leave(&host, ix->dev->backend);
+    }
     return sx_report(&err, st);
 }
 
@@ -212,6 +217,8 @@ sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned fla
         st = new_index(&ix, dev, &err);
     if (st == SX_OK)
         st = sx_store_load(&ix->store, path, flags, &err);
+    if (st == SX_OK)
+        st = sx_store_place(&ix->store, dev->backend, dev->self, &err);
     if (st != SX_OK) {
         sx_release(ix);
         return sx_report(&err, st);

@@ -51,24 +51,30 @@ typedef struct {
     uint64_t out[QUERIES];
 } questions;
 
-static void make_questions(const sx_sorted *s, int key_type, questions *q)
+static sx_status make_questions(sx_device *dev, const sx_view *v, const sx_input *in,
+                                questions *q, sx_err *err)
 {
-    const sx_type_info *type = sx_type_of(key_type);
-    const unsigned char *keys = s->keys;
     uint64_t x = 1;               /* any seed: these are only timed */
+    unsigned points = ROUNDS * q->points, ranges = ROUNDS * q->ranges;
+    sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = in->key_type, .rank_bytes = 8,
+                      .threads = in->threads, .q = q->out};
+    sx_status st;
 
-    for (unsigned i = 0; i < ROUNDS * (q->points + q->ranges); i++) {
+    for (unsigned i = 0; i < points; i++) {
         x = x * 6364136223846793005u + 1442695040888963407u;
-        uint64_t at = (x >> 16) % s->n, end = at + RANGE_HITS;
-        if (i < ROUNDS * q->points) {
-            type->decode(q->key + i * type->bytes, keys + at * s->width, 1);
-        } else {
-            unsigned r = i - ROUNDS * q->points;
-            type->decode(q->lo + r * type->bytes, keys + at * s->width, 1);
-            type->decode(q->hi + r * type->bytes,
-                         keys + (end < s->n ? end : s->n - 1) * s->width, 1);
-        }
+        q->out[i] = (x >> 16) % v->n;
     }
+    pick.n = points;
+    pick.keys = q->key;
+    st = dev->backend->lookup(dev->self, v, &pick, err);
+    pick.n = ranges;
+    pick.keys = q->lo;
+    if (st == SX_OK)
+        st = dev->backend->lookup(dev->self, v, &pick, err);
+    for (unsigned i = 0; i < ranges; i++)
+        q->out[i] = q->out[i] + RANGE_HITS < v->n ? q->out[i] + RANGE_HITS : v->n - 1;
+    pick.keys = q->hi;
+    return st == SX_OK ? dev->backend->lookup(dev->self, v, &pick, err) : st;
 }
 
 /* Nanoseconds for what the purpose asks most, the best round of some. */
@@ -158,9 +164,10 @@ static sx_status measure(sx_device *dev, sx_store *s, uint32_t purpose, sx_sorte
                              [SX_SEC_KEYS] = arrays.keys, [SX_SEC_ROWS] = arrays.rows});
     q->points = points > QUERIES / ROUNDS ? QUERIES / ROUNDS : points < 64 ? 64 : (unsigned)points;
     q->ranges = q->points / 8;
-    make_questions(&arrays, in->key_type, q);
     sx_store_bind(s);
-    st = compare(dev, s, &array, in, purpose, q, &array_wins, why, err);
+    st = make_questions(dev, &s->view, in, q, err);
+    if (st == SX_OK)
+        st = compare(dev, s, &array, in, purpose, q, &array_wins, why, err);
     if (st == SX_OK && array_wins) {
         s->spec = plain;
         st = fall_back(dev, s, &array, sorted, in->threads, err);

@@ -85,10 +85,15 @@ sx_status sx_describe(const sx_index *ix, sx_index_info *info)
 sx_status sx_check(const sx_index *ix)
 {
     sx_err err;
+    sx_store host;
     sx_status st = sx_need(ix, "sx_check", "the index", &err);
 
     if (st == SX_OK)
-        st = sx_index_check(&ix->store.view, ix->store.max_row, (int)ix->store.spec.unique, &err);
+        st = sx_store_on_host(&ix->store, ix->dev->backend, ix->dev->self, &host, &err);
+    if (st == SX_OK) {
+        st = sx_index_check(&host.view, host.max_row, (int)host.spec.unique, &err);
+        sx_store_leave(&host, ix->dev->backend);
+    }
     return sx_report(&err, st);
 }
 
@@ -127,7 +132,8 @@ static void explain_text(const sx_index *ix, const sx_index_info *info,
             sx_text_add(t, "section  %-7s %" PRIu64 " bytes\n", sx_section_name(kind),
                         sx_section_bytes(v, kind));
     sx_text_add(t, "memory   %" PRIu64 " bytes, %.3f per key, %s\n", info->bytes, per_key(s),
-                s->map ? "mapped from a file" : "on the host");
+                s->map ? "mapped from a file"
+                : ix->dev->backend->host_sections ? "on the host" : "on the device");
     sx_text_add(t, "device   %s (%s)\n", dev->name, dev->detail);
     if (s->why[0])
         sx_text_add(t, "why      %s\n", s->why);
