@@ -18,7 +18,7 @@ CC ?= cc
 OPT ?= -O3
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 # Answers must not depend on how a compiler fuses multiplications.
-CFLAGS_ALL = -std=gnu11 $(OPT) -g $(WARN) -Iinclude -Isrc -fPIC -pthread \
+CFLAGS_ALL = -std=gnu11 $(OPT) -g $(WARN) -fstack-clash-protection -Iinclude -Isrc -fPIC -pthread \
              -ffp-contract=off $(CFLAGS)
 LIBS := -lxxhash -pthread -ldl
 

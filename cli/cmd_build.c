@@ -103,8 +103,11 @@ int cmd_build(int argc, char **argv)
     require_option(o.out != NULL, "-o");
     if (is_dash(o.out))
         fail_usage("an index is written to a file, not to '-'");
-    if (o.rows)
+    expect_other_file(o.out, o.keys);
+    if (o.rows) {
         expect_one_stdin(o.keys, o.rows);
+        expect_other_file(o.out, o.rows);
+    }
     keys = read_column(o.keys,
                        format_needed(o.keys, (file_format)o.format), o.type);
     if (o.rows)

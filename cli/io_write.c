@@ -141,6 +141,6 @@ void expect_other_file(const char *out, const char *in)
 
     if (!is_dash(out) && !stat(out, &a) && !stat(in, &b) &&
         a.st_dev == b.st_dev && a.st_ino == b.st_ino)
-        fail_usage("-o %s would overwrite the index that is being read",
+        fail_usage("-o %s would overwrite the file that is being read",
                    out);
 }

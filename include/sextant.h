@@ -66,13 +66,19 @@ typedef enum {                    /* ABI and file format: append only */
     SX_B16 = 7                    /* 16 bytes in memcmp() order (UUIDs)  */
 } sx_type;                        /* 8-10: strings and points, later */
 
-typedef enum { SX_HOST = 0 } sx_place;
+typedef enum {
+    SX_HOST = 0,
+    SX_DEVICE = 1                 /* memory of the device that is asked; for
+                                     building and for questions about single
+                                     keys and ranks. Not on the CPU */
+} sx_place;
 
 typedef struct {                  /* keys, queries, rows, results */
     int32_t type;                 /* sx_type; rows and ranks: U32 or U64 */
     int32_t place;                /* sx_place: where data points to */
     uint64_t n;                   /* elements */
-    void *data;                   /* only read when it is an input */
+    void *data;                   /* only read when it is an input; on the
+                                     device at a multiple of an element */
     uint64_t reserved[5];         /* zero */
 } sx_column;                      /* 64 bytes */
 
@@ -92,7 +98,8 @@ typedef struct {                  /* per call; NULL: all defaults */
 typedef struct sx_device sx_device;
 
 /* "cpu" (the widest instructions present), "cpu:scalar", "cpu:avx2",
- * "cpu:avx512", each with ",threads=N" if wanted ("cpu:threads=2" too);
+ * "cpu:avx512", each with ",threads=N" if wanted ("cpu:threads=2" too), the
+ * environment variable SEXTANT_THREADS saying how many else, or all there are;
  * "cuda:0", an NVIDIA GPU, with the backend libsextant-cuda.so beside the
  * library; "simt", its kernels emulated on the host, for tests.
  * NULL: "cpu". */
@@ -154,7 +161,9 @@ SX_API sx_status sx_estimate(sx_device *dev, const char *spec, int key_type,
  *
  * Queries have the index's key type. Rows and ranks go to U32 or U64
  * columns of at least as many elements as there are queries; a U32 column
- * that could not hold the largest row (or rank) is refused beforehand. */
+ * that could not hold the largest row (or rank) is refused beforehand. Rows
+ * and ranks are aligned as such numbers are; keys need not be. Outputs must
+ * not overlap inputs. */
 
 /* Row of the first key equal to q[i]; all ones where there is none. */
 SX_API sx_status sx_get(const sx_index *ix, const sx_column *q,
@@ -197,9 +206,9 @@ SX_API sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges,
 
 /* Rows, and keys, of range i in ascending order of keys go to
  * [first[i], first[i+1]) of rows and keys; either may be NULL. first is
- * U64 and has room for one more than there are ranges. SX_ESPACE: first
- * is filled, nothing else is; first[n] is the room needed. So a call with
- * rows and keys NULL sizes the outputs of the next. */
+ * U64 and has room for one more than there are ranges (else SX_EINVAL).
+ * SX_ESPACE: first is filled, nothing else is; first[n] is the room needed.
+ * So a call with rows and keys NULL sizes the outputs of the next. */
 SX_API sx_status sx_range(const sx_index *ix, const sx_ranges *ranges,
                           sx_column *first, sx_column *rows,
                           sx_column *keys, const sx_call *call);
@@ -216,7 +225,8 @@ SX_API sx_status sx_range_aggregate(const sx_index *ix,
 
 /* ---- files ------------------------------------------------------------- */
 
-/* Writes a temporary file beside path, syncs it, renames it to path. */
+/* Writes a temporary file beside path, syncs it, renames it to path, which
+ * may be an ordinary file (it is replaced) or a link (the link is). */
 SX_API sx_status sx_save(const sx_index *ix, const char *path);
 
 /* The file is mapped, and must not be changed while the index lives.

@@ -55,7 +55,7 @@ sx_status sx_alloc(void **out, uint64_t bytes, const char *what, sx_err *err)
              * address space, not memory. */
             mapped = sx_round_up(bytes, HUGE_PAGE) + HUGE_PAGE;
             void *map = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             if (map != MAP_FAILED) {
                 start = map;
                 block = (unsigned char *)(uintptr_t)sx_round_up(

@@ -18,13 +18,17 @@ sx_simd sx_simd_best(void)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
+    /* What the functions are compiled for: SX_TARGET_ in cpu_simd.h. */
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("popcnt") ||
+        !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2"))
+        return SX_SCALAR;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         return SX_AVX512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt"))
-        return SX_AVX2;
-#endif
+    return SX_AVX2;
+#else
     return SX_SCALAR;
+#endif
 }
 
 unsigned sx_cpu_count(void)

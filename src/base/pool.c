@@ -148,11 +148,6 @@ void sx_pool_free(sx_pool *pool)
     sx_release(pool);
 }
 
-unsigned sx_pool_threads(const sx_pool *pool)
-{
-    return pool->threads;
-}
-
 /* Signals belong to the program's own threads, so ours block them all. A
  * thread that can't be started is done without. */
 static void start_threads(sx_pool *pool)

@@ -15,7 +15,6 @@ typedef void sx_pool_fn(void *work, unsigned part);
 
 sx_status sx_pool_new(sx_pool **out, unsigned threads, sx_err *err);
 void sx_pool_free(sx_pool *pool);
-unsigned sx_pool_threads(const sx_pool *pool);
 
 /* Calls fn(work, part) for every part in [0, parts), by at most `threads`
  * threads (0: all), each part once; returns when all are done. */

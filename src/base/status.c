@@ -13,6 +13,10 @@ sx_status sx_fail(sx_err *err, sx_status status, const char *format, ...)
     va_start(args, format);
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
+    /* Sentences quote what callers gave; a line stays a line. */
+    for (char *c = err->text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
     return status;
 }
 

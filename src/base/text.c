@@ -15,6 +15,16 @@ void sx_text_add(sx_text *t, const char *format, ...)
         t->length += (size_t)n;
 }
 
+void sx_text_fixed(sx_text *t, double x, unsigned decimals)
+{
+    unsigned long long scale = 1, n;
+
+    for (unsigned i = 0; i < decimals; i++)
+        scale *= 10;
+    n = (unsigned long long)(x * (double)scale + 0.5);
+    sx_text_add(t, "%llu.%0*llu", n / scale, (int)decimals, n % scale);
+}
+
 void sx_text_json(sx_text *t, const char *s)
 {
     sx_text_add(t, "\"");

@@ -12,6 +12,8 @@ typedef struct {
 
 void sx_text_add(sx_text *t, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* x with so many decimals, and a point whatever the locale. */
+void sx_text_fixed(sx_text *t, double x, unsigned decimals);
 /* s as a JSON string, quotes included. */
 void sx_text_json(sx_text *t, const char *s);
 

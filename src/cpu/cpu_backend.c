@@ -14,6 +14,21 @@ static sx_status bad_word(const char *args, const char *word, size_t length, sx_
                    "avx512, threads=1..%u", args, (int)(length < 40 ? length : 40), word, THREADS_MAX);
 }
 
+static int parse_threads(const char *text, size_t length, unsigned *threads)
+{
+    unsigned t = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9' || t > THREADS_MAX)
+            return 0;
+        t = t * 10 + (unsigned)(text[i] - '0');
+    }
+    if (t < 1 || t > THREADS_MAX)
+        return 0;
+    *threads = t;
+    return 1;
+}
+
 /* "avx2", "threads=4", "avx2,threads=4" */
 static sx_status parse_args(const char *args, sx_cpu *cpu, sx_err *err)
 {
@@ -29,11 +44,8 @@ static sx_status parse_args(const char *args, sx_cpu *cpu, sx_err *err)
         if (level < SX_SIMD_LEVELS && !level_given++) {
             cpu->level = (sx_simd)level;
         } else if (n > 8 && memcmp(args, "threads=", 8) == 0) {
-            char *end;
-            unsigned long t = strtoul(args + 8, &end, 10);
-            if (end != args + n || t < 1 || t > THREADS_MAX || args[8] < '0' || args[8] > '9')
+            if (!parse_threads(args + 8, n - 8, &cpu->threads))
                 return bad_word(whole, args, n, err);
-            cpu->threads = (unsigned)t;
         } else {
             return bad_word(whole, args, n, err);
         }
@@ -50,10 +62,11 @@ static sx_status cpu_open(void **self, const char *args, sx_err *err)
     const char *env = getenv("SEXTANT_THREADS");
     sx_status st;
 
-    if (env && atoi(env) > 0)
-        asked.threads = (unsigned)atoi(env);
     if (asked.threads > THREADS_MAX)
         asked.threads = THREADS_MAX;
+    if (env && *env && !parse_threads(env, strlen(env), &asked.threads))
+        return sx_fail(err, SX_EINVAL, "the environment variable SEXTANT_THREADS is '%.40s'; "
+                       "allowed: 1 to %u", env, THREADS_MAX);
     st = parse_args(args, &asked, err);
     if (st != SX_OK)
         return st;

@@ -65,17 +65,6 @@ static void store_rows(void *work, uint64_t first, uint64_t end)
     }
 }
 
-/* The first key that equals its successor, or n. */
-static uint64_t first_repeat(const sx_sorted *s)
-{
-    const unsigned char *k = s->keys;
-
-    for (uint64_t i = 0; i + 1 < s->n; i++)
-        if (memcmp(k + i * s->width, k + (i + 1) * s->width, s->width) == 0)
-            return i;
-    return s->n;
-}
-
 static uint64_t sorted_row(const sx_sorted *s, uint64_t rank)
 {
     return s->row_bytes == 8   ? ((const uint64_t *)s->rows)[rank]
@@ -83,9 +72,11 @@ static uint64_t sorted_row(const sx_sorted *s, uint64_t rank)
                                : rank;
 }
 
-static sx_status check_unique(const sx_sorted *s, int key_type, sx_err *err)
+static sx_status check_unique(const sx_cpu *cpu, const sx_sorted *s, const sx_input *in,
+                              sx_err *err)
 {
-    uint64_t i = first_repeat(s);
+    uint64_t i = sx_first_repeat(cpu->pool, in->threads, s->width, s->n, s->keys);
+    int key_type = in->key_type;
     _Alignas(16) unsigned char key[16];
     char text[64];
 
@@ -203,7 +194,7 @@ sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *er
     }
     st = sort_input(cpu, &w, &s, err);
     if (st == SX_OK && in->unique)
-        st = check_unique(&s, in->key_type, err);
+        st = check_unique(cpu, &s, in, err);
     if (st != SX_OK) {
         sx_release(s.keys);
         sx_release(s.rows);
@@ -361,7 +352,10 @@ uint64_t sx_cpu_build_peak(const void *self, const sx_view *v)
     const sx_cpu *cpu = self;
     uint64_t arrays = sx_round_up(v->n * v->width, SX_LINE) +
                       v->n * (v->row_bytes ? v->row_bytes : 8);
-    uint64_t sections = 0, sorting = 2 * arrays + sx_sort_scratch(cpu->threads);
+    uint64_t sections = 0, sorting;
+
+    sorting = 2 * arrays +
+             sx_sort_scratch(cpu->threads, v->n, v->width + (v->row_bytes ? v->row_bytes : 8));
 
     for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)
         sections += sx_section_bytes(v, kind);

@@ -4,6 +4,7 @@
 
 #include "index/slots.h"
 
+#include <pthread.h>
 #include <string.h>
 
 /* One chunk of queries on its way. */
@@ -186,7 +187,7 @@ static void span_chunk(const span_work *w, chunk *c, uint64_t at,
     w->type->encode(c->q, (const unsigned char *)job->lo + at * bytes, c->m);
     left_ranks(w->walks, w->v, c);
     memcpy(start, c->rank, c->m * sizeof *start);
-    memcpy(c->next, c->q, sizeof c->q);
+    memcpy(c->next, c->q, c->m * w->v->width);
     w->type->encode(c->q, (const unsigned char *)job->hi + at * bytes, c->m);
     w->walks->crossed(c->next, c->q, empty, c->m);
     right_ranks(w->walks, w->v, c);
@@ -248,6 +249,18 @@ static void fold_span(const span_work *w, uint64_t start, uint64_t count, sx_fol
     }
 }
 
+static void put_fold(const sx_span_folds *out, uint64_t i, uint64_t count, const sx_fold *f)
+{
+    if (out->count)
+        out->count[i] = count;
+    if (out->min)
+        out->min[i] = f->min;
+    if (out->max)
+        out->max[i] = count ? f->max : SX_MISS;
+    if (out->sum)
+        out->sum[i] = f->sum;
+}
+
 static void fold_share(void *work, uint64_t first, uint64_t end)
 {
     const span_work *w = work;
@@ -260,19 +273,62 @@ static void fold_share(void *work, uint64_t first, uint64_t end)
         span_chunk(w, &c, at, start, count);
         for (unsigned i = 0; i < c.m; i++) {
             sx_fold f = {SX_MISS, 0, 0, out->min || out->max};
-            if (out->count)
-                out->count[at + i] = count[i];
-            if (!f.extremes && !out->sum)
-                continue;
-            fold_span(w, start[i], count[i], &f);
-            if (out->min)
-                out->min[at + i] = f.min;
-            if (out->max)
-                out->max[at + i] = count[i] ? f.max : SX_MISS;
-            if (out->sum)
-                out->sum[at + i] = f.sum;
+            if (f.extremes || out->sum)
+                fold_span(w, start[i], count[i], &f);
+            put_fold(out, at + i, count[i], &f);
         }
     }
+}
+
+/* Few ranges that may hold much: all hits in one line, cut into pieces of
+ * equal size, each folded by itself and then taken into its range. */
+typedef struct {
+    const span_work *w;
+    unsigned n;
+    uint64_t start[SX_CHUNK], first[SX_CHUNK + 1];
+    sx_fold fold[SX_CHUNK];
+    pthread_mutex_t lock;         /* guards fold */
+} hit_work;
+
+static void hits_share(void *work, uint64_t begin, uint64_t end)
+{
+    hit_work *h = work;
+
+    for (unsigned i = 0; i < h->n; i++) {
+        uint64_t b = h->first[i] > begin ? h->first[i] : begin;
+        uint64_t e = h->first[i + 1] < end ? h->first[i + 1] : end;
+        sx_fold f = {SX_MISS, 0, 0, h->fold[i].extremes};
+        if (b >= e)
+            continue;
+        fold_span(h->w, h->start[i] + (b - h->first[i]), e - b, &f);
+        pthread_mutex_lock(&h->lock);
+        h->fold[i].min = f.min < h->fold[i].min ? f.min : h->fold[i].min;
+        h->fold[i].max = f.max > h->fold[i].max ? f.max : h->fold[i].max;
+        h->fold[i].sum += f.sum;
+        pthread_mutex_unlock(&h->lock);
+    }
+}
+
+static void fold_few(const sx_cpu *cpu, const span_work *w)
+{
+    chunk c;
+    hit_work h = {.w = w, .n = (unsigned)w->job->n};
+    uint64_t count[SX_CHUNK];
+
+    c.m = h.n;
+    span_chunk(w, &c, 0, h.start, count);
+    h.first[0] = 0;
+    for (unsigned i = 0; i < h.n; i++) {
+        h.first[i + 1] = h.first[i] + count[i];
+        h.fold[i] = (sx_fold){SX_MISS, 0, 0, w->folds->min || w->folds->max};
+    }
+    if (w->folds->min || w->folds->max || w->folds->sum) {
+        pthread_mutex_init(&h.lock, NULL);
+        sx_cpu_share(cpu, w->job->threads, h.first[h.n], 4096, hits_share, &h);
+        pthread_mutex_destroy(&h.lock);
+    }
+    for (unsigned i = 0; i < h.n; i++)
+        put_fold(w->folds, i, count[i], &h.fold[i]);
 }
 
 sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
@@ -283,8 +339,10 @@ sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
                    sx_type_of(job->key_type), NULL, NULL, out};
 
     (void)err;
-    /* A range may hold much, so few of them are worth sharing. */
-    sx_cpu_share(cpu, job->threads, job->n, 8, fold_share, &w);
+    if (job->n <= SX_CHUNK)
+        fold_few(cpu, &w);
+    else
+        sx_cpu_share(cpu, job->threads, job->n, 4, fold_share, &w);
     return SX_OK;
 }
 

@@ -61,7 +61,7 @@ SX_INLINE unsigned wide_below(unsigned below, unsigned equal)
 
 /* ---- AVX2 ---------------------------------------------------------------- */
 
-#define SX_TARGET_avx2 __attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt")))
+#define SX_TARGET_avx2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
 
 SX_TARGET_avx2 SX_INLINE __m256i load256(const void *p)
 {
@@ -180,7 +180,7 @@ SX_TARGET_avx2 SX_INLINE unsigned count_16_avx2(const void *p, uint32_t m, sx_ke
 /* ---- AVX-512 ---------------------------------------------------------------- */
 
 #define SX_TARGET_avx512 __attribute__((target( \
-    "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt,lzcnt")))
+    "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt")))
 
 SX_TARGET_avx512 SX_INLINE unsigned count_line_4_avx512(const void *p, sx_key4 q)
 {

@@ -38,7 +38,7 @@ SX_WALK void F(pivot_descend)(const sx_view *v, const KEY *q, unsigned m,
     for (unsigned j = 0; j < GROUP; j++)
         at[j] = 0;
     for (uint32_t l = 0; l + 1 < v->levels; l++) {
-        uint64_t last = F(pivot_last_child)(v, l, len, natural);
+        uint64_t last = F(pivot_last_child)(v, l);
         for (unsigned j = 0; j < m; j++) {
             at[j] = F(pivot_level)(v, l, at[j], last, q[j], natural);
             const unsigned char *p = F(pivot_node)(v, l + 1, at[j], natural);
@@ -49,7 +49,7 @@ SX_WALK void F(pivot_descend)(const sx_view *v, const KEY *q, unsigned m,
     }
     if (v->levels > 0) {
         uint32_t l = v->levels - 1;
-        uint64_t last = F(pivot_last_child)(v, l, len, natural);
+        uint64_t last = F(pivot_last_child)(v, l);
         for (unsigned j = 0; j < m; j++) {
             at[j] = F(pivot_level)(v, l, at[j], last, q[j], natural);
             at[j] = F(pivot_begin)(v, at[j], len, natural);

@@ -168,18 +168,18 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
     }
     a.key_type = in->key_type;
     a.row_type = in->row_type;
-    st = gpu_part_new(g, &keys, 1, in->n, type->bytes, err);
+    st = gpu_part_new(g, &keys, !in->keys_there, in->n, type->bytes, err);
     if (st == SX_OK)
-        st = gpu_part_new(g, &rows, in->row_type != 0, in->n,
+        st = gpu_part_new(g, &rows, in->row_type != 0 && !in->rows_there, in->n,
                           in->row_type ? sx_type_bytes(in->row_type) : 0, err);
     if (st == SX_OK)
         st = gpu_part_new(g, &facts, 1, 1, sizeof(sx_gpu_facts), err);
-    if (st == SX_OK)
+    if (st == SX_OK && keys.dev)
         st = gpu_in(g, keys.dev, in->keys, keys.bytes, err);
     if (st == SX_OK && rows.dev)
         st = gpu_in(g, rows.dev, in->rows, rows.bytes, err);
-    a.in_keys = keys.dev;
-    a.in_rows = rows.dev;
+    a.in_keys = in->keys_there ? in->keys : keys.dev;
+    a.in_rows = in->rows_there ? in->rows : rows.dev;
     a.facts = (sx_gpu_facts *)facts.dev;
     if (st == SX_OK)
         st = gpu_sort_steps(g, in, &a, &s, err);
@@ -264,16 +264,18 @@ static sx_status gpu_backend_lookup(void *self, const sx_view *v, const sx_looku
     sx_gpu *g = (sx_gpu *)self;
     uint64_t key_bytes = sx_type_of(job->key_type)->bytes;
     uint64_t each = job->op == SX_OP_KEY_AT ? job->rank_bytes : key_bytes;
-    uint64_t most = job->n < GPU_CHUNK ? job->n : GPU_CHUNK;
-    gpu_part q = {0}, out = {0}, keys = {0};
+    int all_there = job->q_there && (job->out_there || !job->out) &&
+                    (job->keys_there || !job->keys);
+    uint64_t most = all_there || job->n < GPU_CHUNK ? job->n : GPU_CHUNK;
+    gpu_part q = {0}, out = {0}, keys = {0};      /* of what is on the host */
     sx_status st = gpu_enter(g, err);
 
     if (st == SX_OK)
-        st = gpu_part_new(g, &q, 1, most, each, err);
+        st = gpu_part_new(g, &q, !job->q_there, most, each, err);
     if (st == SX_OK)
-        st = gpu_part_new(g, &out, job->out != NULL, most, job->out_bytes, err);
+        st = gpu_part_new(g, &out, job->out && !job->out_there, most, job->out_bytes, err);
     if (st == SX_OK)
-        st = gpu_part_new(g, &keys, job->keys != NULL, most, key_bytes, err);
+        st = gpu_part_new(g, &keys, job->keys && !job->keys_there, most, key_bytes, err);
     for (uint64_t at = 0; at < job->n && st == SX_OK; at += most) {
         uint64_t n = job->n - at < most ? job->n - at : most;
         sx_gpu_lookup a = {0};
@@ -283,10 +285,11 @@ static sx_status gpu_backend_lookup(void *self, const sx_view *v, const sx_looku
         a.rank_bytes = job->rank_bytes;
         a.out_bytes = job->out_bytes;
         a.n = n;
-        a.q = q.dev;
-        a.out = out.dev;
-        a.keys = keys.dev;
-        st = gpu_in(g, q.dev, gpu_at(job->q, at, each), n * each, err);
+        a.q = q.dev ? q.dev : gpu_at(job->q, at, each);
+        a.out = out.dev || !job->out ? out.dev : (void *)gpu_at(job->out, at, job->out_bytes);
+        a.keys = keys.dev || !job->keys ? keys.dev : (void *)gpu_at(job->keys, at, key_bytes);
+        if (q.dev)
+            st = gpu_in(g, q.dev, gpu_at(job->q, at, each), n * each, err);
         /* keys stay as they are where there is no match */
         if (st == SX_OK && keys.dev)
             st = gpu_in(g, keys.dev, gpu_at(job->keys, at, key_bytes), n * key_bytes, err);

@@ -88,7 +88,7 @@ SX_DEV uint64_t F(pivot_bound)(const sx_view *v, KEY q)
     uint64_t len = F(pivot_window)(v, natural), at = 0;
 
     for (uint32_t l = 0; l < v->levels; l++)
-        at = F(pivot_level)(v, l, at, F(pivot_last_child)(v, l, len, natural), q, natural);
+        at = F(pivot_level)(v, l, at, F(pivot_last_child)(v, l), q, natural);
     at = F(pivot_begin)(v, at, len, natural);
     while (len > 1) {
         uint64_t half = len / 2;

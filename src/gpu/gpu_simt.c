@@ -145,6 +145,7 @@ const sx_backend sx_backend_simt = {
     .abi = SX_BACKEND_ABI,
     .name = "simt",
     .host_sections = 1,
+    .device_columns = 1,
     .open = simt_open,
     .close = simt_close,
     .describe = simt_describe,

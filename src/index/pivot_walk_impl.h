@@ -36,11 +36,9 @@ SX_WALK uint64_t F(pivot_begin)(const sx_view *v, uint64_t w, uint64_t len, int 
 }
 
 /* The last node that level l's children are: of the next level, or windows. */
-SX_WALK uint64_t F(pivot_last_child)(const sx_view *v, uint32_t l, uint64_t len, int natural)
+SX_WALK uint64_t F(pivot_last_child)(const sx_view *v, uint32_t l)
 {
-    if (l + 1 < v->levels)
-        return v->level_nodes[l + 1] - 1;
-    return (F(pivot_units)(v, natural) + len - 1) / len - 1;
+    return (l + 1 < v->levels ? v->level_nodes[l + 1] : v->windows) - 1;
 }
 
 SX_WALK const unsigned char *F(pivot_node)(const sx_view *v, uint32_t l, uint64_t at,

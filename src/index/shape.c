@@ -7,7 +7,6 @@ static void shape_slots(sx_view *v, const sx_spec *spec, uint64_t used)
 {
     uint64_t unit = sx_line_keys(v);
 
-    v->layout = spec->layout;
     v->block = spec->layout == SX_PAIRS ? spec->block : 0;
     v->block_shift = v->block ? (uint32_t)__builtin_ctz(v->block) : 63;
     v->block_bytes = v->block * (uint64_t)(v->width + v->row_bytes);
@@ -109,6 +108,7 @@ sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t width,
     }
     if (spec->layout == SX_PAIRS)
         spec->given |= SX_P_BLOCK;
+    v.windows = v.window ? (n + v.window - 1) / v.window : 0;
     *out = v;
     return SX_OK;
 }

@@ -35,10 +35,11 @@ typedef struct {
     uint32_t k;                   /* children of an inner node */
     uint32_t leaf;                /* pivot: keys of a leaf */
     uint32_t levels;              /* pivot: of pivots; eytzinger: full ones */
-    uint32_t layout, block;       /* block: keys in a block; split: 0 */
+    uint32_t block;               /* keys in a block; split: 0 */
     uint32_t block_shift;         /* log2(block); split: 63 */
     uint64_t block_bytes;
-    uint64_t window;              /* pivot: keys under a bottom pivot's child */
+    uint64_t window, windows;     /* pivot: keys under a bottom pivot's child,
+                                     and how many such windows there are */
     uint64_t bottom;              /* eytzinger: keys below the full levels */
     /* Level l: nodes in it; its first key, counted in keys from the start
      * of the pivots (pivot) or in slots (eytzinger). */

@@ -67,8 +67,8 @@ const sx_type_info *sx_type_of(int type)
 
 const char *sx_type_list(void)
 {
-    return ""
-#define SX_TYPE(tag, name, bytes, width) #name " "
+    return "any of"
+#define SX_TYPE(tag, name, bytes, width) " " #name
 #include "keys/types.def"
 #undef SX_TYPE
     ;

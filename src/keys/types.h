@@ -17,10 +17,10 @@ typedef struct {
 /* NULL: no such key type. */
 const sx_type_info *sx_type_of(int type);
 
-/* "u32, u64, ..." for sentences that list what is allowed. */
+/* "any of u32 u64 ...", for sentences that list what is allowed. */
 const char *sx_type_list(void);
 
-/* One element as text, for sentences: 18, -3.5, 00112233-... */
+/* One element as text, for sentences: 18, -3.5, 00112233... */
 void sx_type_print(int type, const void *element, char *text, size_t room);
 
 #endif

@@ -10,7 +10,7 @@
 #include "index/shape.h"
 #include "keys/types.h"
 
-#define SX_BACKEND_ABI 1
+#define SX_BACKEND_ABI 2
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -26,6 +26,7 @@ typedef struct {
     void *out;                    /* rows or ranks, NULL: not wanted */
     uint32_t out_bytes;           /* of one of them: 4, 8 */
     void *keys;                   /* keys found, of key_type, or NULL */
+    uint32_t q_there, out_there, keys_there;  /* in the device's memory */
 } sx_lookup;
 
 /* One batch of ranges, as spans of ranks [start, start + count). */
@@ -62,6 +63,7 @@ typedef struct {
     uint32_t unique;
     uint64_t n;
     const void *keys, *rows;
+    uint32_t keys_there, rows_there;          /* in the device's memory */
 } sx_input;
 
 typedef struct {
@@ -76,6 +78,7 @@ typedef struct {
     uint32_t abi;
     const char *name;             /* "cpu" */
     uint32_t host_sections;       /* sections are memory the host can read */
+    uint32_t device_columns;      /* columns may lie in the device's memory */
 
     /* args: what follows "name:", or "". */
     sx_status (*open)(void **self, const char *args, sx_err *err);

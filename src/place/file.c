@@ -152,7 +152,7 @@ static int sync_folder(const char *path)
         snprintf(folder, sizeof folder, "%.*s", slash == path ? 1 : (int)(slash - path), path);
     fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return -1;
+        return errno == EACCES ? 0 : -1;          /* a folder we may only write */
     failed = fsync(fd) < 0 && errno != EINVAL;    /* some systems can't */
     close(fd);
     return failed ? -1 : 0;
@@ -180,11 +180,15 @@ static sx_status write_file(const char *path, const char *temp, int fd, const fi
     return SX_OK;
 }
 
-/* A new file beside path, which nobody else has. */
+/* A new file in the folder of path, which nobody else has. Its name has
+ * nothing of path's, which may be as long as names can be. */
 static int create_beside(const char *path, char *temp, size_t room)
 {
+    const char *slash = strrchr(path, '/');
+    int folder = slash ? (int)(slash - path) + 1 : 0;
+
     for (unsigned i = 0; i < 1000; i++) {
-        snprintf(temp, room, "%s.tmp%ld.%u", path, (long)getpid(), i);
+        snprintf(temp, room, "%.*s.sextant-%ld-%u.tmp", folder, path, (long)getpid(), i);
         int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0 || errno != EEXIST)
             return fd;
@@ -197,12 +201,15 @@ sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err)
     file_front front;
     const void *data[TABLE_MAX];
     char temp[4096];
+    struct stat old;
     sx_status st;
     int fd;
 
     if (strlen(path) > sizeof temp - 40)
         return sx_fail(err, SX_EINVAL, "path '%.60s...' is too long: %zu bytes, at most %zu",
                        path, strlen(path), sizeof temp - 40);
+    if (stat(path, &old) == 0 && !S_ISREG(old.st_mode))
+        return sx_fail(err, SX_EIO, "'%.200s' is not an ordinary file, and is not replaced", path);
     memset(&front, 0, sizeof front);
     memcpy(front.head.magic, magic, sizeof magic);
     front.head.format = FORMAT;
@@ -387,6 +394,9 @@ static sx_status read_sections(sx_store *s, int fd, const file_front *front, uns
             st = io_failed("can't read", path, err);
         else if (XXH3_64bits(s->why, e->bytes) != e->hash)
             st = damaged(path, "the checksum of section 'why' is wrong", err);
+        for (uint64_t i = 0; i < e->bytes && st == SX_OK; i++)
+            if (s->why[i] < ' ' || s->why[i] > '~')
+                st = damaged(path, "the section 'why' is not plain text", err);
     }
     return st;
 }

@@ -38,7 +38,7 @@ static void *open_beside(const char *file)
     return lib ? lib : dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
-static sx_status load_cuda(const sx_backend **out, sx_err *err)
+static sx_status load_cuda(const sx_backend **out, const char *name, sx_err *err)
 {
     static const char file[] = "libsextant-cuda.so";
     sx_status st = SX_OK;
@@ -51,7 +51,8 @@ static sx_status load_cuda(const sx_backend **out, sx_err *err)
         if (lib)
             *(void **)&entry = dlsym(lib, "sx_backend_entry");
         if (!lib)
-            st = sx_fail(err, SX_ENODEV, "the CUDA backend is not installed: %.300s", dlerror());
+            st = sx_fail(err, SX_ENODEV, "no device '%.40s': the CUDA backend is not installed: "
+                         "%.300s", name, dlerror());
         else if (!entry)
             st = sx_fail(err, SX_ENODEV, "%.200s is not a backend: it has no sx_backend_entry",
                          named ? named : file);
@@ -71,14 +72,14 @@ static sx_status find_backend(const char *name, const sx_backend **out, const ch
                               sx_err *err)
 {
     static const char *const names[] = {"cpu", "cuda", "simt"};
-    size_t n = strcspn(name, ":");
+    size_t n = strcspn(name, ":,");
 
     *args = name[n] ? name + n + 1 : "";
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strlen(names[i]) != n || memcmp(name, names[i], n) != 0 || (name[n] && !name[n + 1]))
             continue;
         if (i == 1)
-            return load_cuda(out, err);
+            return load_cuda(out, name, err);
         *out = i == 0 ? &sx_backend_cpu : &sx_backend_simt;
         return SX_OK;
     }

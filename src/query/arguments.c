@@ -35,7 +35,8 @@ sx_status sx_check_call(const sx_call *call, sx_call *out, const char *verb, sx_
     return SX_OK;
 }
 
-sx_status sx_check_column(const sx_column *c, const char *verb, const char *name, sx_err *err)
+sx_status sx_check_column(const sx_column *c, const sx_device *dev, const char *verb,
+                          const char *name, sx_err *err)
 {
     const sx_type_info *type;
     uint64_t bytes;
@@ -46,9 +47,10 @@ sx_status sx_check_column(const sx_column *c, const char *verb, const char *name
     if (!type)
         return sx_fail(err, SX_EINVAL, "%s: the type of %s is %d; allowed: %s", verb, name,
                        c->type, sx_type_list());
-    if (c->place != SX_HOST)
-        return sx_fail(err, SX_EINVAL, "%s: the place of %s is %d; allowed: 0 (host)", verb,
-                       name, c->place);
+    if (c->place != SX_HOST &&
+        (c->place != SX_DEVICE || !dev || !dev->backend->device_columns))
+        return sx_fail(err, SX_EINVAL, "%s: the place of %s is %d; allowed: 0 (host)%s", verb,
+                       name, c->place, dev && dev->backend->device_columns ? ", 1 (device)" : "");
     for (unsigned i = 0; i < sizeof c->reserved / sizeof c->reserved[0]; i++)
         if (c->reserved[i])
             return sx_fail(err, SX_EINVAL, "%s: reserved[%u] of %s is %llu, not 0", verb, i,
@@ -59,13 +61,16 @@ sx_status sx_check_column(const sx_column *c, const char *verb, const char *name
     if (c->n > 0 && !c->data)
         return sx_fail(err, SX_EINVAL, "%s: data of %s is NULL, with %llu elements", verb,
                        name, (unsigned long long)c->n);
+    if (c->place == SX_DEVICE && type->bytes < 16 && (uintptr_t)c->data % type->bytes)
+        return sx_fail(err, SX_EINVAL, "%s: data of %s, %p, is not at a multiple of %u", verb,
+                       name, c->data, type->bytes);
     return SX_OK;
 }
 
-sx_status sx_check_keys(const sx_index *ix, const sx_column *c, const char *verb,
-                        const char *name, sx_err *err)
+sx_status sx_check_keys(const sx_index *ix, const sx_column *c, const sx_device *dev,
+                        const char *verb, const char *name, sx_err *err)
 {
-    sx_status st = sx_check_column(c, verb, name, err);
+    sx_status st = sx_check_column(c, dev, verb, name, err);
 
     if (st == SX_OK && c->type != ix->store.key_type)
         return sx_fail(err, SX_EINVAL, "%s: %s are %s, but the keys of the index are %s", verb,
@@ -73,10 +78,10 @@ sx_status sx_check_keys(const sx_index *ix, const sx_column *c, const char *verb
     return st;
 }
 
-sx_status sx_check_numbers(const sx_column *c, int u32_too, const char *verb,
-                           const char *name, sx_err *err)
+sx_status sx_check_numbers(const sx_column *c, const sx_device *dev, int u32_too,
+                           const char *verb, const char *name, sx_err *err)
 {
-    sx_status st = sx_check_column(c, verb, name, err);
+    sx_status st = sx_check_column(c, dev, verb, name, err);
 
     if (st != SX_OK)
         return st;
@@ -98,10 +103,11 @@ sx_status sx_check_room(const sx_column *c, uint64_t n, const char *verb, const 
     return SX_OK;
 }
 
-sx_status sx_check_out_numbers(const sx_column *c, uint64_t n, uint64_t largest, int rows,
-                               const char *verb, const char *name, sx_err *err)
+sx_status sx_check_out_numbers(const sx_column *c, const sx_device *dev, uint64_t n,
+                               uint64_t largest, int rows, const char *verb, const char *name,
+                               sx_err *err)
 {
-    sx_status st = sx_check_numbers(c, 1, verb, name, err);
+    sx_status st = sx_check_numbers(c, dev, 1, verb, name, err);
 
     if (st == SX_OK)
         st = sx_check_room(c, n, verb, name, err);
@@ -111,10 +117,10 @@ sx_status sx_check_out_numbers(const sx_column *c, uint64_t n, uint64_t largest,
     return st;
 }
 
-sx_status sx_check_out_keys(const sx_index *ix, const sx_column *c, uint64_t n,
-                            const char *verb, const char *name, sx_err *err)
+sx_status sx_check_out_keys(const sx_index *ix, const sx_column *c, const sx_device *dev,
+                            uint64_t n, const char *verb, const char *name, sx_err *err)
 {
-    sx_status st = sx_check_keys(ix, c, verb, name, err);
+    sx_status st = sx_check_keys(ix, c, dev, verb, name, err);
 
     return st == SX_OK ? sx_check_room(c, n, verb, name, err) : st;
 }

@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-static sx_status check_input(const sx_column *keys, const sx_column *rows, const sx_call *how,
-                             const sx_spec *spec, sx_input *in, sx_err *err)
+static sx_status check_input(const sx_device *dev, const sx_column *keys, const sx_column *rows,
+                             const sx_call *how, const sx_spec *spec, sx_input *in, sx_err *err)
 {
-    sx_status st = sx_check_column(keys, "sx_build", "keys", err);
+    sx_status st = sx_check_column(keys, dev, "sx_build", "keys", err);
 
     if (st == SX_OK && rows)
-        st = sx_check_numbers(rows, 1, "sx_build", "rows", err);
+        st = sx_check_numbers(rows, dev, 1, "sx_build", "rows", err);
     if (st != SX_OK)
         return st;
     if (rows && rows->n != keys->n)
@@ -20,7 +20,9 @@ static sx_status check_input(const sx_column *keys, const sx_column *rows, const
                        (unsigned long long)keys->n, (unsigned long long)rows->n);
     *in = (sx_input){.key_type = keys->type, .row_type = rows ? rows->type : 0,
                      .threads = how->threads, .unique = spec->unique, .n = keys->n,
-                     .keys = keys->data, .rows = rows ? rows->data : NULL};
+                     .keys = keys->data, .rows = rows ? rows->data : NULL,
+                     .keys_there = keys->place == SX_DEVICE,
+                     .rows_there = rows && rows->place == SX_DEVICE};
     return SX_OK;
 }
 
@@ -32,9 +34,6 @@ static uint32_t widest_row(int row_type, uint64_t n)
     return n > SX_MISS32 ? 8 : 4;
 }
 
-/* What building takes beside arrays and sections: questions, and the like. */
-#define SMALL_CHANGE (256u << 10)
-
 static sx_status estimate(sx_device *dev, sx_spec spec, int key_type, uint64_t n, int row_type,
                           sx_estimate_info *e, sx_err *err)
 {
@@ -43,13 +42,17 @@ static sx_status estimate(sx_device *dev, sx_spec spec, int key_type, uint64_t n
     sx_store store = {0};
     sx_status st;
 
-    if (spec.family == SX_FAM_AUTO)
+    int asks = spec.family == SX_FAM_AUTO;
+
+    if (asks)
         spec = sx_favourite(spec.purpose, n * width);
     st = sx_shape(&shape, &spec, width, widest_row(row_type, n), n, err);
     if (st == SX_OK) {
         store.view = shape;
         e->host_resident = sx_store_bytes(&store) + sizeof(sx_index);
-        e->host_peak = dev->backend->build_peak(dev->self, &shape) + sizeof(sx_index) + SMALL_CHANGE;
+        e->host_peak = dev->backend->build_peak(dev->self, &shape) + sizeof(sx_index);
+        if (asks)
+            e->host_peak += SX_QUESTION_BYTES;
     }
     return st;
 }
@@ -153,7 +156,7 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
     if (st == SX_OK)
         st = sx_spec_parse(&spec, text ? text : "auto", &err);
     if (st == SX_OK)
-        st = check_input(keys, rows, &how, &spec, &in, &err);
+        st = check_input(dev, keys, rows, &how, &spec, &in, &err);
     if (st == SX_OK && in.n > SX_KEYS_MAX)
         st = sx_fail(&err, SX_EINVAL, "sx_build: %llu keys are more than an index can hold "
                      "(%llu)", (unsigned long long)in.n, (unsigned long long)SX_KEYS_MAX);

@@ -51,6 +51,8 @@ typedef struct {
     uint64_t out[QUERIES];
 } questions;
 
+_Static_assert(sizeof(questions) <= SX_QUESTION_BYTES, "estimates count them");
+
 static sx_status make_questions(sx_device *dev, const sx_view *v, const sx_input *in,
                                 questions *q, sx_err *err)
 {
@@ -111,8 +113,6 @@ static sx_status compare(sx_device *dev, const sx_store *s, const sx_view *array
                          const sx_input *in, uint32_t purpose, questions *q, int *array_wins,
                          sx_text *why, sx_err *err)
 {
-    static const char *const purposes[] = {"points and ranges", "points", "ranges",
-                                           "points and ranges"};
     uint64_t begin = sx_clock_ns(), ns[2];
     sx_status st = ask_all(dev, &s->view, in, purpose, q, &ns[0], err);
 
@@ -121,10 +121,17 @@ static sx_status compare(sx_device *dev, const sx_store *s, const sx_view *array
     if (st != SX_OK)
         return st;
     *array_wins = ns[1] < ns[0] / 100 * CLEARLY;
-    sx_text_add(why, "for %u %s among these keys, the best of %u times, %s took %.1f us and "
-                "sorted %.1f us; asking took %.1f ms in all", q->points, purposes[purpose], ROUNDS,
-                sx_family_name(s->view.family), (double)ns[0] * 1e-3, (double)ns[1] * 1e-3,
-                (double)(sx_clock_ns() - begin) * 1e-6);
+    if (purpose != SX_FOR_RANGE)
+        sx_text_add(why, "%u points", q->points);
+    if (purpose != SX_FOR_POINT)
+        sx_text_add(why, "%s%u ranges", why->length ? " and " : "", q->ranges);
+    sx_text_add(why, " among these keys took %s ", sx_family_name(s->view.family));
+    sx_text_fixed(why, (double)ns[0] * 1e-3, 1);
+    sx_text_add(why, " us and sorted ");
+    sx_text_fixed(why, (double)ns[1] * 1e-3, 1);
+    sx_text_add(why, " us, the best of %u times; asking took ", ROUNDS);
+    sx_text_fixed(why, (double)(sx_clock_ns() - begin) * 1e-6, 1);
+    sx_text_add(why, " ms in all");
     return SX_OK;
 }
 
@@ -190,8 +197,8 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted 
     if (st != SX_OK)
         return st;
     if (sorted->n < MEASURE_FROM || s->view.family == SX_FAM_SORTED)
-        sx_text_add(&why, "the usual choice; not measured, since below %u keys a build is over "
-                    "sooner", MEASURE_FROM);
+        sx_text_add(&why, "the usual choice for so few keys; not measured, since a build is over "
+                    "sooner");
     else
         st = measure(dev, s, spec->purpose, sorted, in,
                      spent_ns / BUDGET_PART / (2 * ROUNDS * QUERY_NS), &why, err);

@@ -18,25 +18,31 @@ sx_status sx_check_call(const sx_call *call, sx_call *out, const char *verb, sx_
 /* A struct that starts with its size. */
 sx_status sx_check_size(size_t size, size_t wanted, const char *verb, const char *what,
                         sx_err *err);
-/* A column of any key type. */
-sx_status sx_check_column(const sx_column *c, const char *verb, const char *name, sx_err *err);
+/* A column of any key type. dev: it may lie there, if that device takes such
+ * columns; NULL: on the host only. */
+sx_status sx_check_column(const sx_column *c, const sx_device *dev, const char *verb,
+                          const char *name, sx_err *err);
 /* A column of the index's key type. */
-sx_status sx_check_keys(const sx_index *ix, const sx_column *c, const char *verb,
-                        const char *name, sx_err *err);
+sx_status sx_check_keys(const sx_index *ix, const sx_column *c, const sx_device *dev,
+                        const char *verb, const char *name, sx_err *err);
 /* A column of numbers: U64, or U32 too if it may be. */
-sx_status sx_check_numbers(const sx_column *c, int u32_too, const char *verb,
-                           const char *name, sx_err *err);
+sx_status sx_check_numbers(const sx_column *c, const sx_device *dev, int u32_too,
+                           const char *verb, const char *name, sx_err *err);
 /* An output for n results. */
 sx_status sx_check_room(const sx_column *c, uint64_t n, const char *verb, const char *name,
                         sx_err *err);
 /* An output of numbers for n results up to `largest`; rows: all ones means no
  * match there. And one of the index's keys. */
-sx_status sx_check_out_numbers(const sx_column *c, uint64_t n, uint64_t largest, int rows,
-                               const char *verb, const char *name, sx_err *err);
-sx_status sx_check_out_keys(const sx_index *ix, const sx_column *c, uint64_t n,
-                            const char *verb, const char *name, sx_err *err);
+sx_status sx_check_out_numbers(const sx_column *c, const sx_device *dev, uint64_t n,
+                               uint64_t largest, int rows, const char *verb, const char *name,
+                               sx_err *err);
+sx_status sx_check_out_keys(const sx_index *ix, const sx_column *c, const sx_device *dev,
+                            uint64_t n, const char *verb, const char *name, sx_err *err);
 
 /* ---- choose.c: what auto does ------------------------------------------ */
+
+/* Memory that measuring takes, at most. */
+#define SX_QUESTION_BYTES (256u << 10)
 
 /* What auto takes when it does not measure, the largest it may take. */
 sx_spec sx_favourite(uint32_t purpose, uint64_t key_bytes);

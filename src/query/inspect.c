@@ -131,8 +131,9 @@ static void explain_text(const sx_index *ix, const sx_index_info *info,
         if (sx_section_bytes(v, kind))
             sx_text_add(t, "section  %-7s %" PRIu64 " bytes\n", sx_section_name(kind),
                         sx_section_bytes(v, kind));
-    sx_text_add(t, "memory   %" PRIu64 " bytes, %.3f per key, %s\n", info->bytes, per_key(s),
-                s->map ? "mapped from a file"
+    sx_text_add(t, "memory   %" PRIu64 " bytes, ", info->bytes);
+    sx_text_fixed(t, per_key(s), 3);
+    sx_text_add(t, " per key, %s\n", s->map ? "mapped from a file"
                 : ix->dev->backend->host_sections ? "on the host" : "on the device");
     sx_text_add(t, "device   %s (%s)\n", dev->name, dev->detail);
     if (s->why[0])
@@ -164,8 +165,9 @@ static void explain_json(const sx_index *ix, const sx_index_info *info,
                         sx_section_name(kind), sx_section_bytes(v, kind));
             sep = ", ";
         }
-    sx_text_add(t, "], \"bytes\": %" PRIu64 ", \"bytes_per_key\": %.4f, \"mapped\": %s, "
-                "\"device\": ", info->bytes, per_key(s), s->map ? "true" : "false");
+    sx_text_add(t, "], \"bytes\": %" PRIu64 ", \"bytes_per_key\": ", info->bytes);
+    sx_text_fixed(t, per_key(s), 4);
+    sx_text_add(t, ", \"mapped\": %s, \"device\": ", s->map ? "true" : "false");
     sx_text_json(t, dev->name);
     if (s->why[0]) {
         sx_text_add(t, ", \"why\": ");

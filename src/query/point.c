@@ -10,13 +10,15 @@ static sx_status run(const sx_index *ix, sx_lookup *job, sx_column *rows, sx_col
     sx_status st = sx_check_call(call, &how, verb, err);
     int ranks = job->op == SX_OP_RANK_LEFT || job->op == SX_OP_RANK_RIGHT;
 
+    if (st == SX_OK && ranks)
+        st = sx_need(rows, verb, "ranks", err);
     if (st == SX_OK && !rows && !keys)
         return sx_fail(err, SX_EINVAL, "%s: no output is wanted, rows and keys are NULL", verb);
     if (st == SX_OK && rows)
-        st = sx_check_out_numbers(rows, job->n, ranks ? s->view.n : s->max_row, !ranks, verb,
+        st = sx_check_out_numbers(rows, ix->dev, job->n, ranks ? s->view.n : s->max_row, !ranks, verb,
                                   ranks ? "ranks" : "rows", err);
     if (st == SX_OK && keys)
-        st = sx_check_out_keys(ix, keys, job->n, verb, "keys", err);
+        st = sx_check_out_keys(ix, keys, ix->dev, job->n, verb, "keys", err);
     if (st != SX_OK || job->n == 0)
         return st;
     job->key_type = s->key_type;
@@ -24,6 +26,8 @@ static sx_status run(const sx_index *ix, sx_lookup *job, sx_column *rows, sx_col
     job->out = rows ? rows->data : NULL;
     job->out_bytes = rows ? (uint32_t)sx_type_bytes(rows->type) : 0;
     job->keys = keys ? keys->data : NULL;
+    job->out_there = rows && rows->place == SX_DEVICE;
+    job->keys_there = keys && keys->place == SX_DEVICE;
     return ix->dev->backend->lookup(ix->dev->self, &s->view, job, err);
 }
 
@@ -35,10 +39,11 @@ static sx_status ask(const sx_index *ix, sx_op op, const sx_column *q, sx_column
     sx_status st = sx_need(ix, verb, "the index", &err);
 
     if (st == SX_OK)
-        st = sx_check_keys(ix, q, verb, "queries", &err);
+        st = sx_check_keys(ix, q, ix->dev, verb, "queries", &err);
     if (st == SX_OK) {
         job.n = q->n;
         job.q = q->data;
+        job.q_there = q->place == SX_DEVICE;
         st = run(ix, &job, rows, keys, call, verb, &err);
     }
     return sx_report(&err, st);
@@ -81,10 +86,11 @@ sx_status sx_key_at(const sx_index *ix, const sx_column *ranks, sx_column *keys,
     sx_status st = sx_need(ix, "sx_key_at", "the index", &err);
 
     if (st == SX_OK)
-        st = sx_check_numbers(ranks, 1, "sx_key_at", "ranks", &err);
+        st = sx_check_numbers(ranks, ix->dev, 1, "sx_key_at", "ranks", &err);
     if (st == SX_OK) {
         job.n = ranks->n;
         job.q = ranks->data;
+        job.q_there = ranks->place == SX_DEVICE;
         job.rank_bytes = (uint32_t)sx_type_bytes(ranks->type);
         st = run(ix, &job, rows, keys, call, "sx_key_at", &err);
     }

@@ -15,9 +15,9 @@ static sx_status check_ranges(const sx_index *ix, const sx_ranges *r, const sx_c
     if (st == SX_OK)
         st = sx_check_call(call, how, verb, err);
     if (st == SX_OK)
-        st = sx_check_keys(ix, r->lo, verb, "lo", err);
+        st = sx_check_keys(ix, r->lo, NULL, verb, "lo", err);
     if (st == SX_OK)
-        st = sx_check_keys(ix, r->hi, verb, "hi", err);
+        st = sx_check_keys(ix, r->hi, NULL, verb, "hi", err);
     if (st != SX_OK)
         return st;
     if (r->lo->n != r->hi->n)
@@ -35,7 +35,7 @@ static sx_status check_ranges(const sx_index *ix, const sx_ranges *r, const sx_c
 static sx_status check_u64_out(const sx_column *c, uint64_t n, const char *verb,
                                const char *name, sx_err *err)
 {
-    sx_status st = sx_check_numbers(c, 0, verb, name, err);
+    sx_status st = sx_check_numbers(c, NULL, 0, verb, name, err);
 
     return st == SX_OK ? sx_check_room(c, n, verb, name, err) : st;
 }
@@ -107,10 +107,12 @@ sx_status sx_range(const sx_index *ix, const sx_ranges *ranges, sx_column *first
 
     if (st == SX_OK)
         st = check_u64_out(first, job.n + 1, verb, "first", &err);
+    if (st == SX_ESPACE)          /* which would say that first is filled */
+        st = SX_EINVAL;
     if (st == SX_OK && rows)
-        st = sx_check_out_numbers(rows, 0, ix->store.max_row, 1, verb, "rows", &err);
+        st = sx_check_out_numbers(rows, NULL, 0, ix->store.max_row, 1, verb, "rows", &err);
     if (st == SX_OK && keys)
-        st = sx_check_out_keys(ix, keys, 0, verb, "keys", &err);
+        st = sx_check_out_keys(ix, keys, NULL, 0, verb, "keys", &err);
     if (st == SX_OK && (rows || keys)) {
         if (how.max_bytes && job.n > how.max_bytes / sizeof(uint64_t))
             st = sx_fail(&err, SX_ENOMEM, "%s: %llu ranges need %llu bytes of scratch, more "

@@ -11,7 +11,12 @@
 
 #define SMALL 32u                 /* insertion sort up to here */
 #define SPREAD_BITS 11            /* at most; 2048 lines of buffer fit L2 */
+#define SPREAD_BITS_LEAST 5
 #define SPREAD_MAX (1u << SPREAD_BITS)
+/* Places of all spreads on the way down to one range. Each goes by at least
+ * SPREAD_BITS of the 128 bits a key may have, or by fewer when its range is
+ * small, and then has fewer places too; two numbers a place. */
+#define PLACES_MAX (2u * SPREAD_MAX * (128 / SPREAD_BITS + 1))
 #define IN_CACHE (1u << 20)       /* bytes of keys and rows: half of an L2 and
                                      its copy, or a good part of an L3 */
 #define MAX_PARTS 64u
@@ -20,7 +25,10 @@
 typedef struct {
     unsigned char *lines;         /* a line of keys, lines of rows per bucket */
     unsigned char vary[16];
-    uint64_t place[SPREAD_MAX], begin[SPREAD_MAX];
+    uint64_t count[256];
+    uint64_t *place, *begin;      /* of the first spread */
+    uint64_t *places;             /* of those after it, `used` of them in use */
+    unsigned used;
 } sx_sort_thread;
 
 typedef struct {
@@ -33,8 +41,10 @@ typedef struct {
     sx_sort_thread thread[];
 } sx_sort_work;
 
-/* Keys: one line; rows: up to two lines (16 rows of 8 bytes). */
+/* A thread's buffers. Keys: one line; rows: up to two (16 rows of 8 bytes);
+ * then places. A sort that never spreads has none of them. */
 #define LINES_BYTES ((uint64_t)SPREAD_MAX * 3 * SX_LINE)
+#define BUFFER_BYTES (LINES_BYTES + (2ull * SPREAD_MAX + PLACES_MAX) * sizeof(uint64_t))
 
 static uint64_t part_begin(const sx_sort_work *w, unsigned part)
 {
@@ -46,8 +56,8 @@ static unsigned spread_bits(uint64_t n, int top)
 {
     int bits = 63 - __builtin_clzll(n) - 13;
 
-    if (bits < 5)
-        bits = 5;
+    if (bits < SPREAD_BITS_LEAST)
+        bits = SPREAD_BITS_LEAST;
     if (bits > SPREAD_BITS)
         bits = SPREAD_BITS;
     return (unsigned)(bits > top + 1 ? top + 1 : bits);
@@ -131,32 +141,50 @@ static inline void sx_stream_end(void)
 #undef W
 #undef R
 
-uint64_t sx_sort_scratch(unsigned threads)
-{
-    uint64_t parts = threads < MAX_PARTS ? threads : MAX_PARTS;
+typedef struct {
+    unsigned parts;
+    uint64_t head, each;          /* bytes: all threads' records; a buffer */
+} sort_plan;
 
-    return sizeof(sx_sort_work) + parts * (sizeof(sx_sort_thread) + LINES_BYTES + SX_LINE);
+static sort_plan plan(unsigned threads, uint64_t n, uint32_t pair_bytes)
+{
+    sort_plan p = {threads < MAX_PARTS ? threads : MAX_PARTS, 0, BUFFER_BYTES};
+
+    if (n < 1u << 16)             /* too little to share */
+        p.parts = 1;
+    if (n * pair_bytes <= IN_CACHE)
+        p.each = 0;
+    p.head = sx_round_up(sizeof(sx_sort_work) + p.parts * sizeof(sx_sort_thread), SX_LINE);
+    return p;
+}
+
+uint64_t sx_sort_scratch(unsigned threads, uint64_t n, uint32_t pair_bytes)
+{
+    sort_plan p = plan(threads, n, pair_bytes);
+
+    return p.head + p.parts * p.each;
 }
 
 sx_status sx_sort(sx_pool *pool, unsigned threads, sx_sort_arrays *a, sx_err *err)
 {
+    sort_plan p = plan(threads, a->n, a->width + a->row_bytes);
     sx_sort_work *w;
-    unsigned char *lines;
-    unsigned parts = threads < MAX_PARTS ? threads : MAX_PARTS;
-    sx_status st;
+    sx_status st = sx_alloc((void **)&w, p.head + p.parts * p.each, "sorting", err);
 
-    if (a->n < 1u << 16)          /* too little to share */
-        parts = 1;
-    uint64_t head = sx_round_up(sizeof *w + parts * sizeof w->thread[0], SX_LINE);
-    st = sx_alloc((void **)&w, head + parts * LINES_BYTES, "sorting", err);
     if (st != SX_OK)
         return st;
     w->a = a;
-    w->parts = parts;
+    w->parts = p.parts;
     atomic_init(&w->next_bucket, 0);
-    lines = (unsigned char *)w + head;
-    for (unsigned p = 0; p < parts; p++)
-        w->thread[p].lines = lines + p * LINES_BYTES;
+    for (unsigned i = 0; i < p.parts; i++) {
+        sx_sort_thread *t = &w->thread[i];
+        unsigned char *buffer = (unsigned char *)w + p.head + i * p.each;
+        t->lines = buffer;
+        t->place = (uint64_t *)(void *)(buffer + LINES_BYTES);
+        t->begin = t->place + SPREAD_MAX;
+        t->places = t->begin + SPREAD_MAX;
+        t->used = 0;
+    }
 
     switch (a->width * 16 + a->row_bytes) {
     case 0x044: sort_k4_r4(w, pool); break;
@@ -170,38 +198,44 @@ sx_status sx_sort(sx_pool *pool, unsigned threads, sx_sort_arrays *a, sx_err *er
     return SX_OK;
 }
 
-/* ---- is it sorted already? ----------------------------------------------- */
+/* ---- neighbours ----------------------------------------------------------- */
 
 typedef struct {
     uint32_t width;
     uint64_t n;
     const void *keys;
+    int equal;                    /* looks for equal neighbours, else descents */
     unsigned parts;
     _Atomic uint64_t first;
-} descent_work;
+} neighbour_work;
 
-#define DESCENT(type)                                                   \
-    {                                                                   \
-        const type *k = w->keys;                                        \
-        for (; i < e && k[i] <= k[i + 1]; i++)                          \
-            ;                                                           \
+/* The first i in [i, e) whose key is above (or equal to) the next one, or e. */
+#define NEIGHBOURS(type)                                                    \
+    static uint64_t first_##type(const type *k, uint64_t i, uint64_t e, int equal) \
+    {                                                                       \
+        if (equal)                                                          \
+            while (i < e && k[i] != k[i + 1])                               \
+                i++;                                                        \
+        else                                                                \
+            while (i < e && k[i] <= k[i + 1])                               \
+                i++;                                                        \
+        return i;                                                           \
     }
+NEIGHBOURS(sx_key4)
+NEIGHBOURS(sx_key8)
+NEIGHBOURS(sx_key16)
 
-static void part_descent(void *work, unsigned part)
+static void part_neighbours(void *work, unsigned part)
 {
-    descent_work *w = work;
-    uint64_t pairs = w->n - 1;
-    uint64_t i = pairs / w->parts * part;
+    neighbour_work *w = work;
+    uint64_t pairs = w->n - 1, i = pairs / w->parts * part;
     uint64_t e = part + 1 == w->parts ? pairs : pairs / w->parts * (part + 1);
 
     if (i >= atomic_load(&w->first))
         return;
-    if (w->width == 4)
-        DESCENT(sx_key4)
-    else if (w->width == 8)
-        DESCENT(sx_key8)
-    else
-        DESCENT(sx_key16)
+    i = w->width == 4   ? first_sx_key4(w->keys, i, e, w->equal)
+        : w->width == 8 ? first_sx_key8(w->keys, i, e, w->equal)
+                        : first_sx_key16(w->keys, i, e, w->equal);
     if (i == e)
         return;
     uint64_t seen = atomic_load(&w->first);
@@ -209,13 +243,25 @@ static void part_descent(void *work, unsigned part)
         ;
 }
 
-uint64_t sx_first_descent(sx_pool *pool, unsigned threads, uint32_t width,
-                          uint64_t n, const void *keys)
+static uint64_t first_neighbour(sx_pool *pool, unsigned threads, uint32_t width, uint64_t n,
+                                const void *keys, int equal)
 {
-    descent_work w = {.width = width, .n = n, .keys = keys,
-                      .parts = n < 1u << 16 ? 1 : 64, .first = n};
+    neighbour_work w = {.width = width, .n = n, .keys = keys, .equal = equal,
+                        .parts = n < 1u << 16 ? 1 : 64, .first = n};
 
     if (n > 1)
-        sx_pool_run(pool, threads, w.parts, part_descent, &w);
+        sx_pool_run(pool, threads, w.parts, part_neighbours, &w);
     return atomic_load(&w.first);
+}
+
+uint64_t sx_first_descent(sx_pool *pool, unsigned threads, uint32_t width, uint64_t n,
+                          const void *keys)
+{
+    return first_neighbour(pool, threads, width, n, keys, 0);
+}
+
+uint64_t sx_first_repeat(sx_pool *pool, unsigned threads, uint32_t width, uint64_t n,
+                         const void *keys)
+{
+    return first_neighbour(pool, threads, width, n, keys, 1);
 }

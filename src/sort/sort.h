@@ -19,11 +19,15 @@ typedef struct {
  * none, with the input unchanged. */
 sx_status sx_sort(sx_pool *pool, unsigned threads, sx_sort_arrays *a, sx_err *err);
 
-/* Heap bytes sx_sort() takes beside the arrays, at most. */
-uint64_t sx_sort_scratch(unsigned threads);
+/* Heap bytes sx_sort() takes beside the arrays; pair_bytes: of a key and its
+ * row. */
+uint64_t sx_sort_scratch(unsigned threads, uint64_t n, uint32_t pair_bytes);
 
 /* The first i with key i > key i+1, or n: an ascending array needs no sort. */
 uint64_t sx_first_descent(sx_pool *pool, unsigned threads, uint32_t width,
                           uint64_t n, const void *keys);
+/* The first i with key i == key i+1, or n. */
+uint64_t sx_first_repeat(sx_pool *pool, unsigned threads, uint32_t width,
+                         uint64_t n, const void *keys);
 
 #endif

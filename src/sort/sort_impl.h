@@ -15,7 +15,8 @@
  *      (mostly tiny) range of its own.
  *
  * Each step is stable, and each looks only at bits that vary, so no key
- * distribution costs more than a pass per 8 bits of key. */
+ * distribution costs more than a pass per 5 bits of key (the fewest that a
+ * spread goes by). */
 
 #define CAT3_(a, b, c, d) a##b##_##c##d
 #define CAT3(a, b, c, d) CAT3_(a, b, c, d)
@@ -128,8 +129,10 @@ static void F(spread)(const KEY *k, const ROW *r, KEY *k2, ROW *r2, uint64_t n,
     sx_stream_end();
 }
 
-static void F(order_by_top)(const F(arrays) *a, unsigned from, uint64_t at,
-                            uint64_t n, int top, sx_sort_thread *t);
+static void F(order_by_spread)(const F(arrays) *a, unsigned from, uint64_t at,
+                               uint64_t n, int top, sx_sort_thread *t);
+static void F(order_in_cache)(const F(arrays) *a, unsigned from, uint64_t at,
+                              uint64_t n, int top, sx_sort_thread *t);
 
 /* Sorts keys [at, at+n) of arrays `from`; the result goes to arrays 0. */
 static void F(sort_range)(const F(arrays) *a, unsigned from, uint64_t at,
@@ -138,7 +141,10 @@ static void F(sort_range)(const F(arrays) *a, unsigned from, uint64_t at,
     KEY vary = n > 1 ? F(varying)(a->k[from] + at, n) : 0;
 
     if (vary && n > SMALL) {
-        F(order_by_top)(a, from, at, n, F(top_bit)(vary), t);
+        if (n * (W + R) > IN_CACHE)
+            F(order_by_spread)(a, from, at, n, F(top_bit)(vary), t);
+        else
+            F(order_in_cache)(a, from, at, n, F(top_bit)(vary), t);
         return;
     }
     if (from != 0) {
@@ -149,32 +155,38 @@ static void F(sort_range)(const F(arrays) *a, unsigned from, uint64_t at,
         F(insertion)(a->k[0] + at, a->r[0] + at, n);
 }
 
-static void F(order_by_top)(const F(arrays) *a, unsigned from, uint64_t at,
-                            uint64_t n, int top, sx_sort_thread *t)
+/* Step 2: by the top bits into buckets, each of which is sorted then. Places
+ * live in the thread's scratch, one piece per range on the way down, since
+ * stacks of threads may be small. */
+static void F(order_by_spread)(const F(arrays) *a, unsigned from, uint64_t at,
+                               uint64_t n, int top, sx_sort_thread *t)
 {
-    uint64_t place[SPREAD_MAX], begin[SPREAD_MAX];
+    unsigned bits = spread_bits(n, top), digits = 1u << bits;
+    int shift = top + 1 - (int)bits;
+    uint64_t *place = t->places + t->used, *begin = place + digits;
 
-    if (n * (W + R) > IN_CACHE) {
-        unsigned digits = 1u << spread_bits(n, top);
-        int shift = top + 1 - (int)spread_bits(n, top);
+    t->used += 2 * digits;
+    F(histogram)(a->k[from] + at, n, shift, digits, place);
+    places(place, digits, at);
+    F(spread)(a->k[from] + at, a->r[from] + at, a->k[!from], a->r[!from], n, shift,
+              digits, place, begin, t->lines);
+    for (unsigned d = 0; d < digits; d++)
+        F(sort_range)(a, !from, begin[d], place[d] - begin[d], t);
+    t->used -= 2 * digits;
+}
 
-        F(histogram)(a->k[from] + at, n, shift, digits, place);
-        places(place, digits, at);
-        F(spread)(a->k[from] + at, a->r[from] + at, a->k[!from], a->r[!from],
-                  n, shift, digits, place, begin, t->lines);
-        for (unsigned d = 0; d < digits; d++)
-            F(sort_range)(a, !from, begin[d], place[d] - begin[d], t);
-        return;
-    }
-
-    /* Enough bits to tell n evenly spread keys apart, all but a few. */
+/* Step 3: by as many top bits as tell n evenly spread keys apart, all but a
+ * few; then what is equal in those. */
+static void F(order_in_cache)(const F(arrays) *a, unsigned from, uint64_t at,
+                              uint64_t n, int top, sx_sort_thread *t)
+{
     int bits = 63 - __builtin_clzll(n) + 8;
     if (bits > top + 1)
         bits = top + 1;
     int low = top + 1 - bits;
     for (int shift = low; shift <= top; shift += 8, from = !from)
         F(pass)(a->k[from] + at, a->r[from] + at, a->k[!from] + at,
-                a->r[!from] + at, n, shift, place);
+                a->r[!from] + at, n, shift, t->count);
     if (from != 0) {
         memcpy(a->k[0] + at, a->k[1] + at, n * W);
         memcpy(a->r[0] + at, a->r[1] + at, n * R);
