@@ -41,5 +41,8 @@ C
 cmake -S "$root/cmake-project" -B "$root/cmake-build" -DCMAKE_PREFIX_PATH="$root" >/dev/null
 cmake --build "$root/cmake-build" >/dev/null
 "$root/cmake-build/hello"
-"$root/bin/sextant" --version
+version=$(pkg-config --modversion sextant)
+"$root/bin/sextant" --version | grep -qF "$version"
+n=$(awk '/define SX_VERSION/ {print $3}' "$root/include/sextant.h")
+[ "$((n / 10000)).$((n / 100 % 100)).$((n % 100))" = "$version" ]
 echo "installed and used"

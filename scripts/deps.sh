@@ -3,7 +3,7 @@
 set -eu
 packages="gcc libc6-dev make libxxhash-dev"
 if [ "${1:-deps}" = deps-test ]; then
-    packages="$packages g++ cmake pkg-config libcmocka-dev python3 python3-venv"
+    packages="$packages g++ cmake pkg-config libcmocka-dev python3 python3-venv python3-numpy"
 fi
 
 # Not a Debian system: the compiler will name what is missing.

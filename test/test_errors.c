@@ -461,7 +461,7 @@ static void test_ranges(void **state)
     REFUSED(sx_range(ix, NULL, &first, NULL, NULL, NULL), SX_EINVAL, "NULL");
     REFUSED(sx_range(ix, &ranges, NULL, &out, NULL, NULL), SX_EINVAL, "NULL");
     refresh_ranges();
-    first.n = 3;                  RANGE_REFUSED(1, SX_ESPACE, "3");
+    first.n = 3;                  RANGE_REFUSED(1, SX_EINVAL, "3");
     first.type = SX_U32;          RANGE_REFUSED(1, SX_EINVAL, "u32");
     first.place = 6;              RANGE_REFUSED(1, SX_EINVAL, "6");
     first.data = NULL;            RANGE_REFUSED(1, SX_EINVAL, "NULL");

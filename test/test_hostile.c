@@ -360,11 +360,19 @@ static void test_forged_why(void **state)
     for (unsigned round = 0; round < 4; round++) {
         sx_index *ix = NULL;
         for (uint64_t i = 0; i < n; i++)
-            why[i] = round == 0 ? (unsigned char)(1 + i % 255)
-                   : round == 1 ? "\"\\\n%s%n"[i % 7]
-                   : round == 2 ? 0xff : 0;
+            why[i] = round == 0 ? (unsigned char)(' ' + i % 95)
+                   : round == 1 ? "\"\\%s%n/"[i % 7]
+                   : round == 2 ? (i == n / 2 ? 0x1b : 'x')
+                   : (i == n - 1 ? 0xff : 'x');
         seal_sections(s.file, s.bytes);
         seal_header(s.file, s.bytes);
+        /* What a terminal would obey is not accepted. */
+        if (round >= 2) {
+            assert_int_equal(sx_load(&ix, dev, memory_file(s.file, s.bytes), 2),
+                             SX_ECORRUPT);
+            assert_non_null(strstr(sx_detail(), "why"));
+            continue;
+        }
         assert_int_equal(sx_load(&ix, dev, memory_file(s.file, s.bytes), 2),
                          SX_OK);
         for (int format = SX_TEXT; format <= SX_JSON; format++) {

@@ -168,7 +168,7 @@ static sx_status write_file(const char *path, const char *temp, int fd, const fi
     /* A file that is replaced keeps its permissions. */
     if (write_sections(fd, front, data) < 0 ||
         (stat(path, &old) == 0 && fchmod(fd, old.st_mode & 07777) < 0) || fsync(fd) < 0)
-        st = io_failed("can't write", temp, err);
+        st = io_failed("can't write what is to become", path, err);
     else if (rename(temp, path) < 0)
         st = io_failed("can't replace", path, err);
     if (st != SX_OK) {
