@@ -110,6 +110,10 @@ bench: all
 $(B)/bench-sort: bench/bench_sort.c $(B)/libsextant.a
 	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS)
 
+# Point lookups on a GPU: build/bench-gpu
+$(B)/bench-gpu: bench/gpu_points.cu $(B)/libsextant.a $(B)/libsextant-cuda.so
+	$(NVCC) -std=c++17 -O3 $(CUDA_CODE) -Iinclude $< $(B)/libsextant.a -o $@ -lxxhash -lpthread -ldl
+
 # ---- installing --------------------------------------------------------------
 
 install: all

@@ -5,11 +5,12 @@ cd "$(dirname "$0")/.."
 tool=build/sextant
 cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1 | tr -cs 'A-Za-z0-9' '-' | sed 's/-$//')
 out=bench/results/${cpu:-cpu}-$(date +%Y-%m-%d).json
-commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
-git diff --quiet HEAD -- src cli include 2>/dev/null || commit="$commit, changed"
+# COMMIT says which it is where there is no repository.
+commit=${COMMIT:-$(git rev-parse --short HEAD)}
+[ -n "${COMMIT:-}" ] || git diff --quiet HEAD -- src cli include || commit="$commit, changed"
 : "${BIG=2^26}"
 printf '{"commit": "%s", "cores": %s, "memory_kib": %s, "compiler": "%s"}\n' "$commit" "$(nproc)" \
-    "$(awk '/MemTotal/ {print $2}' /proc/meminfo)" "$(cc --version | head -n 1)" >"$out"
+    "$(awk '/MemTotal/ {print $2}' /proc/meminfo)" "$(cc --version 2>/dev/null | head -n 1)" >"$out"
 
 # run NAME ARGUMENTS...: shown as a table, kept as JSON with the command.
 run() {
@@ -42,7 +43,7 @@ done
 echo
 echo "== sorting and building"
 printf '{"run": "sorting and building", "command": "build/bench-sort"}\n' >>"$out"
-make -s build/bench-sort
+[ -x build/bench-sort ] || make -s build/bench-sort
 build/bench-sort | tee -a "$out"
 echo
 echo "written to $out"
