@@ -170,7 +170,8 @@ static sx_status cuda_open(void **self, const char *args, sx_err *err)
     sx_status st;
 
     if (e != cudaSuccess)
-        return sx_fail(err, SX_ENODEV, "no CUDA device can be used: %s", cudaGetErrorString(e));
+        return sx_fail(err, SX_ENODEV, "no device 'cuda:%.40s': CUDA says: %s", args[0] ? args : "0",
+                       cudaGetErrorString(e));
     if (args[0]) {
         long n = strtol(args, &end, 10);
         if (*end || args[0] < '0' || args[0] > '9' || n >= count)

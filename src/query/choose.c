@@ -23,9 +23,9 @@
 #define BUDGET_PART 32
 #define QUERY_NS 200
 #define ROUNDS 3u
-#define QUERIES (ROUNDS * 2048u)  /* at most; one range to 8 points */
-#define RANGES (QUERIES / 8)
+#define PER_ROUND 1024u           /* points, or ranges, at most */
 #define RANGE_HITS 128u
+#define POINTS_PER_RANGE 8u       /* where both are asked */
 /* Up to so many bytes of keys, all in the cache, binary search is the
  * favourite among what takes no extra memory. */
 #define SORTED_BYTES (256u << 10)
@@ -43,12 +43,14 @@ sx_spec sx_favourite(uint32_t purpose, uint64_t key_bytes)
 }
 
 /* Questions: keys of the index in random order, and ranges from such. Each
- * round has its own, since what was asked before is in the cache. */
+ * round of each contender has its own, since what was asked before is in the
+ * cache. */
+#define SETS (2u * ROUNDS)
 typedef struct {
     unsigned points, ranges;      /* of one round */
-    _Alignas(16) unsigned char key[QUERIES * 16];
-    _Alignas(16) unsigned char lo[RANGES * 16], hi[RANGES * 16];
-    uint64_t out[QUERIES];
+    _Alignas(16) unsigned char key[SETS * PER_ROUND * 16];
+    _Alignas(16) unsigned char lo[SETS * PER_ROUND * 16], hi[SETS * PER_ROUND * 16];
+    uint64_t out[SETS * PER_ROUND];
 } questions;
 
 _Static_assert(sizeof(questions) <= SX_QUESTION_BYTES, "estimates count them");
@@ -57,12 +59,12 @@ static sx_status make_questions(sx_device *dev, const sx_view *v, const sx_input
                                 questions *q, sx_err *err)
 {
     uint64_t x = 1;               /* any seed: these are only timed */
-    unsigned points = ROUNDS * q->points, ranges = ROUNDS * q->ranges;
+    unsigned points = SETS * q->points, ranges = SETS * q->ranges;
     sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = in->key_type, .rank_bytes = 8,
                       .threads = in->threads, .q = q->out};
     sx_status st;
 
-    for (unsigned i = 0; i < points; i++) {
+    for (unsigned i = 0; i < points || i < ranges; i++) {
         x = x * 6364136223846793005u + 1442695040888963407u;
         q->out[i] = (x >> 16) % v->n;
     }
@@ -80,7 +82,7 @@ static sx_status make_questions(sx_device *dev, const sx_view *v, const sx_input
 }
 
 /* Nanoseconds for what the purpose asks most, the best round of some. */
-static sx_status ask_all(sx_device *dev, const sx_view *v, const sx_input *in, uint32_t purpose,
+static sx_status ask_all(sx_device *dev, const sx_view *v, const sx_input *in, unsigned contender,
                          questions *q, uint64_t *best, sx_err *err)
 {
     size_t bytes = sx_type_bytes(in->key_type);
@@ -93,13 +95,14 @@ static sx_status ask_all(sx_device *dev, const sx_view *v, const sx_input *in, u
 
     *best = UINT64_MAX;
     for (unsigned round = 0; round < ROUNDS && st == SX_OK; round++) {
-        point.q = q->key + round * q->points * bytes;
-        range.lo = q->lo + round * q->ranges * bytes;
-        range.hi = q->hi + round * q->ranges * bytes;
+        unsigned set = 2 * round + contender;
+        point.q = q->key + set * q->points * bytes;
+        range.lo = q->lo + set * q->ranges * bytes;
+        range.hi = q->hi + set * q->ranges * bytes;
         uint64_t t = sx_clock_ns();
-        if (purpose != SX_FOR_RANGE)
+        if (q->points > 0)
             st = dev->backend->lookup(dev->self, v, &point, err);
-        if (st == SX_OK && purpose != SX_FOR_POINT)
+        if (st == SX_OK && q->ranges > 0)
             st = dev->backend->fold(dev->self, v, &range, &sum, err);
         t = sx_clock_ns() - t;
         *best = t < *best ? t : *best;
@@ -110,20 +113,20 @@ static sx_status ask_all(sx_device *dev, const sx_view *v, const sx_input *in, u
 /* Asks the favourite, which is built in *s, and the sorted array, which is
  * either still in *sorted or a part of it. */
 static sx_status compare(sx_device *dev, const sx_store *s, const sx_view *array,
-                         const sx_input *in, uint32_t purpose, questions *q, int *array_wins,
-                         sx_text *why, sx_err *err)
+                         const sx_input *in, questions *q, int *array_wins, sx_text *why,
+                         sx_err *err)
 {
     uint64_t begin = sx_clock_ns(), ns[2];
-    sx_status st = ask_all(dev, &s->view, in, purpose, q, &ns[0], err);
+    sx_status st = ask_all(dev, &s->view, in, 0, q, &ns[0], err);
 
     if (st == SX_OK)
-        st = ask_all(dev, array, in, purpose, q, &ns[1], err);
+        st = ask_all(dev, array, in, 1, q, &ns[1], err);
     if (st != SX_OK)
         return st;
     *array_wins = ns[1] < ns[0] / 100 * CLEARLY;
-    if (purpose != SX_FOR_RANGE)
+    if (q->points > 0)
         sx_text_add(why, "%u points", q->points);
-    if (purpose != SX_FOR_POINT)
+    if (q->ranges > 0)
         sx_text_add(why, "%s%u ranges", why->length ? " and " : "", q->ranges);
     sx_text_add(why, " among these keys took %s ", sx_family_name(s->view.family));
     sx_text_fixed(why, (double)ns[0] * 1e-3, 1);
@@ -169,12 +172,16 @@ static sx_status measure(sx_device *dev, sx_store *s, uint32_t purpose, sx_sorte
     }
     sx_view_bind(&array, (const void *const[SX_SECTION_KINDS]){
                              [SX_SEC_KEYS] = arrays.keys, [SX_SEC_ROWS] = arrays.rows});
-    q->points = points > QUERIES / ROUNDS ? QUERIES / ROUNDS : points < 64 ? 64 : (unsigned)points;
-    q->ranges = q->points / 8;
+    q->points = points > PER_ROUND ? PER_ROUND : points < 64 ? 64 : (unsigned)points;
+    q->ranges = purpose == SX_FOR_POINT   ? 0
+                : purpose == SX_FOR_RANGE ? q->points
+                                          : q->points / POINTS_PER_RANGE;
+    if (purpose == SX_FOR_RANGE)
+        q->points = 0;
     sx_store_bind(s);
     st = make_questions(dev, &s->view, in, q, err);
     if (st == SX_OK)
-        st = compare(dev, s, &array, in, purpose, q, &array_wins, why, err);
+        st = compare(dev, s, &array, in, q, &array_wins, why, err);
     if (st == SX_OK && array_wins) {
         s->spec = plain;
         st = fall_back(dev, s, &array, sorted, in->threads, err);

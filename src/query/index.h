@@ -42,7 +42,7 @@ sx_status sx_check_out_keys(const sx_index *ix, const sx_column *c, const sx_dev
 /* ---- choose.c: what auto does ------------------------------------------ */
 
 /* Memory that measuring takes, at most. */
-#define SX_QUESTION_BYTES (256u << 10)
+#define SX_QUESTION_BYTES (384u << 10)
 
 /* What auto takes when it does not measure, the largest it may take. */
 sx_spec sx_favourite(uint32_t purpose, uint64_t key_bytes);
