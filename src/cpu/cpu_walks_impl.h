@@ -19,7 +19,8 @@
 #define SX_WALK TARGET SX_INLINE
 #define SX_LOAD NAME2(load_, W)
 #define SX_COUNT NAME4(count, W, LEVEL)
-#define SX_COUNT_LINE NAME4(count_line, W, LEVEL)
+/* Units are lines here. */
+#define SX_COUNT_UNIT(p, m, q) NAME4(count_line, W, LEVEL)((p), (q))
 
 #include "index/eytz_walk_impl.h"
 #include "index/pivot_walk_impl.h"
@@ -29,10 +30,11 @@
 /* Down to the line or slot that holds the bound, which is asked for, and
  * with it its rows. */
 SX_WALK void F(pivot_descend)(const sx_view *v, const KEY *q, unsigned m,
-                              uint64_t at[GROUP], int natural, int rows)
+                              uint64_t at[GROUP], uint32_t unit, int rows)
 {
-    uint64_t len = F(pivot_window)(v, natural);
-    uint64_t row_step = v->block ? v->block_bytes : 64 / W * (uint64_t)v->row_bytes;
+    uint64_t len = F(pivot_window)(v, unit);
+    uint64_t row_step = v->block ? v->block_bytes : unit * (uint64_t)v->row_bytes;
+    uint64_t last_key = (unit - 1) * W;
 
     rows = rows && v->row_bytes != 0;
     for (unsigned j = 0; j < GROUP; j++)
@@ -40,10 +42,10 @@ SX_WALK void F(pivot_descend)(const sx_view *v, const KEY *q, unsigned m,
     for (uint32_t l = 0; l + 1 < v->levels; l++) {
         uint64_t last = F(pivot_last_child)(v, l);
         for (unsigned j = 0; j < m; j++) {
-            at[j] = F(pivot_level)(v, l, at[j], last, q[j], natural);
-            const unsigned char *p = F(pivot_node)(v, l + 1, at[j], natural);
+            at[j] = F(pivot_level)(v, l, at[j], last, q[j], unit);
+            const unsigned char *p = F(pivot_node)(v, l + 1, at[j], unit);
             __builtin_prefetch(p);
-            if (!natural)
+            if (unit == 1)
                 __builtin_prefetch(p + (v->k - 2) * W);
         }
     }
@@ -51,11 +53,11 @@ SX_WALK void F(pivot_descend)(const sx_view *v, const KEY *q, unsigned m,
         uint32_t l = v->levels - 1;
         uint64_t last = F(pivot_last_child)(v, l);
         for (unsigned j = 0; j < m; j++) {
-            at[j] = F(pivot_level)(v, l, at[j], last, q[j], natural);
-            at[j] = F(pivot_begin)(v, at[j], len, natural);
-            __builtin_prefetch(F(pivot_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), natural) +
-                               (natural && len > 1 ? 64 - W : 0));
-            if (rows && natural && len == 1)
+            at[j] = F(pivot_level)(v, l, at[j], last, q[j], unit);
+            at[j] = F(pivot_begin)(v, at[j], len, unit);
+            __builtin_prefetch(F(pivot_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), unit) +
+                               (len > 1 ? last_key : 0));
+            if (rows && unit > 1 && len == 1)
                 __builtin_prefetch(v->rows + at[j] * row_step);
         }
     }
@@ -65,26 +67,25 @@ SX_WALK void F(pivot_descend)(const sx_view *v, const KEY *q, unsigned m,
         if (m <= FEW && len > 1)
             for (unsigned j = 0; j < m; j++) {
                 uint64_t probe = at[j] + len / 2 - 1;
-                uint64_t inside = natural ? 64 - W : 0;
-                __builtin_prefetch(F(pivot_unit)(v, probe, natural) + inside);
-                __builtin_prefetch(F(pivot_unit)(v, probe + half, natural) + inside);
+                __builtin_prefetch(F(pivot_unit)(v, probe, unit) + last_key);
+                __builtin_prefetch(F(pivot_unit)(v, probe + half, unit) + last_key);
             }
         for (unsigned j = 0; j < m; j++) {
-            at[j] = F(pivot_halve)(v, at[j], half, q[j], natural);
-            __builtin_prefetch(F(pivot_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), natural) +
-                               (natural && len > 1 ? 64 - W : 0));
-            if (rows && natural && len == 1)
+            at[j] = F(pivot_halve)(v, at[j], half, q[j], unit);
+            __builtin_prefetch(F(pivot_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), unit) +
+                               (len > 1 ? last_key : 0));
+            if (rows && unit > 1 && len == 1)
                 __builtin_prefetch(v->rows + at[j] * row_step);
         }
     }
 }
 
 SX_WALK void F(pivot_finish_all)(const sx_view *v, const KEY *q, unsigned m,
-                                 const uint64_t at[GROUP], uint64_t *rank, int natural, int rows)
+                                 const uint64_t at[GROUP], uint64_t *rank, uint32_t unit, int rows)
 {
     rows = rows && v->row_bytes != 0;
     for (unsigned j = 0; j < m; j++) {
-        rank[j] = F(pivot_finish)(v, at[j], q[j], natural);
+        rank[j] = F(pivot_finish)(v, at[j], q[j], unit);
         if (rows)
             __builtin_prefetch(v->rows + sx_row_offset(v, rank[j]));
     }
@@ -93,29 +94,29 @@ SX_WALK void F(pivot_finish_all)(const sx_view *v, const KEY *q, unsigned m,
 /* A group is finished after the next one has gone down: by then the lines
  * it asked for have come. */
 SX_WALK void F(pivot_groups)(const sx_view *v, const KEY *q, unsigned m,
-                             uint64_t *rank, int natural, int rows)
+                             uint64_t *rank, uint32_t unit, int rows)
 {
     uint64_t at[2][GROUP];
     unsigned i = 0, before = 0, part;
 
     for (; i < m; before = i, i += part) {
         part = m - i < GROUP ? m - i : GROUP;
-        F(pivot_descend)(v, q + i, part, at[i / GROUP % 2], natural, rows);
+        F(pivot_descend)(v, q + i, part, at[i / GROUP % 2], unit, rows);
         if (i > 0)
             F(pivot_finish_all)(v, q + before, GROUP, at[before / GROUP % 2], rank + before,
-                                natural, rows);
+                                unit, rows);
     }
     F(pivot_finish_all)(v, q + before, m - before, at[before / GROUP % 2], rank + before,
-                        natural, rows);
+                        unit, rows);
 }
 
 TARGET static void F(pivot_bounds)(const sx_view *v, const KEY *q, unsigned m,
                                    uint64_t *rank, uint64_t *slot, int rows)
 {
-    if (sx_pivot_natural(v))
-        F(pivot_groups)(v, q, m, rank, 1, rows);
+    if (sx_pivot_unit(v) == 64 / W)       /* a constant: one comparison of a line */
+        F(pivot_groups)(v, q, m, rank, 64 / W, rows);
     else
-        F(pivot_groups)(v, q, m, rank, 0, rows);
+        F(pivot_groups)(v, q, m, rank, 1, rows);
     for (unsigned i = 0; slot && i < m; i++)
         slot[i] = rank[i] < v->n ? rank[i] : SX_NO_SLOT;
 }
@@ -228,7 +229,7 @@ TARGET static void F(crossed)(const void *lo, const void *hi, unsigned char *emp
         empty[i] = a[i] > b[i];
 }
 
-#undef SX_COUNT_LINE
+#undef SX_COUNT_UNIT
 #undef SX_COUNT
 #undef SX_LOAD
 #undef SX_WALK

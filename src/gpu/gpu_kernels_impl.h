@@ -12,7 +12,7 @@
 #define SX_WALK SX_DEV
 #define SX_LOAD(p) (*(const KEY *)(const void *)(p))
 #define SX_COUNT(p, m, q) F(count)((p), (m), (q))
-#define SX_COUNT_LINE(p, q) F(count_line)((p), (q))
+#define SX_COUNT_UNIT(p, m, q) F(count_unit)((p), (m), (q))
 
 SX_DEV unsigned F(count)(const unsigned char *p, uint32_t m, KEY q)
 {
@@ -37,11 +37,22 @@ SX_DEV unsigned F(count_16)(uint4 x, KEY q)
 #endif
 }
 
-SX_DEV unsigned F(count_line)(const unsigned char *p, KEY q)
+/* m keys are 1, 2 or 4 times 16 bytes (sx_pivot_unit()). All loads are on
+ * their way before the first is needed. */
+SX_DEV unsigned F(count_unit)(const unsigned char *p, uint32_t m, KEY q)
 {
-    uint4 a = sx_load16(p), b = sx_load16(p + 16), c = sx_load16(p + 32), d = sx_load16(p + 48);
+    uint4 a = sx_load16(p), b, c, d;
+    unsigned below;
 
-    return F(count_16)(a, q) + F(count_16)(b, q) + F(count_16)(c, q) + F(count_16)(d, q);
+    if (m * W == 16)
+        return F(count_16)(a, q);
+    b = sx_load16(p + 16);
+    if (m * W == 32)
+        return F(count_16)(a, q) + F(count_16)(b, q);
+    c = sx_load16(p + 32);
+    d = sx_load16(p + 48);
+    below = F(count_16)(a, q) + F(count_16)(b, q);
+    return below + F(count_16)(c, q) + F(count_16)(d, q);
 }
 
 #include "index/eytz_walk_impl.h"
@@ -84,18 +95,18 @@ SX_DEV KEY F(slot_key)(const sx_view *v, uint64_t slot)
 
 SX_DEV uint64_t F(pivot_bound)(const sx_view *v, KEY q)
 {
-    int natural = sx_pivot_natural(v);
-    uint64_t len = F(pivot_window)(v, natural), at = 0;
+    uint32_t unit = sx_pivot_unit(v);
+    uint64_t len = F(pivot_window)(v, unit), at = 0;
 
     for (uint32_t l = 0; l < v->levels; l++)
-        at = F(pivot_level)(v, l, at, F(pivot_last_child)(v, l), q, natural);
-    at = F(pivot_begin)(v, at, len, natural);
+        at = F(pivot_level)(v, l, at, F(pivot_last_child)(v, l), q, unit);
+    at = F(pivot_begin)(v, at, len, unit);
     while (len > 1) {
         uint64_t half = len / 2;
         len -= half;
-        at = F(pivot_halve)(v, at, half, q, natural);
+        at = F(pivot_halve)(v, at, half, q, unit);
     }
-    return F(pivot_finish)(v, at, q, natural);
+    return F(pivot_finish)(v, at, q, unit);
 }
 
 SX_DEV uint64_t F(eytz_bound)(const sx_view *v, KEY q, uint64_t *slot)
@@ -269,7 +280,7 @@ SX_KERNEL(F(k_pivots), sx_gpu_build)
     }
 }
 
-#undef SX_COUNT_LINE
+#undef SX_COUNT_UNIT
 #undef SX_COUNT
 #undef SX_LOAD
 #undef SX_WALK

@@ -22,7 +22,7 @@ SX_WALK uint64_t F(eytz_count)(const sx_view *v, uint64_t slot, KEY q, int shape
     uint64_t c = 0, m = v->k - 1;
 
     if (shape == SX_EYTZ_LINE)
-        return SX_COUNT_LINE(p, q);
+        return SX_COUNT_UNIT(p, 64 / W, q);
     if (shape == SX_EYTZ_BINARY)
         return SX_LOAD(p) < q;
     if (!v->block || v->block % m == 0)           /* the node is in one piece */

@@ -39,13 +39,17 @@ SX_FN uint64_t sx_pivot_source(const sx_view *v, uint32_t l, uint64_t i)
     return under * (1 + i + i / (v->k - 1)) - 1;
 }
 
-/* Nodes and leaves are whole lines: the fast shape of the walk. */
-SX_FN int sx_pivot_natural(const sx_view *v)
+/* Keys that a walk may compare at once where it finishes: the k-1 of a node,
+ * if leaves are made of such pieces and each lies in one piece, aligned to
+ * 16 bytes, in a line. Else 1. A sorted array without pivots has lines. */
+SX_FN uint32_t sx_pivot_unit(const sx_view *v)
 {
-    uint32_t line = sx_line_keys(v);
+    uint32_t line = sx_line_keys(v), unit = v->levels == 0 ? line : v->k - 1;
 
-    return (v->levels == 0 || (v->k - 1 == line && v->leaf % line == 0)) &&
-           (v->block == 0 || v->block == line);
+    if (line % unit || unit * v->width < 16 || (v->levels && v->leaf % unit) ||
+        (v->block && (v->block != unit || v->block_bytes % 16)))
+        return 1;
+    return unit;
 }
 
 #endif

@@ -1,36 +1,35 @@
 /* pivot_walk_impl.h - the lower bound in a sorted array under pivots.
  *
  * Parameters: W; SX_WALK, put before each function; F(name); KEY;
- * SX_COUNT_LINE(p, q) and SX_COUNT(p, m, q), how many of the 64/W or m keys
- * from p on are below q; SX_LOAD(p), the key at p.
+ * SX_COUNT(p, m, q) and SX_COUNT_UNIT(p, m, q), how many of the m keys from
+ * p on are below q, where for the latter p is aligned to 16 bytes and m keys
+ * are a multiple of them; SX_LOAD(p), the key at p.
  *
  * A walk is levels 0..levels-1, then halvings of a window, then the finish;
  * the driver owns the loops, so that it can interleave queries or run some
  * levels elsewhere. The state is one number, `at`. Whatever the bytes in
  * the sections are, `at` stays inside them: each step ends in a minimum.
  *
- * natural: nodes and leaves are lines (k-1 = 64/W, split or blocks of one
- * line). Then `at` counts lines ("groups" of keys) once below the pivots.
- * Else it counts slots there. */
+ * Below the pivots `at` counts units of `unit` keys (sx_pivot_unit()), which
+ * are compared at once; unit 1 is a slot. */
 
 /* All of the keys in units of `at`, and how many of them a window has. */
-SX_WALK uint64_t F(pivot_units)(const sx_view *v, int natural)
+SX_WALK uint64_t F(pivot_units)(const sx_view *v, uint32_t unit)
 {
-    return natural ? v->slots / (64 / W) : v->n;
+    return unit > 1 ? v->slots / unit : v->n;
 }
 
-SX_WALK uint64_t F(pivot_window)(const sx_view *v, int natural)
+SX_WALK uint64_t F(pivot_window)(const sx_view *v, uint32_t unit)
 {
-    uint64_t unit = natural ? 64 / W : 1, all = F(pivot_units)(v, natural);
-    uint64_t len = (v->window + unit - 1) / unit;
+    uint64_t all = F(pivot_units)(v, unit), len = (v->window + unit - 1) / unit;
 
     return len < all ? len : all;
 }
 
 /* Where window w begins; the last one begins early enough to be whole. */
-SX_WALK uint64_t F(pivot_begin)(const sx_view *v, uint64_t w, uint64_t len, int natural)
+SX_WALK uint64_t F(pivot_begin)(const sx_view *v, uint64_t w, uint64_t len, uint32_t unit)
 {
-    uint64_t at = w * len, latest = F(pivot_units)(v, natural) - len;
+    uint64_t at = w * len, latest = F(pivot_units)(v, unit) - len;
 
     return at < latest ? at : latest;
 }
@@ -42,47 +41,46 @@ SX_WALK uint64_t F(pivot_last_child)(const sx_view *v, uint32_t l)
 }
 
 SX_WALK const unsigned char *F(pivot_node)(const sx_view *v, uint32_t l, uint64_t at,
-                                           int natural)
+                                           uint32_t unit)
 {
-    return v->pivots + (v->level_first[l] + at * (natural ? 64 / W : v->k - 1)) * W;
+    return v->pivots + (v->level_first[l] + at * (unit > 1 ? unit : v->k - 1)) * W;
 }
 
 /* From node `at` of level l to its child for q: a node of the next level,
  * at most `last`. */
 SX_WALK uint64_t F(pivot_level)(const sx_view *v, uint32_t l, uint64_t at,
-                                uint64_t last, KEY q, int natural)
+                                uint64_t last, KEY q, uint32_t unit)
 {
-    const unsigned char *node = F(pivot_node)(v, l, at, natural);
-    uint64_t child = natural ? at * (64 / W + 1) + SX_COUNT_LINE(node, q)
-                             : at * v->k + SX_COUNT(node, v->k - 1, q);
+    const unsigned char *node = F(pivot_node)(v, l, at, unit);
+    uint64_t child = unit > 1 ? at * (unit + 1) + SX_COUNT_UNIT(node, unit, q)
+                              : at * v->k + SX_COUNT(node, v->k - 1, q);
 
     return child < last ? child : last;
 }
 
-/* The address of unit `at`: a line, or a slot's key. */
-SX_WALK const unsigned char *F(pivot_unit)(const sx_view *v, uint64_t at, int natural)
+/* The address of unit `at`. */
+SX_WALK const unsigned char *F(pivot_unit)(const sx_view *v, uint64_t at, uint32_t unit)
 {
-    if (natural)
-        return v->keys + at * (v->block ? v->block_bytes : 64);
+    if (unit > 1)
+        return v->keys + at * (v->block ? v->block_bytes : unit * W);
     return v->keys + sx_key_offset(v, at);
 }
 
 /* One halving: the bound is in [at, at + len); skip the first `half` units
  * if the last key in them is below q. */
 SX_WALK uint64_t F(pivot_halve)(const sx_view *v, uint64_t at, uint64_t half,
-                                KEY q, int natural)
+                                KEY q, uint32_t unit)
 {
-    const unsigned char *p = F(pivot_unit)(v, at + half - 1, natural);
+    const unsigned char *p = F(pivot_unit)(v, at + half - 1, unit);
 
-    return at + sx_pick(SX_LOAD(p + (natural ? 64 - W : 0)) < q, half, 0);
+    return at + sx_pick(SX_LOAD(p + (unit - 1) * W) < q, half, 0);
 }
 
 /* One unit is left: the rank of the lower bound. */
-SX_WALK uint64_t F(pivot_finish)(const sx_view *v, uint64_t at, KEY q, int natural)
+SX_WALK uint64_t F(pivot_finish)(const sx_view *v, uint64_t at, KEY q, uint32_t unit)
 {
-    const unsigned char *p = F(pivot_unit)(v, at, natural);
-    uint64_t rank = natural ? at * (64 / W) + SX_COUNT_LINE(p, q)
-                            : at + (SX_LOAD(p) < q);
+    const unsigned char *p = F(pivot_unit)(v, at, unit);
+    uint64_t rank = unit > 1 ? at * unit + SX_COUNT_UNIT(p, unit, q) : at + (SX_LOAD(p) < q);
 
     return rank < v->n ? rank : v->n;
 }
