@@ -156,6 +156,7 @@ const sx_backend sx_backend_cpu = {
     .abi = SX_BACKEND_ABI,
     .name = "cpu",
     .host_sections = 1,
+    .node_bytes = 64,             /* a cache line */
     .open = cpu_open,
     .close = cpu_close,
     .describe = cpu_describe,

@@ -146,6 +146,7 @@ const sx_backend sx_backend_simt = {
     .name = "simt",
     .host_sections = 1,
     .device_columns = 1,
+    .node_bytes = 32,             /* as on the GPU it stands for */
     .open = simt_open,
     .close = simt_close,
     .describe = simt_describe,

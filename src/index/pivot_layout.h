@@ -41,10 +41,10 @@ SX_FN uint64_t sx_pivot_source(const sx_view *v, uint32_t l, uint64_t i)
 
 /* Keys that a walk may compare at once where it finishes: the k-1 of a node,
  * if leaves are made of such pieces and each lies in one piece, aligned to
- * 16 bytes, in a line. Else 1. A sorted array without pivots has lines. */
+ * 16 bytes, in a line. Else 1. An array without pivots has lines, or blocks. */
 SX_FN uint32_t sx_pivot_unit(const sx_view *v)
 {
-    uint32_t line = sx_line_keys(v), unit = v->levels == 0 ? line : v->k - 1;
+    uint32_t line = sx_line_keys(v), unit = v->levels ? v->k - 1 : v->block ? v->block : line;
 
     if (line % unit || unit * v->width < 16 || (v->levels && v->leaf % unit) ||
         (v->block && (v->block != unit || v->block_bytes % 16)))

@@ -55,27 +55,27 @@ static void shape_eytz(sx_view *v)
     v->bottom = v->n - (power - 1);
 }
 
-sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t width,
+sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t node_bytes, uint32_t width,
                    uint32_t row_bytes, uint64_t n, sx_err *err)
 {
     sx_view v = {.n = n, .family = spec->family, .width = width, .row_bytes = row_bytes};
-    uint32_t natural = 64 / width;
+    uint32_t natural = node_bytes / width;
 
     if (n > SX_KEYS_MAX)
         return sx_fail(err, SX_EINVAL, "%llu keys are more than an index can hold (%llu)",
                        (unsigned long long)n, (unsigned long long)SX_KEYS_MAX);
     if (!(spec->given & SX_P_K))
         spec->k = natural + 1;
-    /* A leaf of 16-byte keys spans two lines, which keeps the pivots at one
-     * key in eight, as a leaf of one line does for 8-byte keys. */
+    /* Under nodes of the natural size a leaf has at least 8 keys, which keeps
+     * the pivots at one key in eight. */
     if (!(spec->given & SX_P_LEAF))
-        spec->leaf = width == 16 && spec->k == natural + 1 ? 8 : spec->k - 1;
+        spec->leaf = spec->k == natural + 1 && natural < 8 ? 8 : spec->k - 1;
     if (!(spec->given & SX_P_LAYOUT) || row_bytes == 0)
         spec->layout = SX_SPLIT;
     if (spec->layout == SX_PAIRS) {
         uint32_t m = spec->k - 1;
         if (!(spec->given & SX_P_BLOCK))
-            spec->block = spec->family == SX_FAM_EYTZ && !(m & (m - 1)) ? m : natural;
+            spec->block = spec->family != SX_FAM_SORTED && !(m & (m - 1)) ? m : natural;
         /* Keys and rows stay aligned: either part of a block is a multiple
          * of both. */
         if (spec->block * row_bytes < width)

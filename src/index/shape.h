@@ -5,8 +5,9 @@
 #include "index/view.h"
 
 /* Fills a view but for its pointers, and completes the spec: every
- * parameter the family has is given afterwards. row_bytes: 0, 4, 8. */
-sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t width,
+ * parameter the family has is given afterwards. node_bytes: what a node has
+ * unless the spec says k; row_bytes: 0, 4, 8. */
+sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t node_bytes, uint32_t width,
                    uint32_t row_bytes, uint64_t n, sx_err *err);
 
 /* The sections of an index, in the order of the file. */

@@ -10,7 +10,7 @@
 #include "index/shape.h"
 #include "keys/types.h"
 
-#define SX_BACKEND_ABI 2
+#define SX_BACKEND_ABI 3
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -79,6 +79,8 @@ typedef struct {
     const char *name;             /* "cpu" */
     uint32_t host_sections;       /* sections are memory the host can read */
     uint32_t device_columns;      /* columns may lie in the device's memory */
+    uint32_t node_bytes;          /* of a node, unless a spec says else: what
+                                     one step of a walk reads best */
 
     /* args: what follows "name:", or "". */
     sx_status (*open)(void **self, const char *args, sx_err *err);

@@ -300,7 +300,7 @@ static sx_status read_shape(sx_store *s, const file_header *h, const char *path,
         sx_spec_parse(&s->spec, h->spec, &inner) != SX_OK ||
         s->spec.family == SX_FAM_AUTO || h->flags != (s->spec.unique ? FLAG_UNIQUE : 0))
         return damaged(path, "its spec can't be read", err);
-    if (sx_shape(&s->view, &s->spec, type->width, h->row_bytes, h->n, &inner) != SX_OK)
+    if (sx_shape(&s->view, &s->spec, 64, type->width, h->row_bytes, h->n, &inner) != SX_OK)
         return damaged(path, inner.text, err);
     sx_spec_print(&s->spec, canonical);
     if (memcmp(canonical, h->spec, sizeof canonical) != 0)

@@ -46,7 +46,8 @@ static sx_status estimate(sx_device *dev, sx_spec spec, int key_type, uint64_t n
 
     if (asks)
         spec = sx_favourite(spec.purpose, n * width);
-    st = sx_shape(&shape, &spec, width, widest_row(row_type, n), n, err);
+    st = sx_shape(&shape, &spec, dev->backend->node_bytes, width, widest_row(row_type, n), n,
+                  err);
     if (st == SX_OK) {
         store.view = shape;
         e->host_resident = sx_store_bytes(&store) + sizeof(sx_index);
@@ -117,7 +118,8 @@ static sx_status build(sx_store *s, sx_device *dev, const sx_spec *spec, const s
         st = sx_choose(dev, s, spec, &sorted, in, sx_clock_ns() - begin, err);
     } else {
         s->spec = *spec;
-        st = sx_shape(&s->view, &s->spec, sorted.width, sorted.row_bytes, in->n, err);
+        st = sx_shape(&s->view, &s->spec, be->node_bytes, sorted.width, sorted.row_bytes, in->n,
+                      err);
         if (st == SX_OK)
             st = be->build(dev->self, &s->view, &sorted, in->threads, s->base, err);
     }

@@ -160,7 +160,8 @@ static sx_status measure(sx_device *dev, sx_store *s, uint32_t purpose, sx_sorte
     sx_view array;
     questions *q;
     int array_wins = 0;
-    sx_status st = sx_shape(&array, &plain, sorted->width, sorted->row_bytes, sorted->n, err);
+    sx_status st = sx_shape(&array, &plain, dev->backend->node_bytes, sorted->width,
+                            sorted->row_bytes, sorted->n, err);
 
     if (st == SX_OK)
         st = sx_alloc((void **)&q, sizeof *q, "questions", err);
@@ -198,7 +199,8 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted 
 
     s->spec = sx_favourite(spec->purpose, sorted->n * sorted->width);
     s->spec.unique = spec->unique;
-    st = sx_shape(&s->view, &s->spec, sorted->width, sorted->row_bytes, sorted->n, err);
+    st = sx_shape(&s->view, &s->spec, dev->backend->node_bytes, sorted->width, sorted->row_bytes,
+                  sorted->n, err);
     if (st == SX_OK)
         st = dev->backend->build(dev->self, &s->view, sorted, in->threads, s->base, err);
     if (st != SX_OK)
