@@ -90,6 +90,10 @@ static sx_status check_unique(const sx_cpu *cpu, const sx_sorted *s, const sx_in
                    (unsigned long long)i, (unsigned long long)i + 1);
 }
 
+/* Room behind the sort's second array of keys: padding that a tree in level
+ * order may need, since memory that has been touched is the cheapest for it. */
+#define SPARE_KEYS (2 * SX_K_MAX)
+
 /* Whether a column's elements are what is stored: no encoding, aligned. */
 static int stored_as_is(int type, const void *data, uint32_t width)
 {
@@ -157,13 +161,14 @@ static sx_status sort_input(sx_cpu *cpu, input_work *w, sx_sorted *s, sx_err *er
     if (ascending) {
         take_over(&a);
     } else {
-        st = sx_alloc(&a.keys[1], bytes, "sorting keys", err);
+        s->spare_key_bytes = bytes + SPARE_KEYS * s->width;
+        st = sx_alloc(&s->spare_keys, s->spare_key_bytes, "sorting keys", err);
         if (st == SX_OK)
-            st = sx_alloc_array(&a.rows[1], s->n, s->row_bytes, "sorting rows", err);
+            st = sx_alloc_array(&s->spare_rows, s->n, s->row_bytes, "sorting rows", err);
+        a.keys[1] = s->spare_keys;
+        a.rows[1] = s->spare_rows;
         if (st == SX_OK)
             st = sx_sort(cpu->pool, threads, &a, err);
-        sx_release(a.keys[1]);
-        sx_release(a.rows[1]);
     }
     memset((unsigned char *)s->keys + s->n * s->width, 0xff, bytes - s->n * s->width);
     return st;
@@ -198,6 +203,8 @@ sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *er
     if (st != SX_OK) {
         sx_release(s.keys);
         sx_release(s.rows);
+        sx_release(s.spare_keys);
+        sx_release(s.spare_rows);
         return st;
     }
     *out = s;
@@ -314,9 +321,18 @@ sx_status sx_cpu_build(void *self, const sx_view *shape, sx_sorted *sorted,
     int keep = keeps_arrays(&v);
     sx_status st = SX_OK;
 
+    if (!keep && !v.block && sorted->spare_keys &&
+        sx_section_bytes(&v, SX_SEC_KEYS) <= sorted->spare_key_bytes) {
+        base[SX_SEC_KEYS] = sorted->spare_keys;
+        base[SX_SEC_ROWS] = sorted->spare_rows;
+    } else {
+        sx_release(sorted->spare_keys);
+        sx_release(sorted->spare_rows);
+    }
+    sorted->spare_keys = sorted->spare_rows = NULL;
     for (unsigned kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
         uint64_t bytes = sx_section_bytes(&v, kind);
-        if (bytes > 0 && !(keep && (kind == SX_SEC_KEYS || kind == SX_SEC_ROWS)))
+        if (bytes > 0 && !base[kind] && !(keep && (kind == SX_SEC_KEYS || kind == SX_SEC_ROWS)))
             st = sx_alloc(&base[kind], bytes, sx_section_name(kind), err);
     }
     if (st != SX_OK) {
@@ -354,7 +370,7 @@ uint64_t sx_cpu_build_peak(const void *self, const sx_view *v)
                       v->n * (v->row_bytes ? v->row_bytes : 8);
     uint64_t sections = 0, sorting;
 
-    sorting = 2 * arrays +
+    sorting = 2 * arrays + SPARE_KEYS * (uint64_t)v->width +
              sx_sort_scratch(cpu->threads, v->n, v->width + (v->row_bytes ? v->row_bytes : 8));
 
     for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)

@@ -72,6 +72,9 @@ typedef struct {
     uint32_t row_bytes;           /* 0: the input ascends and rows are ranks */
     void *keys;                   /* whole lines, the rest the largest key */
     void *rows;
+    void *spare_keys, *spare_rows; /* arrays the sort needed, at least as large;
+                                     build may make sections of them. Or NULL */
+    uint64_t spare_key_bytes;
 } sx_sorted;
 
 typedef struct {
@@ -97,7 +100,7 @@ typedef struct {
     sx_status (*copy_out)(void *self, void *host, const void *from, uint64_t bytes, sx_err *err);
 
     sx_status (*sort)(void *self, const sx_input *in, sx_sorted *out, sx_err *err);
-    /* Makes the sections of a shape. It may keep the arrays of `sorted` as
+    /* Makes the sections of a shape. It may keep arrays of `sorted` as
      * sections, and sets those to NULL there. base[] is all NULL before. */
     sx_status (*build)(void *self, const sx_view *shape, sx_sorted *sorted,
                        uint32_t threads, void *base[SX_SECTION_KINDS],

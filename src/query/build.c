@@ -127,6 +127,8 @@ static sx_status build(sx_store *s, sx_device *dev, const sx_spec *spec, const s
         sx_store_bind(s);
     be->release(dev->self, sorted.keys);
     be->release(dev->self, sorted.rows);
+    be->release(dev->self, sorted.spare_keys);
+    be->release(dev->self, sorted.spare_rows);
     return st;
 }
 
