@@ -16,10 +16,7 @@ int cmd_explain(int argc, char **argv)
     bool as_json = false;
     const operand operands[] = { { "INDEX", &index }, { 0, 0 } };
     const option options[] = {
-        OPTION_JSON(&as_json),
-        OPTION_COPY(&o.copy),
-        OPTION_DEVICE(&o.device),
-        OPTION_THREADS(&o.threads),
+        OPTIONS_OPEN_INDEX(&o, &as_json),
         OPTION_END
     };
     const command_line line = { "Says how an index is made up: its spec, its "

@@ -217,10 +217,7 @@ int cmd_range(int argc, char **argv)
         OPTION_FORMAT(&o.format, "format of LO and HI (by their names)"),
         { "--out-format", 0, OPT_CHOICE, FORMAT_CHOICES, &o.out_format,
           "format of the output (by its name)" },
-        OPTION_JSON(&o.json),
-        OPTION_COPY(&o.open.copy),
-        OPTION_DEVICE(&o.open.device),
-        OPTION_THREADS(&o.open.threads),
+        OPTIONS_OPEN_INDEX(&o.open, &o.json),
         OPTION_END
     };
     const command_line line = { "For each i, tells about the keys from lo[i] "

@@ -14,10 +14,7 @@ int cmd_verify(int argc, char **argv)
     bool as_json = false;
     const operand operands[] = { { "INDEX", &index }, { 0, 0 } };
     const option options[] = {
-        OPTION_JSON(&as_json),
-        OPTION_COPY(&o.copy),
-        OPTION_DEVICE(&o.device),
-        OPTION_THREADS(&o.threads),
+        OPTIONS_OPEN_INDEX(&o, &as_json),
         OPTION_END
     };
     const command_line line = { "Proves that an index file is whole and the "

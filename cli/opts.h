@@ -71,6 +71,10 @@ bool parse_size(const char *text, uint64_t *out);
 #define OPTION_COPY(to) \
     { "--copy", 0, OPT_FLAG, 0, to, \
       "read the index into memory instead of mapping it" }
+/* What every verb takes that opens an index: o is its open_options. */
+#define OPTIONS_OPEN_INDEX(o, as_json)                                  \
+    OPTION_JSON(as_json), OPTION_COPY(&(o)->copy),                      \
+    OPTION_DEVICE(&(o)->device), OPTION_THREADS(&(o)->threads)
 #define OPTION_END { 0, 0, OPT_FLAG, 0, 0, 0 }
 
 #endif
