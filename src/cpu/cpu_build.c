@@ -306,19 +306,13 @@ static void build_pivots(void *work, uint64_t first, uint64_t end)
         copy_pivots(w, first, end, 16);
 }
 
-/* The sorted arrays are sections as they are. */
-static int keeps_arrays(const sx_view *v)
-{
-    return v->family != SX_FAM_EYTZ && !v->block;
-}
-
 sx_status sx_cpu_build(void *self, const sx_view *shape, sx_sorted *sorted,
                        uint32_t threads, void *base[SX_SECTION_KINDS], sx_err *err)
 {
     sx_cpu *cpu = self;
     sx_view v = *shape;
     build_work w = {.v = &v, .sorted = sorted};
-    int keep = keeps_arrays(&v);
+    int keep = sx_shape_is_arrays(&v);
     sx_status st = SX_OK;
 
     if (!keep && !v.block && sorted->spare_keys &&
@@ -377,6 +371,6 @@ uint64_t sx_cpu_build_peak(const void *self, const sx_view *v)
         sections += sx_section_bytes(v, kind);
     /* Sorting has the arrays twice; building has them beside the sections,
      * unless they become the sections. */
-    uint64_t building = keeps_arrays(v) ? sections : arrays + sections;
+    uint64_t building = sx_shape_is_arrays(v) ? sections : arrays + sections;
     return sorting > building ? sorting : building;
 }

@@ -29,8 +29,8 @@
  * bounded memory however large the batch. */
 #define GPU_CHUNK (1ull << 22)
 
-/* A column's part on the device: copied there if it is an input, and back
- * by gpu_part_back() if it is an output. NULL stays NULL. */
+/* Device memory for a part of a column that is on the host; dev is NULL where
+ * there is no such column, or where it is on the device already. */
 typedef struct {
     void *dev;
     uint64_t bytes;
@@ -197,17 +197,12 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
 
 /* ---- build ------------------------------------------------------------------------ */
 
-static int gpu_keeps_arrays(const sx_view *v)
-{
-    return v->family != SX_FAM_EYTZ && !v->block;
-}
-
 static sx_status gpu_backend_build(void *self, const sx_view *shape, sx_sorted *sorted,
                                    uint32_t threads, void *base[SX_SECTION_KINDS], sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;
     sx_gpu_build a = {0};
-    int keep = gpu_keeps_arrays(shape);
+    int keep = sx_shape_is_arrays(shape);
     sx_status st = gpu_enter(g, err);
 
     (void)threads;

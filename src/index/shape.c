@@ -138,6 +138,11 @@ uint64_t sx_section_bytes(const sx_view *v, sx_section_kind kind)
     }
 }
 
+int sx_shape_is_arrays(const sx_view *v)
+{
+    return v->family != SX_FAM_EYTZ && !v->block;
+}
+
 void sx_view_bind(sx_view *v, const void *const base[SX_SECTION_KINDS])
 {
     if (v->block) {

@@ -17,6 +17,9 @@ typedef enum { SX_SEC_KEYS, SX_SEC_ROWS, SX_SEC_PAIRS, SX_SEC_PIVOTS,
 const char *sx_section_name(sx_section_kind kind);
 /* Bytes of a section in this shape; 0: there is none (or it is empty). */
 uint64_t sx_section_bytes(const sx_view *v, sx_section_kind kind);
+/* Sorted keys and rows, each in whole lines, are sections of this shape as
+ * they are: nothing needs to be moved. */
+int sx_shape_is_arrays(const sx_view *v);
 /* Points the view at its sections; base[kind] NULL where there is none. */
 void sx_view_bind(sx_view *v, const void *const base[SX_SECTION_KINDS]);
 
