@@ -29,8 +29,8 @@ CUDA_ARCH ?= 75 80 86 89 90
 CUDA_CODE = $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) \
             -gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH))
 # What the backend needs of the library, inside it and hidden.
-CUDA_PARTS := $(addprefix src/,base/alloc.c base/status.c base/text.c keys/types.c index/shape.c \
-                index/spec.c)
+CUDA_PARTS := $(addprefix src/,base/alloc.c base/pool.c base/status.c base/text.c keys/types.c \
+                gpu/gpu_tune.c index/shape.c index/spec.c place/ranges.c)
 
 B := build
 LIB_SRC := $(wildcard src/*/*.c)
@@ -39,12 +39,14 @@ TESTS := $(patsubst test/%.c,%,$(wildcard test/test_*.c))
 TEST_HELP := $(filter-out test/test_%,$(wildcard test/*.c))
 FUZZERS := load spec
 
-.PHONY: all help demo test install uninstall clean bench deps deps-test test-plain FORCE
-all: $(B)/libsextant.a $(B)/libsextant.so $(B)/sextant $(if $(NVCC),$(B)/libsextant-cuda.so)
+.PHONY: all help demo examples test install uninstall clean bench deps deps-test test-plain FORCE
+all: $(B)/libsextant.a $(B)/libsextant.so $(B)/sextant \
+     $(if $(NVCC),$(B)/libsextant-cuda.so $(B)/sextant_device.cuh)
 
 help:
 	@echo "make            library and tool in build/"
 	@echo "make demo       install what is missing, build, show it at work"
+	@echo "make examples   build/own_kernel, where nvcc is"
 	@echo "make test       install what is missing, build, run all tests"
 	@echo "make bench      the figures of the README, into bench/results/"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
@@ -76,11 +78,27 @@ $(B)/libsextant-cuda.so: src/gpu/gpu_cuda.cu $(wildcard src/*/*.h src/*/*.def) \
 	    src/gpu/gpu_cuda.cu $(CUDA_PARTS:%.c=$(B)/%.o) -o $@ \
 	    -Xlinker --version-script=src/gpu/backend.map
 
+# What kernels of a user's own include, in one file.
+$(B)/sextant_device.cuh: src/gpu/device_header.h scripts/device_header.py \
+                         $(wildcard src/gpu/*.h src/index/*.h src/index/*.def src/keys/*.h)
+	@mkdir -p $(@D)
+	python3 scripts/device_header.py $< $@
+
+examples: $(if $(NVCC),$(B)/own_kernel)
+
+$(B)/own_kernel: examples/own_kernel.cu examples/own_kernel.h $(B)/sextant_device.cuh \
+                 $(B)/libsextant.a
+	$(NVCC) -std=c++14 -O3 $(CUDA_CODE) -Iinclude -I$(B) $< $(B)/libsextant.a -o $@ \
+	    -lxxhash -lpthread -ldl
+
 # ---- tests ---------------------------------------------------------------------
 
 $(B)/test/bin/%: $(B)/test/%.o $(TEST_HELP:%.c=$(B)/%.o) $(B)/libsextant.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) -lcmocka $(LIBS) -lm
+
+$(B)/test/test_device_header.o: $(B)/sextant_device.cuh
+$(B)/test/test_device_header.o: CFLAGS_ALL += -I$(B) -Iexamples
 
 $(B)/fuzz/replay_%: $(B)/fuzz/fuzz_%.o $(B)/fuzz/replay.o $(B)/libsextant.a
 	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS) -lm
@@ -116,10 +134,10 @@ $(B)/bench-gpu: bench/gpu_points.cu $(B)/libsextant.a $(B)/libsextant-cuda.so
 
 # ---- installing --------------------------------------------------------------
 
-install: all
+install: all $(B)/sextant_device.cuh
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/sextant \
 	    $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1
-	install -m 644 include/sextant.h $(DESTDIR)$(INCLUDEDIR)/
+	install -m 644 include/sextant.h $(B)/sextant_device.cuh $(DESTDIR)$(INCLUDEDIR)/
 	install -m 644 $(B)/libsextant.a $(DESTDIR)$(LIBDIR)/
 	install -m 755 $(B)/libsextant.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsextant.so.$(VERSION)
 	ln -sf libsextant.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libsextant.so.$(SOVERSION)
@@ -134,8 +152,8 @@ install: all
 	        -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' $${f%%:*}.in > $(DESTDIR)$(LIBDIR)/$${f#*:}; done
 
 uninstall:
-	rm -f $(DESTDIR)$(INCLUDEDIR)/sextant.h $(DESTDIR)$(LIBDIR)/libsextant.* \
-	    $(DESTDIR)$(LIBDIR)/libsextant-cuda.so \
+	rm -f $(DESTDIR)$(INCLUDEDIR)/sextant.h $(DESTDIR)$(INCLUDEDIR)/sextant_device.cuh \
+	    $(DESTDIR)$(LIBDIR)/libsextant.* $(DESTDIR)$(LIBDIR)/libsextant-cuda.so \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/sextant.pc $(DESTDIR)$(BINDIR)/sextant \
 	    $(DESTDIR)$(MANDIR)/man1/sextant.1
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/sextant

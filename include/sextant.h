@@ -67,10 +67,10 @@ typedef enum {                    /* ABI and file format: append only */
 } sx_type;                        /* 8-10: strings and points, later */
 
 typedef enum {
-    SX_HOST = 0,
-    SX_DEVICE = 1                 /* memory of the device that is asked; for
-                                     building and for questions about single
-                                     keys and ranks. Not on the CPU */
+    SX_HOST = 0,                  /* pinned memory is used as it is, without
+                                     a copy in between */
+    SX_DEVICE = 1                 /* memory of the device that is asked, or
+                                     managed memory. Not on the CPU */
 } sx_place;
 
 typedef struct {                  /* keys, queries, rows, results */
@@ -86,12 +86,33 @@ typedef struct {                  /* keys, queries, rows, results */
 #define SX_MISS32 UINT32_MAX
 #define SX_MISS   UINT64_MAX
 
+#define SX_ASCENDING 1u           /* a hint: most queries are not below the
+                                     one before. Wrong only in speed */
+
 typedef struct {                  /* per call; NULL: all defaults */
     size_t size;                  /* sizeof(sx_call): lets it grow */
     uint64_t max_bytes;           /* memory the call may take; 0: no limit */
     uint32_t threads;             /* at most so many; 0: the device's all */
-    uint32_t reserved;            /* zero */
+    uint32_t hints;               /* SX_ASCENDING, or 0 */
+    void *stream;                 /* questions on a GPU: see below */
+    uint32_t *status;
+    uint64_t *device_ns;          /* NULL, or where to put how long the
+                                     device worked on a call that waits, in
+                                     nanoseconds of its own clock */
 } sx_call;
+
+/* With a stream (a cudaStream_t; 1 is the legacy default stream, 2 that of
+ * the thread) a question is queued there and the call returns at once. All
+ * its columns are in device memory, and stay until the stream is done with
+ * them. Wrong arguments are still reported by the call. What can only be
+ * found out later goes to *status, if that is not NULL, in device memory:
+ * SX_OK, or SX_ESPACE as the comment of sx_range() says. Nothing else waits
+ * for the stream: not the call, not other calls. sx_build() with a stream
+ * reads its columns when the stream has come there, and waits.
+ *
+ * When a GPU fails in the middle of a call (SX_EDEVICE), outputs on the host
+ * are right up to some chunk and as they were behind it; outputs in device
+ * memory are undefined, as CUDA leaves them. The index is as it was. */
 
 /* ---- devices ----------------------------------------------------------- */
 
@@ -101,8 +122,22 @@ typedef struct sx_device sx_device;
  * "cpu:avx512", each with ",threads=N" if wanted ("cpu:threads=2" too), the
  * environment variable SEXTANT_THREADS saying how many else, or all there are;
  * "cuda:0", an NVIDIA GPU, with the backend libsextant-cuda.so beside the
- * library; "simt", its kernels emulated on the host, for tests.
- * NULL: "cpu". */
+ * library; "simt", its kernels emulated on the host, for tests. Behind
+ * "cuda:N" and "simt" come options, each after a comma:
+ *
+ *   memory=BYTES      take no more of the device's memory (KiB, MiB, GiB)
+ *   persist=BYTES     keep so much of an index's top in L2 (0: nothing)
+ *   walk=alone|shared|group    a thread reads its nodes itself; neighbours
+ *                     read them together, in turns; or they search together
+ *   pin=none|steps|full        the top of the search in shared memory:
+ *                     nothing, whole steps, as much as there is room for
+ *   reorder=none|lookup|double a block sorts its queries first, and puts
+ *                     the results back in order before it writes them
+ *   schedule=static|dynamic, block=THREADS, each=QUERIES
+ *   scan=thread|mixed|warp     who reads the entries of a range
+ *
+ * How kernels run never changes an answer; what is not told is chosen by
+ * the index's shape. NULL: "cpu". */
 SX_API sx_status sx_open(sx_device **out, const char *name);
 
 /* Indexes hold on to their device: closing it first is fine. */
@@ -122,6 +157,28 @@ typedef struct {
 SX_API sx_status sx_device_at(unsigned i, sx_device_info *info);
 SX_API sx_status sx_device_describe(const sx_device *dev,
                                     sx_device_info *info);
+
+/* Where a GPU's memory comes from, instead of a pool of the library's own:
+ * take() returns memory of that device, usable on the stream, or NULL;
+ * give() gets it back. Both may be called by many threads. To be set while
+ * the device has no index (else SX_EINVAL). */
+typedef struct {
+    size_t size;                  /* sizeof(sx_allocator) */
+    void *(*take)(void *context, uint64_t bytes, void *stream);
+    void (*give)(void *context, void *block, void *stream);
+    void *context;
+} sx_allocator;
+SX_API sx_status sx_device_allocator(sx_device *dev,
+                                     const sx_allocator *allocator);
+
+/* A column in the device's memory (the host's, for the CPU), its contents
+ * undefined; and copies between columns of one type, wherever they lie:
+ * all elements of `from` into the first of `to`. */
+SX_API sx_status sx_column_new(sx_column *out, sx_device *dev, int type,
+                               uint64_t n);
+SX_API void sx_column_free(sx_column *column, sx_device *dev);
+SX_API sx_status sx_column_copy(sx_column *to, const sx_column *from,
+                                sx_device *dev);
 
 /* ---- building ----------------------------------------------------------- */
 
@@ -208,7 +265,8 @@ SX_API sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges,
  * [first[i], first[i+1]) of rows and keys; either may be NULL. first is
  * U64 and has room for one more than there are ranges (else SX_EINVAL).
  * SX_ESPACE: first is filled, nothing else is; first[n] is the room needed.
- * So a call with rows and keys NULL sizes the outputs of the next. */
+ * So a call with rows and keys NULL sizes the outputs of the next. (With a
+ * stream the room is compared on the device.) */
 SX_API sx_status sx_range(const sx_index *ix, const sx_ranges *ranges,
                           sx_column *first, sx_column *rows,
                           sx_column *keys, const sx_call *call);
@@ -262,6 +320,12 @@ SX_API sx_status sx_explain(const sx_index *ix, sx_format format, char *buf,
 
 /* Proves every invariant of the index; SX_ECORRUPT names the broken one. */
 SX_API sx_status sx_check(const sx_index *ix);
+
+/* The index as kernels of the caller see it, to be passed to them by value:
+ * an sx_handle of sextant_device.cuh, which calls this. bytes: its size.
+ * Valid as long as the index is. */
+SX_API sx_status sx_kernel_handle(const sx_index *ix, void *handle,
+                                  size_t bytes);
 
 /* Size of one element of a type; 0: no such type. "u64" etc. and back. */
 SX_API size_t sx_type_bytes(int type);

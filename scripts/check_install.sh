@@ -29,6 +29,7 @@ cc "$root/hello.c" $(pkg-config --cflags --libs sextant) -o "$root/hello"
 "$root/hello"
 cc "$root/hello.c" -I"$root/include" "$root/lib/libsextant.a" -lxxhash -pthread -o "$root/hello-static"
 LD_LIBRARY_PATH='' "$root/hello-static"
+echo '#include <sextant_device.cuh>' | cc -I"$root/include" -fsyntax-only -x c -
 mkdir "$root/cmake-project"
 cp "$root/hello.c" "$root/cmake-project/"
 cat >"$root/cmake-project/CMakeLists.txt" <<'C'

@@ -61,8 +61,9 @@ build() {
 }
 
 echo "building"
-# With nvcc the CUDA backend is part of "all": a kernel that does not compile fails.
-build plain build all test-programs
+# With nvcc the CUDA backend is part of "all", and there are examples: a kernel that
+# does not compile fails.
+build plain build all test-programs examples
 build asan build/asan OPT=-O1 CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer" test-programs
 build tsan build/tsan OPT=-O1 CFLAGS="-fsanitize=thread" build/tsan/test/bin/test_threads build/tsan/test/bin/test_fork
 
@@ -74,6 +75,7 @@ check "rooms check finds faults" python3 scripts/check_rooms.py --self-test
 check "bare compiler" cc -std=gnu11 -fsyntax-only -Iinclude -Isrc src/*/*.c
 check "exported symbols" scripts/check_symbols.sh
 check "install" scripts/check_install.sh
+check "device header" scripts/check_device_header.sh
 
 echo "C tests"
 for t in test/test_*.c; do

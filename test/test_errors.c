@@ -193,7 +193,7 @@ static void test_build_arguments(void **state)
     }
     call.size = 0;                REFUSED(build("sorted", NULL), SX_EINVAL, "size");
     call.size = 5;                REFUSED(build("sorted", NULL), SX_EINVAL, "5");
-    call.reserved = 1;            REFUSED(build("sorted", NULL), SX_EINVAL, "reserved");
+    call.hints = 2;               REFUSED(build("sorted", NULL), SX_EINVAL, "hints");
 
     /* Sizes that overflow, or that no memory holds. */
     keys.n = UINT64_MAX;
@@ -328,7 +328,7 @@ static void test_points(void **state)
         out.n = 0;                REFUSED(point(verb), SX_ESPACE, "4");
         call.size = 0;            REFUSED(point(verb), SX_EINVAL, "size");
         call.size = 9;            REFUSED(point(verb), SX_EINVAL, "9");
-        call.reserved = 1;        REFUSED(point(verb), SX_EINVAL, "reserved");
+        call.hints = 4;           REFUSED(point(verb), SX_EINVAL, "hints");
         q.n = UINT64_MAX / 8 + 1; /* times 8 overflows */
         out.n = out2.n = q.n;     REFUSED(point(verb), SX_EINVAL, "2305843009213693952");
         out.data = (char *)outs[0] + 4;
@@ -444,7 +444,7 @@ static void test_ranges(void **state)
         hi.place = 8;             RANGE_REFUSED(v, SX_EINVAL, "8");
         hi.reserved[2] = 1;       RANGE_REFUSED(v, SX_EINVAL, "reserved");
         call.size = 2;            RANGE_REFUSED(v, SX_EINVAL, "2");
-        call.reserved = 2;        RANGE_REFUSED(v, SX_EINVAL, "reserved");
+        call.hints = 6;           RANGE_REFUSED(v, SX_EINVAL, "hints");
         out.type = SX_F64;        RANGE_REFUSED(v, SX_EINVAL, "f64");
         out.place = 4;            RANGE_REFUSED(v, SX_EINVAL, "4");
         out.data = NULL;          RANGE_REFUSED(v, SX_EINVAL, "NULL");

@@ -1,6 +1,7 @@
 /* test_simt.c - the emulator that runs GPU kernels: threads of a block meet
- * at barriers and in warps as on a GPU, in every order of turns, and what
- * would hang or go wrong there is reported with its line. */
+ * at barriers, in warps, in sorts and in shared memory as on a GPU, in every
+ * order of turns, and what would hang or go wrong there is reported with its
+ * line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -8,175 +9,918 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "gpu/simt.h"
+#include "gpu/vendor_simt.h"
+
+#ifdef SIMT_WITH_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
 
 #define BLOCKS 3u
 #define THREADS 96u
+#define ALL (BLOCKS * THREADS)
 
 typedef struct {
-    uint64_t in[BLOCKS * THREADS];
-    uint64_t out[BLOCKS * THREADS];
-    uint64_t block_memory[THREADS];       /* one block runs at a time */
-} arrays;
+    uint64_t *in, *out;           /* one of each for every thread */
+    unsigned *word;               /* a few for all threads */
+    sx_word *long_word;
+} columns;
 
-#define SELF (simt_self.block * THREADS + simt_self.thread)
-#define HERE __FILE__, __LINE__
+static uint64_t in[ALL], out[ALL];
+static unsigned word[8];
+static sx_word long_word[8];
+static const columns arrays = {in, out, word, long_word};
 
-static void each_order(void (*kernel)(const void *), arrays *a, int expected)
+static const struct {
+    simt_order order;
+    uint64_t seed;
+} orders[] = {
+    {SIMT_FORWARD, 0}, {SIMT_REVERSED, 0}, {SIMT_SHUFFLED, 0}, {SIMT_SHUFFLED, 1},
+    {SIMT_SHUFFLED, 2}, {SIMT_SHUFFLED, 1234567},
+};
+
+static int begin(size_t order)
 {
-    static const simt_order orders[] = { SIMT_FORWARD, SIMT_REVERSED,
-                                         SIMT_SHUFFLED, SIMT_SHUFFLED };
-    for (unsigned i = 0; i < 4; i++) {
-        for (unsigned j = 0; j < BLOCKS * THREADS; j++) {
-            a->in[j] = j * j + 1;
-            a->out[j] = 0;
-        }
-        simt_set_order(orders[i], i);
-        assert_int_equal(simt_launch(kernel, a, BLOCKS, THREADS), expected);
-        assert_int_equal(simt_fault()[0] != '\0', expected != 0);
+    if (order == sizeof orders / sizeof *orders)
+        return 0;
+    simt_set_order(orders[order].order, orders[order].seed);
+    for (unsigned i = 0; i < ALL; i++) {
+        in[i] = 0x100000001u * i * i + 1;
+        out[i] = 0;
     }
-    simt_set_order(SIMT_FORWARD, 0);
+    memset(word, 0, sizeof word);
+    memset(long_word, 0, sizeof long_word);
+    return 1;
+}
+
+#define EACH_ORDER(o) for (size_t o = 0; begin(o); o++)
+
+#define RUN_WITH(name, blocks, threads, shared_bytes, args)                         \
+    do {                                                                            \
+        if (SX_LAUNCH(name, blocks, threads, shared_bytes, NULL, args) != 0)        \
+            fail_msg("%s: %s", #name, simt_fault());                                \
+    } while (0)
+#define RUN(name) RUN_WITH(name, BLOCKS, THREADS, 0, &arrays)
+
+/* ---- blocks ----------------------------------------------------------------- */
+
+SX_KERNEL(where_am_i, columns)
+{
+    ap->out[SX_THREAD] = SX_TID + 1000 * SX_BLOCK + 1000000 * SX_BLOCK_THREADS +
+                         1000000000ull * SX_BLOCKS + 10000000000ull * SX_LANE +
+                         1000000000000ull * (SX_THREADS == ALL && SX_SHARED == NULL);
+}
+
+static void test_places(void **state)
+{
+    (void)state;
+    EACH_ORDER (o) {
+        RUN(where_am_i);
+        for (unsigned i = 0; i < ALL; i++)
+            assert_int_equal(out[i], i % THREADS + 1000 * (i / THREADS) + 1000000 * THREADS +
+                                     1000000000ull * BLOCKS + 10000000000ull * (i % 32) +
+                                     1000000000000ull);
+    }
+}
+
+/* Who comes when. */
+SX_KERNEL(take_numbers, columns)
+{
+    ap->out[SX_THREAD] = ap->word[0]++;
+}
+
+static void test_turns(void **state)
+{
+    uint64_t before[ALL] = {0};
+
+    (void)state;
+    EACH_ORDER (o) {
+        unsigned as_counted = 0;
+        RUN(take_numbers);
+        for (unsigned i = 0; i < ALL; i++) {
+            unsigned first = i / THREADS * THREADS;
+            if (orders[o].order == SIMT_FORWARD)
+                assert_int_equal(out[i], i);
+            if (orders[o].order == SIMT_REVERSED)
+                assert_int_equal(out[i], first + THREADS - 1 - (i - first));
+            as_counted += out[i] == i;
+        }
+        if (orders[o].order == SIMT_SHUFFLED)
+            assert_in_range(as_counted, 0, ALL / 8);
+        assert_memory_not_equal(out, before, sizeof out);     /* each seed has its own */
+        memcpy(before, out, sizeof out);
+    }
 }
 
 /* Every thread writes, all meet, every thread reads its neighbour's. */
-static void rotate(const void *args)
+SX_KERNEL(rotate, columns)
 {
-    arrays *a = (arrays *)args;
-    a->block_memory[simt_self.thread] = a->in[SELF];
-    simt_barrier(HERE);
-    a->out[SELF] = a->block_memory[(simt_self.thread + 1) % THREADS];
-    simt_barrier(HERE);
+    uint64_t *shared = (uint64_t *)SX_SHARED;
+
+    shared[SX_TID] = ap->in[SX_THREAD];
+    SX_BARRIER();
+    ap->out[SX_THREAD] = shared[(SX_TID + 1) % SX_BLOCK_THREADS];
+    SX_BARRIER();
 }
 
 static void test_barrier(void **state)
 {
-    arrays *a = calloc(1, sizeof *a);
     (void)state;
-    each_order(rotate, a, 0);
-    for (unsigned b = 0; b < BLOCKS; b++)
-        for (unsigned t = 0; t < THREADS; t++)
-            assert_int_equal(a->out[b * THREADS + t],
-                             a->in[b * THREADS + (t + 1) % THREADS]);
-    free(a);
-}
-
-/* Each warp adds up its lanes; a part of its lanes counts among itself. */
-static void add_up(const void *args)
-{
-    arrays *a = (arrays *)args;
-    uint64_t sum = a->in[SELF];
-    unsigned lane = simt_self.thread & 31, ballot = 0;
-    for (unsigned lanes = 16; lanes > 0; lanes /= 2)
-        sum += simt_shuffle_xor(~0u, sum, lanes, HERE);
-    if (lane < 8)
-        ballot = simt_ballot(0xff, lane % 2 == 0, HERE);
-    a->out[SELF] = sum + ballot;
-}
-
-static void test_warps(void **state)
-{
-    arrays *a = calloc(1, sizeof *a);
-    (void)state;
-    each_order(add_up, a, 0);
-    for (unsigned i = 0; i < BLOCKS * THREADS; i++) {
-        uint64_t sum = 0;
-        for (unsigned l = 0; l < 32; l++)
-            sum += a->in[i / 32 * 32 + l];
-        assert_int_equal(a->out[i], sum + (i % 32 < 8 ? 0x55 : 0));
+    EACH_ORDER (o) {
+        RUN_WITH(rotate, BLOCKS, THREADS, THREADS * 8, &arrays);
+        for (unsigned b = 0; b < BLOCKS; b++)
+            for (unsigned t = 0; t < THREADS; t++)
+                assert_int_equal(out[b * THREADS + t], in[b * THREADS + (t + 1) % THREADS]);
     }
-    free(a);
 }
 
 /* Threads that are done do not hold up a barrier. */
-static void leave_early(const void *args)
+SX_KERNEL(leave_early, columns)
 {
-    arrays *a = (arrays *)args;
-    if (simt_self.thread >= 40)
+    if (SX_TID >= 40)
         return;
-    simt_barrier(HERE);
-    a->out[SELF] = 1;
+    SX_BARRIER();
+    ap->out[SX_THREAD] = 1;
 }
 
 static void test_early_exit(void **state)
 {
-    arrays *a = calloc(1, sizeof *a);
     (void)state;
-    each_order(leave_early, a, 0);
-    for (unsigned i = 0; i < BLOCKS * THREADS; i++)
-        assert_int_equal(a->out[i], i % THREADS < 40);
-    free(a);
+    EACH_ORDER (o) {
+        RUN(leave_early);
+        for (unsigned i = 0; i < ALL; i++)
+            assert_int_equal(out[i], i % THREADS < 40);
+    }
 }
 
-/* ---- faults --------------------------------------------------------------- */
+/* ---- shared memory ------------------------------------------------------------ */
 
-static void divergent_barriers(const void *args)
+#define ODD_BYTES 1037u
+
+/* Counts the bytes that are as they should be, and leaves none of them so. */
+SX_KERNEL(read_fill, columns)
 {
-    (void)args;
-    if (simt_self.thread % 2)
-        simt_barrier(HERE);
+    for (unsigned i = SX_TID; i < ODD_BYTES; i += SX_BLOCK_THREADS)
+        ap->out[SX_THREAD] += SX_SHARED[i] == 0xa5;
+    ap->out[SX_THREAD] += (uintptr_t)SX_SHARED % 16 * 1000000;
+    SX_BARRIER();
+    for (unsigned i = SX_TID; i < ODD_BYTES; i += SX_BLOCK_THREADS)
+        SX_SHARED[i] = 0;
+}
+
+static void test_shared_fill(void **state)
+{
+    (void)state;
+    EACH_ORDER (o) {
+        RUN_WITH(read_fill, BLOCKS, THREADS, ODD_BYTES, &arrays);
+        for (unsigned b = 0; b < BLOCKS; b++) {
+            uint64_t sum = 0;
+            for (unsigned t = 0; t < THREADS; t++)
+                sum += out[b * THREADS + t];
+            assert_int_equal(sum, ODD_BYTES);
+        }
+    }
+}
+
+SX_KERNEL(touch_both_ends, columns)
+{
+    (void)ap;
+    SX_SHARED[0] = 1;
+    SX_SHARED[SIMT_SHARED_MAX - 1] = 1;
+}
+
+#ifdef SIMT_WITH_ASAN
+/* It would stop the program; asking it which bytes it minds does not. */
+SX_KERNEL(ask_asan, columns)
+{
+    int outside = __asan_address_is_poisoned(SX_SHARED - 1) &&
+                  __asan_address_is_poisoned(SX_SHARED + ODD_BYTES);
+    int inside = __asan_region_is_poisoned(SX_SHARED, ODD_BYTES) != NULL;
+
+    ap->out[SX_THREAD] = outside && !inside;
+}
+
+static void test_shared_bounds(void **state)
+{
+    (void)state;
+    EACH_ORDER (o) {
+        RUN_WITH(ask_asan, BLOCKS, THREADS, ODD_BYTES, &arrays);
+        for (unsigned i = 0; i < ALL; i++)
+            assert_int_equal(out[i], 1);
+        RUN_WITH(touch_both_ends, BLOCKS, THREADS, SIMT_SHARED_MAX, &arrays);
+    }
+}
+#else
+#define WORDS 25u
+
+SX_KERNEL(write_past_end, columns)
+{
+    uint32_t *shared = (uint32_t *)SX_SHARED;
+
+    (void)ap;
+    if (SX_BLOCK == 1 && SX_TID == 70)
+        shared[WORDS] = 0;
+}
+
+SX_KERNEL(write_past_end_then_meet, columns)
+{
+    write_past_end_body(ap);
+    SX_BARRIER();
+    ap->out[SX_THREAD] = 1;
+}
+
+SX_KERNEL(write_before_start, columns)
+{
+    (void)ap;
+    if (SX_BLOCK == 2)
+        ((uint32_t *)SX_SHARED)[-1] = SX_TID;
+    SX_BARRIER();
+}
+
+static void expect_outside(void (*kernel)(const void *), const char *block, const char *found)
+{
+    assert_int_equal(simt_launch(kernel, &arrays, BLOCKS, THREADS, WORDS * 4), -1);
+    assert_non_null(strstr(simt_fault(), block));
+    assert_non_null(strstr(simt_fault(), "shared memory outside its 100 bytes"));
+    assert_non_null(strstr(simt_fault(), found));
+}
+
+static void test_shared_bounds(void **state)
+{
+    (void)state;
+    EACH_ORDER (o) {
+        expect_outside(write_past_end, "block 1 ", "at byte 100; found at its end");
+        expect_outside(write_past_end_then_meet, "block 1 ", "test_simt.c:");
+        for (unsigned i = 0; i < ALL; i++)          /* and nobody passed that barrier */
+            assert_int_equal(out[i], i < THREADS);
+        expect_outside(write_before_start, "block 2 ", "at byte -4; found at the barrier");
+        RUN_WITH(touch_both_ends, BLOCKS, THREADS, SIMT_SHARED_MAX, &arrays);
+    }
+}
+#endif
+
+/* ---- warps -------------------------------------------------------------------- */
+
+/* Each warp adds up its lanes, twice. */
+SX_KERNEL(add_up, columns)
+{
+    uint64_t xor_sum = ap->in[SX_THREAD], down_sum = xor_sum;
+
+    for (unsigned lanes = 16; lanes > 0; lanes /= 2) {
+        xor_sum += SX_SHUFFLE_XOR(xor_sum, lanes);
+        down_sum += SX_SHUFFLE_DOWN(down_sum, lanes);
+    }
+    ap->out[SX_THREAD] = xor_sum - SX_SHUFFLE(down_sum, 0u) + xor_sum;
+}
+
+static void test_warp_sums(void **state)
+{
+    (void)state;
+    EACH_ORDER (o) {
+        RUN(add_up);
+        for (unsigned i = 0; i < ALL; i++) {
+            uint64_t sum = 0;
+            for (unsigned l = 0; l < 32; l++)
+                sum += in[i / 32 * 32 + l];
+            assert_int_equal(out[i], sum);
+        }
+    }
+}
+
+typedef struct {
+    uint64_t u64;
+    uint32_t u32;
+    uint16_t u16;
+    uint8_t u8;
+    int64_t i64;
+    int32_t i32;
+    int8_t i8;
+} integers;
+
+static integers integers_of(uint64_t x)
+{
+    x *= 0x9e3779b97f4a7c15u;
+    return (integers){x, (uint32_t)(x >> 3), (uint16_t)(x >> 5), (uint8_t)(x >> 7),
+                      (int64_t)x, (int32_t)(x >> 9), (int8_t)(x >> 11)};
+}
+
+static int same_integers(const integers *a, const integers *b)
+{
+    return a->u64 == b->u64 && a->u32 == b->u32 && a->u16 == b->u16 && a->u8 == b->u8 &&
+           a->i64 == b->i64 && a->i32 == b->i32 && a->i8 == b->i8;
+}
+
+typedef struct {
+    integers *up, *down, *across; /* by one lane round, down by five, xor nine */
+} shuffled;
+
+#define SHUFFLE_EACH(to, OP, from, n)                                               \
+    do {                                                                            \
+        integers *it = &(to);                                                       \
+        it->u64 = OP(from.u64, n);                                                  \
+        it->u32 = OP(from.u32, n);                                                  \
+        it->u16 = OP(from.u16, n);                                                  \
+        it->u8 = OP(from.u8, n);                                                    \
+        it->i64 = OP(from.i64, n);                                                  \
+        it->i32 = OP(from.i32, n);                                                  \
+        it->i8 = OP(from.i8, n);                                                    \
+    } while (0)
+
+SX_KERNEL(shuffle_all_types, shuffled)
+{
+    integers mine = integers_of(SX_THREAD);
+
+    SHUFFLE_EACH(ap->up[SX_THREAD], SX_SHUFFLE, mine, SX_LANE + 31);
+    SHUFFLE_EACH(ap->down[SX_THREAD], SX_SHUFFLE_DOWN, mine, 5);
+    SHUFFLE_EACH(ap->across[SX_THREAD], SX_SHUFFLE_XOR, mine, 9);
+}
+
+static void test_shuffles(void **state)
+{
+    static integers up[ALL], down[ALL], across[ALL];
+    const shuffled a = {up, down, across};
+
+    (void)state;
+    EACH_ORDER (o) {
+        RUN_WITH(shuffle_all_types, BLOCKS, THREADS, 0, &a);
+        for (unsigned i = 0; i < ALL; i++) {
+            unsigned first = i / 32 * 32, lane = i % 32;
+            integers above = integers_of(first + (lane + 31) % 32);
+            integers below = integers_of(lane + 5 < 32 ? i + 5 : i);
+            integers opposite = integers_of(first + (lane ^ 9));
+            assert_true(same_integers(&up[i], &above));
+            assert_true(same_integers(&down[i], &below));
+            assert_true(same_integers(&across[i], &opposite));
+        }
+    }
+}
+
+/* Of three warps' lanes: those of one kind, all in the first warp, none in the last. */
+SX_KERNEL(vote, columns)
+{
+    unsigned warp = SX_TID / 32;
+    uint64_t high_bit = warp == 0 || (warp == 1 && SX_LANE % 5 == 2) ? 1ull << 40 : 0;
+    unsigned set = SX_BALLOT(high_bit);
+
+    ap->out[SX_THREAD] = set + ((uint64_t)SX_POPC(set) << 32) +
+                         (SX_ANY(high_bit) ? 1ull << 40 : 0) + (SX_ALL(high_bit) ? 1ull << 41 : 0);
+}
+
+static void test_votes(void **state)
+{
+    (void)state;
+    EACH_ORDER (o) {
+        RUN(vote);
+        for (unsigned i = 0; i < ALL; i++) {
+            unsigned warp = i % THREADS / 32;
+            assert_int_equal(out[i], warp == 0 ? 0xffffffffu + (32ull << 32) + (3ull << 40)
+                                     : warp == 1 ? 0x08421084u + (6ull << 32) + (1ull << 40)
+                                                 : 0);
+        }
+    }
+}
+
+/* Groups of lanes that walk lists of different lengths, each among itself. */
+SX_KERNEL(groups_apart, columns)
+{
+    static const unsigned masks[] = {0x000000ffu, 0x00f0ff00u, 0xff0f0000u};
+    unsigned group = SX_LANE < 8 ? 0 : masks[1] >> SX_LANE & 1 ? 1 : 2, mask = masks[group];
+    unsigned first = group == 0 ? 0 : group == 1 ? 8 : 16;
+    uint64_t sum = 0;
+
+    for (unsigned step = 0; step <= group * 3; step++) {
+        sum += SX_BALLOT_IN(mask, SX_LANE % 2 == step % 2);
+        sum += SX_SHUFFLE_IN(mask, ap->in[SX_THREAD] + step, first);
+    }
+    ap->out[SX_THREAD] = sum;
+}
+
+static void test_groups(void **state)
+{
+    static const unsigned masks[] = {0x000000ffu, 0x00f0ff00u, 0xff0f0000u};
+
+    (void)state;
+    EACH_ORDER (o) {
+        RUN(groups_apart);
+        for (unsigned i = 0; i < ALL; i++) {
+            unsigned group = masks[0] >> i % 32 & 1 ? 0 : masks[1] >> i % 32 & 1 ? 1 : 2;
+            uint64_t leader = in[i / 32 * 32 + group * 8], sum = 0;
+            for (unsigned step = 0; step <= group * 3; step++)
+                sum += (masks[group] & (step % 2 ? 0xaaaaaaaau : 0x55555555u)) + leader + step;
+            assert_int_equal(out[i], sum);
+        }
+    }
+}
+
+/* Lanes that have left, which no mask names. */
+SX_KERNEL(lanes_leave, columns)
+{
+    unsigned left = 0x000fffffu;
+
+    if (SX_LANE >= 20)
+        return;
+    ap->out[SX_THREAD] = SX_BALLOT_IN(left, SX_LANE > 3);
+    ap->out[SX_THREAD] += SX_SHUFFLE_IN(left, SX_LANE, 19u - SX_LANE);
+}
+
+static void test_lanes_leave(void **state)
+{
+    (void)state;
+    EACH_ORDER (o) {
+        RUN(lanes_leave);
+        for (unsigned i = 0; i < ALL; i++)
+            assert_int_equal(out[i], i % 32 < 20 ? 0x000ffff0u + 19 - i % 32 : 0);
+    }
+}
+
+/* A warp's own part of shared memory, without barriers. */
+SX_KERNEL(reverse_warps, columns)
+{
+    uint32_t *mine = (uint32_t *)SX_SHARED + SX_TID / 32 * 32;
+
+    for (uint32_t step = 0; step < 3; step++) {
+        mine[SX_LANE] = 100 * step + SX_LANE;
+        SX_WARP_SYNC();
+        ap->out[SX_THREAD] += mine[31 - SX_LANE];
+        SX_WARP_SYNC();
+    }
+}
+
+static void test_warp_sync(void **state)
+{
+    (void)state;
+    EACH_ORDER (o) {
+        RUN_WITH(reverse_warps, BLOCKS, THREADS, THREADS * 4, &arrays);
+        for (unsigned i = 0; i < ALL; i++)
+            assert_int_equal(out[i], 300 + 3 * (31 - i % 32));
+    }
+}
+
+/* ---- atomics ------------------------------------------------------------------ */
+
+enum { SUM, LEAST, MOST, UNION, LAST, SUM_BY_CAS };
+
+#define ATOMICS_OF(type, words)                                                     \
+    do {                                                                            \
+        type *w = (words), seen = w[SUM_BY_CAS], expected;                          \
+        type x = (type)(SX_THREAD + 1) << (sizeof(type) * 8 - 14);                  \
+        atomicAdd(&w[SUM], x);                                                      \
+        atomicMin(&w[LEAST], x);                                                    \
+        atomicMax(&w[MOST], x);                                                     \
+        atomicOr(&w[UNION], x);                                                     \
+        ap->out[SX_THREAD] += atomicExch(&w[LAST], x);                              \
+        do {                                                                        \
+            expected = seen;                                                        \
+            seen = atomicCAS(&w[SUM_BY_CAS], expected, expected + x);               \
+        } while (seen != expected);                                                 \
+    } while (0)
+
+SX_KERNEL(atomics32, columns)
+{
+    ATOMICS_OF(unsigned, ap->word);
+}
+
+SX_KERNEL(atomics64, columns)
+{
+    ATOMICS_OF(unsigned long long, ap->long_word);
+}
+
+static uint64_t sum_of_out(void)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < ALL; i++)
+        sum += out[i];
+    return sum;
+}
+
+static void test_atomics(void **state)
+{
+    (void)state;
+    EACH_ORDER (o) {
+        uint64_t sum = ALL * (ALL + 1) / 2;
+
+        word[LEAST] = UINT32_MAX;
+        RUN(atomics32);
+        assert_int_equal(word[SUM], (unsigned)(sum << 18));
+        assert_int_equal(word[SUM_BY_CAS], (unsigned)(sum << 18));
+        assert_int_equal(word[LEAST], 1u << 18);
+        assert_int_equal(word[MOST], ALL << 18);
+        assert_int_equal(word[UNION], 511u << 18);
+        assert_int_equal(sum_of_out() + word[LAST], sum << 18);
+
+        memset(out, 0, sizeof out);
+        long_word[LEAST] = UINT64_MAX;
+        RUN(atomics64);
+        assert_int_equal(long_word[SUM], sum << 50);
+        assert_int_equal(long_word[SUM_BY_CAS], sum << 50);
+        assert_int_equal(long_word[LEAST], 1ull << 50);
+        assert_int_equal(long_word[MOST], (uint64_t)ALL << 50);
+        assert_int_equal(long_word[UNION], 511ull << 50);
+        assert_int_equal(sum_of_out() + long_word[LAST], sum << 50);
+    }
+}
+
+/* Two tickets in a row are neighbours, unless others ran in between. */
+SX_KERNEL(two_tickets, columns)
+{
+    unsigned first = atomicAdd(ap->word, 1u), second = atomicAdd(ap->word, 1u);
+
+    ap->out[SX_THREAD] = second - first != 1;
+}
+
+static void test_atomics_yield(void **state)
+{
+    (void)state;
+    EACH_ORDER (o) {
+        RUN(two_tickets);
+        assert_int_equal(word[0], 2 * ALL);
+        if (orders[o].order == SIMT_SHUFFLED)
+            assert_in_range(sum_of_out(), ALL / 8, ALL / 2);
+        else
+            assert_int_equal(sum_of_out(), 0);
+    }
+}
+
+/* A lock: who does not get it tries again, which shuffled order must survive. */
+SX_KERNEL(take_turns, columns)
+{
+    while (atomicCAS(&ap->word[0], 0u, 1u) != 0)
+        ;
+    unsigned before = ap->word[1];
+    atomicAdd(&ap->word[2], 1u);              /* here others may try */
+    ap->word[1] = before + 1;
+    atomicExch(&ap->word[0], 0u);
+}
+
+static void test_lock(void **state)
+{
+    (void)state;
+    EACH_ORDER (o) {
+        RUN(take_turns);
+        assert_int_equal(word[1], ALL);
+    }
+}
+
+/* ---- sorts of blocks ------------------------------------------------------------ */
+
+#define PAIRS_MAX 2048u
+
+typedef struct {
+    const uint32_t *keys;
+    uint32_t *sorted_keys, *sorted_values;
+    unsigned bits;
+} sort_args;
+
+#define SORT_KERNEL(name, BLOCK, ITEMS)                                             \
+    SX_KERNEL(name, sort_args)                                                      \
+    {                                                                               \
+        uint32_t keys[ITEMS], values[ITEMS];                                        \
+        for (uint32_t j = 0; j < ITEMS; j++) {                                      \
+            values[j] = SX_TID * ITEMS + j;                                         \
+            keys[j] = ap->keys[values[j]];                                          \
+        }                                                                           \
+        SX_BLOCK_SORT(BLOCK, ITEMS, keys, values, ap->bits);                        \
+        for (uint32_t j = 0; j < ITEMS; j++) {                                      \
+            ap->sorted_keys[j * BLOCK + SX_TID] = keys[j];                          \
+            ap->sorted_values[j * BLOCK + SX_TID] = values[j];                      \
+        }                                                                           \
+    }
+
+SORT_KERNEL(sort_32_1, 32, 1)
+SORT_KERNEL(sort_64_3, 64, 3)
+SORT_KERNEL(sort_96_4, 96, 4)
+SORT_KERNEL(sort_1024_2, 1024, 2)
+
+/* Where the i-th of n keys belongs: after the smaller, and the equal before it. */
+static uint32_t place_of(const uint32_t *keys, uint32_t n, uint32_t i, unsigned bits)
+{
+    uint32_t mask = (uint32_t)((1ull << bits) - 1), place = 0;
+
+    for (uint32_t j = 0; j < n; j++)
+        place += (keys[j] & mask) < (keys[i] & mask) ||
+                 ((keys[j] & mask) == (keys[i] & mask) && j < i);
+    return place;
+}
+
+static void test_block_sort(void **state)
+{
+    static const struct {
+        void (*kernel)(const void *);
+        unsigned block, items;
+    } sorts[] = {{sort_32_1, 32, 1}, {sort_64_3, 64, 3}, {sort_96_4, 96, 4},
+                 {sort_1024_2, 1024, 2}};
+    static const unsigned bit_counts[] = {1, 5, 17, 32};
+    static uint32_t keys[PAIRS_MAX], places[PAIRS_MAX], k[PAIRS_MAX], v[PAIRS_MAX];
+
+    (void)state;
+    for (uint32_t i = 0; i < PAIRS_MAX; i++)        /* many are equal, all bits are used */
+        keys[i] = i % 3 ? i * 0x9e3779b9u : (i % 7) * 0x20842108u;
+    for (unsigned s = 0; s < 4; s++) {
+        for (unsigned b = 0; b < 4; b++) {
+            uint32_t n = sorts[s].block * sorts[s].items;
+            sort_args a = {keys, k, v, bit_counts[b]};
+            for (uint32_t i = 0; i < n; i++)
+                places[i] = place_of(keys, n, i, a.bits);
+            EACH_ORDER (o) {
+                memset(v, 0xff, sizeof v);
+                if (simt_launch(sorts[s].kernel, &a, 1, sorts[s].block, 0) != 0)
+                    fail_msg("%s", simt_fault());
+                for (uint32_t i = 0; i < n; i++) {
+                    assert_int_equal(k[places[i]], keys[i]);
+                    assert_int_equal(v[places[i]], i);
+                }
+            }
+        }
+    }
+}
+
+/* Three sorts in a row; the last brings back what the first two mixed. */
+SX_KERNEL(sort_again, columns)
+{
+    uint32_t keys[2] = {31 - SX_LANE, SX_TID % 7}, values[2] = {2 * SX_TID, 2 * SX_TID + 1};
+    uint32_t back[2];
+
+    for (unsigned bits = 3; bits < 6; bits += 2)
+        SX_BLOCK_SORT(THREADS, 2, keys, values, bits);
+    back[0] = values[0];
+    back[1] = values[1];
+    SX_BLOCK_SORT(THREADS, 2, values, back, 32);
+    ap->out[SX_THREAD] = values[0] | (uint64_t)back[1] << 32;
+}
+
+static void test_sort_again(void **state)
+{
+    (void)state;
+    EACH_ORDER (o) {
+        RUN(sort_again);
+        for (unsigned i = 0; i < ALL; i++)
+            assert_int_equal(out[i], i % THREADS | (uint64_t)(i % THREADS + THREADS) << 32);
+    }
+}
+
+/* ---- loads and stores ------------------------------------------------------------ */
+
+SX_KERNEL(load_and_store, columns)
+{
+    const uint32_t *halves = (const uint32_t *)ap->in;
+    uint2 two = sx_load8(ap->in + SX_THREAD);
+    uint4 four = sx_load16(ap->in + SX_THREAD / 2 * 2);
+
+    SX_STREAM_STORE(ap->out + SX_THREAD, SX_STREAM_LOAD(ap->in + SX_THREAD) + two.x + two.y +
+                                         four.x + four.y + four.z + four.w);
+    if (SX_THREAD < 8)
+        SX_STREAM_STORE(ap->word + SX_THREAD, SX_STREAM_LOAD(halves + SX_THREAD));
+}
+
+static uint64_t halves_of(uint64_t x)
+{
+    return (x & UINT32_MAX) + (x >> 32);
+}
+
+static void test_loads(void **state)
+{
+    static _Alignas(16) uint64_t aligned[ALL];
+    const columns a = {aligned, out, word, long_word};
+
+    (void)state;
+    EACH_ORDER (o) {
+        memcpy(aligned, in, sizeof in);
+        RUN_WITH(load_and_store, BLOCKS, THREADS, 0, &a);
+        for (unsigned i = 0; i < ALL; i++)
+            assert_int_equal(out[i], in[i] + (uint32_t)halves_of(in[i]) +
+                                     (uint32_t)(halves_of(in[i & ~1u]) + halves_of(in[i | 1])));
+        assert_memory_equal(word, in, sizeof word);
+    }
+}
+
+/* ---- faults ------------------------------------------------------------------------ */
+
+SX_KERNEL(divergent_barriers, columns)
+{
+    (void)ap;
+    if (SX_TID % 2)
+        SX_BARRIER();
     else
-        simt_barrier(HERE);
+        SX_BARRIER();
 }
 
-static void lanes_missing(const void *args)
+#define ONE_LANE_MISSING(name, operation)                                           \
+    SX_KERNEL(name, columns)                                                        \
+    {                                                                               \
+        if (SX_TID != 37)                                                           \
+            ap->out[SX_THREAD] = (operation);                                       \
+    }
+
+ONE_LANE_MISSING(missing_shuffle, SX_SHUFFLE(1u, 2u))
+ONE_LANE_MISSING(missing_down, SX_SHUFFLE_DOWN(1u, 2u))
+ONE_LANE_MISSING(missing_xor, SX_SHUFFLE_XOR(1u, 2u))
+ONE_LANE_MISSING(missing_ballot, SX_BALLOT(1))
+ONE_LANE_MISSING(missing_any, SX_ANY(1))
+ONE_LANE_MISSING(missing_all, SX_ALL(1))
+ONE_LANE_MISSING(missing_sync, (SX_WARP_SYNC(), 1))
+ONE_LANE_MISSING(missing_ballot_in, SX_LANE < 8 ? SX_BALLOT_IN(0xffu, 1) : 0)
+ONE_LANE_MISSING(missing_shuffle_in, SX_LANE < 8 ? SX_SHUFFLE_IN(0xffu, 1u, 2u) : 0)
+
+/* The lane is there, but waits for the others elsewhere. */
+SX_KERNEL(lane_at_barrier, columns)
 {
-    (void)args;
-    if (simt_self.thread != 5)
-        simt_shuffle_xor(~0u, 1, 1, HERE);
+    if (SX_TID != 37)
+        ap->out[SX_THREAD] = SX_BALLOT(1);
+    SX_BARRIER();
 }
 
-static void not_in_mask(const void *args)
+SX_KERNEL(lanes_on_two_lines, columns)
 {
-    (void)args;
-    simt_ballot(0x0000ffffu, 1, HERE);
+    if (SX_TID % 2)
+        ap->out[SX_THREAD] = SX_BALLOT(1);
+    else
+        ap->out[SX_THREAD] = SX_BALLOT(1);
 }
 
-static void shuffle_from_outside(const void *args)
+SX_KERNEL(different_masks, columns)
 {
-    (void)args;
-    if (simt_self.thread % 32 < 16)
-        simt_shuffle_xor(0x0000ffffu, 1, 16, HERE);
+    if (SX_LANE < 16)
+        ap->out[SX_THREAD] = SX_BALLOT_IN(SX_LANE < 8 ? 0xffffu : 0x1ffffu, 1);
 }
 
-static void misaligned(const void *args)
+SX_KERNEL(not_in_mask, columns)
 {
-    simt_expect_aligned((const char *)args + 4, 16, HERE);
+    ap->out[SX_THREAD] = SX_BALLOT_IN(0x0000ffffu, 1);
+}
+
+SX_KERNEL(shuffle_from_outside, columns)
+{
+    if (SX_LANE < 16)
+        ap->out[SX_THREAD] = SX_SHUFFLE_IN(0x0000ffffu, 1u, SX_LANE + 1);
+}
+
+SX_KERNEL(misaligned16, columns)
+{
+    ap->out[SX_THREAD] = sx_load16((const char *)ap->in + (uintptr_t)ap->in % 16 + 8).x;
+}
+
+SX_KERNEL(misaligned8, columns)
+{
+    ap->out[SX_THREAD] = sx_load8((const char *)ap->in + 4).x;
+}
+
+SX_KERNEL(sort_without_one, columns)
+{
+    uint32_t keys[1] = {1}, values[1] = {1};
+
+    (void)ap;
+    if (SX_TID != 37)
+        SX_BLOCK_SORT(THREADS, 1, keys, values, 32);
+}
+
+SX_KERNEL(sort_or_barrier, columns)
+{
+    uint32_t keys[1] = {1}, values[1] = {1};
+
+    (void)ap;
+    if (SX_TID != 37)
+        SX_BLOCK_SORT(THREADS, 1, keys, values, 32);
+    else
+        SX_BARRIER();
+}
+
+SX_KERNEL(sort_for_other_blocks, columns)
+{
+    uint32_t keys[1] = {1}, values[1] = {1};
+
+    (void)ap;
+    SX_BLOCK_SORT(THREADS * 2, 1, keys, values, 32);
+}
+
+SX_KERNEL(sort_by_nothing, columns)
+{
+    uint32_t keys[1] = {1}, values[1] = {1};
+
+    (void)ap;
+    SX_BLOCK_SORT(THREADS, 1, keys, values, 0);
+}
+
+SX_KERNEL(sort_by_too_much, columns)
+{
+    uint32_t keys[1] = {1}, values[1] = {1};
+
+    (void)ap;
+    SX_BLOCK_SORT(THREADS, 1, keys, values, 33);
+}
+
+SX_KERNEL(sort_by_different_bits, columns)
+{
+    uint32_t keys[1] = {1}, values[1] = {1};
+
+    (void)ap;
+    SX_BLOCK_SORT(THREADS, 1, keys, values, SX_TID == 37 ? 31 : 32);
 }
 
 static void test_faults(void **state)
 {
     static const struct {
         void (*kernel)(const void *);
-        const char *word;
+        const char *words;
     } faults[] = {
-        { divergent_barriers, "another barrier" },
-        { lanes_missing, "other lanes never reach" },
-        { not_in_mask, "mask leaves it out" },
-        { shuffle_from_outside, "mask leaves out" },
-        { misaligned, "misaligned" },
+        {divergent_barriers, "another barrier"},
+        {missing_shuffle, "other lanes never reach"},
+        {missing_down, "other lanes never reach"},
+        {missing_xor, "other lanes never reach"},
+        {missing_ballot, "other lanes never reach"},
+        {missing_any, "other lanes never reach"},
+        {missing_all, "other lanes never reach"},
+        {missing_sync, "other lanes never reach"},
+        {missing_ballot_in, "other lanes never reach"},
+        {missing_shuffle_in, "other lanes never reach"},
+        {lane_at_barrier, "other lanes never reach"},
+        {lanes_on_two_lines, "other lanes never reach"},
+        {different_masks, "other lanes never reach"},
+        {not_in_mask, "mask leaves it out"},
+        {shuffle_from_outside, "mask leaves out"},
+        {misaligned16, "misaligned"},
+        {misaligned8, "misaligned"},
+        {sort_without_one, "other threads never reach"},
+        {sort_or_barrier, "another barrier"},
+        {sort_for_other_blocks, "another size"},
+        {sort_by_nothing, "not 1 to 32"},
+        {sort_by_too_much, "not 1 to 32"},
+        {sort_by_different_bits, "unlike its block"},
     };
-    arrays *a = aligned_alloc(64, (sizeof *a + 63) / 64 * 64);
+
     (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        each_order(faults[i].kernel, a, -1);
-        assert_int_equal(simt_launch(faults[i].kernel, a, 1, THREADS), -1);
-        assert_non_null(strstr(simt_fault(), faults[i].word));
-        assert_non_null(strstr(simt_fault(), "test_simt.c:"));
+        EACH_ORDER (o) {
+            assert_int_equal(simt_launch(faults[i].kernel, &arrays, BLOCKS, THREADS, 0), -1);
+            if (!strstr(simt_fault(), faults[i].words) || !strstr(simt_fault(), "test_simt.c:") ||
+                !strstr(simt_fault(), " of block 0 "))
+                fail_msg("fault %zu: %s", i, simt_fault());
+        }
     }
-    /* and the next launch is well again */
-    each_order(rotate, a, 0);
-    assert_int_equal(simt_launch(rotate, a, 1, 1025), -1);
-    assert_non_null(strstr(simt_fault(), "1025"));
-    free(a);
+    EACH_ORDER (o)                /* and the next launch is well again */
+        RUN(where_am_i);
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        unsigned threads;
+        size_t shared_bytes;
+        const char *words;
+    } refused[] = {
+        {0, 0, "of 0 threads"},         {33, 0, "of 33 threads"},
+        {1025, 0, "of 1025 threads"},   {1056, 0, "of 1056 threads"},
+        {32, SIMT_SHARED_MAX + 1, "with 232449 bytes of shared memory"},
+    };
+
+    (void)state;
+    EACH_ORDER (o) {
+        for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+            assert_int_equal(simt_launch(where_am_i, &arrays, 1, refused[i].threads,
+                                         refused[i].shared_bytes), -1);
+            assert_non_null(strstr(simt_fault(), refused[i].words));
+        }
+        assert_int_equal(sum_of_out(), 0);
+    }
+}
+
+/* Several launches may come before the one question after them. */
+static void test_fault_is_kept(void **state)
+{
+    (void)state;
+    EACH_ORDER (o) {
+        assert_int_equal(simt_launch(divergent_barriers, &arrays, BLOCKS, THREADS, 0), -1);
+        assert_int_equal(simt_launch(where_am_i, &arrays, BLOCKS, THREADS, 0), -1);
+        assert_int_equal(sum_of_out(), 0);
+        assert_non_null(strstr(simt_fault(), "another barrier"));
+        RUN(where_am_i);
+        assert_string_equal(simt_fault(), "");
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_turns),
         cmocka_unit_test(test_barrier),
-        cmocka_unit_test(test_warps),
         cmocka_unit_test(test_early_exit),
+        cmocka_unit_test(test_shared_fill),
+        cmocka_unit_test(test_shared_bounds),
+        cmocka_unit_test(test_warp_sums),
+        cmocka_unit_test(test_shuffles),
+        cmocka_unit_test(test_votes),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_lanes_leave),
+        cmocka_unit_test(test_warp_sync),
+        cmocka_unit_test(test_atomics),
+        cmocka_unit_test(test_atomics_yield),
+        cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_block_sort),
+        cmocka_unit_test(test_sort_again),
+        cmocka_unit_test(test_loads),
         cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_fault_is_kept),
     };
     return cmocka_run_group_tests_name("simt", tests, NULL, NULL) != 0;
 }

@@ -166,7 +166,7 @@ const sx_backend sx_backend_cpu = {
     .build = sx_cpu_build,
     .build_peak = sx_cpu_build_peak,
     .lookup = sx_cpu_lookup,
-    .spans = sx_cpu_spans,
-    .fill = sx_cpu_fill,
+    .count = sx_cpu_range_count,
+    .range = sx_cpu_range,
     .fold = sx_cpu_fold,
 };

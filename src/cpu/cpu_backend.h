@@ -17,11 +17,12 @@ sx_status sx_cpu_build(void *self, const sx_view *shape, sx_sorted *sorted,
 uint64_t sx_cpu_build_peak(const void *self, const sx_view *shape);
 
 sx_status sx_cpu_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err);
-sx_status sx_cpu_spans(void *self, const sx_view *v, const sx_span_query *job,
-                       uint64_t *start, uint64_t *count, sx_err *err);
-sx_status sx_cpu_fill(void *self, const sx_view *v, const sx_span_fill *job, sx_err *err);
+sx_status sx_cpu_range_count(void *self, const sx_view *v, const sx_span_query *job,
+                             uint64_t *count, uint32_t count_there, sx_err *err);
+sx_status sx_cpu_range(void *self, const sx_view *v, const sx_span_query *job,
+                       const sx_range_out *out, sx_err *err);
 sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
-                      const sx_span_folds *out, sx_err *err);
+                      const sx_range_folds *out, sx_err *err);
 
 /* Shares n items over the pool, in pieces of a multiple of `grain` items;
  * up to 64 grains are not worth waking anybody. fn(work, first, end). */

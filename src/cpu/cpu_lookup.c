@@ -2,6 +2,9 @@
  * walk it, turn ranks and slots into the answers asked for. */
 #include "cpu/cpu_backend.h"
 
+#include "base/alloc.h"
+#include "place/ranges.h"
+
 #include "index/slots.h"
 
 #include <pthread.h>
@@ -161,7 +164,7 @@ sx_status sx_cpu_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_e
     lookup_work w = {sx_cpu_walks_for(cpu->level, v->width), v, job, sx_type_of(job->key_type)};
 
     (void)err;
-    sx_cpu_share(cpu, job->threads, job->n, SX_CHUNK, lookup_share, &w);
+    sx_cpu_share(cpu, job->how.threads, job->n, SX_CHUNK, lookup_share, &w);
     return SX_OK;
 }
 
@@ -173,7 +176,7 @@ typedef struct {
     const sx_span_query *job;
     const sx_type_info *type;
     uint64_t *start, *count;      /* spans: results */
-    const sx_span_folds *folds;   /* fold: results */
+    const sx_range_folds *folds;   /* fold: results */
 } span_work;
 
 /* Ranges [at, at + c->m) as spans of ranks. */
@@ -218,15 +221,22 @@ static void spans_share(void *work, uint64_t first, uint64_t end)
     }
 }
 
-sx_status sx_cpu_spans(void *self, const sx_view *v, const sx_span_query *job,
-                       uint64_t *start, uint64_t *count, sx_err *err)
+/* start may be NULL */
+static void find_spans(const sx_cpu *cpu, const sx_view *v, const sx_span_query *job,
+                       uint64_t *start, uint64_t *count)
 {
-    const sx_cpu *cpu = self;
     span_work w = {sx_cpu_walks_for(cpu->level, v->width), v, job,
                    sx_type_of(job->key_type), start, count, NULL};
 
+    sx_cpu_share(cpu, job->how.threads, job->n, SX_CHUNK, spans_share, &w);
+}
+
+sx_status sx_cpu_range_count(void *self, const sx_view *v, const sx_span_query *job,
+                             uint64_t *count, uint32_t count_there, sx_err *err)
+{
+    (void)count_there;
     (void)err;
-    sx_cpu_share(cpu, job->threads, job->n, SX_CHUNK, spans_share, &w);
+    find_spans(self, v, job, NULL, count);
     return SX_OK;
 }
 
@@ -249,7 +259,7 @@ static void fold_span(const span_work *w, uint64_t start, uint64_t count, sx_fol
     }
 }
 
-static void put_fold(const sx_span_folds *out, uint64_t i, uint64_t count, const sx_fold *f)
+static void put_fold(const sx_range_folds *out, uint64_t i, uint64_t count, const sx_fold *f)
 {
     if (out->count)
         out->count[i] = count;
@@ -264,7 +274,7 @@ static void put_fold(const sx_span_folds *out, uint64_t i, uint64_t count, const
 static void fold_share(void *work, uint64_t first, uint64_t end)
 {
     const span_work *w = work;
-    const sx_span_folds *out = w->folds;
+    const sx_range_folds *out = w->folds;
     chunk c;
     uint64_t start[SX_CHUNK], count[SX_CHUNK];
 
@@ -324,7 +334,7 @@ static void fold_few(const sx_cpu *cpu, const span_work *w)
     }
     if (w->folds->min || w->folds->max || w->folds->sum) {
         pthread_mutex_init(&h.lock, NULL);
-        sx_cpu_share(cpu, w->job->threads, h.first[h.n], 4096, hits_share, &h);
+        sx_cpu_share(cpu, w->job->how.threads, h.first[h.n], 4096, hits_share, &h);
         pthread_mutex_destroy(&h.lock);
     }
     for (unsigned i = 0; i < h.n; i++)
@@ -332,7 +342,7 @@ static void fold_few(const sx_cpu *cpu, const span_work *w)
 }
 
 sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
-                      const sx_span_folds *out, sx_err *err)
+                      const sx_range_folds *out, sx_err *err)
 {
     const sx_cpu *cpu = self;
     span_work w = {sx_cpu_walks_for(cpu->level, v->width), v, job,
@@ -342,7 +352,7 @@ sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
     if (job->n <= SX_CHUNK)
         fold_few(cpu, &w);
     else
-        sx_cpu_share(cpu, job->threads, job->n, 4, fold_share, &w);
+        sx_cpu_share(cpu, job->how.threads, job->n, 4, fold_share, &w);
     return SX_OK;
 }
 
@@ -350,8 +360,10 @@ sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
 
 typedef struct {
     const sx_view *v;
-    const sx_span_fill *job;
+    const sx_range_out *out;
     const sx_type_info *type;
+    uint64_t n;
+    const uint64_t *start;
 } fill_work;
 
 /* Ranks [a, b) to outputs [to, ...), where slots are ranks: piece by piece
@@ -359,7 +371,7 @@ typedef struct {
 static void fill_ascending(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
 {
     const sx_view *v = w->v;
-    const sx_span_fill *job = w->job;
+    const sx_range_out *job = w->out;
 
     while (a < b) {
         uint64_t n = b - a, room = v->block ? v->block - a % v->block : n;
@@ -389,7 +401,7 @@ static void fill_ascending(const fill_work *w, uint64_t a, uint64_t b, uint64_t 
 static void fill_levels(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
 {
     const sx_view *v = w->v;
-    const sx_span_fill *job = w->job;
+    const sx_range_out *job = w->out;
 
     for (uint32_t l = 0; l < sx_run_count(v); l++) {
         sx_run r = sx_run_of(v, l, a, b);
@@ -414,8 +426,8 @@ static void fill_levels(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
 static void fill_share(void *work, uint64_t first, uint64_t end)
 {
     const fill_work *w = work;
-    const uint64_t *f = w->job->first;
-    uint64_t lo = 0, hi = w->job->n;       /* the span that holds `first` */
+    const uint64_t *f = w->out->first;
+    uint64_t lo = 0, hi = w->n;            /* the span that holds `first` */
 
     while (hi - lo > 1) {
         uint64_t mid = lo + (hi - lo) / 2;
@@ -424,9 +436,9 @@ static void fill_share(void *work, uint64_t first, uint64_t end)
         else
             hi = mid;
     }
-    for (uint64_t i = lo; i < w->job->n && f[i] < end; i++) {
+    for (uint64_t i = lo; i < w->n && f[i] < end; i++) {
         uint64_t b = f[i] > first ? f[i] : first, e = f[i + 1] < end ? f[i + 1] : end;
-        uint64_t a = w->job->start[i] + (b - f[i]);
+        uint64_t a = w->start[i] + (b - f[i]);
         if (b >= e)
             continue;
         if (w->v->family == SX_FAM_EYTZ)
@@ -436,11 +448,24 @@ static void fill_share(void *work, uint64_t first, uint64_t end)
     }
 }
 
-sx_status sx_cpu_fill(void *self, const sx_view *v, const sx_span_fill *job, sx_err *err)
+sx_status sx_cpu_range(void *self, const sx_view *v, const sx_span_query *job,
+                       const sx_range_out *out, sx_err *err)
 {
-    fill_work w = {v, job, sx_type_of(job->key_type)};
+    fill_work w = {v, out, sx_type_of(job->key_type), job->n, NULL};
+    void *start = NULL;
+    sx_status st = SX_OK;
 
-    (void)err;
-    sx_cpu_share(self, job->threads, job->first[job->n], 1024, fill_share, &w);
-    return SX_OK;
+    if (out->rows || out->keys)
+        st = sx_alloc_array(&start, job->n, sizeof(uint64_t), "ranges", err);
+    if (st != SX_OK)
+        return st;
+    w.start = start;
+    find_spans(self, v, job, start, out->first);
+    st = sx_ranges_sum_up(out->first, job->n, err);
+    if (st == SX_OK)
+        st = sx_ranges_check_room(out, out->first[job->n], err);
+    if (st == SX_OK && start)
+        sx_cpu_share(self, job->how.threads, out->first[job->n], 1024, fill_share, &w);
+    sx_release(start);
+    return st;
 }

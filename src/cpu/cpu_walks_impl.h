@@ -124,12 +124,12 @@ TARGET static void F(pivot_bounds)(const sx_view *v, const KEY *q, unsigned m,
 /* ---- eytzinger -------------------------------------------------------------- */
 
 SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m,
-                           uint64_t *rank, uint64_t *slot, int shape, int rows)
+                           uint64_t *rank, uint64_t *slot, uint32_t unit, int rows)
 {
     /* Kept here and copied out at the end: stores through `slot` inside the
      * loops might change *v, for all the compiler knows. */
     uint64_t g[GROUP], s[GROUP];
-    uint64_t per_node = shape == SX_EYTZ_LINE ? 64 / W : shape == SX_EYTZ_BINARY ? 1 : v->k - 1;
+    uint64_t per_node = F(eytz_keys)(v, unit);
 
     rows = rows && v->row_bytes != 0;
     for (unsigned j = 0; j < GROUP; j++) {
@@ -138,22 +138,22 @@ SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m,
     }
     for (uint32_t t = 0; t < v->levels; t++) {
         uint64_t next = v->level_first[t + 1];
-        if (shape == SX_EYTZ_BINARY && m <= FEW && t + 3 <= v->levels)
+        if (unit == 1 && m <= FEW && t + 3 <= v->levels)
             for (unsigned j = 0; j < m; j++) {    /* all descendants 3 levels down */
                 const unsigned char *p = v->keys + (v->level_first[t + 3] + g[j] * 8) * W;
                 __builtin_prefetch(p);
                 __builtin_prefetch(p + 7 * W);
             }
         for (unsigned j = 0; j < m; j++) {
-            g[j] = F(eytz_level)(v, t, g[j], &s[j], q[j], shape);
-            const unsigned char *p = F(eytz_node)(v, next + g[j] * per_node, shape);
+            g[j] = F(eytz_level)(v, t, g[j], &s[j], q[j], unit);
+            const unsigned char *p = F(eytz_node)(v, next + g[j] * per_node, unit);
             __builtin_prefetch(p);
-            if (shape == SX_EYTZ_ANY && !v->block)
+            if (unit == 0 && !v->block)
                 __builtin_prefetch(p + (v->k - 2) * W);
         }
     }
     for (unsigned j = 0; j < m; j++) {
-        rank[j] = F(eytz_finish)(v, g[j], &s[j], q[j], shape);
+        rank[j] = F(eytz_finish)(v, g[j], &s[j], q[j], unit);
         if (rows && s[j] != SX_NO_SLOT)
             __builtin_prefetch(v->rows + sx_row_offset(v, s[j]));
     }
@@ -164,21 +164,21 @@ SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m,
 TARGET static void F(eytz_bounds)(const sx_view *v, const KEY *q, unsigned m,
                                   uint64_t *rank, uint64_t *slot, int rows)
 {
-    int line = sx_eytz_shape(v) == SX_EYTZ_LINE, binary = sx_eytz_shape(v) == SX_EYTZ_BINARY;
+    int line = sx_eytz_unit(v) == 64 / W, binary = sx_eytz_unit(v) == 1;
 
     for (unsigned i = 0; i < m; i += GROUP) {
         unsigned part = m - i < GROUP ? m - i : GROUP;
         uint64_t *s = slot ? slot + i : NULL;
         if (line && s)
-            F(eytz_group)(v, q + i, part, rank + i, s, SX_EYTZ_LINE, rows);
+            F(eytz_group)(v, q + i, part, rank + i, s, 64 / W, rows);
         else if (line)
-            F(eytz_group)(v, q + i, part, rank + i, NULL, SX_EYTZ_LINE, rows);
+            F(eytz_group)(v, q + i, part, rank + i, NULL, 64 / W, rows);
         else if (binary && s)
-            F(eytz_group)(v, q + i, part, rank + i, s, SX_EYTZ_BINARY, rows);
+            F(eytz_group)(v, q + i, part, rank + i, s, 1, rows);
         else if (binary)
-            F(eytz_group)(v, q + i, part, rank + i, NULL, SX_EYTZ_BINARY, rows);
+            F(eytz_group)(v, q + i, part, rank + i, NULL, 1, rows);
         else
-            F(eytz_group)(v, q + i, part, rank + i, s, SX_EYTZ_ANY, rows);
+            F(eytz_group)(v, q + i, part, rank + i, s, 0, rows);
     }
 }
 

@@ -11,7 +11,17 @@ typedef struct {                  /* see sx_lookup */
     uint64_t n;
     const void *q;
     void *out, *keys;
+    uint32_t unit;                /* sx_walk_unit() */
+    uint32_t top_bytes;           /* of the search's top in shared memory */
+    uint32_t leaf_bytes;          /* shared: leaves to read whole, or 0 */
+    uint32_t lanes;               /* group */
+    uint32_t each, window;        /* ascending: questions of a thread, keys of
+                                     a window, at most */
+    uint32_t twice;               /* reorder: results too */
 } sx_gpu_lookup;
+
+/* k_ascending: shared memory before the keys of the window. */
+#define SX_WINDOW_HEAD 1072u
 
 typedef struct {                  /* see sx_span_query */
     sx_view v;
@@ -22,21 +32,25 @@ typedef struct {                  /* see sx_span_query */
     uint64_t *start, *count;      /* start may be NULL */
 } sx_gpu_spans;
 
-typedef struct {                  /* see sx_span_fill; outputs [from, to) */
+enum { SX_SCAN_THREAD = 1, SX_SCAN_MIXED, SX_SCAN_WARP };
+
+typedef struct {                  /* see sx_range_folds */
+    sx_gpu_spans spans;           /* its count may be NULL, too */
+    uint32_t unit, scan;
+    uint32_t ranges;              /* of a warp at a time: 1, 2, 4, 8, 16 */
+    uint64_t *min, *max, *sum;
+} sx_gpu_folds;
+
+typedef struct {                  /* see sx_range_out; outputs [from, to) */
     sx_view v;
     int key_type;
     uint32_t row_bytes;
-    uint64_t n, from, to;
+    uint64_t n, from, to;         /* to UINT64_MAX: all, if they have room */
+    uint64_t room;
     const uint64_t *start, *first;
     void *rows, *keys;            /* of output `from` on */
+    uint32_t *status;             /* k_room: or NULL; first may be NULL there */
 } sx_gpu_fill;
-
-typedef struct {                  /* see sx_span_folds */
-    sx_view v;
-    uint64_t n;
-    const uint64_t *start, *count;
-    uint64_t *min, *max, *sum;
-} sx_gpu_fold;
 
 /* What is found out about an input on the way. */
 typedef struct {

@@ -2,17 +2,23 @@
  * nvcc into libsextant-cuda.so, which registry.c loads when a cuda device is
  * opened.
  *
- * Each thread of the caller has its own stream (the per-thread one), and a
- * call waits for its own work only. */
+ * Each thread of the caller has its own stream (the per-thread one) for calls
+ * that wait, and a call waits for its own work only. Device memory comes from
+ * a pool of our own, in the order of streams, and returns there. */
 #include "gpu/vendor_cuda.h"
 
 extern "C" {
 #include "base/alloc.h"
+#include "base/pool.h"
 #include "gpu/gpu_args.h"
+#include "gpu/gpu_tune.h"
 #include "index/slots.h"
+#include "place/ranges.h"
 }
 
 #include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +27,31 @@ extern "C" {
 #include "gpu/gpu_kernels.h"
 
 #define GPU_BLOCK 256u
+#define GPU_BLOCK_MOST 1024u
+#define GPU_GRID_MOST (1u << 30)
+#define GPU_LANES 4u
+#define GPU_LANE_BYTES (16ull << 20)
+#define GPU_CHUNK_LEAST 1024ull
+#define GPU_CHUNK_GOOD (1ull << 18)
+#define GPU_DIRECT_BYTES (128ull << 10)
+#define GPU_SPANS (1ull << 24)
+#define GPU_COPY_THREADS 8u       /* more do not fill pinned memory faster */
+
+typedef cudaStream_t gpu_stream;
 
 typedef struct {
     int device;
-    unsigned multiprocessors;
+    unsigned multiprocessors, resident;
+    size_t shared_bytes;          /* of a multiprocessor */
+    uint64_t persist;
     pid_t owner;                  /* a GPU can't be used after fork() */
-    cudaStream_t stream;
+    sx_gpu_tune tune;
+    cudaMemPool_t memory;
+    sx_allocator from;            /* take is NULL: from the pool */
+    sx_pool *pool;
+    pthread_mutex_t lock;         /* guards stages */
+    struct gpu_stage *stages;
+    volatile int queued;          /* calls with streams of the caller's */
 } sx_gpu;
 
 static sx_status gpu_failed(cudaError_t e, const char *doing, sx_err *err)
@@ -45,20 +70,140 @@ static sx_status gpu_enter(sx_gpu *g, sx_err *err)
     return e == cudaSuccess ? SX_OK : gpu_failed(e, "choosing the device", err);
 }
 
-static unsigned gpu_grid(const sx_gpu *g, uint64_t items)
+/* ---- streams --------------------------------------------------------------------- */
+
+static gpu_stream gpu_stream_of(sx_gpu *g, void *callers)
 {
-    uint64_t blocks = (items + GPU_BLOCK - 1) / GPU_BLOCK;
+    if (callers)
+        g->queued = 1;
+    return callers ? (cudaStream_t)callers : cudaStreamPerThread;
+}
+
+static sx_status gpu_stream_new(gpu_stream *out, sx_err *err)
+{
+    cudaError_t e = cudaStreamCreateWithFlags(out, cudaStreamNonBlocking);
+
+    return e == cudaSuccess ? SX_OK : gpu_failed(e, "making a stream", err);
+}
+
+static void gpu_stream_free(gpu_stream stream)
+{
+    if (stream)
+        (void)cudaStreamDestroy(stream);
+}
+
+static sx_status gpu_launched(sx_gpu *g, const char *what, sx_err *err)
+{
+    cudaError_t e = cudaGetLastError();
+
+    (void)g;
+    return e == cudaSuccess ? SX_OK : gpu_failed(e, what, err);
+}
+
+static sx_status gpu_wait(sx_gpu *g, gpu_stream stream, const char *what, sx_err *err)
+{
+    cudaError_t e = cudaGetLastError();
+
+    (void)g;
+    if (e == cudaSuccess)
+        e = cudaStreamSynchronize(stream);
+    return e == cudaSuccess ? SX_OK : gpu_failed(e, what, err);
+}
+
+/* Before memory is given back that streams of the caller may still use. */
+static void gpu_settle(sx_gpu *g)
+{
+    if (g->queued)
+        (void)cudaDeviceSynchronize();
+    g->queued = 0;
+}
+
+typedef struct {
+    cudaEvent_t begin, end;
+} gpu_timer;
+
+static void gpu_timer_begin(gpu_timer *t, gpu_stream stream, const uint64_t *wanted)
+{
+    t->begin = t->end = NULL;
+    if (wanted && cudaEventCreate(&t->begin) == cudaSuccess &&
+        cudaEventCreate(&t->end) == cudaSuccess)
+        (void)cudaEventRecord(t->begin, stream);
+}
+
+static void gpu_timer_mark(gpu_timer *t, gpu_stream stream)
+{
+    if (t->end)
+        (void)cudaEventRecord(t->end, stream);
+}
+
+static void gpu_timer_end(gpu_timer *t, uint64_t *ns)
+{
+    float ms = 0;
+
+    if (t->end && ns && cudaEventSynchronize(t->end) == cudaSuccess &&
+        cudaEventElapsedTime(&ms, t->begin, t->end) == cudaSuccess)
+        *ns += (uint64_t)(ms * 1e6f);
+    if (t->begin)
+        (void)cudaEventDestroy(t->begin);
+    if (t->end)
+        (void)cudaEventDestroy(t->end);
+}
+
+/* ---- launching ---------------------------------------------------------------------- */
+
+static unsigned gpu_grid(const sx_gpu *g, uint64_t threads)
+{
+    uint64_t blocks = (threads + GPU_BLOCK - 1) / GPU_BLOCK;
     uint64_t most = (uint64_t)g->multiprocessors * 64;
 
     return (unsigned)(blocks < 1 ? 1 : blocks > most ? most : blocks);
 }
 
-static sx_status gpu_alloc(sx_gpu *g, void **out, uint64_t bytes, const char *what, sx_err *err)
+/* As many blocks as threads allow share a multiprocessor's memory, of which
+ * the larger part stays a cache. */
+static uint64_t gpu_pin_room(const sx_gpu *g, uint32_t block)
+{
+    uint64_t room = g->shared_bytes / 4 / (g->resident / block), most = 220u << 10;
+
+    return room < most ? room : most;
+}
+
+/* ---- memory --------------------------------------------------------------------------- */
+
+static uint64_t gpu_free_bytes(sx_gpu *g)
 {
     size_t free_bytes = 0, all = 0;
-    void *p = NULL;
-    cudaError_t e = cudaMallocAsync(&p, bytes ? bytes : 1, g->stream);
+    uint64_t used = 0;
 
+    (void)cudaMemGetInfo(&free_bytes, &all);
+    if (g->tune.memory && g->memory &&
+        cudaMemPoolGetAttribute(g->memory, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess &&
+        g->tune.memory - used < free_bytes)
+        return g->tune.memory < used ? 0 : g->tune.memory - used;
+    return free_bytes;
+}
+
+static sx_status gpu_alloc(sx_gpu *g, gpu_stream stream, void **out, uint64_t bytes,
+                           const char *what, sx_err *err)
+{
+    void *p = NULL;
+    cudaError_t e = cudaSuccess;
+    uint64_t used = 0;
+
+    bytes = bytes ? bytes : 1;
+    if (g->from.take) {
+        p = g->from.take(g->from.context, bytes, stream);
+        if (!p)
+            return sx_fail(err, SX_ENOMEM, "cuda:%d has no memory for %s: the allocator given has "
+                           "none for %llu bytes", g->device, what, (unsigned long long)bytes);
+    } else {
+        if (g->tune.memory)
+            e = cudaMemPoolGetAttribute(g->memory, cudaMemPoolAttrUsedMemCurrent, &used);
+        if (e == cudaSuccess)
+            e = g->tune.memory && (used > g->tune.memory || bytes > g->tune.memory - used)
+                    ? cudaErrorMemoryAllocation
+                    : cudaMallocFromPoolAsync(&p, bytes, g->memory, stream);
+    }
     if (e == cudaSuccess) {
         *out = p;
         return SX_OK;
@@ -66,104 +211,203 @@ static sx_status gpu_alloc(sx_gpu *g, void **out, uint64_t bytes, const char *wh
     (void)cudaGetLastError();
     if (e != cudaErrorMemoryAllocation)
         return gpu_failed(e, what, err);
-    (void)cudaMemGetInfo(&free_bytes, &all);
-    return sx_fail(err, SX_ENOMEM, "cuda:%d has no memory for %s: %llu bytes needed, %llu free",
-                   g->device, what, (unsigned long long)bytes, (unsigned long long)free_bytes);
+    return sx_fail(err, SX_ENOMEM, "cuda:%d has no memory for %s: %llu bytes needed, %llu free%s",
+                   g->device, what, (unsigned long long)bytes,
+                   (unsigned long long)gpu_free_bytes(g),
+                   g->tune.memory ? " of what memory= allows" : "");
 }
 
-static void gpu_free(sx_gpu *g, void *p)
+static void gpu_free(sx_gpu *g, gpu_stream stream, void *p)
 {
-    if (p)
-        (void)cudaFreeAsync(p, g->stream);
+    if (p && g->from.take)
+        g->from.give(g->from.context, p, stream);
+    else if (p)
+        (void)cudaFreeAsync(p, stream);
 }
 
-static sx_status gpu_copy(sx_gpu *g, void *to, const void *from, uint64_t bytes,
-                          cudaMemcpyKind kind, sx_err *err)
+static sx_status gpu_copy(sx_gpu *g, gpu_stream stream, void *to, const void *from, uint64_t bytes,
+                          sx_err *err)
 {
-    cudaError_t e = cudaMemcpyAsync(to, from, bytes, kind, g->stream);
+    cudaError_t e = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
 
-    if (e == cudaSuccess)
-        e = cudaStreamSynchronize(g->stream);
+    (void)g;
     return e == cudaSuccess ? SX_OK : gpu_failed(e, "copying", err);
 }
 
-static sx_status gpu_in(sx_gpu *g, void *to, const void *host, uint64_t bytes, sx_err *err)
+static sx_status gpu_set(sx_gpu *g, gpu_stream stream, void *p, int byte, uint64_t n, sx_err *err)
 {
-    return gpu_copy(g, to, host, bytes, cudaMemcpyHostToDevice, err);
-}
+    cudaError_t e = n ? cudaMemsetAsync(p, byte, n, stream) : cudaSuccess;
 
-static sx_status gpu_out(sx_gpu *g, void *host, const void *from, uint64_t bytes, sx_err *err)
-{
-    return gpu_copy(g, host, from, bytes, cudaMemcpyDeviceToHost, err);
-}
-
-static sx_status gpu_set(sx_gpu *g, void *p, int byte, uint64_t n, sx_err *err)
-{
-    cudaError_t e = n ? cudaMemsetAsync(p, byte, n, g->stream) : cudaSuccess;
-
+    (void)g;
     return e == cudaSuccess ? SX_OK : gpu_failed(e, "setting memory", err);
 }
 
-static sx_status gpu_done(sx_gpu *g, const char *what, sx_err *err)
+static sx_status gpu_pin(void **out, uint64_t bytes, sx_err *err)
 {
-    cudaError_t e = cudaGetLastError();
+    cudaError_t e = cudaHostAlloc(out, bytes, cudaHostAllocPortable);
 
-    if (e == cudaSuccess)
-        e = cudaStreamSynchronize(g->stream);
-    return e == cudaSuccess ? SX_OK : gpu_failed(e, what, err);
+    (void)cudaGetLastError();
+    if (e == cudaErrorMemoryAllocation)
+        return sx_fail(err, SX_ENOMEM, "no pinned memory for a batch: %llu bytes needed",
+                       (unsigned long long)bytes);
+    return e == cudaSuccess ? SX_OK : gpu_failed(e, "pinning memory", err);
 }
 
-template <class key, class row>
-static sx_status sort_pairs(sx_gpu *g, uint64_t n, void *keys[2], void *rows[2], unsigned *where,
-                            sx_err *err)
+static void gpu_unpin(void *p)
 {
-    cub::DoubleBuffer<key> k((key *)keys[0], (key *)keys[1]);
-    cub::DoubleBuffer<row> r((row *)rows[0], (row *)rows[1]);
+    if (p)
+        (void)cudaFreeHost(p);
+}
+
+static int gpu_is_pinned(const void *p)
+{
+    cudaPointerAttributes a;
+
+    if (cudaPointerGetAttributes(&a, p) == cudaSuccess)
+        return a.type == cudaMemoryTypeHost || a.type == cudaMemoryTypeManaged;
+    (void)cudaGetLastError();
+    return 0;
+}
+
+static sx_status cuda_check_pointer(void *self, const void *p, uint64_t bytes, int place,
+                                    const char *verb, const char *name, sx_err *err)
+{
+    static const char *const kinds[] = {"ordinary host memory", "pinned host memory",
+                                        "device memory", "managed memory"};
+    sx_gpu *g = (sx_gpu *)self;
+    sx_status st = gpu_enter(g, err);
+    cudaPointerAttributes a;
+
+    (void)bytes;
+    if (st != SX_OK)
+        return st;
+    if (cudaPointerGetAttributes(&a, p) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return SX_OK;             /* it can't tell */
+    }
+    if (place == SX_HOST && a.type == cudaMemoryTypeDevice)
+        return sx_fail(err, SX_EINVAL, "%s: %s is said to be on the host, but %p is device memory",
+                       verb, name, p);
+    if (place == SX_DEVICE && a.type != cudaMemoryTypeDevice && a.type != cudaMemoryTypeManaged)
+        return sx_fail(err, SX_EINVAL, "%s: %s is said to be in device memory, but %p is %s", verb,
+                       name, p, kinds[a.type & 3]);
+    if (place == SX_DEVICE && a.type == cudaMemoryTypeDevice && a.device != g->device)
+        return sx_fail(err, SX_EINVAL, "%s: %s is in memory of cuda:%d, the index on cuda:%d", verb,
+                       name, a.device, g->device);
+    return SX_OK;
+}
+
+/* ---- device-wide primitives --------------------------------------------------------------- */
+
+template <class key, class row>
+static sx_status sort_pairs(sx_gpu *g, gpu_stream stream, sx_sorted *s, const void *keys,
+                            const void *rows, sx_err *err)
+{
     size_t bytes = 0;
     void *scratch = NULL;
-    cudaError_t e = cub::DeviceRadixSort::SortPairs(NULL, bytes, k, r, n, 0, (int)sizeof(key) * 8,
-                                                    g->stream);
+    cudaError_t e = cub::DeviceRadixSort::SortPairs(NULL, bytes, (const key *)keys, (key *)s->keys,
+                                                    (const row *)rows, (row *)s->rows, s->n, 0,
+                                                    (int)sizeof(key) * 8, stream);
     sx_status st;
 
     if (e != cudaSuccess)
         return gpu_failed(e, "planning the sort", err);
-    st = gpu_alloc(g, &scratch, bytes, "sorting", err);
+    st = gpu_alloc(g, stream, &scratch, bytes, "sorting", err);
     if (st != SX_OK)
         return st;
-    e = cub::DeviceRadixSort::SortPairs(scratch, bytes, k, r, n, 0, (int)sizeof(key) * 8,
-                                        g->stream);
-    gpu_free(g, scratch);
-    if (e != cudaSuccess)
-        return gpu_failed(e, "sorting", err);
-    *where = k.Current() == (key *)keys[0] ? 0 : 1;
-    /* keys and rows take the same number of passes, so they end together */
-    return gpu_done(g, "sorting", err);
+    e = cub::DeviceRadixSort::SortPairs(scratch, bytes, (const key *)keys, (key *)s->keys,
+                                        (const row *)rows, (row *)s->rows, s->n, 0,
+                                        (int)sizeof(key) * 8, stream);
+    gpu_free(g, stream, scratch);
+    return e == cudaSuccess ? SX_OK : gpu_failed(e, "sorting", err);
 }
 
-static sx_status gpu_sort(sx_gpu *g, uint32_t width, uint32_t row_bytes, uint64_t n, void *keys[2],
-                          void *rows[2], unsigned *where, sx_err *err)
+/* keys and rows, sorted into s->keys and s->rows. */
+static sx_status gpu_sort(sx_gpu *g, gpu_stream stream, sx_sorted *s, const void *keys,
+                          const void *rows, sx_err *err)
 {
-    if (width == 4)
-        return row_bytes == 4 ? sort_pairs<uint32_t, uint32_t>(g, n, keys, rows, where, err)
-                              : sort_pairs<uint32_t, uint64_t>(g, n, keys, rows, where, err);
-    if (width == 8)
-        return row_bytes == 4 ? sort_pairs<uint64_t, uint32_t>(g, n, keys, rows, where, err)
-                              : sort_pairs<uint64_t, uint64_t>(g, n, keys, rows, where, err);
-    return row_bytes == 4 ? sort_pairs<sx_key16, uint32_t>(g, n, keys, rows, where, err)
-                          : sort_pairs<sx_key16, uint64_t>(g, n, keys, rows, where, err);
+    if (s->width == 4)
+        return s->row_bytes == 4 ? sort_pairs<uint32_t, uint32_t>(g, stream, s, keys, rows, err)
+                                 : sort_pairs<uint32_t, uint64_t>(g, stream, s, keys, rows, err);
+    if (s->width == 8)
+        return s->row_bytes == 4 ? sort_pairs<uint64_t, uint32_t>(g, stream, s, keys, rows, err)
+                                 : sort_pairs<uint64_t, uint64_t>(g, stream, s, keys, rows, err);
+    return s->row_bytes == 4 ? sort_pairs<sx_key16, uint32_t>(g, stream, s, keys, rows, err)
+                             : sort_pairs<sx_key16, uint64_t>(g, stream, s, keys, rows, err);
+}
+
+/* n numbers become the sums of those before them. */
+static sx_status gpu_sum_up(sx_gpu *g, gpu_stream stream, uint64_t *numbers, uint64_t n, sx_err *err)
+{
+    size_t bytes = 0;
+    void *scratch = NULL;
+    cudaError_t e = cub::DeviceScan::ExclusiveSum(NULL, bytes, numbers, numbers, n, stream);
+    sx_status st = e == cudaSuccess ? gpu_alloc(g, stream, &scratch, bytes, "summing up", err)
+                                    : gpu_failed(e, "planning sums", err);
+
+    if (st != SX_OK)
+        return st;
+    e = cub::DeviceScan::ExclusiveSum(scratch, bytes, numbers, numbers, n, stream);
+    gpu_free(g, stream, scratch);
+    return e == cudaSuccess ? SX_OK : gpu_failed(e, "summing up", err);
 }
 
 #include "gpu/gpu_backend_impl.h"
 
 /* ---- the device ----------------------------------------------------------------- */
 
+static sx_status cuda_use_allocator(void *self, const sx_allocator *allocator, sx_err *err)
+{
+    sx_gpu *g = (sx_gpu *)self;
+    sx_status st = gpu_enter(g, err);
+
+    if (st != SX_OK)
+        return st;
+    gpu_settle(g);
+    gpu_stages_free(g);           /* what they have came from elsewhere */
+    g->from = *allocator;
+    return SX_OK;
+}
+
+/* Part of L2 for what every lookup reads; the driver has the last word. */
+static uint64_t set_persist(const cudaDeviceProp *props, const sx_gpu_tune *tune)
+{
+    uint64_t want = tune->persist_told ? tune->persist : (uint64_t)props->l2CacheSize * 2 / 5;
+
+    if (want > (uint64_t)props->persistingL2CacheMaxSize)
+        want = (uint64_t)props->persistingL2CacheMaxSize;
+    if (want > (uint64_t)props->accessPolicyMaxWindowSize)
+        want = (uint64_t)props->accessPolicyMaxWindowSize;
+    if (want > 0 && cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, want) != cudaSuccess) {
+        (void)cudaGetLastError();
+        want = 0;
+    }
+    return want;
+}
+
+/* A pool of our own: the process's default one stays as it is. It keeps an
+ * eighth of the device's memory for the next call rather than giving it back. */
+static cudaError_t new_pool(cudaMemPool_t *out, int device, uint64_t all)
+{
+    cudaMemPoolProps props = {};
+    uint64_t keep = all / 8;
+    cudaError_t e;
+
+    props.allocType = cudaMemAllocationTypePinned;
+    props.location.type = cudaMemLocationTypeDevice;
+    props.location.id = device;
+    e = cudaMemPoolCreate(out, &props);
+    return e == cudaSuccess
+               ? cudaMemPoolSetAttribute(*out, cudaMemPoolAttrReleaseThreshold, &keep) : e;
+}
+
 static sx_status cuda_open(void **self, const char *args, sx_err *err)
 {
     int count = 0, device = 0;
-    char *end;
+    char *end = (char *)args;
     cudaDeviceProp props;
-    cudaMemPool_t pool;
-    uint64_t keep = 1ull << 30;   /* scratch that is not given back between calls */
+    sx_gpu_tune tune;
+    cudaMemPool_t pool = NULL;
     cudaError_t e = cudaGetDeviceCount(&count);
     void *memory;
     sx_gpu *g;
@@ -172,37 +416,64 @@ static sx_status cuda_open(void **self, const char *args, sx_err *err)
     if (e != cudaSuccess)
         return sx_fail(err, SX_ENODEV, "no device 'cuda:%.40s': CUDA says: %s", args[0] ? args : "0",
                        cudaGetErrorString(e));
-    if (args[0]) {
+    if (args[0] >= '0' && args[0] <= '9') {
         long n = strtol(args, &end, 10);
-        if (*end || args[0] < '0' || args[0] > '9' || n >= count)
+        if ((*end && *end != ',') || n >= count)
             return sx_fail(err, SX_ENODEV, "no device 'cuda:%.40s'; there %s %d, from cuda:0 on",
                            args, count == 1 ? "is" : "are", count);
         device = (int)n;
+        end += *end == ',';
     }
+    st = sx_gpu_tune_parse(&tune, end, "cuda", err);
+    if (st != SX_OK)
+        return st;
     e = cudaSetDevice(device);
     if (e == cudaSuccess)
         e = cudaGetDeviceProperties(&props, device);
     if (e == cudaSuccess)
-        e = cudaDeviceGetDefaultMemPool(&pool, device);
-    if (e == cudaSuccess)
-        e = cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep);
+        e = new_pool(&pool, device, props.totalGlobalMem);
     if (e != cudaSuccess)
         return sx_fail(err, SX_ENODEV, "cuda:%d can't be used: %s", device, cudaGetErrorString(e));
     st = sx_alloc(&memory, sizeof *g, "a device", err);
-    if (st != SX_OK)
+    if (st != SX_OK) {
+        (void)cudaMemPoolDestroy(pool);
         return st;
+    }
+    memset(memory, 0, sizeof *g);
     g = (sx_gpu *)memory;
+    st = sx_pool_new(&g->pool, GPU_COPY_THREADS, err);
+    if (st != SX_OK) {
+        (void)cudaMemPoolDestroy(pool);
+        sx_release(g);
+        return st;
+    }
     g->device = device;
     g->multiprocessors = (unsigned)props.multiProcessorCount;
+    g->resident = (unsigned)props.maxThreadsPerMultiProcessor / GPU_BLOCK_MOST * GPU_BLOCK_MOST;
+    g->shared_bytes = props.sharedMemPerMultiprocessor;
+    g->persist = set_persist(&props, &tune);
     g->owner = getpid();
-    g->stream = cudaStreamPerThread;
+    g->tune = tune;
+    g->memory = pool;
+    pthread_mutex_init(&g->lock, NULL);
     *self = g;
     return SX_OK;
 }
 
 static void cuda_close(void *self)
 {
-    sx_release(self);
+    sx_gpu *g = (sx_gpu *)self;
+    sx_err err;
+
+    if (gpu_enter(g, &err) == SX_OK) {    /* a child has none of it */
+        gpu_settle(g);
+        gpu_stages_free(g);
+        (void)cudaStreamSynchronize(cudaStreamPerThread);
+        (void)cudaMemPoolDestroy(g->memory);
+    }
+    sx_pool_free(g->pool);
+    pthread_mutex_destroy(&g->lock);
+    sx_release(g);
 }
 
 static void cuda_describe(const void *self, sx_device_info *info)
@@ -229,9 +500,10 @@ static const sx_backend cuda_backend = {
     SX_BACKEND_ABI, "cuda", 0, 1,
     32,                           /* a sector: measured faster than 64 and 16 */
     cuda_open, cuda_close, cuda_describe,
-    gpu_backend_alloc, gpu_backend_release, gpu_backend_copy_in, gpu_backend_copy_out,
+    gpu_backend_alloc, gpu_backend_release, gpu_backend_copy,
     gpu_backend_sort, gpu_backend_build, gpu_backend_peak,
-    gpu_backend_lookup, gpu_backend_spans, gpu_backend_fill, gpu_backend_fold,
+    gpu_backend_lookup, gpu_backend_count, gpu_backend_range, gpu_backend_fold,
+    cuda_use_allocator, cuda_check_pointer, gpu_backend_measure,
 };
 
 extern "C" __attribute__((visibility("default"))) const sx_backend *sx_backend_entry(void)

@@ -19,6 +19,89 @@ SX_DEV void sx_put_number(void *column, uint32_t bytes, uint64_t i, uint64_t x)
         ((uint32_t *)column)[i] = (uint32_t)x;
 }
 
+/* ---- folds of rows: of no width of key -------------------------------------------- */
+
+typedef struct {
+    uint64_t min, max, sum;
+} sx_gpu_fold_state;
+
+SX_DEV sx_gpu_fold_state sx_fold_begin(void)
+{
+    sx_gpu_fold_state f;
+
+    f.min = SX_MISS;
+    f.max = f.sum = 0;
+    return f;
+}
+
+SX_DEV void sx_fold_row(sx_gpu_fold_state *f, uint64_t row, int extremes)
+{
+    f->sum += row;
+    if (extremes) {
+        f->min = row < f->min ? row : f->min;
+        f->max = row > f->max ? row : f->max;
+    }
+}
+
+/* Lane `me` of `lanes`: its part of the n slots from `slot` on. Rows of 4
+ * bytes are read four at a time where they lie side by side. */
+SX_DEV void sx_fold_run(const sx_view *v, sx_gpu_fold_state *f, const sx_run *r, unsigned me,
+                        unsigned lanes, int extremes)
+{
+    uint64_t slot = r->slot, end = slot + r->n, head = (slot + 3) & ~3ull;
+
+    if (v->row_bytes == 0) {
+        for (uint64_t j = me; j < r->n; j += lanes)
+            sx_fold_row(f, sx_run_rank(v, r, j), extremes);
+        return;
+    }
+    if (v->row_bytes == 4 && (!v->block || v->block % 4 == 0) && head + 4 <= end &&
+        (uintptr_t)v->rows % 16 == 0 && v->block_bytes % 16 == 0) {
+        uint64_t body = (end - head) & ~3ull;
+        for (uint64_t s = slot + me; s < head; s += lanes)
+            sx_fold_row(f, sx_row_at(v, s, 0), extremes);
+        for (uint64_t j = 4 * me; j < body; j += 4 * lanes) {
+            uint4 x = sx_load16(v->rows + sx_row_offset(v, head + j));
+            f->sum += (uint64_t)x.x + x.y + ((uint64_t)x.z + x.w);
+            if (extremes) {
+                uint32_t a = x.x < x.y ? x.x : x.y, b = x.z < x.w ? x.z : x.w;
+                uint32_t c = x.x < x.y ? x.y : x.x, d = x.z < x.w ? x.w : x.z;
+                a = a < b ? a : b;
+                c = c < d ? d : c;
+                f->min = a < f->min ? a : f->min;
+                f->max = c > f->max ? c : f->max;
+            }
+        }
+        slot = head + body;
+    }
+    for (uint64_t s = slot + me; s < end; s += lanes)
+        sx_fold_row(f, sx_row_at(v, s, 0), extremes);
+}
+
+SX_DEV void sx_fold_span(const sx_view *v, sx_gpu_fold_state *f, uint64_t start, uint64_t count,
+                         unsigned me, unsigned lanes, int extremes)
+{
+    for (uint32_t i = 0; i < sx_run_count(v) && count > 0; i++) {
+        sx_run r = sx_run_of(v, i, start, start + count);
+        sx_fold_run(v, f, &r, me, lanes, extremes);
+    }
+}
+
+/* The folds of groups of lanes become one, which each of them has. */
+SX_DEV void sx_fold_lanes(sx_gpu_fold_state *f, unsigned lanes)
+{
+    for (unsigned s = lanes / 2; s > 0; s /= 2) {
+        uint64_t other = SX_SHUFFLE_XOR(f->min, s);
+        f->min = other < f->min ? other : f->min;
+        other = SX_SHUFFLE_XOR(f->max, s);
+        f->max = other > f->max ? other : f->max;
+        f->sum += SX_SHUFFLE_XOR(f->sum, s);
+    }
+}
+
+/* Entries that a lane reads itself before the whole warp is worth it. */
+#define SX_FOLD_SHORT 32u
+
 #define W 4
 #include "gpu/gpu_kernels_impl.h"
 #undef W
@@ -53,40 +136,11 @@ SX_KERNEL(k_store_rows, sx_gpu_input)
                                    : i);
 }
 
-/* A warp per span: its lanes read neighbouring rows. */
-SX_KERNEL(k_fold, sx_gpu_fold)
+/* The outcome of filling `first[n]` results into `room`. */
+SX_KERNEL(k_room, sx_gpu_fill)
 {
-    const sx_view *v = &ap->v;
-
-    for (uint64_t i = SX_THREAD / 32; i < ap->n; i += SX_THREADS / 32) {
-        uint64_t start = ap->start[i], count = ap->count[i];
-        uint64_t min = SX_MISS, max = 0, sum = 0;
-        for (uint32_t run = 0; run < sx_run_count(v) && count > 0; run++) {
-            sx_run r = sx_run_of(v, run, start, start + count);
-            for (uint64_t j = SX_LANE; j < r.n; j += 32) {
-                /* rows that are not stored are ranks; a run of them is in order */
-                uint64_t row = v->row_bytes ? sx_row_at(v, r.slot + j, 0) : sx_run_rank(v, &r, j);
-                sum += row;
-                min = row < min ? row : min;
-                max = row > max ? row : max;
-            }
-        }
-        for (unsigned lanes = 16; lanes > 0; lanes /= 2) {
-            uint64_t other = SX_SHUFFLE_XOR(min, lanes);
-            min = other < min ? other : min;
-            other = SX_SHUFFLE_XOR(max, lanes);
-            max = other > max ? other : max;
-            sum += SX_SHUFFLE_XOR(sum, lanes);
-        }
-        if (SX_LANE == 0) {
-            if (ap->min)
-                ap->min[i] = min;
-            if (ap->max)
-                ap->max[i] = count ? max : SX_MISS;
-            if (ap->sum)
-                ap->sum[i] = sum;
-        }
-    }
+    if (SX_THREAD == 0 && ap->status)
+        *ap->status = ap->first && ap->first[ap->n] > ap->room ? SX_ESPACE : SX_OK;
 }
 
 #endif

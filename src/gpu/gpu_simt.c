@@ -5,18 +5,39 @@
 #include "base/alloc.h"
 #include "base/pool.h"
 #include "gpu/gpu_kernels.h"
+#include "gpu/gpu_tune.h"
+#include "place/ranges.h"
 #include "sort/sort.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
+/* All small, so that a few hundred elements take every way there is. */
 #define GPU_BLOCK 64u
+#define GPU_BLOCK_MOST 128u
+#define GPU_GRID_MOST 7u          /* several turns of a loop for some threads, none for some */
+#define GPU_LANES 3u
+#define GPU_LANE_BYTES 2048ull
+#define GPU_CHUNK_LEAST 8ull
+#define GPU_CHUNK_GOOD 32ull
+#define GPU_DIRECT_BYTES 256ull
+#define GPU_SPANS 50ull
+
+typedef void *gpu_stream;         /* work is done when it is queued */
 
 typedef struct {
     sx_pool *pool;                /* of one thread, for the sort */
     simt_order order;
     uint64_t seed;
-    void *stream;
+    unsigned multiprocessors, resident;
+    uint64_t persist;
+    sx_gpu_tune tune;
+    sx_allocator from;
+    _Atomic uint64_t used;        /* bytes, where tune.memory is a limit */
+    pthread_mutex_t lock;
+    struct gpu_stage *stages;
 } sx_gpu;
 
 static sx_status gpu_enter(sx_gpu *g, sx_err *err)
@@ -26,98 +47,264 @@ static sx_status gpu_enter(sx_gpu *g, sx_err *err)
     return SX_OK;
 }
 
-/* Few blocks: several turns of a loop for some threads, and none for some. */
-static unsigned gpu_grid(const sx_gpu *g, uint64_t items)
+static gpu_stream gpu_stream_of(sx_gpu *g, void *callers)
 {
-    uint64_t blocks = (items + GPU_BLOCK - 1) / GPU_BLOCK;
-
     (void)g;
-    return blocks < 1 ? 1 : blocks > 7 ? 7 : (unsigned)blocks;
+    return callers;
 }
 
-static sx_status gpu_alloc(sx_gpu *g, void **out, uint64_t bytes, const char *what, sx_err *err)
+static sx_status gpu_stream_new(gpu_stream *out, sx_err *err)
 {
-    sx_status st = sx_alloc(out, bytes, what, err);
-
-    (void)g;
-    if (st == SX_OK)
-        memset(*out, 0xa5, bytes);        /* device memory is never zero by itself */
-    return st;
-}
-
-static void gpu_free(sx_gpu *g, void *p)
-{
-    (void)g;
-    sx_release(p);
-}
-
-static sx_status gpu_in(sx_gpu *g, void *to, const void *host, uint64_t bytes, sx_err *err)
-{
-    (void)g;
     (void)err;
-    memcpy(to, host, bytes);
+    *out = NULL;
     return SX_OK;
 }
 
-static sx_status gpu_out(sx_gpu *g, void *host, const void *from, uint64_t bytes, sx_err *err)
+static void gpu_stream_free(gpu_stream stream)
 {
-    return gpu_in(g, host, from, bytes, err);
+    (void)stream;
 }
 
-static sx_status gpu_set(sx_gpu *g, void *p, int byte, uint64_t n, sx_err *err)
+static sx_status gpu_launched(sx_gpu *g, const char *what, sx_err *err)
+{
+    const char *fault = simt_fault();
+
+    (void)g;
+    if (fault[0])
+        return sx_fail(err, SX_EDEVICE, "simt, %s: %s", what, fault);
+    return SX_OK;
+}
+
+static sx_status gpu_wait(sx_gpu *g, gpu_stream stream, const char *what, sx_err *err)
+{
+    (void)stream;
+    return gpu_launched(g, what, err);
+}
+
+static void gpu_settle(sx_gpu *g)
 {
     (void)g;
+}
+
+typedef struct {
+    int none;
+} gpu_timer;
+
+static void gpu_timer_begin(gpu_timer *t, gpu_stream stream, const uint64_t *wanted)
+{
+    (void)stream;
+    (void)wanted;
+    t->none = 0;
+}
+
+static void gpu_timer_mark(gpu_timer *t, gpu_stream stream)
+{
+    (void)t;
+    (void)stream;
+}
+
+/* The host's clock is as good. */
+static void gpu_timer_end(gpu_timer *t, uint64_t *ns)
+{
+    (void)t;
+    (void)ns;
+}
+
+static unsigned gpu_grid(const sx_gpu *g, uint64_t threads)
+{
+    uint64_t blocks = (threads + GPU_BLOCK - 1) / GPU_BLOCK;
+
+    (void)g;
+    return blocks < 1 ? 1 : blocks > GPU_GRID_MOST ? GPU_GRID_MOST : (unsigned)blocks;
+}
+
+static uint64_t gpu_pin_room(const sx_gpu *g, uint32_t block)
+{
+    (void)g;
+    (void)block;
+    return 480;
+}
+
+/* ---- memory: each block knows its size, where there is a limit ------------------- */
+
+#define HEAD 64u
+
+static sx_status gpu_alloc(sx_gpu *g, gpu_stream stream, void **out, uint64_t bytes,
+                           const char *what, sx_err *err)
+{
+    unsigned char *p;
+    sx_status st;
+
+    if (g->from.take) {
+        *out = g->from.take(g->from.context, bytes ? bytes : 1, stream);
+        if (!*out)
+            return sx_fail(err, SX_ENOMEM, "simt has no memory for %s: the allocator given has "
+                           "none for %llu bytes", what, (unsigned long long)bytes);
+        memset(*out, 0xa5, bytes);
+        return SX_OK;
+    }
+    if (g->tune.memory && g->used + bytes > g->tune.memory)
+        return sx_fail(err, SX_ENOMEM, "simt has no memory for %s: %llu bytes needed, %llu free of "
+                       "what memory= allows", what, (unsigned long long)bytes,
+                       (unsigned long long)(g->tune.memory - g->used));
+    st = sx_alloc((void **)&p, bytes + HEAD, what, err);
+    if (st != SX_OK)
+        return st;
+    memcpy(p, &bytes, sizeof bytes);
+    memset(p + HEAD, 0xa5, bytes);        /* device memory is never zero by itself */
+    g->used += bytes;
+    *out = p + HEAD;
+    return SX_OK;
+}
+
+static void gpu_free(sx_gpu *g, gpu_stream stream, void *p)
+{
+    uint64_t bytes;
+
+    if (!p)
+        return;
+    if (g->from.take) {
+        g->from.give(g->from.context, p, stream);
+        return;
+    }
+    memcpy(&bytes, (unsigned char *)p - HEAD, sizeof bytes);
+    g->used -= bytes;
+    sx_release((unsigned char *)p - HEAD);
+}
+
+static sx_status gpu_copy(sx_gpu *g, gpu_stream stream, void *to, const void *from, uint64_t bytes,
+                          sx_err *err)
+{
+    (void)g;
+    (void)stream;
+    (void)err;
+    memcpy(to, from, bytes);
+    return SX_OK;
+}
+
+static sx_status gpu_set(sx_gpu *g, gpu_stream stream, void *p, int byte, uint64_t n, sx_err *err)
+{
+    (void)g;
+    (void)stream;
     (void)err;
     memset(p, byte, n);
     return SX_OK;
 }
 
-static sx_status gpu_done(sx_gpu *g, const char *what, sx_err *err)
+static sx_status gpu_pin(void **out, uint64_t bytes, sx_err *err)
 {
-    (void)g;
-    if (simt_fault()[0])
-        return sx_fail(err, SX_EDEVICE, "simt, %s: %s", what, simt_fault());
-    return SX_OK;
+    sx_status st = sx_alloc(out, bytes, "a batch", err);
+
+    if (st == SX_OK)
+        memset(*out, 0x5a, bytes);
+    return st;
 }
 
-static sx_status gpu_sort(sx_gpu *g, uint32_t width, uint32_t row_bytes, uint64_t n, void *keys[2],
-                          void *rows[2], unsigned *where, sx_err *err)
+static void gpu_unpin(void *p)
 {
-    sx_sort_arrays a = {.width = width, .row_bytes = row_bytes, .n = n, .in_keys = keys[0],
-                        .in_rows = rows[0], .keys = {keys[0], keys[1]},
-                        .rows = {rows[0], rows[1]}};
+    sx_release(p);
+}
 
-    *where = 0;
-    return sx_sort(g->pool, 1, &a, err);
+/* Memory that happens to begin at a multiple of 256 stands for pinned memory,
+ * so that either way is taken. */
+static int gpu_is_pinned(const void *p)
+{
+    return (uintptr_t)p % 512 < 256;
+}
+
+/* ---- device-wide primitives --------------------------------------------------------- */
+
+static sx_status gpu_sort(sx_gpu *g, gpu_stream stream, sx_sorted *s, const void *keys,
+                          const void *rows, sx_err *err)
+{
+    sx_sort_arrays a = {.width = s->width, .row_bytes = s->row_bytes, .n = s->n, .in_keys = keys,
+                        .in_rows = rows, .keys = {s->keys, NULL}, .rows = {s->rows, NULL}};
+    sx_status st = gpu_alloc(g, stream, &a.keys[1], s->n * s->width, "sorting", err);
+
+    if (st == SX_OK)
+        st = gpu_alloc(g, stream, &a.rows[1], s->n * s->row_bytes, "sorting", err);
+    if (st == SX_OK)
+        st = sx_sort(g->pool, 1, &a, err);
+    gpu_free(g, stream, a.keys[1]);
+    gpu_free(g, stream, a.rows[1]);
+    return st;
+}
+
+static sx_status gpu_sum_up(sx_gpu *g, gpu_stream stream, uint64_t *numbers, uint64_t n, sx_err *err)
+{
+    uint64_t sum = 0;
+
+    (void)g;
+    (void)stream;
+    (void)err;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t number = numbers[i];
+        numbers[i] = sum;
+        sum += number;
+    }
+    return SX_OK;
 }
 
 #include "gpu/gpu_backend_impl.h"
 
+static sx_status simt_use_allocator(void *self, const sx_allocator *allocator, sx_err *err)
+{
+    sx_gpu *g = self;
+
+    (void)err;
+    gpu_stages_free(g);
+    g->from = *allocator;
+    return SX_OK;
+}
+
+/* Any memory of the host is the device's here. */
+static sx_status simt_check_pointer(void *self, const void *p, uint64_t bytes, int place,
+                                    const char *verb, const char *name, sx_err *err)
+{
+    (void)self;
+    (void)p;
+    (void)bytes;
+    (void)place;
+    (void)verb;
+    (void)name;
+    (void)err;
+    return SX_OK;
+}
+
+/* "reversed" or "seed=N" may come first. */
 static sx_status simt_open(void **self, const char *args, sx_err *err)
 {
     simt_order order = SIMT_FORWARD;
     uint64_t seed = 0;
+    size_t first = strcspn(args, ",");
+    sx_gpu_tune tune;
     sx_gpu *g;
     sx_status st;
 
-    if (strcmp(args, "reversed") == 0)
+    if (first == 8 && memcmp(args, "reversed", 8) == 0)
         order = SIMT_REVERSED;
     else if (sscanf(args, "seed=%" SCNu64, &seed) == 1)
         order = SIMT_SHUFFLED;
-    else if (args[0] != '\0')
-        return sx_fail(err, SX_EINVAL, "device 'simt:%.40s': allowed: simt, simt:reversed, "
-                       "simt:seed=N", args);
-    st = sx_alloc((void **)&g, sizeof *g, "a device", err);
+    else
+        first = 0;
+    args += first;
+    st = sx_gpu_tune_parse(&tune, args + (first > 0 && *args == ','), "simt", err);
+    if (st == SX_OK)
+        st = sx_alloc((void **)&g, sizeof *g, "a device", err);
     if (st != SX_OK)
         return st;
-    g->stream = NULL;
+    memset(g, 0, sizeof *g);
     g->order = order;
     g->seed = seed;
+    g->tune = tune;
+    g->multiprocessors = 2;
+    g->resident = 128;
     st = sx_pool_new(&g->pool, 1, err);
     if (st != SX_OK) {
         sx_release(g);
         return st;
     }
+    pthread_mutex_init(&g->lock, NULL);
     *self = g;
     return SX_OK;
 }
@@ -126,7 +313,9 @@ static void simt_close(void *self)
 {
     sx_gpu *g = self;
 
+    gpu_stages_free(g);
     sx_pool_free(g->pool);
+    pthread_mutex_destroy(&g->lock);
     sx_release(g);
 }
 
@@ -152,13 +341,15 @@ const sx_backend sx_backend_simt = {
     .describe = simt_describe,
     .alloc = gpu_backend_alloc,
     .release = gpu_backend_release,
-    .copy_in = gpu_backend_copy_in,
-    .copy_out = gpu_backend_copy_out,
+    .copy = gpu_backend_copy,
     .sort = gpu_backend_sort,
     .build = gpu_backend_build,
     .build_peak = gpu_backend_peak,
     .lookup = gpu_backend_lookup,
-    .spans = gpu_backend_spans,
-    .fill = gpu_backend_fill,
+    .count = gpu_backend_count,
+    .range = gpu_backend_range,
     .fold = gpu_backend_fold,
+    .use_allocator = simt_use_allocator,
+    .check_pointer = simt_check_pointer,
+    .measure = gpu_backend_measure,
 };

@@ -3,71 +3,44 @@
  * The scheduler is an ordinary function on the caller's stack. It resumes
  * every thread that can run, in the chosen order, until each is done or
  * waits. A warp operation completes when every lane its mask names has
- * arrived at the same one; a barrier, when every thread that is left has. */
+ * arrived at the same one; a barrier, when every thread that is left has;
+ * the sort of a block, when every thread has. */
 #define _GNU_SOURCE
-#include "gpu/simt.h"
+#include "gpu/simt_fiber.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define WITH_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WITH_ASAN 1
-#endif
-#endif
-#ifdef WITH_ASAN
+#ifdef SIMT_WITH_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
-#endif
-
-#if !defined(__x86_64__)
-#include <ucontext.h>
-#define WITH_UCONTEXT 1
 #endif
 
 #define STACK_BYTES (64u << 10)
 #define GUARD_BYTES 4096u
 #define THREADS_MAX 1024u
-
-typedef enum { READY, AT_BARRIER, IN_WARP, DONE } fiber_state;
-typedef enum { OP_SHUFFLE_XOR, OP_BALLOT } warp_op;
-
-typedef struct {
-    fiber_state state;
-    const char *file;             /* where it waits */
-    int line;
-    warp_op op;
-    unsigned mask, lanes;
-    uint64_t value, result;
-    unsigned char *stack;
-    void *fake;                   /* AddressSanitizer's, while switched away */
-#ifdef WITH_UCONTEXT
-    ucontext_t context;
-#else
-    void *sp;
-#endif
-} fiber;
+#define ZONE_BYTES 4096u          /* before and after shared memory; nobody's */
 
 simt_place simt_self;
 
+fiber *simt_fibers;               /* THREADS_MAX of them, made once */
+
 static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
-static fiber *fibers;             /* THREADS_MAX of them, made once */
-static unsigned current, threads;
 static void (*kernel)(const void *);
 static const void *kernel_args;
+static size_t shared_bytes;
 static char fault[256];
+static int fault_seen;
 static simt_order order;
-static uint64_t order_seed;
+static uint64_t order_seed, random_state;
 #ifdef WITH_UCONTEXT
 static ucontext_t scheduler;
 #else
 static void *scheduler_sp;
 #endif
-#ifdef WITH_ASAN
+#ifdef SIMT_WITH_ASAN
 static void *scheduler_fake;
 static const void *scheduler_stack;
 static size_t scheduler_stack_bytes;
@@ -75,6 +48,9 @@ static size_t scheduler_stack_bytes;
 
 const char *simt_fault(void)
 {
+    pthread_mutex_lock(&one_launch);
+    fault_seen = 1;
+    pthread_mutex_unlock(&one_launch);
     return fault;
 }
 
@@ -86,12 +62,21 @@ void simt_set_order(simt_order new_order, uint64_t seed)
     pthread_mutex_unlock(&one_launch);
 }
 
-/* The first fault of a launch is kept: what follows is often its echo. */
-static void report(const char *file, int line, unsigned thread, const char *what)
+void simt_report(const char *file, int line, unsigned thread, const char *what)
 {
     if (!fault[0])
         snprintf(fault, sizeof fault, "%s:%d: thread %u of block %u %s", file, line, thread,
                  simt_self.block, what);
+}
+
+unsigned simt_dice(unsigned n)
+{
+    if (order != SIMT_SHUFFLED)
+        return n - 1;
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (unsigned)(random_state % n);
 }
 
 /* ---- switching stacks ---------------------------------------------------- */
@@ -116,9 +101,9 @@ __asm__(".text\n"
 
 static void to_scheduler(int for_good)
 {
-    fiber *f = &fibers[current];
+    fiber *f = &simt_fibers[simt_self.thread];
 
-#ifdef WITH_ASAN
+#ifdef SIMT_WITH_ASAN
     __sanitizer_start_switch_fiber(for_good ? NULL : &f->fake, scheduler_stack,
                                    scheduler_stack_bytes);
 #else
@@ -129,25 +114,25 @@ static void to_scheduler(int for_good)
 #else
     simt_switch(&f->sp, scheduler_sp);
 #endif
-#ifdef WITH_ASAN
+#ifdef SIMT_WITH_ASAN
     __sanitizer_finish_switch_fiber(f->fake, &scheduler_stack, &scheduler_stack_bytes);
 #endif
 }
 
 static void fiber_main(void)
 {
-#ifdef WITH_ASAN
+#ifdef SIMT_WITH_ASAN
     __sanitizer_finish_switch_fiber(NULL, &scheduler_stack, &scheduler_stack_bytes);
 #endif
     kernel(kernel_args);
-    fibers[current].state = DONE;
+    simt_fibers[simt_self.thread].state = DONE;
     to_scheduler(1);
     abort();                      /* nobody resumes a thread that is done */
 }
 
 static void prepare(fiber *f)
 {
-#ifdef WITH_ASAN
+#ifdef SIMT_WITH_ASAN
     __asan_unpoison_memory_region(f->stack, STACK_BYTES);
 #endif
 #ifdef WITH_UCONTEXT
@@ -172,11 +157,10 @@ static void prepare(fiber *f)
 
 static void resume(unsigned i)
 {
-    fiber *f = &fibers[i];
+    fiber *f = &simt_fibers[i];
 
-    current = i;
     simt_self.thread = i;
-#ifdef WITH_ASAN
+#ifdef SIMT_WITH_ASAN
     __sanitizer_start_switch_fiber(&scheduler_fake, f->stack, STACK_BYTES);
 #endif
 #ifdef WITH_UCONTEXT
@@ -184,115 +168,113 @@ static void resume(unsigned i)
 #else
     simt_switch(&scheduler_sp, f->sp);
 #endif
-#ifdef WITH_ASAN
+#ifdef SIMT_WITH_ASAN
     __sanitizer_finish_switch_fiber(scheduler_fake, NULL, NULL);
 #endif
 }
 
-/* ---- what kernels call ------------------------------------------------------ */
+/* ---- waiting ---------------------------------------------------------------- */
 
-void simt_barrier(const char *file, int line)
+void simt_wait(fiber_state state, const char *file, int line)
 {
-    fiber *f = &fibers[current];
+    fiber *f = &simt_fibers[simt_self.thread];
 
-    f->state = AT_BARRIER;
+    f->state = state;
     f->file = file;
     f->line = line;
     to_scheduler(0);
 }
 
-/* Every lane of the mask waits at the operation that lane `me` waits at. */
-static int warp_complete(unsigned first, const fiber *me)
+void simt_stop(const char *file, int line, const char *what)
 {
-    for (unsigned l = 0; l < 32; l++) {
-        if (!(me->mask >> l & 1))
-            continue;
-        if (first + l >= threads)
-            return 0;
-        const fiber *f = &fibers[first + l];
-        if (f->state != IN_WARP || f->mask != me->mask || f->op != me->op || f->line != me->line)
-            return 0;
-    }
-    return 1;
+    simt_report(file, line, simt_self.thread, what);
+    to_scheduler(1);
+    abort();                      /* after a fault nobody is resumed */
 }
 
-static void finish_warp(unsigned first, const fiber *me)
+void simt_barrier(const char *file, int line)
 {
-    unsigned mask = me->mask, ballot = 0;
-
-    for (unsigned l = 0; l < 32; l++)
-        if ((mask >> l & 1) && fibers[first + l].value)
-            ballot |= 1u << l;
-    for (unsigned l = 0; l < 32; l++) {
-        fiber *f = &fibers[first + l];
-        if (!(mask >> l & 1))
-            continue;
-        unsigned from = (l ^ f->lanes) & 31;
-        if (f->op == OP_BALLOT) {
-            f->result = ballot;
-        } else if (mask >> from & 1) {
-            f->result = fibers[first + from].value;
-        } else {
-            report(f->file, f->line, first + l, "shuffles from a lane that its mask leaves out");
-            f->result = 0;
-        }
-        f->state = READY;
-    }
+    simt_wait(AT_BARRIER, file, line);
 }
 
-static uint64_t warp(warp_op op, unsigned mask, uint64_t v, unsigned lanes, const char *file,
-                     int line)
-{
-    fiber *f = &fibers[current];
+/* ---- shared memory ------------------------------------------------------------ */
 
-    if (!(mask >> (current & 31) & 1)) {
-        report(file, line, current, "calls a warp operation whose mask leaves it out");
+/* Between two zones. AddressSanitizer stops who touches them; without it they
+ * hold a pattern, and who has written there is found later. */
+static int make_shared(void)
+{
+    unsigned char *zone;
+
+    simt_self.shared = NULL;
+    if (shared_bytes == 0)
         return 0;
+    zone = malloc(ZONE_BYTES + shared_bytes + ZONE_BYTES);
+    if (!zone)
+        return -1;
+    simt_self.shared = zone + ZONE_BYTES;
+#ifdef SIMT_WITH_ASAN
+    __asan_poison_memory_region(zone, ZONE_BYTES);
+    __asan_poison_memory_region(simt_self.shared + shared_bytes, ZONE_BYTES);
+#endif
+    return 0;
+}
+
+static void free_shared(void)
+{
+    if (!simt_self.shared)
+        return;
+#ifdef SIMT_WITH_ASAN
+    __asan_unpoison_memory_region(simt_self.shared - ZONE_BYTES,
+                                  ZONE_BYTES + shared_bytes + ZONE_BYTES);
+#endif
+    free(simt_self.shared - ZONE_BYTES);
+    simt_self.shared = NULL;
+}
+
+#ifndef SIMT_WITH_ASAN
+static unsigned char zone_byte(size_t i)
+{
+    return (unsigned char)(i * 37 + 91);
+}
+#endif
+
+/* Shared memory is never zero by itself. */
+static void fill_shared(void)
+{
+    if (!simt_self.shared)
+        return;
+    memset(simt_self.shared, 0xa5, shared_bytes);
+#ifndef SIMT_WITH_ASAN
+    for (size_t i = 0; i < ZONE_BYTES; i++) {
+        simt_self.shared[i - ZONE_BYTES] = zone_byte(i);
+        simt_self.shared[shared_bytes + i] = zone_byte(i);
     }
-    f->op = op;
-    f->mask = mask;
-    f->lanes = lanes;
-    f->value = v;
-    f->file = file;
-    f->line = line;
-    f->state = IN_WARP;
-    if (warp_complete(current & ~31u, f))
-        finish_warp(current & ~31u, f);
-    else
-        to_scheduler(0);
-    return f->result;
+#endif
 }
 
-uint64_t simt_shuffle_xor(unsigned mask, uint64_t v, unsigned lanes, const char *file, int line)
+/* At a barrier, or at the end of the block where file is NULL. */
+static void check_shared(const char *file, int line)
 {
-    return warp(OP_SHUFFLE_XOR, mask, v, lanes, file, line);
-}
+#ifdef SIMT_WITH_ASAN
+    (void)file;
+    (void)line;
+#else
+    char place[128] = "at its end";
 
-unsigned simt_ballot(unsigned mask, int v, const char *file, int line)
-{
-    return (unsigned)warp(OP_BALLOT, mask, v != 0, 0, file, line);
-}
-
-unsigned long long simt_atomic_min(unsigned long long *p, unsigned long long v)
-{
-    unsigned long long old = *p;
-
-    *p = v < old ? v : old;
-    return old;
-}
-
-unsigned long long simt_atomic_max(unsigned long long *p, unsigned long long v)
-{
-    unsigned long long old = *p;
-
-    *p = v > old ? v : old;
-    return old;
-}
-
-void simt_expect_aligned(const void *p, size_t bytes, const char *file, int line)
-{
-    if ((uintptr_t)p % bytes)
-        report(file, line, current, "loads a vector from a misaligned address");
+    for (size_t i = 0; simt_self.shared && i < ZONE_BYTES; i++) {
+        int before = simt_self.shared[i - ZONE_BYTES] != zone_byte(i);
+        if (!before && simt_self.shared[shared_bytes + i] == zone_byte(i))
+            continue;
+        if (file)
+            snprintf(place, sizeof place, "at the barrier %s:%d", file, line);
+        if (!fault[0])
+            snprintf(fault, sizeof fault, "block %u has written shared memory outside its %zu "
+                     "bytes, at byte %td; found %s", simt_self.block, shared_bytes,
+                     before ? (ptrdiff_t)i - (ptrdiff_t)ZONE_BYTES : (ptrdiff_t)(shared_bytes + i),
+                     place);
+        return;
+    }
+#endif
 }
 
 /* ---- launching ---------------------------------------------------------------- */
@@ -302,76 +284,88 @@ static int make_fibers(void)
     size_t each = STACK_BYTES + GUARD_BYTES;
     unsigned char *stacks;
 
-    if (fibers)
+    if (simt_fibers)
         return 0;
     stacks = mmap(NULL, THREADS_MAX * each, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stacks == MAP_FAILED)
         return -1;
-    fibers = calloc(THREADS_MAX, sizeof *fibers);
-    if (!fibers) {
+    simt_fibers = calloc(THREADS_MAX, sizeof *simt_fibers);
+    if (!simt_fibers) {
         munmap(stacks, THREADS_MAX * each);
         return -1;
     }
     for (unsigned i = 0; i < THREADS_MAX; i++) {
         mprotect(stacks + i * each, GUARD_BYTES, PROT_NONE);
-        fibers[i].stack = stacks + i * each + GUARD_BYTES;
+        simt_fibers[i].stack = stacks + i * each + GUARD_BYTES;
     }
     return 0;
 }
 
 static void deal_turns(unsigned *turn)
 {
-    uint64_t x = order_seed * 0x9e3779b97f4a7c15u + simt_self.block + 1;
+    unsigned threads = simt_self.block_threads;
 
+    random_state = (order_seed * 0x9e3779b97f4a7c15u + simt_self.block) * 0xd1342543de82ef95u | 1;
     for (unsigned i = 0; i < threads; i++)
         turn[i] = order == SIMT_REVERSED ? threads - 1 - i : i;
     for (unsigned i = threads; order == SIMT_SHUFFLED && i > 1; i--) {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        unsigned j = (unsigned)(x % i), t = turn[i - 1];
+        unsigned j = simt_dice(i), t = turn[i - 1];
         turn[i - 1] = turn[j];
         turn[j] = t;
     }
 }
 
-/* All threads that are left wait: at one barrier, or for ever. */
+/* All threads that are left wait: at one barrier, in one sort, or for ever. */
 static int release_barrier(void)
 {
     const fiber *first = NULL;
+    unsigned done = 0;
 
-    for (unsigned i = 0; i < threads; i++) {
-        fiber *f = &fibers[i];
-        if (f->state == DONE)
+    for (unsigned i = 0; i < simt_self.block_threads; i++) {
+        fiber *f = &simt_fibers[i];
+        if (f->state == DONE) {
+            done++;
             continue;
+        }
         if (f->state == IN_WARP) {
-            report(f->file, f->line, i, "waits in a warp operation that other lanes never reach");
+            simt_report(f->file, f->line, i,
+                        "waits in a warp operation that other lanes never reach");
             return -1;
         }
-        if (first && (f->line != first->line || f->file != first->file)) {
-            report(f->file, f->line, i, "waits at another barrier than the rest of its block");
+        if (first && (f->state != first->state || f->line != first->line ||
+                      f->file != first->file)) {
+            simt_report(f->file, f->line, i, "waits at another barrier than the rest of its block");
             return -1;
         }
         first = f;
     }
-    for (unsigned i = 0; i < threads; i++)
-        if (fibers[i].state == AT_BARRIER)
-            fibers[i].state = READY;
+    if (first->state == IN_SORT && done > 0) {
+        simt_report(first->file, first->line, (unsigned)(first - simt_fibers),
+                    "waits in a sort that other threads never reach");
+        return -1;
+    }
+    check_shared(first->file, first->line);
+    if (first->state == IN_SORT && simt_sort_now() < 0)
+        return -1;
+    for (unsigned i = 0; i < simt_self.block_threads; i++)
+        if (simt_fibers[i].state != DONE)
+            simt_fibers[i].state = READY;
     return 0;
 }
 
 static void run_block(void)
 {
-    unsigned turn[THREADS_MAX], left = threads;
+    unsigned turn[THREADS_MAX], threads = simt_self.block_threads, left = threads;
 
     deal_turns(turn);
+    fill_shared();
     for (unsigned i = 0; i < threads; i++)
-        prepare(&fibers[i]);
+        prepare(&simt_fibers[i]);
     while (left > 0 && !fault[0]) {
         int ran = 0;
         for (unsigned i = 0; i < threads && !fault[0]; i++) {
-            fiber *f = &fibers[turn[i]];
+            fiber *f = &simt_fibers[turn[i]];
             if (f->state != READY)
                 continue;
             resume(turn[i]);
@@ -381,29 +375,50 @@ static void run_block(void)
         if (!ran && release_barrier() < 0)
             return;
     }
+    check_shared(NULL, 0);
 }
 
-int simt_launch(void (*fn)(const void *), const void *args, unsigned blocks, unsigned block_threads)
+static void run_blocks(unsigned blocks, unsigned threads)
 {
-    int failed = -1;
+    simt_self = (simt_place){.block_threads = threads, .blocks = blocks};
+    if (make_fibers() < 0 || make_shared() < 0) {
+        snprintf(fault, sizeof fault, "no memory for the stacks of %u threads and %zu bytes of "
+                 "shared memory", THREADS_MAX, shared_bytes);
+        return;
+    }
+    for (unsigned b = 0; b < blocks && !fault[0]; b++) {
+        simt_self.block = b;
+        run_block();
+    }
+    free_shared();
+}
+
+static int allowed(unsigned threads)
+{
+    if (threads < 32 || threads > THREADS_MAX || threads % 32)
+        snprintf(fault, sizeof fault, "a block of %u threads; allowed: multiples of 32 up to %u",
+                 threads, THREADS_MAX);
+    else if (shared_bytes > SIMT_SHARED_MAX)
+        snprintf(fault, sizeof fault, "a block with %zu bytes of shared memory; allowed: up to %u",
+                 shared_bytes, SIMT_SHARED_MAX);
+    return !fault[0];
+}
+
+int simt_launch(void (*fn)(const void *), const void *args, unsigned blocks, unsigned threads,
+                size_t shared)
+{
+    int failed;
 
     pthread_mutex_lock(&one_launch);
-    fault[0] = '\0';
-    if (block_threads < 1 || block_threads > THREADS_MAX) {
-        snprintf(fault, sizeof fault, "a block of %u threads; allowed: 1 to %u", block_threads,
-                 THREADS_MAX);
-    } else if (make_fibers() < 0) {
-        snprintf(fault, sizeof fault, "no memory for the stacks of %u threads", THREADS_MAX);
-    } else {
-        kernel = fn;
-        kernel_args = args;
-        threads = block_threads;
-        for (unsigned b = 0; b < blocks && !fault[0]; b++) {
-            simt_self = (simt_place){0, b, block_threads, blocks};
-            run_block();
-        }
-        failed = fault[0] ? -1 : 0;
-    }
+    if (fault_seen)
+        fault[0] = '\0';
+    fault_seen = 0;
+    kernel = fn;
+    kernel_args = args;
+    shared_bytes = shared;
+    if (!fault[0] && allowed(threads))
+        run_blocks(blocks, threads);
+    failed = fault[0] ? -1 : 0;
     pthread_mutex_unlock(&one_launch);
     return failed;
 }

@@ -3,10 +3,12 @@
  * A launch runs its blocks one after the other. The threads of a block are
  * fibers, 32 of them a warp; a thread runs until it meets a barrier or a
  * warp operation, and others run meanwhile. In which order they run can be
- * chosen, since a kernel's answers must not depend on it. Faults (a warp
- * operation that not all named lanes reach, a barrier that some threads
- * never meet or meet on another line, a misaligned vector load) are
- * reported with their place instead of hanging.
+ * chosen, since a kernel's answers must not depend on it; in shuffled order
+ * a thread also makes way for others at one in four of its atomics. Faults
+ * (a warp operation that not all named lanes reach, a barrier that some
+ * threads never meet or meet on another line, a write outside of shared
+ * memory, a misaligned vector load) are reported with their place instead
+ * of hanging or passing.
  *
  * It is for tests: a launch holds a lock, so that one runs at a time. */
 #ifndef SX_SIMT_H
@@ -16,9 +18,18 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define SIMT_WITH_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SIMT_WITH_ASAN 1
+#endif
+#endif
+
 typedef struct {
     unsigned thread, block;       /* this thread in its block, its block */
     unsigned block_threads, blocks;
+    unsigned char *shared;        /* of the block; NULL where it has none */
 } simt_place;
 
 extern simt_place simt_self;      /* of the thread that runs now */
@@ -28,18 +39,36 @@ typedef enum { SIMT_FORWARD, SIMT_REVERSED, SIMT_SHUFFLED } simt_order;
 /* How threads take turns from now on; seed is for SIMT_SHUFFLED. */
 void simt_set_order(simt_order order, uint64_t seed);
 
-/* Runs fn(args) on blocks x threads (at most 1024) threads. 0, or -1 after a
- * fault, which simt_fault() describes. */
-int simt_launch(void (*fn)(const void *), const void *args, unsigned blocks, unsigned threads);
+/* What a block can have on an H200. */
+#define SIMT_SHARED_MAX (227u << 10)
+
+/* Runs fn(args) on blocks x threads threads (whole warps, at most 1024) with
+ * shared_bytes of shared memory in each block, which begin as 0xa5. 0, or -1
+ * after a fault, which simt_fault() describes. As long as nobody has asked
+ * for it, later launches do not run and return -1 as well. */
+int simt_launch(void (*fn)(const void *), const void *args, unsigned blocks, unsigned threads,
+                size_t shared_bytes);
 const char *simt_fault(void);
 
 /* ---- called by kernels, through vendor_simt.h -------------------------- */
 
+typedef enum {
+    SIMT_ATOMIC_MIN, SIMT_ATOMIC_MAX, SIMT_ATOMIC_ADD, SIMT_ATOMIC_OR, SIMT_ATOMIC_EXCH,
+    SIMT_ATOMIC_CAS
+} simt_atomic;
+
 void simt_barrier(const char *file, int line);
+void simt_warp_sync(const char *file, int line);
+uint64_t simt_shuffle(unsigned mask, uint64_t v, unsigned lane, const char *file, int line);
+uint64_t simt_shuffle_down(unsigned mask, uint64_t v, unsigned by, const char *file, int line);
 uint64_t simt_shuffle_xor(unsigned mask, uint64_t v, unsigned lanes, const char *file, int line);
 unsigned simt_ballot(unsigned mask, int v, const char *file, int line);
-unsigned long long simt_atomic_min(unsigned long long *p, unsigned long long v);
-unsigned long long simt_atomic_max(unsigned long long *p, unsigned long long v);
+/* What was there before; expected is for SIMT_ATOMIC_CAS. */
+unsigned simt_atomic32(simt_atomic op, unsigned *p, unsigned v, unsigned expected);
+unsigned long long simt_atomic64(simt_atomic op, unsigned long long *p, unsigned long long v,
+                                 unsigned long long expected);
+void simt_block_sort(unsigned block, unsigned items, uint32_t *keys, uint32_t *values,
+                     unsigned bits, const char *file, int line);
 void simt_expect_aligned(const void *p, size_t bytes, const char *file, int line);
 
 #endif

@@ -5,11 +5,32 @@
  * vendor_simt.h. A kernel takes one struct:
  *
  *     SX_KERNEL(name, args_type) { ... ap->n ... }
- *     SX_LAUNCH(name, grid, block, stream, &args)
- */
+ *     SX_LAUNCH(name, grid, block, shared_bytes, stream, &args)
+ *
+ * Blocks are whole warps. Inside a kernel:
+ *
+ *   SX_TID, SX_BLOCK_THREADS   this thread in its block, how many there are
+ *   SX_BLOCK, SX_BLOCKS        this block, how many there are
+ *   SX_THREAD, SX_THREADS      this thread of all, how many there are
+ *   SX_SHARED                  the block's shared memory, at a 16-byte boundary
+ *   SX_BARRIER()               for all threads of the block that are left
+ *
+ * and, for all 32 lanes of a warp at once (none may have left), or with _IN
+ * for all lanes of a mask:
+ *
+ *   SX_WARP_SYNC()             what lanes wrote before it, others see after it
+ *   SX_SHUFFLE(v, lane)        v of that lane
+ *   SX_SHUFFLE_DOWN(v, by)     v of the lane `by` above; its own past the last
+ *   SX_SHUFFLE_XOR(v, lanes)   v of lane SX_LANE ^ lanes
+ *   SX_BALLOT(pred)            the set of lanes where pred is true
+ *   SX_ANY(pred), SX_ALL(pred)
+ *
+ * Values are integers of up to 64 bits. Atomics are CUDA's: atomicMin, Max,
+ * Add, Exch, CAS and Or on unsigned and on sx_word. */
 #ifndef SX_VENDOR_CUDA_H
 #define SX_VENDOR_CUDA_H
 
+#include <cub/block/block_radix_sort.cuh>
 #include <cuda_runtime.h>
 #include <stdint.h>
 
@@ -17,30 +38,136 @@
 #define SX_ENC static __host__ __device__ __forceinline__
 #define SX_DEV static __device__ __forceinline__
 
-#define SX_KERNEL(name, type) SX_KERNEL_(name, type)
-#define SX_KERNEL_(name, type)                                             \
+/* SX_KERNEL_1024 is for blocks of up to 1024 threads, SX_KERNEL_2048 such that
+ * 2048 of them are on a multiprocessor at a time, where it has so many. */
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ >= 900)
+#define SX_BLOCKS_OF_2048 2
+#else
+#define SX_BLOCKS_OF_2048 1
+#endif
+#define SX_KERNEL(name, type) SX_KERNEL_(name, type, )
+#define SX_KERNEL_1024(name, type) SX_KERNEL_(name, type, __launch_bounds__(1024))
+#define SX_KERNEL_2048(name, type) \
+    SX_KERNEL_(name, type, __launch_bounds__(1024, SX_BLOCKS_OF_2048))
+#define SX_KERNEL_(name, type, bounds)                                     \
     static __device__ void name##_body(const type *ap);                    \
-    static __global__ void name(const __grid_constant__ type args)         \
+    static __global__ void bounds name(const __grid_constant__ type args)  \
     {                                                                      \
         name##_body(&args);                                                \
     }                                                                      \
     static __device__ __forceinline__ void name##_body(const type *ap)
 
-#define SX_LAUNCH(name, grid, block, stream, args) \
-    name<<<(grid), (block), 0, (cudaStream_t)(stream)>>>(*(args))
+/* top, top_bytes: what the kernel reads most, to be kept in L2 as far as the
+ * device has room set aside for that; NULL and 0: nothing. */
+#define SX_LAUNCH_TOP(name, grid, block, shared_bytes, stream, args, top, top_bytes) \
+    sx_launch(name, (grid), (block), (shared_bytes), (cudaStream_t)(stream), (args), (top), \
+              (top_bytes))
+#define SX_LAUNCH(name, grid, block, shared_bytes, stream, args) \
+    SX_LAUNCH_TOP(name, grid, block, shared_bytes, stream, args, NULL, 0)
 
+/* Errors show in cudaGetLastError(). */
+template <class type>
+static void sx_launch(void (*kernel)(type), unsigned grid, unsigned block, size_t shared_bytes,
+                      cudaStream_t stream, const type *args, const void *top, size_t top_bytes)
+{
+    cudaLaunchAttribute window = {};
+    cudaLaunchConfig_t config = {};
+
+    if (shared_bytes > 48u << 10)        /* a kernel has to ask for so much */
+        (void)cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   (int)shared_bytes);
+    config.gridDim = dim3(grid);
+    config.blockDim = dim3(block);
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = stream;
+    if (top_bytes > 0) {
+        window.id = cudaLaunchAttributeAccessPolicyWindow;
+        window.val.accessPolicyWindow.base_ptr = (void *)top;
+        window.val.accessPolicyWindow.num_bytes = top_bytes;
+        window.val.accessPolicyWindow.hitRatio = 1.0f;
+        window.val.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
+        window.val.accessPolicyWindow.missProp = cudaAccessPropertyNormal;
+        config.attrs = &window;
+        config.numAttrs = 1;
+    }
+    (void)cudaLaunchKernelEx(&config, kernel, *args);
+}
+
+#define SX_TID threadIdx.x
+#define SX_BLOCK blockIdx.x
+#define SX_BLOCK_THREADS blockDim.x
+#define SX_BLOCKS gridDim.x
 #define SX_THREAD ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define SX_THREADS ((uint64_t)gridDim.x * blockDim.x)
 #define SX_LANE (threadIdx.x & 31u)
 
+extern __shared__ __align__(16) unsigned char sx_shared[];
+#define SX_SHARED ((unsigned char *)sx_shared)
+
 typedef unsigned long long sx_word;      /* what 64-bit atomics take */
 
-#define SX_SHUFFLE_XOR(v, lanes) __shfl_xor_sync(0xffffffffu, (v), (lanes))
+#define SX_BARRIER() __syncthreads()
+#define SX_WARP_SYNC() __syncwarp(0xffffffffu)
+#define SX_SHUFFLE(v, lane) SX_SHUFFLE_IN(0xffffffffu, (v), (lane))
+#define SX_SHUFFLE_IN(mask, v, lane) ((__typeof__(v))__shfl_sync((mask), (v), (lane)))
+#define SX_SHUFFLE_DOWN(v, by) ((__typeof__(v))__shfl_down_sync(0xffffffffu, (v), (by)))
+#define SX_SHUFFLE_XOR(v, lanes) ((__typeof__(v))__shfl_xor_sync(0xffffffffu, (v), (lanes)))
+#define SX_BALLOT(pred) SX_BALLOT_IN(0xffffffffu, (pred))
+#define SX_BALLOT_IN(mask, pred) __ballot_sync((mask), !!(pred))
+#define SX_ANY(pred) __any_sync(0xffffffffu, !!(pred))
+#define SX_ALL(pred) __all_sync(0xffffffffu, !!(pred))
+#define SX_POPC(x) ((unsigned)__popc(x))
 
-/* 16 bytes at a 16-byte boundary, through the read-only path. */
+/* Sorts the pairs of a whole block stably by the low `bits` (1 to 32) bits of
+ * their keys. Each thread brings ITEMS neighbours of BLOCK * ITEMS pairs, and
+ * goes with every BLOCK-th: its j-th is then the (j * BLOCK + SX_TID)-th. */
+#define SX_BLOCK_SORT(BLOCK, ITEMS, keys, values, bits) \
+    sx_block_sort<(BLOCK), (ITEMS)>((keys), (values), (bits))
+
+template <int BLOCK, int ITEMS>
+SX_DEV void sx_block_sort(uint32_t (&keys)[ITEMS], uint32_t (&values)[ITEMS], unsigned bits)
+{
+    typedef cub::BlockRadixSort<uint32_t, BLOCK, ITEMS, uint32_t> sorter;
+    static __shared__ typename sorter::TempStorage storage;
+
+    sorter(storage).SortBlockedToStriped(keys, values, 0, (int)bits);
+    __syncthreads();                     /* the storage is free for the next sort */
+}
+
+/* 16 or 8 bytes at a boundary of as many, through the read-only path. */
 SX_DEV uint4 sx_load16(const void *p)
 {
     return __ldg((const uint4 *)p);
+}
+
+SX_DEV uint2 sx_load8(const void *p)
+{
+    return __ldg((const uint2 *)p);
+}
+
+/* What is read or written once, and should not push other things out of the
+ * caches: uint32_t or uint64_t. */
+#define SX_STREAM_LOAD(p) sx_stream_load(p)
+#define SX_STREAM_STORE(p, v) sx_stream_store((p), (v))
+
+SX_DEV uint32_t sx_stream_load(const uint32_t *p)
+{
+    return __ldcs(p);
+}
+
+SX_DEV uint64_t sx_stream_load(const uint64_t *p)
+{
+    return __ldcs((const unsigned long long *)p);
+}
+
+SX_DEV void sx_stream_store(uint32_t *p, uint32_t v)
+{
+    __stcs(p, v);
+}
+
+SX_DEV void sx_stream_store(uint64_t *p, uint64_t v)
+{
+    __stcs((unsigned long long *)p, (unsigned long long)v);
 }
 
 #endif

@@ -8,6 +8,8 @@
 #define SX_DEV static inline
 
 #define SX_KERNEL(name, type) SX_KERNEL_(name, type)
+#define SX_KERNEL_1024(name, type) SX_KERNEL_(name, type)
+#define SX_KERNEL_2048(name, type) SX_KERNEL_(name, type)
 #define SX_KERNEL_(name, type)                                             \
     static void name##_body(const type *ap);                               \
     static void name(const void *args)                                     \
@@ -16,32 +18,86 @@
     }                                                                      \
     static void name##_body(const type *ap)
 
-#define SX_LAUNCH(name, grid, block, stream, args) \
-    simt_launch(name, (args), (grid), (block))
+#define SX_LAUNCH_TOP(name, grid, block, shared_bytes, stream, args, top, top_bytes) \
+    ((void)(top), (void)(top_bytes), SX_LAUNCH(name, grid, block, shared_bytes, stream, args))
+#define SX_LAUNCH(name, grid, block, shared_bytes, stream, args) \
+    ((void)(stream), simt_launch(name, (args), (grid), (block), (shared_bytes)))
 
+#define SX_TID (simt_self.thread)
+#define SX_BLOCK (simt_self.block)
+#define SX_BLOCK_THREADS (simt_self.block_threads)
+#define SX_BLOCKS (simt_self.blocks)
 #define SX_THREAD ((uint64_t)simt_self.block * simt_self.block_threads + simt_self.thread)
 #define SX_THREADS ((uint64_t)simt_self.blocks * simt_self.block_threads)
 #define SX_LANE (simt_self.thread & 31u)
 
+#define SX_SHARED (simt_self.shared)
+
 typedef unsigned long long sx_word;
 
-#define SX_SHUFFLE_XOR(v, lanes)                                           \
-    ((__typeof__(v))simt_shuffle_xor(0xffffffffu, (uint64_t)(v), (lanes), __FILE__, __LINE__))
+#define SIMT_HERE __FILE__, __LINE__
 
-#define atomicMin(p, v) simt_atomic_min((p), (v))
-#define atomicMax(p, v) simt_atomic_max((p), (v))
+#define SX_BARRIER() simt_barrier(SIMT_HERE)
+#define SX_WARP_SYNC() simt_warp_sync(SIMT_HERE)
+#define SX_SHUFFLE(v, lane) SX_SHUFFLE_IN(0xffffffffu, v, lane)
+#define SX_SHUFFLE_IN(mask, v, lane) \
+    ((__typeof__(v))simt_shuffle((mask), (uint64_t)(v), (lane), SIMT_HERE))
+#define SX_SHUFFLE_DOWN(v, by) \
+    ((__typeof__(v))simt_shuffle_down(0xffffffffu, (uint64_t)(v), (by), SIMT_HERE))
+#define SX_SHUFFLE_XOR(v, lanes) \
+    ((__typeof__(v))simt_shuffle_xor(0xffffffffu, (uint64_t)(v), (lanes), SIMT_HERE))
+#define SX_BALLOT(pred) SX_BALLOT_IN(0xffffffffu, pred)
+#define SX_BALLOT_IN(mask, pred) simt_ballot((mask), !!(pred), SIMT_HERE)
+#define SX_ANY(pred) (SX_BALLOT(pred) != 0)
+#define SX_ALL(pred) (SX_BALLOT(pred) == 0xffffffffu)
+#define SX_POPC(x) ((unsigned)__builtin_popcount(x))
+
+/* The types that CUDA has them for, and no others. */
+#define SIMT_ATOMIC(op, p, v, expected)                                    \
+    _Generic((p), unsigned *: simt_atomic32, unsigned long long *: simt_atomic64) \
+        (SIMT_ATOMIC_##op, (p), (v), (expected))
+
+#define atomicMin(p, v) SIMT_ATOMIC(MIN, p, v, 0)
+#define atomicMax(p, v) SIMT_ATOMIC(MAX, p, v, 0)
+#define atomicAdd(p, v) SIMT_ATOMIC(ADD, p, v, 0)
+#define atomicOr(p, v) SIMT_ATOMIC(OR, p, v, 0)
+#define atomicExch(p, v) SIMT_ATOMIC(EXCH, p, v, 0)
+#define atomicCAS(p, expected, v) SIMT_ATOMIC(CAS, p, v, expected)
+
+#define SX_BLOCK_SORT(BLOCK, ITEMS, keys, values, bits) \
+    simt_block_sort((BLOCK), (ITEMS), (keys), (values), (bits), SIMT_HERE)
+
+typedef struct {
+    uint32_t x, y;
+} uint2;
 
 typedef struct {
     uint32_t x, y, z, w;
 } uint4;
 
-SX_DEV uint4 sx_load16(const void *p)
+/* Macros, so that a fault names the line of the kernel. */
+#define sx_load16(p) sx_load16_at((p), SIMT_HERE)
+#define sx_load8(p) sx_load8_at((p), SIMT_HERE)
+
+SX_DEV uint4 sx_load16_at(const void *p, const char *file, int line)
 {
     uint4 v;
 
-    simt_expect_aligned(p, 16, __FILE__, __LINE__);
-    memcpy(&v, p, 16);
+    simt_expect_aligned(p, sizeof v, file, line);
+    memcpy(&v, p, sizeof v);
     return v;
 }
+
+SX_DEV uint2 sx_load8_at(const void *p, const char *file, int line)
+{
+    uint2 v;
+
+    simt_expect_aligned(p, sizeof v, file, line);
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+#define SX_STREAM_LOAD(p) (*(p))
+#define SX_STREAM_STORE(p, v) ((void)(*(p) = (v)))
 
 #endif

@@ -27,16 +27,19 @@
 
 #include "index/view.h"
 
-/* How a node lies in memory, for the walks (eytz_walk_impl.h). */
-enum { SX_EYTZ_LINE, SX_EYTZ_BINARY, SX_EYTZ_ANY };
-
-SX_FN int sx_eytz_shape(const sx_view *v)
+/* How a node lies in memory, for the walks (eytz_walk_impl.h): its k-1 keys
+ * if they are in one piece, aligned to 16 bytes, in a line, and can be
+ * compared at once; 1, a single key in one array; 0, anything else. */
+SX_FN uint32_t sx_eytz_unit(const sx_view *v)
 {
-    uint32_t line = sx_line_keys(v);
+    uint32_t m = v->k - 1, bytes = m * v->width;
 
-    if (v->k - 1 == line && (v->block == 0 || v->block == line))
-        return SX_EYTZ_LINE;
-    return v->k == 2 && v->block == 0 ? SX_EYTZ_BINARY : SX_EYTZ_ANY;
+    if (m == 1 && v->block == 0)
+        return 1;
+    if (m > 1 && (bytes == 16 || bytes == 32 || bytes == 64) &&
+        (v->block == 0 || (v->block == m && v->block_bytes % 16 == 0)))
+        return m;
+    return 0;
 }
 
 SX_FN uint64_t sx_min64(uint64_t a, uint64_t b)

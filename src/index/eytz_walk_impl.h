@@ -3,27 +3,33 @@
  * Parameters as in pivot_walk_impl.h. The state is the node (within its
  * level) and the slot of the last key seen that is not below q.
  *
- * shape: SX_EYTZ_LINE, nodes are lines of keys; SX_EYTZ_BINARY, nodes are
- * single keys in one array; SX_EYTZ_ANY, anything else. */
+ * unit: sx_eytz_unit(). A driver may count a node's keys in its own way,
+ * between eytz_node() and eytz_down(), eytz_last() and eytz_end(). */
 
-SX_WALK const unsigned char *F(eytz_node)(const sx_view *v, uint64_t slot, int shape)
+SX_WALK uint64_t F(eytz_keys)(const sx_view *v, uint32_t unit)
 {
-    if (shape == SX_EYTZ_LINE)
-        return v->keys + slot / (64 / W) * (v->block ? v->block_bytes : 64);
-    if (shape == SX_EYTZ_BINARY)
+    return unit ? unit : v->k - 1;
+}
+
+/* The node that starts at this slot. */
+SX_WALK const unsigned char *F(eytz_node)(const sx_view *v, uint64_t slot, uint32_t unit)
+{
+    if (unit > 1)
+        return v->keys + slot / unit * (v->block ? v->block_bytes : unit * W);
+    if (unit == 1)
         return v->keys + slot * W;
     return v->keys + sx_key_offset(v, slot);
 }
 
-/* How many keys of the node that starts at this slot are below q. */
-SX_WALK uint64_t F(eytz_count)(const sx_view *v, uint64_t slot, KEY q, int shape)
+/* How many of its keys are below q. */
+SX_WALK uint64_t F(eytz_count)(const sx_view *v, uint64_t slot, KEY q, uint32_t unit)
 {
-    const unsigned char *p = F(eytz_node)(v, slot, shape);
+    const unsigned char *p = F(eytz_node)(v, slot, unit);
     uint64_t c = 0, m = v->k - 1;
 
-    if (shape == SX_EYTZ_LINE)
-        return SX_COUNT_UNIT(p, 64 / W, q);
-    if (shape == SX_EYTZ_BINARY)
+    if (unit > 1)
+        return SX_COUNT_UNIT(p, unit, q);
+    if (unit == 1)
         return SX_LOAD(p) < q;
     if (!v->block || v->block % m == 0)           /* the node is in one piece */
         return SX_COUNT(p, (uint32_t)m, q);
@@ -32,32 +38,58 @@ SX_WALK uint64_t F(eytz_count)(const sx_view *v, uint64_t slot, KEY q, int shape
     return c;
 }
 
-/* From node g of full level t to the child for q; *slot follows. */
-SX_WALK uint64_t F(eytz_level)(const sx_view *v, uint32_t t, uint64_t g,
-                               uint64_t *slot, KEY q, int shape)
+/* The slot where node g of full level t starts. */
+SX_WALK uint64_t F(eytz_first)(const sx_view *v, uint32_t t, uint64_t g, uint32_t unit)
 {
-    uint64_t m = shape == SX_EYTZ_LINE ? 64 / W : shape == SX_EYTZ_BINARY ? 1 : v->k - 1;
-    uint64_t first = v->level_first[t] + g * m;
-    uint64_t c = F(eytz_count)(v, first, q, shape);
+    return v->level_first[t] + g * F(eytz_keys)(v, unit);
+}
+
+/* c of the keys in node g, from slot `first` on, are below q: its child for
+ * q; *slot follows. */
+SX_WALK uint64_t F(eytz_down)(const sx_view *v, uint64_t first, uint64_t g, uint64_t c,
+                              uint64_t *slot, uint32_t unit)
+{
+    uint64_t m = F(eytz_keys)(v, unit);
 
     *slot = sx_pick(c < m, first + c, *slot);
     return g * (m + 1) + c;
 }
 
-/* Gap g below the full levels: the rank of the lower bound, and its slot
- * (SX_NO_SLOT: every key is below q). A gap right of the bottom's end looks
- * at the bottom's first node instead, in vain. */
-SX_WALK uint64_t F(eytz_finish)(const sx_view *v, uint64_t g, uint64_t *slot,
-                                KEY q, int shape)
+SX_WALK uint64_t F(eytz_level)(const sx_view *v, uint32_t t, uint64_t g,
+                               uint64_t *slot, KEY q, uint32_t unit)
 {
-    uint64_t m = shape == SX_EYTZ_LINE ? 64 / W : shape == SX_EYTZ_BINARY ? 1 : v->k - 1;
-    uint64_t first = v->level_first[v->levels], before = g * m, c;
+    uint64_t first = F(eytz_first)(v, t, g, unit);
+
+    return F(eytz_down)(v, first, g, F(eytz_count)(v, first, q, unit), slot, unit);
+}
+
+/* Gap g below the full levels, where there are keys (bottom > 0): the slot
+ * where its node starts. A gap right of the bottom's end looks at the
+ * bottom's first node instead, in vain. */
+SX_WALK uint64_t F(eytz_last)(const sx_view *v, uint64_t g, uint32_t unit)
+{
+    uint64_t before = g * F(eytz_keys)(v, unit);
+
+    return v->level_first[v->levels] + sx_pick(before < v->bottom, before, 0);
+}
+
+/* c keys there are below q: the rank of the lower bound, and its slot
+ * (SX_NO_SLOT: every key is below q). */
+SX_WALK uint64_t F(eytz_end)(const sx_view *v, uint64_t g, uint64_t c, uint64_t *slot,
+                             uint32_t unit)
+{
+    uint64_t m = F(eytz_keys)(v, unit), first = v->level_first[v->levels], before = g * m;
     int in = before < v->bottom;
 
-    if (v->bottom == 0)
-        return g;
-    c = F(eytz_count)(v, first + sx_pick(in, before, 0), q, shape);
     c = sx_pick(before + c > v->bottom, v->bottom - before, c);   /* damaged padding */
     *slot = sx_pick(in & (c < m) & (before + c < v->bottom), first + before + c, *slot);
     return g + sx_pick(in, before + c, v->bottom);
+}
+
+SX_WALK uint64_t F(eytz_finish)(const sx_view *v, uint64_t g, uint64_t *slot,
+                                KEY q, uint32_t unit)
+{
+    if (v->bottom == 0)
+        return g;
+    return F(eytz_end)(v, g, F(eytz_count)(v, F(eytz_last)(v, g, unit), q, unit), slot, unit);
 }

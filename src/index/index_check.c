@@ -1,6 +1,7 @@
 #include "index/index_check.h"
 
 #include "index/slots.h"
+#include "index/spec.h"
 
 #include <string.h>
 

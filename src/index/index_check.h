@@ -2,6 +2,7 @@
 #ifndef SX_INDEX_CHECK_H
 #define SX_INDEX_CHECK_H
 
+#include "base/status.h"
 #include "index/view.h"
 
 /* The numbered invariants of FAM_layout.h, and of rows:

@@ -10,6 +10,9 @@
  * levels elsewhere. The state is one number, `at`. Whatever the bytes in
  * the sections are, `at` stays inside them: each step ends in a minimum.
  *
+ * A driver may count the keys of a node or unit in its own way, between
+ * pivot_node() and pivot_child(), pivot_unit() and pivot_rank().
+ *
  * Below the pivots `at` counts units of `unit` keys (sx_pivot_unit()), which
  * are compared at once; unit 1 is a slot. */
 
@@ -46,16 +49,24 @@ SX_WALK const unsigned char *F(pivot_node)(const sx_view *v, uint32_t l, uint64_
     return v->pivots + (v->level_first[l] + at * (unit > 1 ? unit : v->k - 1)) * W;
 }
 
-/* From node `at` of level l to its child for q: a node of the next level,
+/* c keys of node `at` are below q: its child for q, a node of the next level,
  * at most `last`. */
+SX_WALK uint64_t F(pivot_child)(const sx_view *v, uint64_t at, uint64_t c, uint64_t last,
+                                uint32_t unit)
+{
+    uint64_t child = at * (unit > 1 ? unit + 1 : v->k) + c;
+
+    return child < last ? child : last;
+}
+
+/* The same of level l, counting. */
 SX_WALK uint64_t F(pivot_level)(const sx_view *v, uint32_t l, uint64_t at,
                                 uint64_t last, KEY q, uint32_t unit)
 {
     const unsigned char *node = F(pivot_node)(v, l, at, unit);
-    uint64_t child = unit > 1 ? at * (unit + 1) + SX_COUNT_UNIT(node, unit, q)
-                              : at * v->k + SX_COUNT(node, v->k - 1, q);
+    uint64_t c = unit > 1 ? SX_COUNT_UNIT(node, unit, q) : SX_COUNT(node, v->k - 1, q);
 
-    return child < last ? child : last;
+    return F(pivot_child)(v, at, c, last, unit);
 }
 
 /* The address of unit `at`. */
@@ -76,11 +87,17 @@ SX_WALK uint64_t F(pivot_halve)(const sx_view *v, uint64_t at, uint64_t half,
     return at + sx_pick(SX_LOAD(p + (unit - 1) * W) < q, half, 0);
 }
 
-/* One unit is left: the rank of the lower bound. */
+/* One unit is left, of which c keys are below q: the rank of the bound. */
+SX_WALK uint64_t F(pivot_rank)(const sx_view *v, uint64_t at, uint64_t c, uint32_t unit)
+{
+    uint64_t rank = at * unit + c;
+
+    return rank < v->n ? rank : v->n;
+}
+
 SX_WALK uint64_t F(pivot_finish)(const sx_view *v, uint64_t at, KEY q, uint32_t unit)
 {
     const unsigned char *p = F(pivot_unit)(v, at, unit);
-    uint64_t rank = unit > 1 ? at * unit + SX_COUNT_UNIT(p, unit, q) : at + (SX_LOAD(p) < q);
 
-    return rank < v->n ? rank : v->n;
+    return F(pivot_rank)(v, at, unit > 1 ? SX_COUNT_UNIT(p, unit, q) : SX_LOAD(p) < q, unit);
 }

@@ -2,6 +2,7 @@
 #ifndef SX_SHAPE_H
 #define SX_SHAPE_H
 
+#include "index/spec.h"
 #include "index/view.h"
 
 /* Fills a view but for its pointers, and completes the spec: every

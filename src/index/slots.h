@@ -5,6 +5,12 @@
 #include "index/eytz_layout.h"
 #include "index/pivot_layout.h"
 
+/* What a walk compares at once; see there. */
+SX_FN uint32_t sx_walk_unit(const sx_view *v)
+{
+    return v->family == SX_FAM_EYTZ ? sx_eytz_unit(v) : sx_pivot_unit(v);
+}
+
 /* rank < n */
 SX_FN uint64_t sx_slot_of_rank(const sx_view *v, uint64_t rank)
 {

@@ -3,13 +3,7 @@
 #define SX_SPEC_H
 
 #include "base/status.h"
-
-typedef enum {
-#define SX_FAMILY(tag, name, params, what) SX_FAM_##tag,
-#include "index/families.def"
-#undef SX_FAMILY
-    SX_FAMILIES
-} sx_family;
+#include "index/family.h"
 
 enum {                            /* parameters, as bits */
     SX_P_K = 1, SX_P_LEAF = 2, SX_P_LEVELS = 4, SX_P_LAYOUT = 8,
@@ -20,8 +14,6 @@ enum { SX_SPLIT, SX_PAIRS };                              /* layout= */
 enum { SX_FOR_MIXED, SX_FOR_POINT, SX_FOR_RANGE, SX_FOR_MEMORY }; /* for= */
 
 #define SX_K_MAX 33u
-#define SX_LEVELS_MAX 48u         /* of a binary tree over SX_KEYS_MAX keys */
-#define SX_KEYS_MAX (1ull << 48)
 #define SX_LEAF_MAX 4096u
 #define SX_BLOCK_MAX 64u
 

@@ -19,7 +19,7 @@
 #ifndef SX_VIEW_H
 #define SX_VIEW_H
 
-#include "index/spec.h"
+#include "index/family.h"
 #include "keys/encode.h"
 
 #ifndef SX_FN
@@ -48,6 +48,14 @@ typedef struct {
     const unsigned char *rows;    /* slot 0's row, or NULL */
     const unsigned char *pivots;  /* or NULL */
 } sx_view;
+
+/* A view and what its keys are: what kernels of a user's own get by value. */
+#define SX_KERNEL_VIEW_VERSION 1u
+typedef struct {
+    uint32_t version;
+    int32_t key_type;
+    sx_view view;
+} sx_kernel_view;
 
 /* Keys that fill a line: the natural node. */
 SX_FN uint32_t sx_line_keys(const sx_view *v)

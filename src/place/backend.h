@@ -10,50 +10,59 @@
 #include "index/shape.h"
 #include "keys/types.h"
 
-#define SX_BACKEND_ABI 3
+#define SX_BACKEND_ABI 4
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
 
-/* One batch of point questions. */
+/* How a call runs; see sx_call. */
+typedef struct {
+    uint32_t threads;             /* at most; 0: all */
+    uint32_t hints;
+    void *stream;                 /* NULL: wait */
+    uint32_t *status;
+    uint64_t *device_ns;
+} sx_how;
+
+/* One batch of point questions. _there: in the device's memory. */
 typedef struct {
     sx_op op;
     int key_type;
     uint64_t n;
     const void *q;                /* keys of key_type; KEY_AT: ranks ... */
     uint32_t rank_bytes;          /* ... of so many bytes */
-    uint32_t threads;             /* at most; 0: all */
+    uint32_t out_bytes;           /* of a row or rank: 4, 8 */
     void *out;                    /* rows or ranks, NULL: not wanted */
-    uint32_t out_bytes;           /* of one of them: 4, 8 */
     void *keys;                   /* keys found, of key_type, or NULL */
-    uint32_t q_there, out_there, keys_there;  /* in the device's memory */
+    uint32_t q_there, out_there, keys_there;
+    sx_how how;
 } sx_lookup;
 
-/* One batch of ranges, as spans of ranks [start, start + count). */
+/* One batch of ranges. */
 typedef struct {
     int key_type;
-    uint32_t threads;
+    uint32_t last;                /* the limit keeps the last ones */
     uint64_t n;
     const void *lo, *hi;
     uint64_t limit;               /* UINT64_MAX: none */
-    uint32_t last;                /* the limit keeps the last ones */
+    uint32_t lo_there, hi_there;
+    sx_how how;
 } sx_span_query;
 
-/* Where the rows and keys of spans go: span i to [first[i], first[i+1]). */
+/* Where the rows and keys of ranges go: of range i to [first[i], first[i+1]). */
 typedef struct {
-    int key_type;
-    uint32_t threads;
-    uint64_t n;
-    const uint64_t *start, *first;
-    void *rows;                   /* or NULL */
+    uint64_t *first;              /* one more than there are ranges */
+    void *rows, *keys;            /* or NULL */
+    uint64_t rows_room, keys_room;
     uint32_t row_bytes;
-    void *keys;                   /* or NULL */
-} sx_span_fill;
+    uint32_t first_there, rows_there, keys_there;
+} sx_range_out;
 
-/* Results of aggregation, one per span; NULL: not wanted. */
+/* Results of aggregation, one per range; NULL: not wanted. */
 typedef struct {
     uint64_t *count, *min, *max, *sum;
-} sx_span_folds;
+    uint32_t count_there, min_there, max_there, sum_there;
+} sx_range_folds;
 
 /* Keys as they come, and sorted. */
 typedef struct {
@@ -63,7 +72,8 @@ typedef struct {
     uint32_t unique;
     uint64_t n;
     const void *keys, *rows;
-    uint32_t keys_there, rows_there;          /* in the device's memory */
+    uint32_t keys_there, rows_there;
+    void *stream;                 /* the columns are there when it has come so far */
 } sx_input;
 
 typedef struct {
@@ -77,6 +87,26 @@ typedef struct {
     uint64_t spare_key_bytes;
 } sx_sorted;
 
+/* Simple kernels to hold an index's against, all on arrays in the device's
+ * memory, timed there. */
+typedef enum {
+    SX_MEASURE_GATHER,            /* out[i] = 4 bytes at a random place of keys */
+    SX_MEASURE_SEARCH,            /* out[i] = row of the first key equal to q[i], by
+                                     plain binary search; rank_out: its rank */
+    SX_MEASURE_SORT,              /* keys and rows, sorted into keys_out, rows_out */
+    SX_MEASURE_DIFFER             /* found = elements in which out is not q */
+} sx_measure_what;
+
+typedef struct {
+    sx_measure_what what;
+    int key_type;
+    uint32_t row_bytes;           /* of rows and out, 4 or 8; DIFFER: of elements */
+    uint64_t n, queries;
+    const void *keys, *rows, *q;  /* SEARCH: keys ascend, encoded or unsigned */
+    void *out, *rank_out, *keys_out, *rows_out;
+    uint64_t ns, found;           /* results */
+} sx_measure;
+
 typedef struct {
     uint32_t abi;
     const char *name;             /* "cpu" */
@@ -85,7 +115,7 @@ typedef struct {
     uint32_t node_bytes;          /* of a node, unless a spec says else: what
                                      one step of a walk reads best */
 
-    /* args: what follows "name:", or "". */
+    /* args: what follows the name and its colon or comma, or "". */
     sx_status (*open)(void **self, const char *args, sx_err *err);
     void (*close)(void *self);
     /* Fills name, detail, threads, memory of an open device. */
@@ -95,9 +125,9 @@ typedef struct {
     sx_status (*alloc)(void *self, void **out, uint64_t bytes,
                        const char *what, sx_err *err);
     void (*release)(void *self, void *block);
-    /* Host memory to such memory and back; NULL where host_sections. */
-    sx_status (*copy_in)(void *self, void *to, const void *host, uint64_t bytes, sx_err *err);
-    sx_status (*copy_out)(void *self, void *host, const void *from, uint64_t bytes, sx_err *err);
+    /* Between any two of host memory and such memory (there); NULL for a CPU. */
+    sx_status (*copy)(void *self, void *to, int to_there, const void *from, int from_there,
+                      uint64_t bytes, sx_err *err);
 
     sx_status (*sort)(void *self, const sx_input *in, sx_sorted *out, sx_err *err);
     /* Makes the sections of a shape. It may keep arrays of `sorted` as
@@ -109,11 +139,22 @@ typedef struct {
     uint64_t (*build_peak)(const void *self, const sx_view *shape);
 
     sx_status (*lookup)(void *self, const sx_view *v, const sx_lookup *job, sx_err *err);
-    sx_status (*spans)(void *self, const sx_view *v, const sx_span_query *job,
-                       uint64_t *start, uint64_t *count, sx_err *err);
-    sx_status (*fill)(void *self, const sx_view *v, const sx_span_fill *job, sx_err *err);
+    /* How many keys each range holds; their rows and keys (SX_ESPACE: first
+     * is there, nothing else is written); aggregates of their rows. */
+    sx_status (*count)(void *self, const sx_view *v, const sx_span_query *job, uint64_t *count,
+                       uint32_t count_there, sx_err *err);
+    sx_status (*range)(void *self, const sx_view *v, const sx_span_query *job,
+                       const sx_range_out *out, sx_err *err);
     sx_status (*fold)(void *self, const sx_view *v, const sx_span_query *job,
-                      const sx_span_folds *out, sx_err *err);
+                      const sx_range_folds *out, sx_err *err);
+
+    /* The rest is NULL where host_sections and no GPU: memory from the
+     * caller, what a pointer is, and things to compare a GPU's speed with. */
+    sx_status (*use_allocator)(void *self, const sx_allocator *allocator, sx_err *err);
+    /* Fails if p, `bytes` long, is certainly not memory of the place. */
+    sx_status (*check_pointer)(void *self, const void *p, uint64_t bytes, int place,
+                               const char *verb, const char *name, sx_err *err);
+    sx_status (*measure)(void *self, sx_measure *job, sx_err *err);
 } sx_backend;
 
 extern const sx_backend sx_backend_cpu, sx_backend_simt;

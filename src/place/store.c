@@ -45,7 +45,8 @@ sx_status sx_store_on_host(const sx_store *store, const sx_backend *backend, voi
                 continue;
             st = sx_alloc(&copy.base[kind], bytes, sx_section_name(kind), err);
             if (st == SX_OK)
-                st = backend->copy_out(self, copy.base[kind], store->base[kind], bytes, err);
+                st = backend->copy(self, copy.base[kind], 0, store->base[kind], 1, bytes,
+                                   err);
         }
         if (st != SX_OK) {
             sx_store_leave(&copy, backend);
@@ -79,7 +80,8 @@ sx_status sx_store_place(sx_store *store, const sx_backend *backend, void *self,
             continue;
         st = backend->alloc(self, &there.base[kind], bytes, sx_section_name(kind), err);
         if (st == SX_OK)
-            st = backend->copy_in(self, there.base[kind], store->base[kind], bytes, err);
+            st = backend->copy(self, there.base[kind], 1, store->base[kind], 0, bytes,
+                               err);
     }
     sx_store_drop(store, &sx_backend_cpu, NULL);
     if (st != SX_OK) {

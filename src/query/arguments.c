@@ -1,5 +1,8 @@
 #include "query/index.h"
 
+#include "base/machine.h"
+
+#include <stddef.h>
 #include <string.h>
 
 sx_status sx_need(const void *argument, const char *verb, const char *name, sx_err *err)
@@ -18,25 +21,58 @@ sx_status sx_check_size(size_t size, size_t wanted, const char *verb, const char
     return SX_OK;
 }
 
-sx_status sx_check_call(const sx_call *call, sx_call *out, const char *verb, sx_err *err)
-{
-    sx_status st;
+/* What sx_call had when it ended with threads and hints. */
+#define CALL_BYTES_FIRST offsetof(sx_call, stream)
 
+sx_status sx_check_call(const sx_call *call, const sx_device *dev, sx_call *out, const char *verb,
+                        sx_err *err)
+{
     memset(out, 0, sizeof *out);
     if (!call)
         return SX_OK;
-    st = sx_check_size(call->size, sizeof *call, verb, "sx_call", err);
-    if (st != SX_OK)
-        return st;
-    if (call->reserved)
-        return sx_fail(err, SX_EINVAL, "%s: reserved of sx_call is %u, not 0", verb,
-                       call->reserved);
-    *out = *call;
-    return SX_OK;
+    if (call->size != sizeof *call && call->size != CALL_BYTES_FIRST)
+        return sx_check_size(call->size, sizeof *call, verb, "sx_call", err);
+    memcpy(out, call, call->size);
+    if (out->hints & ~SX_ASCENDING)
+        return sx_fail(err, SX_EINVAL, "%s: hints of sx_call are %u; allowed: 0, 1 (ascending)",
+                       verb, out->hints);
+    if (out->stream && !dev->backend->device_columns)
+        return sx_fail(err, SX_EINVAL, "%s: a stream is given, but %s has none", verb,
+                       dev->backend->name);
+    if (out->status && !out->stream)
+        return sx_fail(err, SX_EINVAL, "%s: a status word is given, but no stream: the call "
+                       "returns the status", verb);
+    if (out->device_ns && out->stream)
+        return sx_fail(err, SX_EINVAL, "%s: device_ns is of calls that wait, and a stream is given",
+                       verb);
+    return out->status ? dev->backend->check_pointer(dev->self, out->status, sizeof *out->status,
+                                                     SX_DEVICE, verb, "status", err)
+                       : SX_OK;
 }
 
-sx_status sx_check_column(const sx_column *c, const sx_device *dev, const char *verb,
-                          const char *name, sx_err *err)
+sx_how sx_how_of(const sx_call *call)
+{
+    return (sx_how){.threads = call->threads, .hints = call->hints, .stream = call->stream,
+                    .status = call->status, .device_ns = call->device_ns};
+}
+
+void sx_timing_begin(sx_timing *timing, sx_how *how)
+{
+    *timing = (sx_timing){.to = how->device_ns};
+    if (timing->to) {
+        how->device_ns = &timing->ns;
+        timing->begin = sx_clock_ns();
+    }
+}
+
+void sx_timing_end(const sx_timing *timing)
+{
+    if (timing->to)
+        *timing->to = timing->ns ? timing->ns : sx_clock_ns() - timing->begin;
+}
+
+sx_status sx_check_column(const sx_column *c, const sx_device *dev, const sx_call *how,
+                          const char *verb, const char *name, sx_err *err)
 {
     const sx_type_info *type;
     uint64_t bytes;
@@ -47,10 +83,12 @@ sx_status sx_check_column(const sx_column *c, const sx_device *dev, const char *
     if (!type)
         return sx_fail(err, SX_EINVAL, "%s: the type of %s is %d; allowed: %s", verb, name,
                        c->type, sx_type_list());
-    if (c->place != SX_HOST &&
-        (c->place != SX_DEVICE || !dev || !dev->backend->device_columns))
+    if (c->place != SX_HOST && (c->place != SX_DEVICE || !dev->backend->device_columns))
         return sx_fail(err, SX_EINVAL, "%s: the place of %s is %d; allowed: 0 (host)%s", verb,
-                       name, c->place, dev && dev->backend->device_columns ? ", 1 (device)" : "");
+                       name, c->place, dev->backend->device_columns ? ", 1 (device)" : "");
+    if (how->stream && c->place != SX_DEVICE && c->n > 0)
+        return sx_fail(err, SX_EINVAL, "%s: %s is on the host, but with a stream every column is "
+                       "in device memory", verb, name);
     for (unsigned i = 0; i < sizeof c->reserved / sizeof c->reserved[0]; i++)
         if (c->reserved[i])
             return sx_fail(err, SX_EINVAL, "%s: reserved[%u] of %s is %llu, not 0", verb, i,
@@ -64,13 +102,15 @@ sx_status sx_check_column(const sx_column *c, const sx_device *dev, const char *
     if (c->place == SX_DEVICE && type->bytes < 16 && (uintptr_t)c->data % type->bytes)
         return sx_fail(err, SX_EINVAL, "%s: data of %s, %p, is not at a multiple of %u", verb,
                        name, c->data, type->bytes);
+    if (c->n > 0 && dev->backend->check_pointer)
+        return dev->backend->check_pointer(dev->self, c->data, bytes, c->place, verb, name, err);
     return SX_OK;
 }
 
-sx_status sx_check_keys(const sx_index *ix, const sx_column *c, const sx_device *dev,
+sx_status sx_check_keys(const sx_index *ix, const sx_column *c, const sx_call *how,
                         const char *verb, const char *name, sx_err *err)
 {
-    sx_status st = sx_check_column(c, dev, verb, name, err);
+    sx_status st = sx_check_column(c, ix->dev, how, verb, name, err);
 
     if (st == SX_OK && c->type != ix->store.key_type)
         return sx_fail(err, SX_EINVAL, "%s: %s are %s, but the keys of the index are %s", verb,
@@ -78,10 +118,10 @@ sx_status sx_check_keys(const sx_index *ix, const sx_column *c, const sx_device 
     return st;
 }
 
-sx_status sx_check_numbers(const sx_column *c, const sx_device *dev, int u32_too,
-                           const char *verb, const char *name, sx_err *err)
+sx_status sx_check_numbers(const sx_column *c, const sx_device *dev, const sx_call *how,
+                           int u32_too, const char *verb, const char *name, sx_err *err)
 {
-    sx_status st = sx_check_column(c, dev, verb, name, err);
+    sx_status st = sx_check_column(c, dev, how, verb, name, err);
 
     if (st != SX_OK)
         return st;
@@ -103,11 +143,11 @@ sx_status sx_check_room(const sx_column *c, uint64_t n, const char *verb, const 
     return SX_OK;
 }
 
-sx_status sx_check_out_numbers(const sx_column *c, const sx_device *dev, uint64_t n,
-                               uint64_t largest, int rows, const char *verb, const char *name,
-                               sx_err *err)
+sx_status sx_check_out_numbers(const sx_column *c, const sx_device *dev, const sx_call *how,
+                               uint64_t n, uint64_t largest, int rows, const char *verb,
+                               const char *name, sx_err *err)
 {
-    sx_status st = sx_check_numbers(c, dev, 1, verb, name, err);
+    sx_status st = sx_check_numbers(c, dev, how, 1, verb, name, err);
 
     if (st == SX_OK)
         st = sx_check_room(c, n, verb, name, err);
@@ -117,10 +157,10 @@ sx_status sx_check_out_numbers(const sx_column *c, const sx_device *dev, uint64_
     return st;
 }
 
-sx_status sx_check_out_keys(const sx_index *ix, const sx_column *c, const sx_device *dev,
-                            uint64_t n, const char *verb, const char *name, sx_err *err)
+sx_status sx_check_out_keys(const sx_index *ix, const sx_column *c, const sx_call *how, uint64_t n,
+                            const char *verb, const char *name, sx_err *err)
 {
-    sx_status st = sx_check_keys(ix, c, dev, verb, name, err);
+    sx_status st = sx_check_keys(ix, c, how, verb, name, err);
 
     return st == SX_OK ? sx_check_room(c, n, verb, name, err) : st;
 }

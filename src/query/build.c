@@ -9,10 +9,10 @@
 static sx_status check_input(const sx_device *dev, const sx_column *keys, const sx_column *rows,
                              const sx_call *how, const sx_spec *spec, sx_input *in, sx_err *err)
 {
-    sx_status st = sx_check_column(keys, dev, "sx_build", "keys", err);
+    sx_status st = sx_check_column(keys, dev, how, "sx_build", "keys", err);
 
     if (st == SX_OK && rows)
-        st = sx_check_numbers(rows, dev, 1, "sx_build", "rows", err);
+        st = sx_check_numbers(rows, dev, how, 1, "sx_build", "rows", err);
     if (st != SX_OK)
         return st;
     if (rows && rows->n != keys->n)
@@ -22,7 +22,8 @@ static sx_status check_input(const sx_device *dev, const sx_column *keys, const 
                      .threads = how->threads, .unique = spec->unique, .n = keys->n,
                      .keys = keys->data, .rows = rows ? rows->data : NULL,
                      .keys_there = keys->place == SX_DEVICE,
-                     .rows_there = rows && rows->place == SX_DEVICE};
+                     .rows_there = rows && rows->place == SX_DEVICE,
+                     .stream = how->stream};
     return SX_OK;
 }
 
@@ -156,7 +157,7 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
     if (st == SX_OK)
         st = sx_need(dev, "sx_build", "the device", &err);
     if (st == SX_OK)
-        st = sx_check_call(call, &how, "sx_build", &err);
+        st = sx_check_call(call, dev, &how, "sx_build", &err);
     if (st == SX_OK)
         st = sx_spec_parse(&spec, text ? text : "auto", &err);
     if (st == SX_OK)

@@ -61,7 +61,7 @@ static sx_status make_questions(sx_device *dev, const sx_view *v, const sx_input
     uint64_t x = 1;               /* any seed: these are only timed */
     unsigned points = SETS * q->points, ranges = SETS * q->ranges;
     sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = in->key_type, .rank_bytes = 8,
-                      .threads = in->threads, .q = q->out};
+                      .how.threads = in->threads, .q = q->out};
     sx_status st;
 
     for (unsigned i = 0; i < points || i < ranges; i++) {
@@ -87,10 +87,10 @@ static sx_status ask_all(sx_device *dev, const sx_view *v, const sx_input *in, u
 {
     size_t bytes = sx_type_bytes(in->key_type);
     sx_lookup point = {.op = SX_OP_GET, .key_type = in->key_type, .n = q->points,
-                       .threads = in->threads, .out = q->out, .out_bytes = 8};
-    sx_span_query range = {.key_type = in->key_type, .threads = in->threads, .n = q->ranges,
+                       .how.threads = in->threads, .out = q->out, .out_bytes = 8};
+    sx_span_query range = {.key_type = in->key_type, .how.threads = in->threads, .n = q->ranges,
                            .limit = UINT64_MAX};
-    sx_span_folds sum = {.sum = q->out};
+    sx_range_folds sum = {.sum = q->out};
     sx_status st = SX_OK;
 
     *best = UINT64_MAX;

@@ -14,30 +14,39 @@ struct sx_index {
 
 sx_status sx_need(const void *argument, const char *verb, const char *name, sx_err *err);
 /* call NULL: defaults */
-sx_status sx_check_call(const sx_call *call, sx_call *out, const char *verb, sx_err *err);
+sx_status sx_check_call(const sx_call *call, const sx_device *dev, sx_call *out, const char *verb,
+                        sx_err *err);
+sx_how sx_how_of(const sx_call *call);
 /* A struct that starts with its size. */
 sx_status sx_check_size(size_t size, size_t wanted, const char *verb, const char *what,
                         sx_err *err);
-/* A column of any key type. dev: it may lie there, if that device takes such
- * columns; NULL: on the host only. */
-sx_status sx_check_column(const sx_column *c, const sx_device *dev, const char *verb,
-                          const char *name, sx_err *err);
+/* A column of any key type, where this call to this device may have it. */
+sx_status sx_check_column(const sx_column *c, const sx_device *dev, const sx_call *how,
+                          const char *verb, const char *name, sx_err *err);
 /* A column of the index's key type. */
-sx_status sx_check_keys(const sx_index *ix, const sx_column *c, const sx_device *dev,
+sx_status sx_check_keys(const sx_index *ix, const sx_column *c, const sx_call *how,
                         const char *verb, const char *name, sx_err *err);
 /* A column of numbers: U64, or U32 too if it may be. */
-sx_status sx_check_numbers(const sx_column *c, const sx_device *dev, int u32_too,
-                           const char *verb, const char *name, sx_err *err);
+sx_status sx_check_numbers(const sx_column *c, const sx_device *dev, const sx_call *how,
+                           int u32_too, const char *verb, const char *name, sx_err *err);
 /* An output for n results. */
 sx_status sx_check_room(const sx_column *c, uint64_t n, const char *verb, const char *name,
                         sx_err *err);
 /* An output of numbers for n results up to `largest`; rows: all ones means no
  * match there. And one of the index's keys. */
-sx_status sx_check_out_numbers(const sx_column *c, const sx_device *dev, uint64_t n,
-                               uint64_t largest, int rows, const char *verb, const char *name,
-                               sx_err *err);
-sx_status sx_check_out_keys(const sx_index *ix, const sx_column *c, const sx_device *dev,
-                            uint64_t n, const char *verb, const char *name, sx_err *err);
+sx_status sx_check_out_numbers(const sx_column *c, const sx_device *dev, const sx_call *how,
+                               uint64_t n, uint64_t largest, int rows, const char *verb,
+                               const char *name, sx_err *err);
+sx_status sx_check_out_keys(const sx_index *ix, const sx_column *c, const sx_call *how, uint64_t n,
+                            const char *verb, const char *name, sx_err *err);
+
+/* The caller's device_ns: what the backend measures, or the time that passed
+ * where it has no clock of its own. */
+typedef struct {
+    uint64_t *to, begin, ns;
+} sx_timing;
+void sx_timing_begin(sx_timing *timing, sx_how *how);
+void sx_timing_end(const sx_timing *timing);
 
 /* ---- choose.c: what auto does ------------------------------------------ */
 

@@ -3,48 +3,55 @@
 
 /* Checks the outputs, then runs the batch. rows, keys: NULL if not wanted. */
 static sx_status run(const sx_index *ix, sx_lookup *job, sx_column *rows, sx_column *keys,
-                     const sx_call *call, const char *verb, sx_err *err)
+                     const sx_call *how, const char *verb, sx_err *err)
 {
     const sx_store *s = &ix->store;
-    sx_call how;
-    sx_status st = sx_check_call(call, &how, verb, err);
     int ranks = job->op == SX_OP_RANK_LEFT || job->op == SX_OP_RANK_RIGHT;
+    sx_timing timing;
+    sx_status st = SX_OK;
 
-    if (st == SX_OK && ranks)
+    if (ranks)
         st = sx_need(rows, verb, "ranks", err);
     if (st == SX_OK && !rows && !keys)
         return sx_fail(err, SX_EINVAL, "%s: no output is wanted, rows and keys are NULL", verb);
     if (st == SX_OK && rows)
-        st = sx_check_out_numbers(rows, ix->dev, job->n, ranks ? s->view.n : s->max_row, !ranks, verb,
-                                  ranks ? "ranks" : "rows", err);
+        st = sx_check_out_numbers(rows, ix->dev, how, job->n, ranks ? s->view.n : s->max_row,
+                                  !ranks, verb, ranks ? "ranks" : "rows", err);
     if (st == SX_OK && keys)
-        st = sx_check_out_keys(ix, keys, ix->dev, job->n, verb, "keys", err);
-    if (st != SX_OK || job->n == 0)
+        st = sx_check_out_keys(ix, keys, how, job->n, verb, "keys", err);
+    if (st != SX_OK)
         return st;
     job->key_type = s->key_type;
-    job->threads = how.threads;
+    job->how = sx_how_of(how);
     job->out = rows ? rows->data : NULL;
     job->out_bytes = rows ? (uint32_t)sx_type_bytes(rows->type) : 0;
     job->keys = keys ? keys->data : NULL;
     job->out_there = rows && rows->place == SX_DEVICE;
     job->keys_there = keys && keys->place == SX_DEVICE;
-    return ix->dev->backend->lookup(ix->dev->self, &s->view, job, err);
+    sx_timing_begin(&timing, &job->how);
+    if (job->n > 0 || job->how.stream)
+        st = ix->dev->backend->lookup(ix->dev->self, &s->view, job, err);
+    sx_timing_end(&timing);
+    return st;
 }
 
 static sx_status ask(const sx_index *ix, sx_op op, const sx_column *q, sx_column *rows,
                      sx_column *keys, const sx_call *call, const char *verb)
 {
     sx_err err;
+    sx_call how;
     sx_lookup job = {.op = op};
     sx_status st = sx_need(ix, verb, "the index", &err);
 
     if (st == SX_OK)
-        st = sx_check_keys(ix, q, ix->dev, verb, "queries", &err);
+        st = sx_check_call(call, ix->dev, &how, verb, &err);
+    if (st == SX_OK)
+        st = sx_check_keys(ix, q, &how, verb, "queries", &err);
     if (st == SX_OK) {
         job.n = q->n;
         job.q = q->data;
         job.q_there = q->place == SX_DEVICE;
-        st = run(ix, &job, rows, keys, call, verb, &err);
+        st = run(ix, &job, rows, keys, &how, verb, &err);
     }
     return sx_report(&err, st);
 }
@@ -81,18 +88,22 @@ sx_status sx_ceil(const sx_index *ix, const sx_column *q, sx_column *rows, sx_co
 sx_status sx_key_at(const sx_index *ix, const sx_column *ranks, sx_column *keys,
                     sx_column *rows, const sx_call *call)
 {
+    static const char verb[] = "sx_key_at";
     sx_err err;
+    sx_call how;
     sx_lookup job = {.op = SX_OP_KEY_AT};
-    sx_status st = sx_need(ix, "sx_key_at", "the index", &err);
+    sx_status st = sx_need(ix, verb, "the index", &err);
 
     if (st == SX_OK)
-        st = sx_check_numbers(ranks, ix->dev, 1, "sx_key_at", "ranks", &err);
+        st = sx_check_call(call, ix->dev, &how, verb, &err);
+    if (st == SX_OK)
+        st = sx_check_numbers(ranks, ix->dev, &how, 1, verb, "ranks", &err);
     if (st == SX_OK) {
         job.n = ranks->n;
         job.q = ranks->data;
         job.q_there = ranks->place == SX_DEVICE;
         job.rank_bytes = (uint32_t)sx_type_bytes(ranks->type);
-        st = run(ix, &job, rows, keys, call, "sx_key_at", &err);
+        st = run(ix, &job, rows, keys, &how, verb, &err);
     }
     return sx_report(&err, st);
 }

@@ -1,0 +1,535 @@
+/* gpu_ask_impl.h - questions to a GPU: which kernel answers them, and how it
+ * is launched. */
+
+/* Launches name##_4, name##_8 or name##_16 with args for so many threads. */
+#define GPU_RUN(name, threads, stream, args) \
+    SX_LAUNCH(name, gpu_grid(g, (threads)), GPU_BLOCK, 0, (stream), (args))
+#define GPU_RUN_W(name, width, threads, stream, args)                  \
+    do {                                                               \
+        if ((width) == 4)                                              \
+            GPU_RUN(name##_4, (threads), (stream), (args));            \
+        else if ((width) == 8)                                         \
+            GPU_RUN(name##_8, (threads), (stream), (args));            \
+        else                                                           \
+            GPU_RUN(name##_16, (threads), (stream), (args));           \
+    } while (0)
+
+/* ---- points: the plan -----------------------------------------------------------
+ *
+ * What a device's options leave open is chosen by the shape of the index.
+ * Measured on an H200 (doc/PERFORMANCE.md has the tables):
+ *
+ *   walk      shared where nodes are whole 32 or 64 bytes: a node is asked
+ *             for once instead of piece by piece. Else alone. Group never
+ *             won: lanes that wait together wait as long as one.
+ *   pin       what fits beside two blocks of 1024 threads, and then with
+ *             static scheduling, as the copy is made once per block
+ *   reorder   sorting pays for a plain array only, which has no top to speak of
+ *   persist   the top of the search in L2, if the index is larger than that
+ */
+typedef struct {
+    uint32_t walk, pin, reorder, schedule;
+    uint32_t block, each;
+    uint32_t shared_bytes;
+    unsigned grid;
+    const void *top;              /* to be kept in L2 */
+    uint64_t top_bytes;
+} gpu_plan;
+
+/* Bytes of the section that a search begins in; *top its address. */
+static uint64_t gpu_search_bytes(const sx_view *v, const void **top)
+{
+    if (v->family == SX_FAM_EYTZ) {
+        *top = v->keys;
+        return sx_section_bytes(v, v->block ? SX_SEC_PAIRS : SX_SEC_KEYS);
+    }
+    *top = v->pivots;
+    return sx_section_bytes(v, SX_SEC_PIVOTS);
+}
+
+/* Bytes of the top that fit into `room`: whole steps of the search, or all
+ * that fits. */
+static uint32_t gpu_pin_bytes(const sx_view *v, uint32_t unit, uint32_t pin, uint64_t room)
+{
+    const void *top;
+    uint64_t all = gpu_search_bytes(v, &top), bytes = 0, node;
+
+    if (pin == SX_PIN_NONE || v->n == 0)
+        return 0;
+    if (v->family != SX_FAM_EYTZ && v->levels == 0) {     /* halvings */
+        uint64_t steps = 0;
+        while ((2ull << steps) * v->width <= room && (2ull << steps) <= v->n)
+            steps++;
+        return (uint32_t)(pin == SX_PIN_FULL && (2ull << steps) <= v->n
+                              ? room / 16 * 16 : (1ull << steps) * v->width);
+    }
+    if (v->family == SX_FAM_EYTZ && unit == 0 && v->block)
+        return 0;                                          /* nodes in pieces */
+    if (all <= room)
+        return (uint32_t)(all / 16 * 16);
+    if (pin == SX_PIN_FULL)
+        return (uint32_t)(room / 16 * 16);
+    node = v->family == SX_FAM_EYTZ && v->block ? v->block_bytes / v->block : v->width;
+    for (uint32_t l = 0; l < v->levels && v->level_first[l + 1] * node <= room; l++)
+        bytes = v->level_first[l + 1] * node;
+    return (uint32_t)(bytes / 16 * 16);
+}
+
+/* Bytes of a leaf that k_shared reads at once; 0: it can't. */
+static uint32_t gpu_leaf_bytes(const sx_view *v)
+{
+    uint64_t bytes = v->block ? v->block_bytes : v->leaf * (uint64_t)v->width;
+
+    if (v->family != SX_FAM_PIVOT || v->levels == 0 || v->window != v->leaf ||
+        (v->block && v->block != v->leaf) || v->leaf * (uint64_t)v->width % 16 || bytes % 16 ||
+        bytes > 256)
+        return 0;
+    return (uint32_t)bytes;
+}
+
+static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup *a, int ascending)
+{
+    const sx_gpu_tune *tune = &g->tune;
+    uint32_t node_bytes = a->unit * v->width;
+    int whole = a->unit > 1 && (node_bytes == 32 || node_bytes == 64) && v->n > 0 &&
+                (v->family == SX_FAM_EYTZ || v->levels > 0);
+    int slots_are_ranks = v->family != SX_FAM_EYTZ;
+    gpu_plan p = {0};
+    uint64_t all;
+
+    p.walk = tune->walk ? tune->walk : whole ? SX_WALK_SHARED : SX_WALK_ALONE;
+    if (p.walk == SX_WALK_SHARED && !whole)
+        p.walk = SX_WALK_ALONE;
+    p.reorder = tune->reorder ? tune->reorder : SX_REORDER_NONE;
+    if (p.reorder != SX_REORDER_NONE)
+        p.walk = SX_WALK_ALONE;
+    p.pin = tune->pin ? tune->pin : p.walk == SX_WALK_GROUP ? SX_PIN_NONE : SX_PIN_STEPS;
+    if (p.walk == SX_WALK_GROUP)
+        p.pin = SX_PIN_NONE;
+    p.block = tune->block ? tune->block : p.pin != SX_PIN_NONE ? GPU_BLOCK_MOST : GPU_BLOCK;
+    p.schedule = tune->schedule ? tune->schedule
+                 : p.pin != SX_PIN_NONE ? SX_SCHEDULE_STATIC : SX_SCHEDULE_DYNAMIC;
+    p.each = tune->each ? tune->each : 1;
+    if (p.reorder != SX_REORDER_NONE) {           /* kernels of 1024 or 2048 questions */
+        if (p.block * p.each < 1024)
+            p.each = 1024 / p.block;
+        if (p.block * p.each > 2048 || (p.block * p.each) % 1024)
+            p.each = 2048 / p.block;
+    }
+    if (ascending && slots_are_ranks && !tune->walk && !tune->reorder) {
+        p.walk = SX_WALK_ALONE;
+        p.pin = SX_PIN_NONE;
+        p.reorder = SX_REORDER_NONE;
+        p.block = tune->block ? tune->block : GPU_BLOCK;
+        p.each = tune->each ? tune->each : 4;
+        a->window = 4 * p.block * p.each < 16384 / v->width * 4 ? 4 * p.block * p.each
+                                                                : 16384 / v->width * 4;
+        p.shared_bytes = SX_WINDOW_HEAD + a->window * v->width;
+    }
+    a->each = p.each;
+    a->top_bytes = gpu_pin_bytes(v, a->unit, p.pin, gpu_pin_room(g, p.block));
+    if (a->top_bytes > 0)
+        p.shared_bytes += a->top_bytes;
+    a->twice = p.reorder == SX_REORDER_DOUBLE;
+    if (a->twice)
+        p.shared_bytes += p.block * p.each * 8;
+    a->leaf_bytes = gpu_leaf_bytes(v);
+    a->lanes = 2;
+    while (a->lanes < 32 && a->lanes * 2 <= v->k - 1)
+        a->lanes *= 2;
+    if (v->family != SX_FAM_EYTZ && v->levels == 0)
+        a->lanes = 8;
+    all = gpu_search_bytes(v, &p.top);
+    p.top_bytes = all < g->persist ? all : g->persist;
+    return p;
+}
+
+static unsigned gpu_plan_grid(const sx_gpu *g, const gpu_plan *p, uint64_t threads)
+{
+    uint64_t per_block = (uint64_t)p->block * p->each, blocks = (threads + per_block - 1) / per_block;
+    uint64_t resident = (uint64_t)g->multiprocessors * (g->resident / p->block);
+
+    if (p->schedule == SX_SCHEDULE_STATIC && blocks > resident)
+        blocks = resident;
+    return (unsigned)(blocks < 1 ? 1 : blocks > GPU_GRID_MOST ? GPU_GRID_MOST : blocks);
+}
+
+#define GPU_LAUNCH_PLAN(name)                                                               \
+    SX_LAUNCH_TOP(name, p->grid, p->block, p->shared_bytes, stream, a, p->top, p->top_bytes)
+
+/* The sorting kernel of a width, by its block and questions per thread. */
+#define GPU_LAUNCH_REORDER(w)                                \
+    switch (p->block * 100 + p->each) {                      \
+    case 128 * 100 + 8: GPU_LAUNCH_PLAN(k_reorder_##w##_128_8); break;    \
+    case 128 * 100 + 16: GPU_LAUNCH_PLAN(k_reorder_##w##_128_16); break;  \
+    case 256 * 100 + 4: GPU_LAUNCH_PLAN(k_reorder_##w##_256_4); break;    \
+    case 256 * 100 + 8: GPU_LAUNCH_PLAN(k_reorder_##w##_256_8); break;    \
+    case 512 * 100 + 2: GPU_LAUNCH_PLAN(k_reorder_##w##_512_2); break;    \
+    case 512 * 100 + 4: GPU_LAUNCH_PLAN(k_reorder_##w##_512_4); break;    \
+    case 1024 * 100 + 1: GPU_LAUNCH_PLAN(k_reorder_##w##_1024_1); break;  \
+    default: GPU_LAUNCH_PLAN(k_reorder_##w##_1024_2); break; \
+    }
+
+#define GPU_LAUNCH_POINTS(w)                        \
+    if (ascending)                                  \
+        GPU_LAUNCH_PLAN(k_ascending_##w);           \
+    else if (p->reorder != SX_REORDER_NONE)         \
+        GPU_LAUNCH_REORDER(w)                       \
+    else if (p->walk == SX_WALK_SHARED)             \
+        GPU_LAUNCH_PLAN(k_shared_##w);              \
+    else if (p->walk == SX_WALK_GROUP)              \
+        GPU_LAUNCH_PLAN(k_group_##w);               \
+    else                                            \
+        GPU_LAUNCH_PLAN(k_lookup_##w)
+
+static void gpu_points_launch(const gpu_plan *p, gpu_stream stream, const sx_gpu_lookup *a,
+                              int ascending)
+{
+    if (a->v.width == 4) {
+        GPU_LAUNCH_POINTS(4);
+    } else if (a->v.width == 8) {
+        GPU_LAUNCH_POINTS(8);
+    } else {
+        GPU_LAUNCH_POINTS(16);
+    }
+}
+
+/* ---- points ------------------------------------------------------------------------ */
+
+typedef struct {
+    const sx_view *v;
+    const sx_lookup *job;
+} gpu_points;
+
+enum { POINT_Q, POINT_OUT, POINT_KEYS, POINT_COLUMNS };
+
+static sx_status gpu_points_work(sx_gpu *g, gpu_stream stream, const void *work, uint64_t at,
+                                 uint64_t n, void *const dev[], sx_err *err)
+{
+    const gpu_points *w = (const gpu_points *)work;
+    const sx_lookup *job = w->job;
+    sx_gpu_lookup a = {0};
+
+    (void)at;
+    a.v = *w->v;
+    a.op = job->op;
+    a.key_type = job->key_type;
+    a.rank_bytes = job->rank_bytes;
+    a.out_bytes = job->out_bytes;
+    a.n = n;
+    a.q = dev[POINT_Q];
+    a.out = dev[POINT_OUT];
+    a.keys = dev[POINT_KEYS];
+    a.unit = sx_walk_unit(w->v);
+    if (job->op == SX_OP_KEY_AT) {
+        GPU_RUN_W(k_key_at, w->v->width, n, stream, &a);
+    } else {
+        int ascending = (job->how.hints & SX_ASCENDING) != 0 && w->v->family != SX_FAM_EYTZ &&
+                        !g->tune.walk && !g->tune.reorder;
+        gpu_plan plan = gpu_points_plan(g, w->v, &a, ascending);
+        plan.grid = gpu_plan_grid(g, &plan, plan.walk == SX_WALK_GROUP ? n * a.lanes : n);
+        gpu_points_launch(&plan, stream, &a, ascending);
+    }
+    return gpu_launched(g, "looking up keys", err);
+}
+
+/* The outcome of a call that was queued: nothing that can still go wrong. */
+static sx_status gpu_say_done(sx_gpu *g, const sx_how *how, sx_err *err)
+{
+    sx_gpu_fill a = {0};
+
+    if (!how->stream || !how->status)
+        return SX_OK;
+    a.status = how->status;
+    GPU_RUN(k_room, 1, gpu_stream_of(g, how->stream), &a);
+    return gpu_launched(g, "writing the status", err);
+}
+
+static sx_status gpu_backend_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
+{
+    sx_gpu *g = (sx_gpu *)self;
+    uint64_t key_bytes = sx_type_of(job->key_type)->bytes;
+    gpu_points w = {v, job};
+    gpu_column columns[POINT_COLUMNS] = {
+        {job->q, job->op == SX_OP_KEY_AT ? job->rank_bytes : key_bytes, 1, 0, job->q_there, 0},
+        {job->out, job->out_bytes, 0, 1, job->out_there, 0},
+        /* keys stay as they are where there is no match */
+        {job->keys, key_bytes, 1, 1, job->keys_there, 0},
+    };
+    sx_status st = gpu_enter(g, err);
+
+    if (st == SX_OK)
+        st = gpu_run_columns(g, &job->how, columns, POINT_COLUMNS, job->n, gpu_points_work, &w,
+                             "looking up keys", err);
+    return st == SX_OK ? gpu_say_done(g, &job->how, err) : st;
+}
+
+/* ---- ranges -------------------------------------------------------------------------- */
+
+typedef struct {
+    const sx_view *v;
+    const sx_span_query *job;
+    uint64_t *start;              /* of spans, in device memory, or NULL */
+    const sx_range_folds *folds;
+    const sx_range_out *out;
+    const uint64_t *first;        /* in device memory */
+    uint64_t from, n;             /* fill: the first output, how many spans */
+} gpu_ranges;
+
+enum { RANGE_LO, RANGE_HI, RANGE_COUNT, RANGE_MIN, RANGE_MAX, RANGE_SUM, RANGE_COLUMNS };
+
+static sx_gpu_spans gpu_spans_args(const gpu_ranges *w, uint64_t n, void *const dev[])
+{
+    sx_gpu_spans a = {0};
+
+    a.v = *w->v;
+    a.key_type = w->job->key_type;
+    a.last = w->job->last;
+    a.n = n;
+    a.limit = w->job->limit;
+    a.lo = dev[RANGE_LO];
+    a.hi = dev[RANGE_HI];
+    a.count = (uint64_t *)dev[RANGE_COUNT];
+    return a;
+}
+
+static sx_status gpu_spans_work(sx_gpu *g, gpu_stream stream, const void *work, uint64_t at,
+                                uint64_t n, void *const dev[], sx_err *err)
+{
+    const gpu_ranges *w = (const gpu_ranges *)work;
+    sx_gpu_spans a = gpu_spans_args(w, n, dev);
+
+    a.start = w->start ? w->start + at : NULL;
+    GPU_RUN_W(k_spans, w->v->width, n, stream, &a);
+    return gpu_launched(g, "finding ranges", err);
+}
+
+/* The columns of ranges [at, ...) that their kernels read. */
+static void gpu_range_columns(gpu_column columns[RANGE_COLUMNS], const sx_span_query *job,
+                              uint64_t at)
+{
+    uint64_t bytes = sx_type_of(job->key_type)->bytes;
+    gpu_column lo = {gpu_at(job->lo, at, bytes), bytes, 1, 0, job->lo_there, 0};
+    gpu_column hi = {gpu_at(job->hi, at, bytes), bytes, 1, 0, job->hi_there, 0};
+
+    memset(columns, 0, RANGE_COLUMNS * sizeof columns[0]);
+    columns[RANGE_LO] = lo;
+    columns[RANGE_HI] = hi;
+}
+
+static void gpu_out_column(gpu_column *c, uint64_t *data, uint32_t there)
+{
+    c->data = data;
+    c->each = 8;
+    c->out = 1;
+    c->there = there;
+}
+
+static sx_status gpu_find_spans(sx_gpu *g, const sx_view *v, const sx_span_query *job, uint64_t at,
+                                uint64_t n, uint64_t *start, uint64_t *count, uint32_t count_there,
+                                sx_err *err)
+{
+    gpu_ranges w = {v, job, start, NULL, NULL, NULL, 0, 0};
+    gpu_column columns[RANGE_COLUMNS];
+
+    gpu_range_columns(columns, job, at);
+    gpu_out_column(&columns[RANGE_COUNT], count, count_there);
+    return gpu_run_columns(g, &job->how, columns, RANGE_COLUMNS, n, gpu_spans_work, &w,
+                           "finding ranges", err);
+}
+
+static sx_status gpu_backend_count(void *self, const sx_view *v, const sx_span_query *job,
+                                   uint64_t *count, uint32_t count_there, sx_err *err)
+{
+    sx_gpu *g = (sx_gpu *)self;
+    sx_status st = gpu_enter(g, err);
+
+    if (st == SX_OK)
+        st = gpu_find_spans(g, v, job, 0, job->n, NULL, count, count_there, err);
+    return st == SX_OK ? gpu_say_done(g, &job->how, err) : st;
+}
+
+static sx_status gpu_fold_work(sx_gpu *g, gpu_stream stream, const void *work, uint64_t at,
+                               uint64_t n, void *const dev[], sx_err *err)
+{
+    const gpu_ranges *w = (const gpu_ranges *)work;
+    sx_gpu_folds a = {0};
+    uint64_t warps = (uint64_t)g->multiprocessors * g->resident / 32;
+
+    (void)at;
+    a.spans = gpu_spans_args(w, n, dev);
+    a.unit = sx_walk_unit(w->v);
+    a.scan = g->tune.scan ? g->tune.scan : SX_SCAN_MIXED;
+    a.ranges = 1;                 /* more only when all warps have some */
+    while (a.ranges < 16 && n > 2 * warps * a.ranges)
+        a.ranges *= 2;
+    a.min = (uint64_t *)dev[RANGE_MIN];
+    a.max = (uint64_t *)dev[RANGE_MAX];
+    a.sum = (uint64_t *)dev[RANGE_SUM];
+    GPU_RUN_W(k_fold, w->v->width, (n + a.ranges - 1) / a.ranges * 32, stream, &a);
+    return gpu_launched(g, "summing ranges", err);
+}
+
+static sx_status gpu_backend_fold(void *self, const sx_view *v, const sx_span_query *job,
+                                  const sx_range_folds *out, sx_err *err)
+{
+    sx_gpu *g = (sx_gpu *)self;
+    gpu_ranges w = {v, job, NULL, out, NULL, NULL, 0, 0};
+    gpu_column columns[RANGE_COLUMNS];
+    sx_status st = gpu_enter(g, err);
+
+    gpu_range_columns(columns, job, 0);
+    gpu_out_column(&columns[RANGE_COUNT], out->count, out->count_there);
+    gpu_out_column(&columns[RANGE_MIN], out->min, out->min_there);
+    gpu_out_column(&columns[RANGE_MAX], out->max, out->max_there);
+    gpu_out_column(&columns[RANGE_SUM], out->sum, out->sum_there);
+    if (st == SX_OK)
+        st = gpu_run_columns(g, &job->how, columns, RANGE_COLUMNS, job->n, gpu_fold_work, &w,
+                             "summing ranges", err);
+    return st == SX_OK ? gpu_say_done(g, &job->how, err) : st;
+}
+
+/* ---- rows and keys of ranges ----------------------------------------------------------- */
+
+enum { FILL_ROWS, FILL_KEYS, FILL_COLUMNS };
+
+static sx_gpu_fill gpu_fill_args(const gpu_ranges *w, void *rows, void *keys)
+{
+    sx_gpu_fill a = {0};
+
+    a.v = *w->v;
+    a.key_type = w->job->key_type;
+    a.row_bytes = w->out->row_bytes;
+    a.n = w->n;
+    a.start = w->start;
+    a.first = w->first;
+    a.rows = rows;
+    a.keys = keys;
+    return a;
+}
+
+static sx_status gpu_fill_work(sx_gpu *g, gpu_stream stream, const void *work, uint64_t at,
+                               uint64_t n, void *const dev[], sx_err *err)
+{
+    const gpu_ranges *w = (const gpu_ranges *)work;
+    sx_gpu_fill a = gpu_fill_args(w, dev[FILL_ROWS], dev[FILL_KEYS]);
+
+    a.from = w->from + at;
+    a.to = a.from + n;
+    GPU_RUN_W(k_fill, w->v->width, (n + SX_FILL_TILE - 1) / SX_FILL_TILE * 32, stream, &a);
+    return gpu_launched(g, "collecting ranges", err);
+}
+
+/* Outputs [from, from + total), all results of the spans in *w. */
+static sx_status gpu_fill(sx_gpu *g, gpu_ranges *w, uint64_t from, uint64_t total, sx_err *err)
+{
+    const sx_range_out *out = w->out;
+    uint64_t key_bytes = sx_type_of(w->job->key_type)->bytes;
+    gpu_column columns[FILL_COLUMNS] = {
+        {out->rows ? gpu_at(out->rows, from, out->row_bytes) : NULL, out->row_bytes, 0, 1,
+         out->rows_there, 0},
+        {out->keys ? gpu_at(out->keys, from, key_bytes) : NULL, key_bytes, 0, 1, out->keys_there, 0},
+    };
+
+    w->from = from;
+    return gpu_run_columns(g, &w->job->how, columns, FILL_COLUMNS, total, gpu_fill_work, w,
+                           "collecting ranges", err);
+}
+
+/* first is on the host: count there; then find the spans again, so many at a
+ * time that memory is bounded, and fill what is theirs. */
+static sx_status gpu_range_host(sx_gpu *g, const sx_view *v, const sx_span_query *job,
+                                const sx_range_out *out, sx_err *err)
+{
+    uint64_t most = job->n < GPU_SPANS ? job->n : GPU_SPANS;
+    gpu_ranges w = {v, job, NULL, NULL, out, NULL, 0, 0};
+    gpu_stream stream = gpu_stream_of(g, NULL);
+    void *start = NULL, *first = NULL, *count = NULL;
+    sx_status st = gpu_find_spans(g, v, job, 0, job->n, NULL, out->first, 0, err);
+
+    if (st == SX_OK)
+        st = sx_ranges_sum_up(out->first, job->n, err);
+    if (st == SX_OK)
+        st = sx_ranges_check_room(out, out->first[job->n], err);
+    if (st != SX_OK || (!out->rows && !out->keys) || out->first[job->n] == 0)
+        return st;
+    st = gpu_alloc(g, stream, &start, most * 8, "ranges", err);
+    if (st == SX_OK)
+        st = gpu_alloc(g, stream, &count, most * 8, "ranges", err);
+    if (st == SX_OK)
+        st = gpu_alloc(g, stream, &first, (most + 1) * 8, "ranges", err);
+    if (st == SX_OK)
+        st = gpu_wait(g, stream, "ranges", err);  /* lanes are other streams */
+    w.start = (uint64_t *)start;
+    w.first = (const uint64_t *)first;
+    for (uint64_t at = 0; at < job->n && st == SX_OK; at += w.n) {
+        w.n = job->n - at < most ? job->n - at : most;
+        st = gpu_find_spans(g, v, job, at, w.n, w.start, (uint64_t *)count, 1, err);
+        if (st == SX_OK)
+            st = gpu_copy(g, stream, first, out->first + at, (w.n + 1) * 8, err);
+        if (st == SX_OK)
+            st = gpu_wait(g, stream, "ranges", err);
+        if (st == SX_OK)
+            st = gpu_fill(g, &w, out->first[at], out->first[at + w.n] - out->first[at], err);
+    }
+    gpu_free(g, stream, start);
+    gpu_free(g, stream, count);
+    gpu_free(g, stream, first);
+    return st;
+}
+
+/* first is in device memory: it is summed up there, and the room compared
+ * there too if all outputs are. */
+static sx_status gpu_range_there(sx_gpu *g, const sx_view *v, const sx_span_query *job,
+                                 const sx_range_out *out, sx_err *err)
+{
+    gpu_ranges w = {v, job, NULL, NULL, out, out->first, 0, job->n};
+    gpu_stream stream = gpu_stream_of(g, job->how.stream);
+    void *start = NULL;
+    uint64_t total = 0;
+    sx_status st = gpu_set(g, stream, out->first + job->n, 0, 8, err);
+
+    if (st == SX_OK && (out->rows || out->keys) && job->n > 0)
+        st = gpu_alloc(g, stream, &start, job->n * 8, "ranges", err);
+    if (st == SX_OK && !job->how.stream)
+        st = gpu_wait(g, stream, "ranges", err);
+    w.start = (uint64_t *)start;
+    if (st == SX_OK)
+        st = gpu_find_spans(g, v, job, 0, job->n, w.start, out->first, 1, err);
+    if (st == SX_OK)
+        st = gpu_sum_up(g, stream, out->first, job->n + 1, err);
+    if (st == SX_OK && job->how.stream) {
+        sx_gpu_fill a = gpu_fill_args(&w, out->rows, out->keys);
+        a.to = UINT64_MAX;
+        a.room = out->rows ? out->rows_room : UINT64_MAX;
+        if (out->keys && out->keys_room < a.room)
+            a.room = out->keys_room;
+        a.status = job->how.status;
+        if (start)
+            GPU_RUN_W(k_fill, v->width, (uint64_t)g->multiprocessors * g->resident, stream, &a);
+        GPU_RUN(k_room, 1, stream, &a);
+        st = gpu_launched(g, "collecting ranges", err);
+    } else if (st == SX_OK) {
+        st = gpu_copy(g, stream, &total, out->first + job->n, 8, err);
+        if (st == SX_OK)
+            st = gpu_wait(g, stream, "finding ranges", err);
+        if (st == SX_OK)
+            st = sx_ranges_check_room(out, total, err);
+        if (st == SX_OK && start)
+            st = gpu_fill(g, &w, 0, total, err);
+    }
+    gpu_free(g, stream, start);
+    return st;
+}
+
+static sx_status gpu_backend_range(void *self, const sx_view *v, const sx_span_query *job,
+                                   const sx_range_out *out, sx_err *err)
+{
+    sx_gpu *g = (sx_gpu *)self;
+    sx_status st = gpu_enter(g, err);
+
+    if (st != SX_OK)
+        return st;
+    return out->first_there ? gpu_range_there(g, v, job, out, err)
+                            : gpu_range_host(g, v, job, out, err);
+}

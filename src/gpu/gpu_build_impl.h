@@ -1,0 +1,298 @@
+/* gpu_build_impl.h - from columns to sections on a GPU: look at the input,
+ * encode, sort, arrange. One thread makes one element, by arithmetic. */
+
+/* Arrays of one build, all in device memory; what is not handed on is freed. */
+typedef struct {
+    sx_gpu *g;
+    gpu_stream stream;
+    const sx_input *in;
+    sx_gpu_facts *facts;
+    const void *keys, *rows;      /* the input there: the caller's, or copies */
+    void *staged_keys, *staged_rows;
+    void *encoded, *stored;       /* keys and rows as the sort wants them */
+} gpu_building;
+
+static sx_status gpu_read_facts(gpu_building *b, sx_gpu_facts *facts, const char *what, sx_err *err)
+{
+    sx_status st = gpu_launched(b->g, what, err);
+
+    if (st == SX_OK)
+        st = gpu_copy(b->g, b->stream, facts, b->facts, sizeof *facts, err);
+    return st == SX_OK ? gpu_wait(b->g, b->stream, what, err) : st;
+}
+
+static sx_status gpu_say_repeat(gpu_building *b, const sx_sorted *s, uint64_t at, sx_err *err)
+{
+    unsigned char encoded[16], key[16];
+    uint64_t row[2] = {at, at + 1};
+    char text[64];
+    sx_status st = gpu_copy(b->g, b->stream, encoded, gpu_at(s->keys, at, s->width), s->width, err);
+
+    for (unsigned i = 0; i < 2 && st == SX_OK && s->row_bytes; i++) {
+        row[i] = 0;
+        st = gpu_copy(b->g, b->stream, &row[i], gpu_at(s->rows, at + i, s->row_bytes),
+                      s->row_bytes, err);
+    }
+    if (st == SX_OK)
+        st = gpu_wait(b->g, b->stream, "reading equal keys", err);
+    if (st != SX_OK)
+        return st;
+    sx_type_of(b->in->key_type)->decode(key, encoded, 1);
+    sx_type_print(b->in->key_type, key, text, sizeof text);
+    return sx_fail(err, SX_EINVAL, "the spec says unique, but key %s comes more than once: "
+                   "with rows %llu and %llu (ranks %llu and %llu)", text,
+                   (unsigned long long)row[0], (unsigned long long)row[1],
+                   (unsigned long long)at, (unsigned long long)at + 1);
+}
+
+/* ---- the input ------------------------------------------------------------------ */
+
+static sx_status gpu_stage_work(sx_gpu *g, gpu_stream stream, const void *job, uint64_t at,
+                                uint64_t n, void *const dev[], sx_err *err)
+{
+    const gpu_column *to = (const gpu_column *)job;
+
+    return gpu_copy(g, stream, (void *)gpu_at(to->data, at, to->each), dev[0], n * to->each, err);
+}
+
+/* A column of the host in device memory of ours. */
+static sx_status gpu_stage_column(gpu_building *b, void **out, const void *from, uint64_t each,
+                                  const char *what, sx_err *err)
+{
+    gpu_column column = {from, each, 1, 0, 0, 0}, to = {NULL, each, 0, 0, 1, 0};
+    sx_how how = {0};
+    sx_status st = gpu_alloc(b->g, b->stream, out, b->in->n * each, what, err);
+
+    if (st == SX_OK)
+        st = gpu_wait(b->g, b->stream, what, err);        /* lanes are other streams */
+    to.data = *out;
+    how.threads = b->in->threads;
+    return st == SX_OK ? gpu_run_columns(b->g, &how, &column, 1, b->in->n, gpu_stage_work, &to,
+                                         what, err)
+                       : st;
+}
+
+static sx_status gpu_find_input(gpu_building *b, sx_err *err)
+{
+    const sx_input *in = b->in;
+    sx_status st = SX_OK;
+
+    b->keys = in->keys;
+    b->rows = in->rows;
+    if (!in->keys_there) {
+        st = gpu_stage_column(b, &b->staged_keys, in->keys, sx_type_of(in->key_type)->bytes,
+                              "copying keys", err);
+        b->keys = b->staged_keys;
+    }
+    if (st == SX_OK && in->row_type && !in->rows_there) {
+        st = gpu_stage_column(b, &b->staged_rows, in->rows, sx_type_bytes(in->row_type),
+                              "copying rows", err);
+        b->rows = b->staged_rows;
+    }
+    return st;
+}
+
+/* ---- sort -------------------------------------------------------------------------- */
+
+static sx_gpu_input gpu_input_args(const gpu_building *b, uint32_t row_bytes)
+{
+    sx_gpu_input a = {0};
+
+    a.n = b->in->n;
+    a.key_type = b->in->key_type;
+    a.row_type = b->in->row_type;
+    a.row_bytes = row_bytes;
+    a.in_keys = b->keys;
+    a.in_rows = b->rows;
+    a.facts = b->facts;
+    return a;
+}
+
+/* Whether keys ascend, the largest row, and whether a row is reserved. */
+static sx_status gpu_look(gpu_building *b, uint32_t width, sx_gpu_facts *facts, sx_err *err)
+{
+    sx_gpu_input a = gpu_input_args(b, 0);
+    sx_gpu *g = b->g;
+    sx_status st = gpu_copy(g, b->stream, b->facts, facts, sizeof *facts, err);
+
+    if (st != SX_OK)
+        return st;
+    GPU_RUN_W(k_descent, width, b->in->n, b->stream, &a);
+    if (b->in->row_type)
+        GPU_RUN(k_scan_rows, b->in->n, b->stream, &a);
+    st = gpu_read_facts(b, facts, "looking at the input", err);
+    if (st == SX_OK && facts->reserved_at < b->in->n)
+        return sx_fail(err, SX_EINVAL, "row %llu at position %llu is reserved: all ones means no "
+                       "match", (unsigned long long)(b->in->row_type == SX_U64 ? SX_MISS
+                                                                                : SX_MISS32),
+                       facts->reserved_at);
+    return st;
+}
+
+/* Keys and rows as they are stored, in the order they came; NULL where the
+ * input is that already and is only read. */
+static sx_status gpu_store_input(gpu_building *b, sx_sorted *s, int ascending, sx_err *err)
+{
+    int same_keys = b->in->key_type == SX_U32 || b->in->key_type == SX_U64;
+    int same_rows = b->in->row_type && sx_type_bytes(b->in->row_type) == s->row_bytes;
+    sx_gpu_input a = gpu_input_args(b, s->row_bytes);
+    sx_gpu *g = b->g;
+    sx_status st = SX_OK;
+
+    if (ascending || !same_keys)
+        st = gpu_alloc(g, b->stream, &b->encoded, sx_round_up(s->n * s->width, SX_LINE), "keys",
+                       err);
+    if (st == SX_OK && s->row_bytes && (ascending || !same_rows))
+        st = gpu_alloc(g, b->stream, &b->stored, s->n * s->row_bytes, "rows", err);
+    a.keys = b->encoded;
+    a.rows = b->stored;
+    if (st == SX_OK && a.keys)
+        GPU_RUN_W(k_encode, s->width, s->n, b->stream, &a);
+    if (st == SX_OK && a.rows)
+        GPU_RUN(k_store_rows, s->n, b->stream, &a);
+    return st == SX_OK ? gpu_launched(g, "storing the input", err) : st;
+}
+
+static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
+{
+    uint64_t n = b->in->n, bytes = sx_round_up(n * s->width, SX_LINE);
+    sx_gpu_facts facts = {0, n, n, n};
+    sx_gpu *g = b->g;
+    int ascending;
+    sx_status st = gpu_find_input(b, err);
+
+    if (st == SX_OK)
+        st = gpu_look(b, s->width, &facts, err);
+    if (st != SX_OK)
+        return st;
+    ascending = facts.descent_at == n;
+    if (b->in->row_type)
+        s->max_row = facts.max_row;
+    if (b->in->row_type || !ascending)
+        s->row_bytes = s->max_row < SX_MISS32 ? 4 : 8;
+    st = gpu_store_input(b, s, ascending, err);
+    if (st == SX_OK && ascending) {
+        s->keys = b->encoded;
+        s->rows = b->stored;
+        b->encoded = b->stored = NULL;
+    } else if (st == SX_OK) {
+        st = gpu_alloc(g, b->stream, &s->keys, bytes, "sorting keys", err);
+        if (st == SX_OK)
+            st = gpu_alloc(g, b->stream, &s->rows, n * s->row_bytes, "sorting rows", err);
+        if (st == SX_OK)
+            st = gpu_sort(g, b->stream, s, b->encoded ? b->encoded : b->keys,
+                          b->stored ? b->stored : b->rows, err);
+    }
+    if (st == SX_OK)
+        st = gpu_set(g, b->stream, (unsigned char *)s->keys + n * s->width, 0xff,
+                     bytes - n * s->width, err);
+    if (st == SX_OK && b->in->unique) {
+        sx_gpu_input a = gpu_input_args(b, 0);
+        a.keys = s->keys;
+        GPU_RUN_W(k_repeat, s->width, n, b->stream, &a);
+        st = gpu_read_facts(b, &facts, "looking for equal keys", err);
+        if (st == SX_OK && facts.repeat_at < n)
+            st = gpu_say_repeat(b, s, facts.repeat_at, err);
+    }
+    return st;
+}
+
+static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *err)
+{
+    sx_gpu *g = (sx_gpu *)self;
+    gpu_building b = {0};
+    sx_sorted s = {0};
+    void *facts = NULL;
+    sx_status st = gpu_enter(g, err);
+
+    s.n = in->n;
+    s.width = sx_type_of(in->key_type)->width;
+    s.max_row = in->n ? in->n - 1 : 0;
+    if (st != SX_OK || in->n == 0) {
+        *out = s;
+        return st;
+    }
+    b.g = g;
+    b.in = in;
+    b.stream = gpu_stream_of(g, NULL);
+    if (in->stream)
+        st = gpu_wait(g, gpu_stream_of(g, in->stream), "waiting for the stream", err);
+    if (st == SX_OK)
+        st = gpu_alloc(g, b.stream, &facts, sizeof(sx_gpu_facts), "facts", err);
+    b.facts = (sx_gpu_facts *)facts;
+    if (st == SX_OK)
+        st = gpu_sort_steps(&b, &s, err);
+    gpu_free(g, b.stream, facts);
+    gpu_free(g, b.stream, b.staged_keys);
+    gpu_free(g, b.stream, b.staged_rows);
+    gpu_free(g, b.stream, b.encoded);
+    gpu_free(g, b.stream, b.stored);
+    if (st != SX_OK) {
+        gpu_free(g, b.stream, s.keys);
+        gpu_free(g, b.stream, s.rows);
+        return st;
+    }
+    *out = s;
+    return SX_OK;
+}
+
+/* ---- build ------------------------------------------------------------------------ */
+
+static sx_status gpu_backend_build(void *self, const sx_view *shape, sx_sorted *sorted,
+                                   uint32_t threads, void *base[SX_SECTION_KINDS], sx_err *err)
+{
+    sx_gpu *g = (sx_gpu *)self;
+    sx_gpu_build a = {0};
+    int keep = sx_shape_is_arrays(shape);
+    gpu_stream stream = gpu_stream_of(g, NULL);
+    sx_status st = gpu_enter(g, err);
+
+    (void)threads;
+    for (int kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
+        uint64_t bytes = sx_section_bytes(shape, (sx_section_kind)kind);
+        if (bytes > 0 && !(keep && (kind == SX_SEC_KEYS || kind == SX_SEC_ROWS)))
+            st = gpu_alloc(g, stream, &base[kind], bytes, sx_section_name((sx_section_kind)kind),
+                           err);
+    }
+    a.v = *shape;
+    a.from_keys = sorted->keys;
+    a.from_rows = sorted->rows;
+    a.pivots = (unsigned char *)base[SX_SEC_PIVOTS];
+    if (st == SX_OK && a.pivots)
+        GPU_RUN_W(k_pivots, shape->width, shape->level_first[shape->levels], stream, &a);
+    if (st == SX_OK && !keep && shape->n > 0) {
+        a.keys = (unsigned char *)base[shape->block ? SX_SEC_PAIRS : SX_SEC_KEYS];
+        a.rows = shape->block ? a.keys + shape->block * shape->width
+                              : (unsigned char *)base[SX_SEC_ROWS];
+        GPU_RUN_W(k_slots, shape->width, shape->slots, stream, &a);
+    }
+    if (st == SX_OK)
+        st = gpu_launched(g, "building", err);
+    if (st == SX_OK)
+        st = gpu_wait(g, stream, "building", err);
+    if (st != SX_OK) {
+        for (int kind = 0; kind < SX_SECTION_KINDS; kind++) {
+            gpu_free(g, stream, base[kind]);
+            base[kind] = NULL;
+        }
+        return st;
+    }
+    if (keep) {
+        base[SX_SEC_KEYS] = sorted->keys;
+        base[SX_SEC_ROWS] = sorted->rows;
+        sorted->keys = sorted->rows = NULL;
+    }
+    return SX_OK;
+}
+
+static uint64_t gpu_backend_peak(const void *self, const sx_view *v)
+{
+    /* The input, encoded and sorted, and the sort's own scratch, each at most
+     * keys and rows once; or arrays and sections. */
+    uint64_t arrays = sx_round_up(v->n * v->width, SX_LINE) + v->n * 8, sections = 0;
+
+    (void)self;
+    for (int kind = 0; kind < SX_SECTION_KINDS; kind++)
+        sections += sx_section_bytes(v, (sx_section_kind)kind);
+    return 4 * arrays + sections + (64u << 20);
+}

@@ -1,0 +1,65 @@
+/* gpu_make_impl.h - kernels that look at an input and make sections, one
+ * width. Parameters as in gpu_walk_impl.h. */
+
+SX_KERNEL(F(k_encode), sx_gpu_input)
+{
+    for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS)
+        ((KEY *)ap->keys)[i] = F(read_key)(ap->key_type, ap->in_keys, i);
+}
+
+/* In the input, as it came. */
+SX_KERNEL(F(k_descent), sx_gpu_input)
+{
+    for (uint64_t i = SX_THREAD; i + 1 < ap->n; i += SX_THREADS)
+        if (F(read_key)(ap->key_type, ap->in_keys, i) > F(read_key)(ap->key_type, ap->in_keys, i + 1)) {
+            atomicMin(&ap->facts->descent_at, (sx_word)i);
+            return;               /* those behind are no sooner */
+        }
+}
+
+SX_KERNEL(F(k_repeat), sx_gpu_input)
+{
+    const KEY *k = (const KEY *)ap->keys;
+
+    for (uint64_t i = SX_THREAD; i + 1 < ap->n; i += SX_THREADS)
+        if (k[i] == k[i + 1])
+            atomicMin(&ap->facts->repeat_at, (sx_word)i);
+}
+
+/* One load and one store per slot: where its key comes from is arithmetic. */
+SX_KERNEL(F(k_slots), sx_gpu_build)
+{
+    const sx_view *v = &ap->v;
+
+    for (uint64_t slot = SX_THREAD; slot < v->slots; slot += SX_THREADS) {
+        KEY *to = (KEY *)(void *)(ap->keys + sx_key_offset(v, slot));
+        unsigned char *row = ap->rows ? ap->rows + sx_row_offset(v, slot) : 0;
+        uint64_t rank;
+        if (slot >= v->n) {
+            *to = (KEY)~(KEY)0;
+            if (v->block)
+                sx_put_number(row, v->row_bytes, 0, SX_MISS);
+            continue;
+        }
+        rank = sx_rank_of_slot(v, slot);
+        *to = ((const KEY *)ap->from_keys)[rank];
+        if (v->row_bytes)
+            sx_put_number(row, v->row_bytes, 0,
+                          sx_number_at(ap->from_rows, v->row_bytes, rank));
+    }
+}
+
+SX_KERNEL(F(k_pivots), sx_gpu_build)
+{
+    const sx_view *v = &ap->v;
+    const KEY *from = (const KEY *)ap->from_keys;
+    KEY *to = (KEY *)(void *)ap->pivots;
+
+    for (uint64_t i = SX_THREAD; i < v->level_first[v->levels]; i += SX_THREADS) {
+        uint32_t l = 0;
+        while (l + 1 < v->levels && v->level_first[l + 1] <= i)
+            l++;
+        uint64_t source = sx_pivot_source(v, l, i - v->level_first[l]);
+        to[i] = source < v->n ? from[source] : (KEY)~(KEY)0;
+    }
+}

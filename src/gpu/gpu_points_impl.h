@@ -1,0 +1,484 @@
+/* gpu_points_impl.h - kernels for questions about single keys, one width.
+ *
+ * Parameters as in gpu_walk_impl.h. How a question is walked:
+ *
+ *   k_lookup     a thread by itself
+ *   k_shared     a thread has a question of its own, but neighbouring lanes
+ *                read each other's nodes with it, in turns: a node's bytes
+ *                are asked for once and together
+ *   k_group      several lanes walk one question, each with its share of a
+ *                node's keys
+ *   k_ascending  questions that (mostly) ascend: a block finds the window
+ *                that all of its questions fall in, and has it near
+ *   k_reorder    (gpu_reorder_impl.h) a block sorts its questions first
+ */
+
+/* ---- what is asked, what is answered ------------------------------------------- */
+
+/* The key whose lower bound answers question q: q, or the next key above it.
+ * *all: there is none above, every key counts. */
+SX_DEV KEY F(walked)(const sx_gpu_lookup *ap, KEY q, int *all)
+{
+    int right = ap->op == SX_OP_RANK_RIGHT || ap->op == SX_OP_FLOOR;
+
+    *all = right && q == (KEY)~(KEY)0;
+    return (KEY)(q + (right && !*all));
+}
+
+/* The number that answers q, whose walk ended with rank and *slot; *slot
+ * becomes that of the key that answers. checked: a slot's key is equal to q
+ * where that is asked for. */
+SX_DEV uint64_t F(number)(const sx_gpu_lookup *ap, KEY q, int all, uint64_t rank, uint64_t *slot,
+                          int checked)
+{
+    const sx_view *v = &ap->v;
+
+    if (all) {
+        rank = v->n;
+        *slot = SX_NO_SLOT;
+    }
+    if (ap->op == SX_OP_RANK_LEFT || ap->op == SX_OP_RANK_RIGHT)
+        return rank;
+    if (ap->op == SX_OP_FLOOR) {
+        rank--;                   /* 0 - 1 is past the end: no such key */
+        *slot = rank < v->n ? sx_slot_of_rank(v, rank) : SX_NO_SLOT;
+    }
+    if (ap->op == SX_OP_GET && !checked && *slot != SX_NO_SLOT && F(slot_key)(v, *slot) != q)
+        *slot = SX_NO_SLOT;
+    return *slot == SX_NO_SLOT || !ap->out ? SX_MISS : sx_row_at(v, *slot, rank);
+}
+
+SX_DEV void F(put)(const sx_gpu_lookup *ap, uint64_t i, uint64_t number, uint64_t slot)
+{
+    if (ap->out)
+        sx_put_number(ap->out, ap->out_bytes, i, number);
+    if (ap->keys && slot != SX_NO_SLOT)
+        F(write_key)(ap->key_type, ap->keys, i, F(slot_key)(&ap->v, slot));
+}
+
+/* ---- the top of a search, in shared memory ---------------------------------------- */
+
+/* The key that a plain array's search compares with after `path` (a 1, then a
+ * bit per step so far); 0 where the search is over before. */
+SX_DEV KEY F(top_key)(const sx_view *v, uint32_t unit, uint64_t path)
+{
+    uint64_t at = 0, len = F(pivot_window)(v, unit);
+    const unsigned char *p;
+    uint32_t steps = 0;
+
+    while (path >> (steps + 1))
+        steps++;
+    while (steps-- > 0 && len > 1) {
+        at += (path >> steps & 1) * (len / 2);
+        len -= len / 2;
+    }
+    if (len <= 1)
+        return 0;
+    p = F(pivot_unit)(v, at + len / 2 - 1, unit) + (unit - 1) * W;
+    return *(const KEY *)(const void *)p;
+}
+
+/* Every thread of the block takes part. */
+SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
+{
+    const sx_view *v = &ap->v;
+    KEY *top = (KEY *)(void *)SX_SHARED;
+    const KEY *from = (const KEY *)(const void *)(v->family == SX_FAM_EYTZ ? v->keys : v->pivots);
+
+    if (ap->top_bytes == 0)
+        return;
+    for (uint32_t i = SX_TID; i < ap->top_bytes / W; i += SX_BLOCK_THREADS)
+        top[i] = v->family == SX_FAM_EYTZ || v->levels > 0 ? from[i]
+                 : i > 0 ? F(top_key)(v, ap->unit, i) : 0;
+    SX_BARRIER();
+}
+
+/* ---- alone ---------------------------------------------------------------------------- */
+
+SX_KERNEL_2048(F(k_lookup), sx_gpu_lookup)
+{
+    F(fill_top)(ap);
+    for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
+        KEY q = F(read_key)(ap->key_type, ap->q, i);
+        int all;
+        KEY w = F(walked)(ap, q, &all);
+        uint64_t slot, rank = F(bound_near)(&ap->v, w, &slot, ap->unit, SX_SHARED, ap->top_bytes);
+        uint64_t number = F(number)(ap, q, all, rank, &slot, 0);
+        F(put)(ap, i, number, slot);
+    }
+}
+
+SX_KERNEL(F(k_key_at), sx_gpu_lookup)
+{
+    const sx_view *v = &ap->v;
+
+    for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
+        uint64_t rank = sx_number_at(ap->q, ap->rank_bytes, i);
+        uint64_t slot = rank < v->n ? sx_slot_of_rank(v, rank) : SX_NO_SLOT;
+        F(put)(ap, i, slot == SX_NO_SLOT || !ap->out ? SX_MISS : sx_row_at(v, slot, rank), slot);
+    }
+}
+
+/* ---- lanes that read together ----------------------------------------------------------- */
+
+SX_DEV KEY F(shuffle_key)(KEY k, unsigned lane)
+{
+#if W == 16
+    uint64_t low = SX_SHUFFLE((uint64_t)k, lane), high = SX_SHUFFLE((uint64_t)(k >> 64), lane);
+
+    return (KEY)high << 64 | low;
+#else
+    return SX_SHUFFLE(k, lane);
+#endif
+}
+
+/* How many of the keys in 16 bytes are q. */
+SX_DEV unsigned F(equal_16)(uint4 x, KEY q)
+{
+#if W == 4
+    return (unsigned)((x.x == q) + (x.y == q) + (x.z == q) + (x.w == q));
+#elif W == 8
+    return (unsigned)(((uint64_t)x.x | (uint64_t)x.y << 32) == q) +
+           (unsigned)(((uint64_t)x.z | (uint64_t)x.w << 32) == q);
+#else
+    return (unsigned)(((KEY)((uint64_t)x.z | (uint64_t)x.w << 32) << 64 |
+                       ((uint64_t)x.x | (uint64_t)x.y << 32)) == q);
+#endif
+}
+
+/* Each lane has a node of m keys (32 or 64 bytes) at p, and wants those below
+ * w; `other` is its neighbour's w. Both nodes are read by both: each lane
+ * takes one half of either. */
+SX_DEV unsigned F(count_both)(const unsigned char *p, uint32_t m, KEY w, KEY other)
+{
+    const unsigned char *its = (const unsigned char *)SX_SHUFFLE_XOR((uint64_t)p, 1);
+    uint32_t half = m * W / 2, from = (SX_LANE & 1) * half;
+    uint4 a = sx_load16(p + from), b = sx_load16(its + from);
+    unsigned mine, for_it;
+
+    if (half == 32) {
+        uint4 c = sx_load16(p + from + 16), d = sx_load16(its + from + 16);
+        mine = F(count_16)(a, w) + F(count_16)(c, w);
+        for_it = F(count_16)(b, other) + F(count_16)(d, other);
+    } else {
+        mine = F(count_16)(a, w);
+        for_it = F(count_16)(b, other);
+    }
+    return mine + SX_SHUFFLE_XOR(for_it, 1);
+}
+
+/* What a leaf says about the lane's question. */
+typedef struct {
+    unsigned below, equal;        /* of its keys */
+    uint64_t row;                 /* pairs: behind the key at `below` */
+} F(leaf);
+
+/* Each lane has a leaf of leaf_bytes at p. `lanes` of them read the leaf of
+ * each in turn, 16 bytes at a time side by side, at most two times. */
+SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, const unsigned char *p, KEY w, unsigned lanes)
+{
+    unsigned me = SX_LANE & (lanes - 1), first = SX_LANE - me;
+    uint32_t key_bytes = ap->v.leaf * W;
+    F(leaf) mine;
+
+    mine.below = mine.equal = 0;
+    mine.row = SX_MISS;
+    for (unsigned turn = 0; turn < lanes; turn++) {
+        const unsigned char *its = (const unsigned char *)SX_SHUFFLE((uint64_t)p, first + turn);
+        KEY key = F(shuffle_key)(w, first + turn);
+        uint32_t near = me * 16, far = (me + lanes) * 16;
+        uint4 a = {0, 0, 0, 0}, b = {0, 0, 0, 0};
+        unsigned counts = 0;      /* below, and equal in the upper half */
+        if (near < ap->leaf_bytes)
+            a = sx_load16(its + near);
+        if (far < ap->leaf_bytes)
+            b = sx_load16(its + far);
+        if (near < key_bytes)
+            counts = F(count_16)(a, key) + (F(equal_16)(a, key) << 16);
+        if (far < key_bytes)
+            counts += F(count_16)(b, key) + (F(equal_16)(b, key) << 16);
+        for (unsigned s = 1; s < lanes; s *= 2)
+            counts += SX_SHUFFLE_XOR(counts, s);
+        if (ap->leaf_bytes > key_bytes) {
+            /* the row's place, and the word of that place each lane has */
+            uint32_t at = key_bytes + (counts & 0xffff) * ap->v.row_bytes;
+            uint4 x = at < lanes * 16 ? a : b;
+            uint32_t low = at & 8 ? (at & 4 ? x.w : x.z) : (at & 4 ? x.y : x.x);
+            uint64_t row = SX_SHUFFLE(low, first + (at / 16 & (lanes - 1)));
+            if (ap->v.row_bytes == 8) {
+                uint32_t high = at & 8 ? x.w : x.y;
+                row |= (uint64_t)SX_SHUFFLE(high, first + (at / 16 & (lanes - 1))) << 32;
+            }
+            if (turn == me)
+                mine.row = row;
+        }
+        if (turn == me) {
+            mine.below = counts & 0xffff;
+            mine.equal = counts >> 16;
+        }
+    }
+    return mine;
+}
+
+/* A level all of which is near is read there by each lane alone. */
+SX_DEV uint64_t F(shared_levels)(const sx_gpu_lookup *ap, KEY w, KEY other)
+{
+    const sx_view *v = &ap->v;
+    uint32_t unit = ap->unit;
+    uint64_t at = 0;
+
+    for (uint32_t l = 0; l < v->levels; l++) {
+        const unsigned char *node = F(pivot_node)(v, l, at, unit);
+        unsigned c;
+        if (v->level_first[l + 1] * W <= ap->top_bytes)
+            c = F(count_node)(node, unit, unit, w, v->pivots, SX_SHARED, ap->top_bytes);
+        else
+            c = F(count_both)(node, unit, w, other);
+        at = F(pivot_child)(v, at, c, F(pivot_last_child)(v, l), unit);
+    }
+    return at;
+}
+
+SX_DEV uint64_t F(shared_eytz)(const sx_gpu_lookup *ap, KEY w, KEY other, uint64_t *slot)
+{
+    const sx_view *v = &ap->v;
+    uint32_t unit = ap->unit;
+    uint64_t g = 0;
+
+    for (uint32_t t = 0; t < v->levels; t++) {
+        uint64_t first = F(eytz_first)(v, t, g, unit);
+        const unsigned char *node = F(eytz_node)(v, first, unit);
+        unsigned c;
+        if (F(eytz_node)(v, v->level_first[t + 1], unit) - v->keys <= (int64_t)ap->top_bytes)
+            c = F(count_node)(node, unit, unit, w, v->keys, SX_SHARED, ap->top_bytes);
+        else
+            c = F(count_both)(node, unit, w, other);
+        g = F(eytz_down)(v, first, g, c, slot, unit);
+    }
+    if (v->bottom == 0)
+        return g;
+    return F(eytz_end)(v, g, F(count_both)(F(eytz_node)(v, F(eytz_last)(v, g, unit), unit), unit, w,
+                                           other),
+                       slot, unit);
+}
+
+SX_KERNEL_2048(F(k_shared), sx_gpu_lookup)
+{
+    const sx_view *v = &ap->v;
+
+    F(fill_top)(ap);
+    /* Lanes past the end ask the last question again: all must take part. */
+    for (uint64_t base = SX_THREAD - SX_LANE; base < ap->n; base += SX_THREADS) {
+        uint64_t i = base + SX_LANE, rank, number, slot = SX_NO_SLOT;
+        int live = i < ap->n, all;
+        KEY q = F(read_key)(ap->key_type, ap->q, live ? i : ap->n - 1), w = F(walked)(ap, q, &all);
+        KEY other = F(shuffle_key)(w, SX_LANE ^ 1);
+        if (v->family == SX_FAM_EYTZ) {
+            rank = F(shared_eytz)(ap, w, other, &slot);
+        } else {
+            uint64_t at = F(shared_levels)(ap, w, other);
+            if (ap->leaf_bytes > 0) {
+                const unsigned char *p = v->keys + at * (v->block ? v->block_bytes : v->leaf * W);
+                F(leaf) leaf = ap->leaf_bytes <= 64 ? F(read_leaf)(ap, p, w, 4)
+                                                    : F(read_leaf)(ap, p, w, 8);
+                rank = at * v->leaf + leaf.below;
+                if (rank > v->n)
+                    rank = v->n;
+                if (ap->op == SX_OP_GET && v->block) {
+                    slot = leaf.equal > 0 && rank < v->n ? rank : SX_NO_SLOT;
+                    if (live)
+                        F(put)(ap, i, slot == SX_NO_SLOT ? SX_MISS : leaf.row, slot);
+                    continue;
+                }
+            } else {
+                uint64_t len = F(pivot_window)(v, ap->unit);
+                at = F(pivot_halvings)(v, F(pivot_begin)(v, at, len, ap->unit), len, w, ap->unit, 0,
+                                       0);
+                rank = F(pivot_rank)(v, at, F(count_both)(F(pivot_unit)(v, at, ap->unit), ap->unit,
+                                                          w, other),
+                                     ap->unit);
+            }
+            slot = rank < v->n ? rank : SX_NO_SLOT;
+        }
+        number = live ? F(number)(ap, q, all, rank, &slot, 0) : 0;
+        if (live)
+            F(put)(ap, i, number, slot);
+    }
+}
+
+/* ---- lanes that search together ------------------------------------------------------------- */
+
+/* The lanes of this lane's group, of `lanes`, where pred holds. */
+SX_DEV unsigned F(group_count)(int pred, unsigned lanes)
+{
+    unsigned all = SX_BALLOT(pred) >> (SX_LANE & ~(lanes - 1));
+
+    return SX_POPC(lanes == 32 ? all : all & ((1u << lanes) - 1));
+}
+
+/* Keys below w among m, key j at keys + sx_key_offset(first + j), or at
+ * keys + j * W where `flat`. */
+SX_DEV unsigned F(group_node)(const sx_view *v, const unsigned char *keys, int flat, uint64_t first,
+                              uint32_t m, KEY w, unsigned lanes)
+{
+    unsigned below = 0;
+
+    for (uint32_t j = SX_LANE & (lanes - 1); j - (SX_LANE & (lanes - 1)) < m; j += lanes) {
+        int less = 0;
+        if (j < m)
+            less = *(const KEY *)(const void *)(keys + (flat ? j * (uint64_t)W
+                                                             : sx_key_offset(v, first + j))) < w;
+        below += F(group_count)(less, lanes);
+    }
+    return below;
+}
+
+/* From a window to one unit: each lane looks at the end of a part of it. The
+ * parts are those of the longest window any group of the warp has, so that
+ * all take as many steps. */
+SX_DEV uint64_t F(group_window)(const sx_view *v, uint64_t at, uint64_t len, KEY w, uint32_t unit,
+                                unsigned lanes)
+{
+    uint64_t longest = len;
+
+    while (longest > 1) {
+        uint64_t part = (longest + lanes) / (lanes + 1);
+        uint64_t end = ((SX_LANE & (lanes - 1)) + 1) * part;
+        unsigned c;
+        int less = 0;
+        if (end < len)
+            less = *(const KEY *)(const void *)(F(pivot_unit)(v, at + end - 1, unit) +
+                                                (unit - 1) * W) < w;
+        c = F(group_count)(less, lanes);
+        at += c * part;
+        len = len - c * part < part ? len - c * part : part;
+        longest = part;
+    }
+    return at;
+}
+
+SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
+{
+    const sx_view *v = &ap->v;
+    uint32_t unit = ap->unit, lanes = ap->lanes;
+    uint64_t at = 0, len, rank;
+
+    *slot = SX_NO_SLOT;
+    if (v->n == 0)
+        return 0;
+    if (v->family == SX_FAM_EYTZ) {
+        for (uint32_t t = 0; t < v->levels; t++) {
+            uint64_t first = F(eytz_first)(v, t, at, unit);
+            at = F(eytz_down)(v, first, at,
+                              F(group_node)(v, v->keys, 0, first, v->k - 1, w, lanes), slot, unit);
+        }
+        if (v->bottom == 0)
+            return at;
+        return F(eytz_end)(v, at, F(group_node)(v, v->keys, 0, F(eytz_last)(v, at, unit), v->k - 1,
+                                                w, lanes),
+                           slot, unit);
+    }
+    for (uint32_t l = 0; l < v->levels; l++)
+        at = F(pivot_child)(v, at, F(group_node)(v, F(pivot_node)(v, l, at, unit), 1, 0, v->k - 1,
+                                                 w, lanes),
+                            F(pivot_last_child)(v, l), unit);
+    len = F(pivot_window)(v, unit);
+    at = F(group_window)(v, F(pivot_begin)(v, at, len, unit), len, w, unit, lanes);
+    rank = F(pivot_rank)(v, at, F(group_node)(v, F(pivot_unit)(v, at, unit), 1, 0, unit, w, lanes),
+                         unit);
+    *slot = rank < v->n ? rank : SX_NO_SLOT;
+    return rank;
+}
+
+SX_KERNEL_2048(F(k_group), sx_gpu_lookup)
+{
+    unsigned lanes = ap->lanes;
+    uint64_t groups = SX_THREADS / lanes;
+
+    for (uint64_t first = (SX_THREAD - SX_LANE) / lanes; first < ap->n; first += groups) {
+        uint64_t i = first + SX_LANE / lanes, slot, rank, number;
+        int live = i < ap->n, all;
+        KEY q = F(read_key)(ap->key_type, ap->q, live ? i : ap->n - 1), w = F(walked)(ap, q, &all);
+        rank = F(group_bound)(ap, w, &slot);
+        if (live && (SX_LANE & (lanes - 1)) == 0) {
+            number = F(number)(ap, q, all, rank, &slot, 0);
+            F(put)(ap, i, number, slot);
+        }
+    }
+}
+
+/* ---- questions that ascend --------------------------------------------------------------------- */
+
+SX_DEV KEY F(smaller)(KEY a, KEY b) { return a < b ? a : b; }
+SX_DEV KEY F(larger)(KEY a, KEY b) { return a < b ? b : a; }
+
+/* Shared memory: one smallest and largest question per warp, then those of
+ * all, the window's ends, and its keys. SX_WINDOW_HEAD is what lies before
+ * the keys. */
+SX_KERNEL_2048(F(k_ascending), sx_gpu_lookup)
+{
+    const sx_view *v = &ap->v;
+    KEY *least = (KEY *)(void *)SX_SHARED, *most = least + 33;
+    uint64_t *ends = (uint64_t *)(void *)(SX_SHARED + SX_WINDOW_HEAD - 16);
+    KEY *window = (KEY *)(void *)(SX_SHARED + SX_WINDOW_HEAD);
+    unsigned warps = SX_BLOCK_THREADS / 32;
+    uint64_t tile = (uint64_t)SX_BLOCK_THREADS * ap->each;
+
+    for (uint64_t begin = SX_BLOCK * tile; begin < ap->n; begin += SX_BLOCKS * tile) {
+        uint64_t end = begin + tile < ap->n ? begin + tile : ap->n, from, count, slot;
+        KEY lo = (KEY)~(KEY)0, hi = 0;
+        int all;
+        for (uint64_t i = begin + SX_TID; i < end; i += SX_BLOCK_THREADS) {
+            KEY w = F(walked)(ap, F(read_key)(ap->key_type, ap->q, i), &all);
+            lo = F(smaller)(lo, w);
+            hi = F(larger)(hi, w);
+        }
+        for (unsigned s = 16; s > 0; s /= 2) {
+            lo = F(smaller)(lo, F(shuffle_key)(lo, SX_LANE ^ s));
+            hi = F(larger)(hi, F(shuffle_key)(hi, SX_LANE ^ s));
+        }
+        if (SX_LANE == 0) {
+            least[SX_TID / 32] = lo;
+            most[SX_TID / 32] = hi;
+        }
+        SX_BARRIER();
+        /* the bounds of the smallest and the largest, by two warps if there are */
+        if (SX_TID == 0 || SX_TID == SX_BLOCK_THREADS - 1) {
+            KEY ask = SX_TID == 0 ? least[0] : most[0];
+            for (unsigned i = 1; i < warps; i++)
+                ask = SX_TID == 0 ? F(smaller)(ask, least[i]) : F(larger)(ask, most[i]);
+            ends[SX_TID != 0] = F(bound_near)(v, ask, &slot, ap->unit, 0, 0);
+        }
+        SX_BARRIER();
+        from = ends[0];
+        count = ends[1] >= from ? ends[1] - from + (ends[1] < v->n) : 0;  /* the bound itself, too */
+        if (count <= ap->window) {
+            for (uint64_t i = SX_TID; i < count; i += SX_BLOCK_THREADS)
+                window[i] = F(slot_key)(v, from + i);
+            SX_BARRIER();
+        }
+        for (uint64_t i = begin + SX_TID; i < end; i += SX_BLOCK_THREADS) {
+            KEY q = F(read_key)(ap->key_type, ap->q, i), w = F(walked)(ap, q, &all);
+            uint64_t rank, number;
+            int near = count <= ap->window;
+            if (near) {
+                uint32_t at = 0, len = (uint32_t)count;
+                while (len > 0) {
+                    uint32_t half = len / 2;
+                    int right = window[at + half] < w;
+                    at = right ? at + half + 1 : at;
+                    len = right ? len - half - 1 : half;
+                }
+                rank = from + at;
+                slot = rank < v->n ? rank : SX_NO_SLOT;
+                if (ap->op == SX_OP_GET && (at >= count || window[at] != q))
+                    slot = SX_NO_SLOT;
+            } else {
+                rank = F(bound_near)(v, w, &slot, ap->unit, 0, 0);
+            }
+            number = F(number)(ap, q, all, rank, &slot, near);
+            F(put)(ap, i, number, slot);
+        }
+        SX_BARRIER();             /* before the next tile changes what is shared */
+    }
+}

@@ -1,0 +1,346 @@
+/* gpu_stage_impl.h - columns of the caller, wherever they are, to a kernel
+ * and back, element by element.
+ *
+ * Columns in device memory are used where they are. What is on the host
+ * travels in chunks over a few lanes, each a stream with a piece of device
+ * memory and a piece of pinned memory:
+ *
+ *     lane 0   | fill | in | kernel | out | empty |   chunk 0, 4, 8, ...
+ *     lane 1          | fill | in | kernel | out | empty |      1, 5, ...
+ *
+ * so that copies both ways, kernels, and the threads that fill and empty
+ * pinned memory all work at the same time. Pinned memory of the caller needs
+ * no filling and emptying. A batch small enough is read and written by the
+ * kernel in pinned memory itself: one launch is all there is to wait for. */
+
+#define GPU_COLUMNS_MAX 6
+
+typedef struct {
+    const void *data;             /* the caller's; NULL: no such column */
+    uint64_t each;                /* bytes of an element */
+    uint32_t in, out;             /* the kernel reads it, writes it */
+    uint32_t there;               /* in device memory */
+    uint32_t pinned;              /* found out here */
+} gpu_column;
+
+/* Queues work on elements [at, at + n) on a stream. dev: where their columns
+ * begin, for the device. */
+typedef sx_status gpu_work(sx_gpu *g, gpu_stream stream, const void *job, uint64_t at, uint64_t n,
+                           void *const dev[GPU_COLUMNS_MAX], sx_err *err);
+
+typedef struct {
+    gpu_stream stream;
+    void *dev, *pinned;
+    uint64_t dev_bytes, pinned_bytes;
+    uint64_t at, n;               /* the chunk on its way; n 0: none */
+} gpu_lane;
+
+typedef struct gpu_stage {        /* of one call at a time */
+    gpu_lane lane[GPU_LANES];
+    struct gpu_stage *next;
+} gpu_stage;
+
+static const void *gpu_at(const void *column, uint64_t i, uint64_t each)
+{
+    return (const unsigned char *)column + i * each;
+}
+
+/* ---- stages: kept for the next call ------------------------------------------ */
+
+static void gpu_stage_free(sx_gpu *g, gpu_stage *s)
+{
+    for (unsigned l = 0; l < GPU_LANES; l++) {
+        gpu_free(g, s->lane[l].stream, s->lane[l].dev);
+        gpu_unpin(s->lane[l].pinned);
+        gpu_stream_free(s->lane[l].stream);
+    }
+    sx_release(s);
+}
+
+static void gpu_stages_free(sx_gpu *g)
+{
+    while (g->stages) {
+        gpu_stage *s = g->stages;
+        g->stages = s->next;
+        gpu_stage_free(g, s);
+    }
+}
+
+static sx_status gpu_stage_take(sx_gpu *g, gpu_stage **out, sx_err *err)
+{
+    void *memory;
+    gpu_stage *s;
+    sx_status st;
+
+    pthread_mutex_lock(&g->lock);
+    s = g->stages;
+    if (s)
+        g->stages = s->next;
+    pthread_mutex_unlock(&g->lock);
+    if (s) {
+        *out = s;
+        return SX_OK;
+    }
+    st = sx_alloc(&memory, sizeof *s, "a stage", err);
+    if (st != SX_OK)
+        return st;
+    memset(memory, 0, sizeof *s);
+    s = (gpu_stage *)memory;
+    for (unsigned l = 0; l < GPU_LANES && st == SX_OK; l++)
+        st = gpu_stream_new(&s->lane[l].stream, err);
+    if (st == SX_OK)
+        *out = s;
+    else
+        gpu_stage_free(g, s);
+    return st;
+}
+
+static void gpu_stage_give(sx_gpu *g, gpu_stage *s)
+{
+    pthread_mutex_lock(&g->lock);
+    s->next = g->stages;
+    g->stages = s;
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* ---- filling and emptying ------------------------------------------------------- */
+
+typedef struct {
+    unsigned char *to;
+    const unsigned char *from;
+    uint64_t bytes;
+} gpu_copying;
+
+#define GPU_COPY_PIECE (1u << 18)
+
+static void gpu_copy_piece(void *work, unsigned part)
+{
+    const gpu_copying *c = (const gpu_copying *)work;
+    uint64_t at = (uint64_t)part * GPU_COPY_PIECE, n = c->bytes - at;
+
+    memcpy(c->to + at, c->from + at, n < GPU_COPY_PIECE ? n : GPU_COPY_PIECE);
+}
+
+static void gpu_copy_host(sx_gpu *g, uint32_t threads, void *to, const void *from, uint64_t bytes)
+{
+    gpu_copying c = {(unsigned char *)to, (const unsigned char *)from, bytes};
+
+    sx_pool_run(g->pool, threads, (unsigned)((bytes + GPU_COPY_PIECE - 1) / GPU_COPY_PIECE),
+                gpu_copy_piece, &c);
+}
+
+/* ---- one call ----------------------------------------------------------------------- */
+
+typedef struct {
+    sx_gpu *g;
+    gpu_column *columns;
+    unsigned count;
+    gpu_work *work;
+    const void *job;
+    const char *what;             /* for errors */
+    uint32_t threads;
+    int direct;                   /* the kernel reads and writes pinned memory */
+    gpu_stage *stage;
+} gpu_trip;
+
+/* Bytes of an element of all columns that travel. */
+static uint64_t gpu_trip_each(const gpu_trip *t)
+{
+    uint64_t each = 0;
+
+    for (unsigned c = 0; c < t->count; c++)
+        each += t->columns[c].data && !t->columns[c].there ? t->columns[c].each : 0;
+    return each;
+}
+
+/* Room in a lane for n elements; each column at a 16-byte boundary. */
+static uint64_t gpu_trip_bytes(const gpu_trip *t, uint64_t n)
+{
+    return n * gpu_trip_each(t) + 16 * GPU_COLUMNS_MAX;
+}
+
+static sx_status gpu_lane_room(gpu_trip *t, gpu_lane *lane, uint64_t bytes, int pinned, sx_err *err)
+{
+    sx_status st = SX_OK;
+
+    if (!t->direct && lane->dev_bytes < bytes) {
+        gpu_free(t->g, lane->stream, lane->dev);
+        lane->dev = NULL;
+        lane->dev_bytes = 0;
+        st = gpu_alloc(t->g, lane->stream, &lane->dev, bytes, "a batch", err);
+        if (st == SX_OK)
+            lane->dev_bytes = bytes;
+    }
+    if (st == SX_OK && (pinned || t->direct) && lane->pinned_bytes < bytes) {
+        gpu_unpin(lane->pinned);
+        lane->pinned = NULL;
+        lane->pinned_bytes = 0;
+        st = gpu_pin(&lane->pinned, bytes, err);
+        if (st == SX_OK)
+            lane->pinned_bytes = bytes;
+    }
+    return st;
+}
+
+/* The chunk that a lane has on its way: waits, and empties pinned memory. */
+static sx_status gpu_lane_finish(gpu_trip *t, gpu_lane *lane, sx_err *err)
+{
+    uint64_t offset = 0;
+    sx_status st = gpu_wait(t->g, lane->stream, t->what, err);
+
+    for (unsigned c = 0; c < t->count; c++) {
+        const gpu_column *col = &t->columns[c];
+        if (!col->data || col->there)
+            continue;
+        if (st == SX_OK && col->out && (!col->pinned || t->direct))
+            gpu_copy_host(t->g, t->threads, (void *)gpu_at(col->data, lane->at, col->each),
+                          (unsigned char *)lane->pinned + offset, lane->n * col->each);
+        offset = sx_round_up(offset + lane->n * col->each, 16);
+    }
+    lane->n = 0;
+    return st;
+}
+
+static sx_status gpu_lane_start(gpu_trip *t, gpu_lane *lane, uint64_t at, uint64_t n, sx_err *err)
+{
+    void *dev[GPU_COLUMNS_MAX] = {0};
+    uint64_t offset = 0;
+    sx_status st = SX_OK;
+
+    for (unsigned c = 0; c < t->count; c++) {
+        const gpu_column *col = &t->columns[c];
+        const void *from = gpu_at(col->data, at, col->each);
+        if (!col->data)
+            continue;
+        dev[c] = col->there ? (void *)from
+                            : (unsigned char *)(t->direct ? lane->pinned : lane->dev) + offset;
+        if (col->there)
+            continue;
+        if (col->in && (!col->pinned || t->direct)) {
+            gpu_copy_host(t->g, t->threads, (unsigned char *)lane->pinned + offset, from,
+                          n * col->each);
+            from = (unsigned char *)lane->pinned + offset;
+        }
+        if (st == SX_OK && col->in && !t->direct)
+            st = gpu_copy(t->g, lane->stream, dev[c], from, n * col->each, err);
+        offset = sx_round_up(offset + n * col->each, 16);
+    }
+    if (st == SX_OK)
+        st = t->work(t->g, lane->stream, t->job, at, n, dev, err);
+    offset = 0;
+    for (unsigned c = 0; c < t->count && !t->direct; c++) {
+        const gpu_column *col = &t->columns[c];
+        if (!col->data || col->there)
+            continue;
+        if (st == SX_OK && col->out)
+            st = gpu_copy(t->g, lane->stream,
+                          col->pinned ? (void *)gpu_at(col->data, at, col->each)
+                                      : (unsigned char *)lane->pinned + offset,
+                          dev[c], n * col->each, err);
+        offset = sx_round_up(offset + n * col->each, 16);
+    }
+    lane->at = at;
+    lane->n = n;
+    return st;
+}
+
+/* Lanes of the largest chunk that memory allows, `most` elements if it does. */
+static sx_status gpu_trip_rooms(gpu_trip *t, uint64_t *most, unsigned lanes, int pinned, sx_err *err)
+{
+    for (;;) {
+        sx_status st = SX_OK;
+        for (unsigned l = 0; l < lanes && st == SX_OK; l++)
+            st = gpu_lane_room(t, &t->stage->lane[l], gpu_trip_bytes(t, *most), pinned, err);
+        if (st != SX_ENOMEM || *most <= GPU_CHUNK_LEAST)
+            return st;
+        *most = *most / 2 > GPU_CHUNK_LEAST ? *most / 2 : GPU_CHUNK_LEAST;
+        for (unsigned l = 0; l < GPU_LANES; l++) {      /* what was too large to share */
+            gpu_free(t->g, t->stage->lane[l].stream, t->stage->lane[l].dev);
+            t->stage->lane[l].dev = NULL;
+            t->stage->lane[l].dev_bytes = 0;
+        }
+    }
+}
+
+static sx_status gpu_trip_run(gpu_trip *t, uint64_t n, sx_err *err)
+{
+    uint64_t each = gpu_trip_each(t), most = GPU_LANE_BYTES / each, step = n / 8 + 1, turn = 0;
+    unsigned lanes;
+    int pinned = 0;
+    sx_err other;
+    sx_status st = gpu_stage_take(t->g, &t->stage, err);
+
+    if (st != SX_OK)
+        return st;
+    t->direct = n * each <= GPU_DIRECT_BYTES;
+    for (unsigned c = 0; c < t->count; c++) {
+        gpu_column *col = &t->columns[c];
+        if (!col->data || col->there)
+            continue;
+        col->pinned = gpu_is_pinned(col->data) &&
+                      gpu_is_pinned((const char *)col->data + n * col->each - 1);
+        pinned |= !col->pinned;
+    }
+    /* Enough chunks that lanes overlap, none so small that launches count. */
+    if (step < GPU_CHUNK_GOOD)
+        step = GPU_CHUNK_GOOD;
+    most = most < step ? most : step;
+    most = t->direct || most > n ? n : most;
+    lanes = n > most * (GPU_LANES - 1) ? GPU_LANES : (unsigned)((n + most - 1) / most);
+    st = gpu_trip_rooms(t, &most, lanes, pinned, err);
+    for (uint64_t at = 0; at < n && st == SX_OK; at += most, turn++) {
+        gpu_lane *lane = &t->stage->lane[turn % lanes];
+        if (lane->n > 0)
+            st = gpu_lane_finish(t, lane, err);
+        if (st == SX_OK)
+            st = gpu_lane_start(t, lane, at, n - at < most ? n - at : most, err);
+    }
+    /* In the order they started; after a failure only to see them end. */
+    for (unsigned l = 0; l < lanes; l++) {
+        gpu_lane *lane = &t->stage->lane[(turn + l) % lanes];
+        if (lane->n == 0)
+            continue;
+        if (st == SX_OK) {
+            st = gpu_lane_finish(t, lane, err);
+        } else {
+            (void)gpu_wait(t->g, lane->stream, t->what, &other);
+            lane->n = 0;
+        }
+    }
+    gpu_stage_give(t->g, t->stage);
+    return st;
+}
+
+/* Work on n elements of columns. With a stream it is queued there; else it is
+ * done when this returns. */
+static sx_status gpu_run_columns(sx_gpu *g, const sx_how *how, gpu_column *columns, unsigned count,
+                                 uint64_t n, gpu_work *work, const void *job, const char *what,
+                                 sx_err *err)
+{
+    gpu_trip trip = {0};
+    gpu_timer timer;
+    void *dev[GPU_COLUMNS_MAX] = {0};
+    gpu_stream stream = gpu_stream_of(g, how->stream);
+    sx_status st;
+
+    trip.g = g;
+    trip.columns = columns;
+    trip.count = count;
+    trip.work = work;
+    trip.job = job;
+    trip.what = what;
+    trip.threads = how->threads;
+    if (n == 0)
+        return SX_OK;
+    if (gpu_trip_each(&trip) > 0)
+        return gpu_trip_run(&trip, n, err);
+    for (unsigned c = 0; c < count; c++)
+        dev[c] = (void *)columns[c].data;
+    gpu_timer_begin(&timer, stream, how->device_ns);
+    st = work(g, stream, job, 0, n, dev, err);
+    gpu_timer_mark(&timer, stream);
+    if (st == SX_OK && !how->stream)
+        st = gpu_wait(g, stream, what, err);
+    gpu_timer_end(&timer, st == SX_OK ? how->device_ns : NULL);
+    return st;
+}

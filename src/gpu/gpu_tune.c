@@ -1,0 +1,105 @@
+#include "gpu/gpu_tune.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const char *name;
+    const char *words[5];         /* in the order of their numbers, or none: */
+    unsigned least, most;         /* ... a number in between; 0: bytes */
+    size_t field;
+} tune_option;
+
+#define AT(field) offsetof(sx_gpu_tune, field)
+static const tune_option options[] = {
+    {"walk", {"alone", "shared", "group"}, 0, 0, AT(walk)},
+    {"pin", {"none", "steps", "full"}, 0, 0, AT(pin)},
+    {"reorder", {"none", "lookup", "double"}, 0, 0, AT(reorder)},
+    {"schedule", {"static", "dynamic"}, 0, 0, AT(schedule)},
+    {"scan", {"thread", "mixed", "warp"}, 0, 0, AT(scan)},
+    {"block", {NULL}, 128, 1024, AT(block)},
+    {"each", {NULL}, 1, 64, AT(each)},
+    {"memory", {NULL}, 0, 0, AT(memory)},
+    {"persist", {NULL}, 0, 0, AT(persist)},
+};
+#define OPTIONS (sizeof options / sizeof options[0])
+
+static int same(const char *word, const char *text, size_t length)
+{
+    return strlen(word) == length && memcmp(word, text, length) == 0;
+}
+
+/* Digits, then KiB, MiB or GiB if wanted. */
+static int parse_bytes(const char *text, size_t length, uint64_t *out)
+{
+    static const char *const units[] = {"", "KiB", "MiB", "GiB"};
+    char *end;
+    unsigned long long n;
+
+    if (length == 0 || text[0] < '0' || text[0] > '9')
+        return 0;
+    n = strtoull(text, &end, 10);
+    for (unsigned u = 0; u < 4; u++)
+        if (same(units[u], end, (size_t)(text + length - end)) && n <= UINT64_MAX >> 10 * u) {
+            *out = (uint64_t)n << 10 * u;
+            return 1;
+        }
+    return 0;
+}
+
+static sx_status parse_value(sx_gpu_tune *t, const tune_option *o, const char *text, size_t length,
+                             const char *device, sx_err *err)
+{
+    uint64_t n;
+    void *field = (char *)t + o->field;
+
+    for (unsigned w = 0; o->words[0] && w < 5 && o->words[w]; w++)
+        if (same(o->words[w], text, length)) {
+            *(uint32_t *)field = w + 1;
+            return SX_OK;
+        }
+    if (o->words[0])
+        return sx_fail(err, SX_EINVAL, "device '%.40s': %s is '%.*s'; allowed: %s, %s%s%s", device,
+                       o->name, (int)(length < 40 ? length : 40), text, o->words[0], o->words[1],
+                       o->words[2] ? ", " : "", o->words[2] ? o->words[2] : "");
+    if (!parse_bytes(text, length, &n))
+        return sx_fail(err, SX_EINVAL, "device '%.40s': %s is '%.*s', not a number%s", device,
+                       o->name, (int)(length < 40 ? length : 40), text,
+                       o->most ? "" : " of bytes (KiB, MiB, GiB)");
+    if (!o->most) {
+        *(uint64_t *)field = n;
+        return SX_OK;
+    }
+    if (n < o->least || n > o->most || (o->field == AT(block) && (n & (n - 1))))
+        return sx_fail(err, SX_EINVAL, "device '%.40s': %s is %llu; allowed: %s%u to %u", device,
+                       o->name, (unsigned long long)n, o->field == AT(block) ? "powers of two, " : "",
+                       o->least, o->most);
+    *(uint32_t *)field = (uint32_t)n;
+    return SX_OK;
+}
+
+sx_status sx_gpu_tune_parse(sx_gpu_tune *out, const char *text, const char *device, sx_err *err)
+{
+    sx_gpu_tune t = {0};
+
+    while (*text) {
+        size_t length = strcspn(text, ","), name = strcspn(text, "=,"), i = 0;
+        sx_status st;
+        while (i < OPTIONS && !same(options[i].name, text, name))
+            i++;
+        if (i == OPTIONS || text[name] != '=')
+            return sx_fail(err, SX_EINVAL, "device '%.40s': no option '%.*s'; known: memory=, "
+                           "persist=, walk=, pin=, reorder=, schedule=, block=, each=, scan=",
+                           device, (int)(length < 40 ? length : 40), text);
+        st = parse_value(&t, &options[i], text + name + 1, length - name - 1, device, err);
+        if (st != SX_OK)
+            return st;
+        t.persist_told |= options[i].field == AT(persist);
+        text += length;
+        if (*text == ',' && !*++text)
+            return sx_fail(err, SX_EINVAL, "device '%.40s' ends in a comma", device);
+    }
+    *out = t;
+    return SX_OK;
+}

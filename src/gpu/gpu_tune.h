@@ -1,0 +1,26 @@
+/* gpu_tune.h - how kernels run on a device: what follows its name, each
+ * option after a comma (sextant.h lists them). 0 in a field is "not told":
+ * chosen by the shape of the index, see gpu_points_launch(). */
+#ifndef SX_GPU_TUNE_H
+#define SX_GPU_TUNE_H
+
+#include "base/status.h"
+
+enum { SX_WALK_ALONE = 1, SX_WALK_SHARED, SX_WALK_GROUP };
+enum { SX_PIN_NONE = 1, SX_PIN_STEPS, SX_PIN_FULL };
+enum { SX_REORDER_NONE = 1, SX_REORDER_LOOKUP, SX_REORDER_DOUBLE };
+enum { SX_SCHEDULE_STATIC = 1, SX_SCHEDULE_DYNAMIC };
+
+typedef struct {
+    uint64_t memory;              /* bytes; 0: all */
+    uint64_t persist;             /* bytes of L2, if told */
+    uint32_t persist_told;
+    uint32_t walk, pin, reorder, schedule, scan;
+    uint32_t block;               /* threads: 128, 256, 512, 1024 */
+    uint32_t each;                /* questions of a thread: 1 to 64 */
+} sx_gpu_tune;
+
+/* device: what errors call the device by. */
+sx_status sx_gpu_tune_parse(sx_gpu_tune *out, const char *text, const char *device, sx_err *err);
+
+#endif

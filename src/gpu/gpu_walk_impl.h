@@ -1,0 +1,171 @@
+/* gpu_walk_impl.h - a lookup by one thread, for one width of key.
+ *
+ * Parameters: W, F(name), KEY; a vendor header before it. Kernels include
+ * it, and sextant_device.cuh, for kernels of the user's own. */
+
+#define SX_WALK SX_DEV
+#define SX_LOAD(p) (*(const KEY *)(const void *)(p))
+#define SX_COUNT(p, m, q) F(count)((p), (m), (q))
+#define SX_COUNT_UNIT(p, m, q) F(count_unit)((p), (m), (q))
+
+SX_DEV unsigned F(count)(const unsigned char *p, uint32_t m, KEY q)
+{
+    unsigned below = 0;
+
+    for (uint32_t i = 0; i < m; i++)
+        below += SX_LOAD(p + i * W) < q;
+    return below;
+}
+
+/* The keys in 16 bytes that are below q. */
+SX_DEV unsigned F(count_16)(uint4 x, KEY q)
+{
+#if W == 4
+    return (unsigned)((x.x < q) + (x.y < q) + (x.z < q) + (x.w < q));
+#elif W == 8
+    return (unsigned)(((uint64_t)x.x | (uint64_t)x.y << 32) < q) +
+           (unsigned)(((uint64_t)x.z | (uint64_t)x.w << 32) < q);
+#else
+    return (unsigned)(((KEY)((uint64_t)x.z | (uint64_t)x.w << 32) << 64 |
+                       ((uint64_t)x.x | (uint64_t)x.y << 32)) < q);
+#endif
+}
+
+/* m keys are 1, 2 or 4 times 16 bytes (sx_pivot_unit()). All loads are on
+ * their way before the first is needed. */
+SX_DEV unsigned F(count_unit)(const unsigned char *p, uint32_t m, KEY q)
+{
+    uint4 a = sx_load16(p), b, c, d;
+    unsigned below;
+
+    if (m * W == 16)
+        return F(count_16)(a, q);
+    b = sx_load16(p + 16);
+    if (m * W == 32)
+        return F(count_16)(a, q) + F(count_16)(b, q);
+    c = sx_load16(p + 32);
+    d = sx_load16(p + 48);
+    below = F(count_16)(a, q) + F(count_16)(b, q);
+    return below + F(count_16)(c, q) + F(count_16)(d, q);
+}
+
+#include "index/eytz_walk_impl.h"
+#include "index/pivot_walk_impl.h"
+
+SX_DEV KEY F(slot_key)(const sx_view *v, uint64_t slot)
+{
+    return SX_LOAD(v->keys + sx_key_offset(v, slot));
+}
+
+/* ---- one walk ------------------------------------------------------------------
+ *
+ * top: the first top_bytes of the section that a search begins in (pivots, or
+ * the keys of a tree in level order), copied to where they are near. Without
+ * pivots there is a sorted array, whose search begins in many places; top is
+ * then the keys of its first steps (sx_top_key() in gpu_points_impl.h). */
+
+/* Keys below q in a node of m keys at p; unit > 1: aligned, see above. */
+SX_DEV unsigned F(count_node)(const unsigned char *p, uint32_t m, uint32_t unit, KEY q,
+                              const unsigned char *section, const unsigned char *top,
+                              uint64_t top_bytes)
+{
+    uint64_t offset = (uint64_t)(p - section);
+
+    if (offset + m * W <= top_bytes) {
+        const KEY *near = (const KEY *)(const void *)(top + offset);
+        unsigned below = 0;
+        for (uint32_t i = 0; i < m; i++)
+            below += near[i] < q;
+        return below;
+    }
+    return unit > 1 ? F(count_unit)(p, m, q) : F(count)(p, m, q);
+}
+
+/* The halvings of a window; those of a plain array begin in top. */
+SX_DEV uint64_t F(pivot_halvings)(const sx_view *v, uint64_t at, uint64_t len, KEY q, uint32_t unit,
+                                  const unsigned char *top, uint64_t top_bytes)
+{
+    uint64_t path = 1;            /* of steps so far: where their key is in top */
+
+    if (v->levels > 0)
+        top_bytes = 0;
+    while (len > 1 && (path + 1) * W <= top_bytes) {
+        uint64_t half = len / 2;
+        int right = ((const KEY *)(const void *)top)[path] < q;
+        len -= half;
+        at += sx_pick(right, half, 0);
+        path = 2 * path + (uint64_t)right;
+    }
+    while (len > 1) {
+        uint64_t half = len / 2;
+        len -= half;
+        at = F(pivot_halve)(v, at, half, q, unit);
+    }
+    return at;
+}
+
+SX_DEV uint64_t F(pivot_bound)(const sx_view *v, KEY q, uint32_t unit, const unsigned char *top,
+                               uint64_t top_bytes)
+{
+    uint64_t len = F(pivot_window)(v, unit), at = 0;
+    uint32_t m = unit > 1 ? unit : v->k - 1;
+
+    for (uint32_t l = 0; l < v->levels; l++) {
+        const unsigned char *node = F(pivot_node)(v, l, at, unit);
+        at = F(pivot_child)(v, at, F(count_node)(node, m, unit, q, v->pivots, top, top_bytes),
+                            F(pivot_last_child)(v, l), unit);
+    }
+    at = F(pivot_halvings)(v, F(pivot_begin)(v, at, len, unit), len, q, unit, top, top_bytes);
+    return F(pivot_finish)(v, at, q, unit);
+}
+
+SX_DEV uint64_t F(eytz_bound)(const sx_view *v, KEY q, uint64_t *slot, uint32_t unit,
+                              const unsigned char *top, uint64_t top_bytes)
+{
+    uint64_t g = 0;
+
+    for (uint32_t t = 0; t < v->levels; t++) {
+        uint64_t first = F(eytz_first)(v, t, g, unit), c;
+        if (top_bytes > 0)        /* then nodes are in one piece */
+            c = F(count_node)(F(eytz_node)(v, first, unit), v->k - 1, unit, q, v->keys, top,
+                              top_bytes);
+        else
+            c = F(eytz_count)(v, first, q, unit);
+        g = F(eytz_down)(v, first, g, c, slot, unit);
+    }
+    return F(eytz_finish)(v, g, slot, q, unit);
+}
+
+/* The rank of the lower bound of q, and its slot. unit: sx_walk_unit(). */
+SX_DEV uint64_t F(bound_near)(const sx_view *v, KEY q, uint64_t *slot, uint32_t unit,
+                              const unsigned char *top, uint64_t top_bytes)
+{
+    uint64_t rank;
+
+    *slot = SX_NO_SLOT;
+    if (v->n == 0)
+        return 0;
+    if (v->family == SX_FAM_EYTZ)
+        return F(eytz_bound)(v, q, slot, unit, top, top_bytes);
+    rank = F(pivot_bound)(v, q, unit, top, top_bytes);
+    if (rank < v->n)
+        *slot = rank;
+    return rank;
+}
+
+SX_DEV uint64_t F(bound)(const sx_view *v, KEY q, uint64_t *slot)
+{
+    return F(bound_near)(v, q, slot, sx_walk_unit(v), 0, 0);
+}
+
+SX_DEV uint64_t F(right_rank)(const sx_view *v, KEY q)
+{
+    uint64_t slot;
+
+    return q == (KEY)~(KEY)0 ? v->n : F(bound)(v, (KEY)(q + 1), &slot);
+}
+
+#undef SX_COUNT_UNIT
+#undef SX_COUNT
+#undef SX_LOAD
+#undef SX_WALK

@@ -1,0 +1,59 @@
+/* simt_fiber.h - what the emulator's scheduler (simt.c) and its operations
+ * (simt_ops.c) know of a thread. */
+#ifndef SX_SIMT_FIBER_H
+#define SX_SIMT_FIBER_H
+
+#include "gpu/simt.h"
+
+#if !defined(__x86_64__)
+#include <ucontext.h>
+#define WITH_UCONTEXT 1
+#endif
+
+typedef enum { READY, AT_BARRIER, IN_SORT, IN_WARP, DONE } fiber_state;
+typedef enum { OP_SYNC, OP_BALLOT, OP_SHUFFLE, OP_SHUFFLE_DOWN, OP_SHUFFLE_XOR } warp_op;
+
+typedef struct {
+    fiber_state state;
+    const char *file;             /* where it waits */
+    int line;
+    struct {
+        warp_op op;
+        unsigned mask, from;      /* from: the lane whose value it asks for */
+        uint64_t value, result;
+    } warp;
+    struct {
+        unsigned items, bits;
+        uint32_t *keys, *values;
+    } sort;
+    unsigned char *stack;
+    void *fake;                   /* AddressSanitizer's, while switched away */
+#ifdef WITH_UCONTEXT
+    ucontext_t context;
+#else
+    void *sp;
+#endif
+} fiber;
+
+extern fiber *simt_fibers;        /* simt_self.block_threads of them run */
+
+/* ---- simt.c ------------------------------------------------------------- */
+
+/* The first fault of a launch is kept: what follows is often its echo. */
+void simt_report(const char *file, int line, unsigned thread, const char *what);
+
+/* The running thread: others run until its state is READY again. */
+void simt_wait(fiber_state state, const char *file, int line);
+
+/* The running thread is at fault and does not go on. */
+_Noreturn void simt_stop(const char *file, int line, const char *what);
+
+/* A random number below n in shuffled order, elsewhere n - 1. */
+unsigned simt_dice(unsigned n);
+
+/* ---- simt_ops.c ---------------------------------------------------------- */
+
+/* All threads of the block wait in the same sort. 0, or -1 after a fault. */
+int simt_sort_now(void);
+
+#endif

@@ -1,0 +1,33 @@
+#include "place/ranges.h"
+
+sx_status sx_ranges_sum_up(uint64_t *first, uint64_t n, sx_err *err)
+{
+    uint64_t sum = 0;
+
+    for (uint64_t i = 0; i < n; i++)
+        if (__builtin_add_overflow(sum, first[i], &sum))
+            return sx_fail(err, SX_EINVAL, "sx_range: the ranges up to %llu hold more than "
+                           "2^64 keys together", (unsigned long long)i);
+    sum = 0;
+    for (uint64_t i = 0; i <= n; i++) {
+        uint64_t count = i < n ? first[i] : 0;
+        first[i] = sum;
+        sum += count;
+    }
+    return SX_OK;
+}
+
+static sx_status check(uint64_t room, uint64_t total, const char *name, sx_err *err)
+{
+    if (room < total)
+        return sx_fail(err, SX_ESPACE, "sx_range: %s has room for %llu, but %llu are needed", name,
+                       (unsigned long long)room, (unsigned long long)total);
+    return SX_OK;
+}
+
+sx_status sx_ranges_check_room(const sx_range_out *out, uint64_t total, sx_err *err)
+{
+    sx_status st = out->rows ? check(out->rows_room, total, "rows", err) : SX_OK;
+
+    return st == SX_OK && out->keys ? check(out->keys_room, total, "keys", err) : st;
+}

@@ -1,0 +1,114 @@
+/* columns.c - memory of a device for the caller: columns, and where a GPU
+ * takes its own from. */
+#include "query/index.h"
+
+#include <string.h>
+
+sx_status sx_device_allocator(sx_device *dev, const sx_allocator *allocator)
+{
+    static const char verb[] = "sx_device_allocator";
+    sx_err err;
+    sx_status st = sx_need(dev, verb, "the device", &err);
+
+    if (st == SX_OK)
+        st = sx_need(allocator, verb, "the allocator", &err);
+    if (st == SX_OK)
+        st = sx_check_size(allocator->size, sizeof *allocator, verb, "sx_allocator", &err);
+    if (st == SX_OK && (!allocator->take || !allocator->give))
+        st = sx_fail(&err, SX_EINVAL, "%s: %s() is NULL", verb, allocator->take ? "give" : "take");
+    if (st == SX_OK && !dev->backend->use_allocator)
+        st = sx_fail(&err, SX_ENOSYS, "%s: %s takes memory from the C library only", verb,
+                     dev->backend->name);
+    if (st == SX_OK && atomic_load(&dev->refs) > 1)
+        st = sx_fail(&err, SX_EINVAL, "%s: the device has %u indexes already", verb,
+                     atomic_load(&dev->refs) - 1);
+    if (st == SX_OK)
+        st = dev->backend->use_allocator(dev->self, allocator, &err);
+    return sx_report(&err, st);
+}
+
+sx_status sx_column_new(sx_column *out, sx_device *dev, int type, uint64_t n)
+{
+    static const char verb[] = "sx_column_new";
+    sx_err err;
+    sx_column c = {.type = type, .n = n};
+    const sx_type_info *info = sx_type_of(type);
+    uint64_t bytes = 0;
+    sx_status st = sx_need(out, verb, "the output", &err);
+
+    if (st == SX_OK)
+        st = sx_need(dev, verb, "the device", &err);
+    if (st == SX_OK && !info)
+        st = sx_fail(&err, SX_EINVAL, "%s: the type is %d; allowed: %s", verb, type,
+                     sx_type_list());
+    if (st == SX_OK && (__builtin_mul_overflow(n, (uint64_t)info->bytes, &bytes) ||
+                        bytes > PTRDIFF_MAX))
+        st = sx_fail(&err, SX_EINVAL, "%s: a column can't have %llu elements of %u bytes", verb,
+                     (unsigned long long)n, info->bytes);
+    if (st == SX_OK && n > 0)
+        st = dev->backend->alloc(dev->self, &c.data, bytes, "a column", &err);
+    if (st == SX_OK) {
+        c.place = dev->backend->device_columns ? SX_DEVICE : SX_HOST;
+        *out = c;
+    }
+    return sx_report(&err, st);
+}
+
+void sx_column_free(sx_column *column, sx_device *dev)
+{
+    if (!column || !dev)
+        return;
+    dev->backend->release(dev->self, column->data);
+    column->data = NULL;
+    column->n = 0;
+}
+
+sx_status sx_column_copy(sx_column *to, const sx_column *from, sx_device *dev)
+{
+    static const char verb[] = "sx_column_copy";
+    static const sx_call here = {0};
+    sx_err err;
+    sx_status st = sx_need(dev, verb, "the device", &err);
+    uint64_t bytes;
+
+    if (st == SX_OK)
+        st = sx_check_column(from, dev, &here, verb, "from", &err);
+    if (st == SX_OK)
+        st = sx_check_column(to, dev, &here, verb, "to", &err);
+    if (st == SX_OK && to->type != from->type)
+        st = sx_fail(&err, SX_EINVAL, "%s: from %s to %s", verb, sx_type_name(from->type),
+                     sx_type_name(to->type));
+    if (st == SX_OK)
+        st = sx_check_room(to, from->n, verb, "to", &err);
+    if (st != SX_OK || from->n == 0)
+        return sx_report(&err, st);
+    bytes = from->n * sx_type_bytes(from->type);
+    if (to->place == SX_HOST && from->place == SX_HOST)
+        memmove(to->data, from->data, bytes);
+    else
+        st = dev->backend->copy(dev->self, to->data, to->place == SX_DEVICE, from->data,
+                                from->place == SX_DEVICE, bytes, &err);
+    return sx_report(&err, st);
+}
+
+sx_status sx_kernel_handle(const sx_index *ix, void *handle, size_t bytes)
+{
+    static const char verb[] = "sx_kernel_handle";
+    sx_err err;
+    sx_status st = sx_need(ix, verb, "the index", &err);
+
+    if (st == SX_OK)
+        st = sx_need(handle, verb, "the handle", &err);
+    if (st == SX_OK && bytes != sizeof(sx_kernel_view))
+        st = sx_fail(&err, SX_EINVAL, "%s: the handle has %zu bytes, this library's has %zu: "
+                     "sextant_device.cuh is of another version", verb, bytes,
+                     sizeof(sx_kernel_view));
+    if (st == SX_OK && !ix->dev->backend->device_columns)
+        st = sx_fail(&err, SX_ENOSYS, "%s: the index is on %s, not on a GPU", verb,
+                     ix->dev->backend->name);
+    if (st == SX_OK)
+        *(sx_kernel_view *)handle = (sx_kernel_view){.version = SX_KERNEL_VIEW_VERSION,
+                                                     .key_type = ix->store.key_type,
+                                                     .view = ix->store.view};
+    return sx_report(&err, st);
+}
