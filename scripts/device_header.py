@@ -4,7 +4,7 @@
 Replaces each #include "..." of a header under src/ by that header. One with
 an include guard is put where it is first included, and only there, so such
 an include must not depend on a condition that a later one does not share; a
-template (FAM_impl.h, .def) is put wherever it is included. What is under
+template (X_impl.h, X.def) is put wherever it is included. What is under
 include/ and what is in angle brackets stays an #include.
 """
 import re

@@ -278,12 +278,12 @@ SX_KERNEL_2048(F(k_shared), sx_gpu_lookup)
         } else {
             uint64_t at = F(shared_levels)(ap, w, other);
             if (ap->leaf_bytes > 0) {
-                const unsigned char *p = v->keys + at * (v->block ? v->block_bytes : v->leaf * W);
+                /* the last leaf begins early enough to be whole */
+                uint64_t first = sx_min64(at * v->leaf, v->slots - v->leaf);
+                const unsigned char *p = v->keys + sx_key_offset(v, first);
                 F(leaf) leaf = ap->leaf_bytes <= 64 ? F(read_leaf)(ap, p, w, 4)
                                                     : F(read_leaf)(ap, p, w, 8);
-                rank = at * v->leaf + leaf.below;
-                if (rank > v->n)
-                    rank = v->n;
+                rank = sx_min64(first + leaf.below, v->n);
                 if (ap->op == SX_OP_GET && v->block) {
                     slot = leaf.equal > 0 && rank < v->n ? rank : SX_NO_SLOT;
                     if (live)
