@@ -39,7 +39,7 @@ TESTS := $(patsubst test/%.c,%,$(wildcard test/test_*.c))
 TEST_HELP := $(filter-out test/test_%,$(wildcard test/*.c))
 FUZZERS := load spec
 
-.PHONY: all help demo examples test install uninstall clean bench deps deps-test test-plain FORCE
+.PHONY: all help demo examples test install uninstall clean bench gpu-bench deps deps-test test-plain FORCE
 all: $(B)/libsextant.a $(B)/libsextant.so $(B)/sextant \
      $(if $(NVCC),$(B)/libsextant-cuda.so $(B)/sextant_device.cuh)
 
@@ -48,7 +48,9 @@ help:
 	@echo "make demo       install what is missing, build, show it at work"
 	@echo "make examples   build/own_kernel, where nvcc is"
 	@echo "make test       install what is missing, build, run all tests"
+	@echo "make gpu-test   build, run the tests of kernels on the GPU of this machine"
 	@echo "make bench      the figures of the README, into bench/results/"
+	@echo "make gpu-bench  those of doc/PERFORMANCE.md, on a GPU, into bench/results/"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
 
 # ---- library and tool -------------------------------------------------------
@@ -111,6 +113,11 @@ test-programs: $(TESTS:%=$(B)/test/bin/%) $(FUZZERS:%=$(B)/fuzz/replay_%)
 test: deps-test
 	@scripts/test.sh
 
+# The same with kernels on the GPU of this machine, and what only a GPU can do.
+.PHONY: gpu-test
+gpu-test:
+	@scripts/gpu_test.sh
+
 demo: deps
 	@scripts/demo.sh
 
@@ -128,9 +135,9 @@ bench: all
 $(B)/bench-sort: bench/bench_sort.c $(B)/libsextant.a
 	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS)
 
-# Point lookups on a GPU: build/bench-gpu
-$(B)/bench-gpu: bench/gpu_points.cu $(B)/libsextant.a $(B)/libsextant-cuda.so
-	$(NVCC) -std=c++17 -O3 $(CUDA_CODE) -Iinclude $< $(B)/libsextant.a -o $@ -lxxhash -lpthread -ldl
+# On a machine with a GPU; TABLES="A B C" are the parts of it.
+gpu-bench: all
+	@bench/gpu.sh $(TABLES)
 
 # ---- installing --------------------------------------------------------------
 

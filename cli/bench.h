@@ -4,7 +4,8 @@
  *                search, which is timed on the way
  * bench_run.c    one index, one operation: time and wrong answers
  * bench_print.c  the header, then a line for each measurement
- * cmd_bench.c    options, and the loop over specs and operations */
+ * cmd_bench.c    options, and the loop over specs and operations
+ * bench_gpu.h    the same on a GPU, whose memory holds all of it */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 
@@ -13,6 +14,22 @@
 #include "reference.h"
 
 #define OP_WORDS "get,rank,floor,ceil,key_at,range"
+#define GPU_OP_WORDS "get_pageable,get_pinned,small"
+
+enum {                            /* on a GPU only, in the order of these */
+    OP_GET_PAGEABLE = OP_COUNT,
+    OP_GET_PINNED,
+    OP_SMALL,
+    OP_ALL
+};
+
+enum { SPECS_MAX = 64 };
+
+typedef struct {
+    char *text;                   /* a copy, cut at the commas */
+    const char *spec[SPECS_MAX];
+    int count;
+} spec_list;
 
 enum { ROWS_NONE = 1, ROWS_32, ROWS_64 }; /* in the order of --rows */
 
@@ -21,7 +38,10 @@ typedef struct {
     int type, dist, rows;
     uint64_t n, queries, batch, runs, hits, seed;
     double misses;
-    bool zipf, json;
+    bool zipf, json, unique;
+    bool sorted;                  /* the rest: on a GPU only */
+    uint64_t ranges;              /* 0: by hits */
+    uint64_t builds;              /* NOT_GIVEN: some */
 } bench_options;
 
 typedef struct {
@@ -66,7 +86,9 @@ typedef struct {                  /* what a line says of an index */
     double bytes_per_key, build_s;
 } bench_subject;
 
-const char *op_name(bench_op op);
+const char *op_name(int op);
+const char *rows_name(const bench_options *o);
+void version_text(char text[32]);
 void print_header(output *out, const bench_options *o,
                   const sx_device_info *device);
 void print_line(output *out, const bench_options *o,

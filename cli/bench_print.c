@@ -5,20 +5,22 @@
 #include "json.h"
 #include "say.h"
 
-const char *op_name(bench_op op)
+const char *op_name(int op)
 {
-    static const char *const names[] = { "get", "rank", "floor", "ceil",
-                                         "key_at", "range" };
+    static const char *const names[] = {
+        "get", "rank", "floor", "ceil", "key_at", "range",
+        "get_pageable", "get_pinned", "small",
+    };
 
     return names[op];
 }
 
-static const char *rows_name(const bench_options *o)
+const char *rows_name(const bench_options *o)
 {
     return o->rows == ROWS_NONE ? "none" : o->rows == ROWS_32 ? "32" : "64";
 }
 
-static void version_text(char text[32])
+void version_text(char text[32])
 {
     int v = sx_version();
 

@@ -51,7 +51,10 @@ static void make_keys(const bench_options *o, bench_work *work)
 {
     void *keys = must_alloc(o->n, sx_type_bytes(o->type));
 
-    gen_keys((distribution)o->dist, o->type, o->n, o->seed, keys);
+    if (o->unique)
+        gen_unique(o->type, o->n, o->seed, keys);
+    else
+        gen_keys((distribution)o->dist, o->type, o->n, o->seed, keys);
     work->keys = column_over(o->type, o->n, keys);
     work->rows = make_rows(o);
     work->sort_seconds = seconds_now();

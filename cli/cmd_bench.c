@@ -3,21 +3,14 @@
 #include <string.h>
 
 #include "bench.h"
+#include "bench_gpu.h"
 #include "gen.h"
 #include "opts.h"
 #include "progress.h"
 #include "say.h"
 #include "verbs.h"
 
-enum { SPECS_MAX = 64 };
-
 /* ---- lists on the command line ----------------------------------------- */
-
-typedef struct {
-    char *text;                   /* a copy, cut at the commas */
-    const char *spec[SPECS_MAX];
-    int count;
-} spec_list;
 
 static void add_spec(spec_list *list, const char *spec)
 {
@@ -69,21 +62,42 @@ static spec_list split_specs(const char *text, int type)
     }
 }
 
-static void split_ops(const char *text, bool wanted[OP_COUNT])
+static void split_ops(const char *text, bool wanted[OP_ALL])
 {
     while (*text) {
         size_t length = strcspn(text, ",");
         int op = 0;
 
-        while (op < OP_COUNT && (strlen(op_name((bench_op)op)) != length ||
-                                 memcmp(op_name((bench_op)op), text, length)))
+        while (op < OP_ALL && (strlen(op_name(op)) != length ||
+                               memcmp(op_name(op), text, length)))
             op++;
-        if (op == OP_COUNT)
-            fail_usage("--op wants some of %s, not '%.*s'", OP_WORDS,
-                       (int)length, text);
+        if (op == OP_ALL)
+            fail_usage("--op wants some of %s, or on a GPU %s, not '%.*s'",
+                       OP_WORDS, GPU_OP_WORDS, (int)length, text);
         wanted[op] = true;
         text += length + (text[length] == ',');
     }
+}
+
+/* Cuts text, a copy of --device, at the semicolons. */
+static device_list split_devices(char *text)
+{
+    device_list list = { .count = 0 };
+
+    for (char *at = text; at; ) {
+        char *semicolon = strchr(at, ';');
+
+        if (semicolon)
+            *semicolon++ = 0;
+        at += strspn(at, " ");
+        if (!*at)
+            fail_usage("--device has an empty entry in its list");
+        if (list.count == DEVICES_MAX)
+            fail_usage("--device lists more than %d", DEVICES_MAX);
+        list.name[list.count++] = at;
+        at = semicolon;
+    }
+    return list;
 }
 
 /* A wrong spec should not show only after minutes of work. */
@@ -152,10 +166,10 @@ static uint64_t bench_spec(output *out, const bench_options *o,
     return wrong;
 }
 
-static uint64_t bench_all(const bench_options *o, const spec_list *specs,
-                          const bool wanted[OP_COUNT], const char *path)
+static uint64_t bench_cpu(const bench_options *o, const spec_list *specs,
+                          sx_device *device, const bool wanted[OP_ALL],
+                          const char *path)
 {
-    sx_device *device = open_device(&o->open);
     sx_device_info info = { .size = sizeof info };
     uint64_t wrong = 0;
     bench_work work;
@@ -171,14 +185,60 @@ static uint64_t bench_all(const bench_options *o, const spec_list *specs,
         wrong += bench_spec(&out, o, &work, device, &info, specs->spec[i]);
     work_free(&work);
     output_close(&out);
+    return wrong;
+}
+
+static void refuse_on_cpu(const bench_options *o, const device_list *devices,
+                          const bool wanted[OP_ALL])
+{
+    const char *word = devices->count > 1 ? "a list of devices"
+                       : o->sorted ? "--sorted"
+                       : o->ranges ? "--ranges"
+                       : o->builds != NOT_GIVEN ? "--builds" : NULL;
+
+    for (int op = OP_COUNT; op < OP_ALL; op++)
+        if (wanted[op])
+            word = op_name(op);
+    if (word)
+        fail_usage("%s is for a GPU, and %s is none", word,
+                   o->open.device ? o->open.device : "the CPU");
+}
+
+/* On a GPU if the first device is one. */
+static uint64_t bench_all(bench_options *o, const spec_list *specs,
+                          const bool wanted[OP_ALL], const char *path)
+{
+    char *text = NULL;
+    device_list devices = { .count = 0 };
+    sx_device *device;
+    uint64_t wrong;
+
+    if (o->open.device) {
+        text = strcpy(must_alloc(strlen(o->open.device) + 1, 1),
+                      o->open.device);
+        devices = split_devices(text);
+        o->open.device = devices.name[0];
+    }
+    device = open_device(&o->open);
+    if (is_gpu(device)) {
+        for (int i = 1; i < devices.count; i++)
+            expect_gpu(devices.name[i], device);
+        check_specs(device, specs, o);
+        wrong = bench_gpu(o, specs, &devices, device, wanted, path);
+    } else {
+        refuse_on_cpu(o, &devices, wanted);
+        wrong = bench_cpu(o, specs, device, wanted, path);
+    }
     sx_close(device);
+    free(text);
     return wrong;
 }
 
 int cmd_bench(int argc, char **argv)
 {
     bench_options o = { .type = SX_U64, .dist = DIST_UNIFORM, .n = 1 << 20,
-                        .runs = 5, .hits = 100, .rows = ROWS_64, .seed = 1 };
+                        .runs = 5, .hits = 100, .rows = ROWS_64, .seed = 1,
+                        .builds = NOT_GIVEN };
     const char *spec_text = "all", *op_text = "get,rank", *path = "-";
     const operand operands[] = { { 0, 0 } };
     const option options[] = {
@@ -186,6 +246,8 @@ int cmd_bench(int argc, char **argv)
         { "--dist", 0, OPT_CHOICE, DIST_CHOICES, &o.dist,
           "distribution of the keys (uniform)" },
         { "--n", 'n', OPT_COUNT, "N", &o.n, "how many keys (2^20)" },
+        { "--unique", 0, OPT_FLAG, 0, &o.unique,
+          "no two keys are equal (uniform only)" },
         { "--rows", 0, OPT_CHOICE, "none|32|64", &o.rows,
           "bits of the rows; none: positions (64)" },
         { "--spec", 0, OPT_WORD, "LIST", &spec_text,
@@ -200,26 +262,37 @@ int cmd_bench(int argc, char **argv)
           "part of the queries that are no key (0)" },
         { "--zipf", 0, OPT_FLAG, 0, &o.zipf,
           "few keys are asked for very often" },
+        { "--sorted", 0, OPT_FLAG, 0, &o.sorted,
+          "GPU: queries ascend" },
         { "--hits", 0, OPT_COUNT, "H", &o.hits,
           "range: keys in each range (100)" },
+        { "--ranges", 0, OPT_COUNT, "R", &o.ranges,
+          "GPU, range: how many ranges (2^27 hits in all)" },
+        { "--builds", 0, OPT_SIZE, "N", &o.builds,
+          "GPU: timed builds after one to warm up; 0: only one, cold (3)" },
         { "--runs", 0, OPT_COUNT, "R", &o.runs,
           "timed runs, of which the median counts (5)" },
         { "--seed", 0, OPT_SIZE, "S", &o.seed,
           "same seed, same keys and queries (1)" },
         OPTION_OUTPUT(&path, "where to (stdout)"),
         OPTION_JSON(&o.json),
-        OPTION_DEVICE(&o.open.device),
+        { "--device", 0, OPT_WORD, "LIST", &o.open.device,
+          "where to work, e.g. cpu:avx2; GPUs: a list, with ';' between" },
         OPTION_THREADS(&o.open.threads),
         OPTION_END
     };
     const command_line line = { "Measures indexes beside plain binary search, "
-                                "and checks every answer.", operands,
-                                options };
-    bool wanted[OP_COUNT] = { false };
+                                "and checks every answer.\n"
+                                "On a GPU --op also takes " GPU_OP_WORDS ".",
+                                operands, options };
+    bool wanted[OP_ALL] = { false };
     spec_list specs;
     uint64_t wrong;
 
     parse_arguments(&line, argc, argv);
+    if (o.unique && o.dist != DIST_UNIFORM)
+        fail_usage("--unique is for --dist uniform, not for %s",
+                   dist_name((distribution)o.dist));
     split_ops(op_text, wanted);
     specs = split_specs(spec_text, o.type);
     if (!o.queries) {

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "parallel.h"
 #include "progress.h"
-#include "rng.h"
 #include "say.h"
 
 enum { PROGRESS_EVERY = 1 << 16 };
@@ -300,25 +300,126 @@ static void gen_zipf_gapped(request *q)
     }
 }
 
+/* For those whose keys do not hang on each other. */
+static void (*const draw_one[])(request *, uint64_t) = {
+    [DIST_NONE] = draw_uniform,
+    [DIST_UNIFORM] = draw_uniform,
+    [DIST_NORMAL] = draw_bell,
+    [DIST_LOGNORMAL] = draw_lognormal,
+    [DIST_EXPONENTIAL] = draw_exponential,
+    [DIST_CLUSTERED] = draw_clustered,
+    [DIST_DUPLICATES] = draw_duplicates,
+    [DIST_OSM_LIKE] = draw_clustered,
+};
+
+static uint64_t stream_of(distribution dist)
+{
+    return dist == DIST_OSM_LIKE ? DIST_CLUSTERED : dist;
+}
+
 void gen_keys(distribution dist, int type, uint64_t n, uint64_t seed,
               void *out)
 {
     request q = { .type = type, .n = n, .seed = mix(seed), .out = out,
-                  .r = rng_of(seed, dist == DIST_OSM_LIKE ? DIST_CLUSTERED
-                                                          : dist) };
+                  .r = rng_of(seed, stream_of(dist)) };
 
     progress_start("generating", n);
-    switch (dist) {
-    case DIST_NONE:
-    case DIST_UNIFORM: gen_each(&q, draw_uniform); break;
-    case DIST_DENSE: gen_dense(&q); break;
-    case DIST_NORMAL: gen_each(&q, draw_bell); break;
-    case DIST_LOGNORMAL: gen_each(&q, draw_lognormal); break;
-    case DIST_EXPONENTIAL: gen_each(&q, draw_exponential); break;
-    case DIST_ZIPF_GAPPED: gen_zipf_gapped(&q); break;
-    case DIST_CLUSTERED:
-    case DIST_OSM_LIKE: gen_each(&q, draw_clustered); break;
-    case DIST_DUPLICATES: gen_each(&q, draw_duplicates); break;
+    if (dist == DIST_DENSE)
+        gen_dense(&q);
+    else if (dist == DIST_ZIPF_GAPPED)
+        gen_zipf_gapped(&q);
+    else
+        gen_each(&q, draw_one[dist]);
+    progress_stop();
+}
+
+/* ---- by many threads --------------------------------------------------- */
+
+typedef struct {
+    distribution dist;
+    uint64_t seed;
+    request all;
+} parts;
+
+static void gen_part(void *context, uint64_t from, uint64_t to)
+{
+    const parts *p = context;
+    request q = p->all;
+
+    q.r = rng_of(p->seed, stream_of(p->dist) +
+                              (from / PARALLEL_PART << 32));
+    for (uint64_t i = from; i < to; i++)
+        draw_one[p->dist](&q, i);
+}
+
+void gen_keys_parallel(distribution dist, int type, uint64_t n,
+                       uint64_t seed, void *out)
+{
+    parts p = { .dist = dist, .seed = seed,
+                .all = { .type = type, .n = n, .seed = mix(seed),
+                         .out = out } };
+
+    if (dist == DIST_DENSE || dist == DIST_ZIPF_GAPPED) {
+        gen_keys(dist, type, n, seed, out);
+        return;
     }
+    progress_start("generating", n);
+    parallel_for(n, gen_part, &p);
+    progress_stop();
+}
+
+/* ---- no two equal ------------------------------------------------------ */
+
+/* As many bits as put_place() takes of a place. */
+unique_keys unique_of(int type, uint64_t seed)
+{
+    unique_keys u = { .type = type, .bits = 64 };
+    rng r = rng_of(seed, 4000);
+
+    if (type == SX_U32 || type == SX_I32)
+        u.bits = 32;
+    else if (type == SX_F32)
+        u.bits = 24;
+    else if (type == SX_F64)
+        u.bits = 53;
+    u.order = shuffle_of(unique_count(&u), &r);
+    return u;
+}
+
+uint64_t unique_count(const unique_keys *u)
+{
+    return u->bits == 64 ? UINT64_MAX : 1ull << u->bits;
+}
+
+void unique_put(const unique_keys *u, uint64_t number, void *out, uint64_t i)
+{
+    uint64_t place = shuffle_at(&u->order, number) << (64 - u->bits);
+
+    put_place(u->type, out, i, place, mix(place));
+}
+
+typedef struct {
+    unique_keys keys;
+    void *out;
+} unique_request;
+
+static void unique_part(void *context, uint64_t from, uint64_t to)
+{
+    unique_request *q = context;
+
+    for (uint64_t i = from; i < to; i++)
+        unique_put(&q->keys, i, q->out, i);
+}
+
+void gen_unique(int type, uint64_t n, uint64_t seed, void *out)
+{
+    unique_request q = { .keys = unique_of(type, seed), .out = out };
+
+    if (n > unique_count(&q.keys))
+        fail("there are no %llu different uniform keys of type %s, only "
+             "%llu", (unsigned long long)n, sx_type_name(type),
+             (unsigned long long)unique_count(&q.keys));
+    progress_start("generating", n);
+    parallel_for(n, unique_part, &q);
     progress_stop();
 }

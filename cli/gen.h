@@ -15,6 +15,8 @@
 
 #include <stdint.h>
 
+#include "rng.h"
+
 typedef enum {                    /* in the order of DIST_CHOICES */
     DIST_NONE,
     DIST_UNIFORM,
@@ -36,5 +38,25 @@ const char *dist_name(distribution dist);
 /* n keys of the type into out. Fails if the type has no room for them. */
 void gen_keys(distribution dist, int type, uint64_t n, uint64_t seed,
               void *out);
+
+/* The same by many threads. The first PARALLEL_PART keys are those of
+ * gen_keys(), further ones of the same distribution but others. */
+void gen_keys_parallel(distribution dist, int type, uint64_t n,
+                       uint64_t seed, void *out);
+
+/* Uniform keys no two of which are equal: key number i of a random order of
+ * all values that uniform has. */
+typedef struct {
+    int type;
+    unsigned bits;                /* 2^bits values; 64: one less */
+    shuffle order;
+} unique_keys;
+
+unique_keys unique_of(int type, uint64_t seed);
+uint64_t unique_count(const unique_keys *u);
+void unique_put(const unique_keys *u, uint64_t number, void *out,
+                uint64_t i);
+/* The first n of them, by many threads. Fails if there are not so many. */
+void gen_unique(int type, uint64_t n, uint64_t seed, void *out);
 
 #endif

@@ -7,252 +7,164 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct range_mode range_modes[RANGE_MODES] = {
-    { 0, 0 }, { 1, 1 }, { 3, 0 }, { 5, 1 }
-};
-
-/* ---- data ----------------------------------------------------------- */
-
-static bool rows_are_positions(row_kind kind)
-{
-    return kind == ROWS_NULL || kind == ROWS_IMPLICIT;
-}
-
-static void limits_of_type(int type, void *least, void *most)
-{
-    unsigned char k[16];
-    size_t width = oracle_width(type);
-    for (unsigned i = 0; key_special(type, i, k); i++) {
-        if (i == 0 || oracle_compare(type, k, least) < 0)
-            memcpy(least, k, width);
-        if (i == 0 || oracle_compare(type, k, most) > 0)
-            memcpy(most, k, width);
-    }
-}
-
-/* Special keys first, then keys of the index and their neighbours (all of
- * them if there is room), then random ones. */
-static void make_queries(dataset *d, rnd *r)
-{
-    unsigned char *q = guard_fit(&d->q, d->queries * d->width, true);
-    uint64_t step = d->queries ? d->n / (d->queries / 4 + 1) + 1 : 1;
-    uint64_t at = rnd_below(r, step), i = 0;
-    while (i < d->queries && key_special(d->type, (unsigned)i, q))
-        i++, q += d->width;
-    for (; i < d->queries; i++, q += d->width) {
-        const unsigned char *key = oracle_key(d->truth, at);
-        switch (at < d->n ? i % 3 : 3) {
-        case 0: memcpy(q, key, d->width); break;
-        case 1: key_step(d->type, key, 1, q); break;
-        case 2:
-            key_step(d->type, key, -1, q);
-            at += 1 + rnd_below(r, 2 * step - 1);
-            break;
-        default: key_random(d->type, r, q); break;
-        }
-    }
-}
-
-/* The whole index, one key, a short run, between two keys, anything; when
- * all ranges together have three times the index, empty ones. */
-static void make_ranges(dataset *d, rnd *r)
-{
-    uint64_t hits = 0;
-    unsigned char *lo = guard_fit(&d->lo, d->ranges * d->width, true);
-    unsigned char *hi = guard_fit(&d->hi, d->ranges * d->width, true);
-    for (uint64_t i = 0; i < d->ranges; i++) {
-        uint64_t a = rnd_below(r, d->n), len = rnd_below(r, 9);
-        if (rnd_below(r, d->ranges < 1000 ? 8 : 100) == 0)
-            len = rnd_below(r, d->n / 8 + 1);
-        uint64_t b = a + len < d->n ? a + len : d->n - 1;
-        if (i == 0) {
-            limits_of_type(d->type, lo, hi);
-        } else if (d->n == 0 || i % 6 == 5) {
-            key_random(d->type, r, lo);
-            if (d->n > 300)       /* keeps the number of hits small */
-                key_step(d->type, lo, rnd_below(r, 2) ? 1 : -1, hi);
-            else
-                key_random(d->type, r, hi);
-        } else if (i % 6 == 4) {  /* inside, without the ends */
-            key_step(d->type, oracle_key(d->truth, a), 1, lo);
-            key_step(d->type, oracle_key(d->truth, b), -1, hi);
-        } else {
-            memcpy(lo, oracle_key(d->truth, i % 6 == 1 ? b : a), d->width);
-            memcpy(hi, oracle_key(d->truth, i % 6 < 2 ? a : b), d->width);
-        }
-        uint64_t left = oracle_rank(d->truth, lo, 0);
-        uint64_t right = oracle_rank(d->truth, hi, 1);
-        if (right > left)
-            hits += right - left;
-        if (hits > 3 * d->n) {
-            hits -= right - left;
-            key_step(d->type, lo, -1, hi);
-            if (oracle_rank(d->truth, hi, 1) > left)      /* wrapped */
-                limits_of_type(d->type, hi, lo);
-        }
-        lo += d->width;
-        hi += d->width;
-    }
-}
-
-static oracle_span *oracle_spans(const dataset *d, uint64_t limit,
-                                 uint32_t last)
-{
-    oracle_span *spans = need(d->ranges * sizeof *spans);
-    for (uint64_t i = 0; i < d->ranges; i++)
-        spans[i] = oracle_range(d->truth, d->lo.data + i * d->width,
-                                d->hi.data + i * d->width, limit, last != 0);
-    return spans;
-}
-
-static void answer(dataset *d)
-{
-    uint64_t bytes = d->queries * sizeof (uint64_t);
-    uint64_t **lists[] = { &d->get, &d->left, &d->right, &d->floor,
-                           &d->ceil };
-    for (size_t i = 0; i < COUNT_OF(lists); i++)
-        *lists[i] = need(bytes);
-    for (uint64_t i = 0; i < d->queries; i++) {
-        const void *q = d->q.data + i * d->width;
-        d->get[i] = oracle_get(d->truth, q);
-        d->left[i] = oracle_rank(d->truth, q, 0);
-        d->right[i] = oracle_rank(d->truth, q, 1);
-        d->floor[i] = oracle_floor(d->truth, q);
-        d->ceil[i] = oracle_ceil(d->truth, q);
-    }
-    for (int mode = 0; mode < RANGE_MODES; mode++)
-        d->spans[mode] = oracle_spans(d, range_modes[mode].limit,
-                                      range_modes[mode].last);
-}
-
-dataset *data_wrap(int type, uint64_t n, const void *keys, row_kind rows_as,
-                   const uint64_t *rows, uint64_t queries, rnd *r)
-{
-    dataset *d = need(sizeof *d);
-    *d = (dataset){ .type = type, .width = oracle_width(type), .n = n,
-                    .row_kind = rows_as, .queries = queries,
-                    .ranges = queries / 3 };
-    void *copy = guard_fit(&d->keys, n * d->width, true);
-    if (n)
-        memcpy(copy, keys, n * d->width);
-    if (rows_as == ROWS_IMPLICIT && n) {
-        oracle *sorted = oracle_new(type, n, keys, NULL);
-        memcpy(copy, sorted->keys, n * d->width);
-        oracle_free(sorted);
-    }
-    if (rows_as == ROWS_U32) {
-        uint32_t *out = guard_fit(&d->rows, n * sizeof *out, true);
-        for (uint64_t i = 0; i < n; i++)
-            out[i] = (uint32_t)rows[i];
-    } else if (!rows_are_positions(rows_as)) {
-        void *out = guard_fit(&d->rows, n * sizeof *rows, true);
-        if (n)
-            memcpy(out, rows, n * sizeof *rows);
-    }
-    d->truth = oracle_new(type, n, copy,
-                          rows_are_positions(rows_as) ? NULL : rows);
-    make_queries(d, r);
-    make_ranges(d, r);
-    answer(d);
-    return d;
-}
-
-dataset *data_make(int type, key_kind kind, uint64_t n, row_kind rows_as,
-                   uint64_t queries, rnd *r)
-{
-    void *keys = need(n * oracle_width(type));
-    uint64_t *rows = need(n * sizeof *rows);
-    keys_make(type, kind, n, r, keys);
-    rows_make(rows_as, n, r, rows);
-    dataset *d = data_wrap(type, n, keys, rows_as, rows, queries, r);
-    free(keys);
-    free(rows);
-    return d;
-}
-
-void data_free(dataset *d)
-{
-    if (!d)
-        return;
-    guard *guards[] = { &d->keys, &d->rows, &d->q, &d->lo, &d->hi };
-    for (size_t i = 0; i < COUNT_OF(guards); i++)
-        guard_free(guards[i]);
-    oracle_free(d->truth);
-    free(d->get);
-    free(d->left);
-    free(d->right);
-    free(d->floor);
-    free(d->ceil);
-    for (int mode = 0; mode < RANGE_MODES; mode++)
-        free(d->spans[mode]);
-    free(d);
-}
-
-sx_status data_build(const dataset *d, sx_device *dev, const char *spec,
-                     const sx_call *call, sx_index **out)
-{
-    sx_column keys = column(d->type, d->n, d->keys.data);
-    sx_column rows = column(d->row_kind == ROWS_U32 ? SX_U32 : SX_U64, d->n,
-                            d->rows.data);
-    return sx_build(out, dev, spec, &keys,
-                    rows_are_positions(d->row_kind) ? NULL : &rows, call);
-}
-
-/* ---- looking at answers ----------------------------------------------- */
+/* ---- columns, here and in device memory ---------------------------------- */
 
 asker *asker_new(void)
 {
     asker *a = need(sizeof *a);
-    *a = (asker){ 0 };
+    *a = (asker){ .r = rnd_start(test_seed()) };
     return a;
 }
 
 void asker_free(asker *a)
 {
-    guard_free(&a->numbers);
-    guard_free(&a->keys);
-    guard_free(&a->first);
-    for (size_t i = 0; i < COUNT_OF(a->aggregates); i++)
-        guard_free(&a->aggregates[i]);
+    asker_use(a, NULL);
+    for (size_t i = 0; i < COUNT_OF(a->box); i++)
+        guard_free(&a->box[i].host);
     free(a);
 }
+
+void asker_use(asker *a, sx_device *dev)
+{
+    if (a->dev == dev)
+        return;
+    for (size_t i = 0; i < COUNT_OF(a->box) && a->dev; i++) {
+        sx_column_free(&a->box[i].there, a->dev);
+        a->box[i].away = false;
+    }
+    for (size_t i = 0; i < COUNT_OF(a->mark) && a->dev; i++)
+        sx_column_free(&a->mark[i], a->dev);
+    a->dev = dev;
+    for (size_t i = 0; i < COUNT_OF(a->mark) && a->dev; i++)
+        if (sx_column_new(&a->mark[i], a->dev, SX_U32, 1) != SX_OK)
+            die("a column: %s", sx_detail());
+}
+
+/* Room for so many bytes in device memory. */
+static void make_there(asker *a, box *b, uint64_t bytes)
+{
+    uint64_t n = bytes / 8 + 1;
+    if (b->there.n >= n)
+        return;
+    sx_column_free(&b->there, a->dev);
+    if (sx_column_new(&b->there, a->dev, SX_U64, n + n / 2) != SX_OK)
+        die("a column: %s", sx_detail());
+}
+
+/* Elements of that memory as a column. */
+static sx_column part(const box *b, int type, uint64_t first, uint64_t n)
+{
+    sx_column c = column(type, n, (char *)b->there.data + first * oracle_width(type));
+    c.place = SX_DEVICE;
+    return c;
+}
+
+static void copy(asker *a, sx_column to, sx_column from)
+{
+    if (sx_column_copy(&to, &from, a->dev) != SX_OK)
+        die("copying a column: %s", sx_detail());
+}
+
+/* Where the next column of this question lies. */
+static bool is_there(asker *a)
+{
+    return a->way == WAY_DEVICE || a->way == WAY_STREAM ||
+           (a->way == WAY_MIXED && rnd_below(&a->r, 2));
+}
+
+/* Memory of the device itself; the emulator's is the host's, so that memory
+ * between pages that trap can be its, too. */
+static bool is_column(asker *a)
+{
+    return kernel_is_gpu() || rnd_below(&a->r, 3) == 0;
+}
+
+static sx_column input(asker *a, unsigned which, int type, uint64_t n, const void *data)
+{
+    box *b = &a->box[which];
+    sx_column here = column(type, n, data);
+    if (!is_there(a))
+        return here;
+    if (!is_column(a)) {
+        here.place = SX_DEVICE;
+        return here;
+    }
+    uint64_t before = rnd_below(&a->r, 4);      /* not always at the start of a line */
+    make_there(a, b, (before + n) * oracle_width(type));
+    copy(a, part(b, type, before, n), here);
+    return part(b, type, before, n);
+}
+
+/* Room for exactly so many elements, which all are GUARD_FILL. */
+static sx_column *output_room(asker *a, unsigned which, int type, uint64_t room)
+{
+    box *b = &a->box[which];
+    size_t width = oracle_width(type);
+    bool there = is_there(a);
+    b->away = there && is_column(a);
+    b->before = b->away ? rnd_below(&a->r, 4) : 0;
+    uint64_t all = b->before + room + (b->away ? 5 : 0);
+    unsigned char *data = guard_fit(&b->host, all * width, a->turn++ % 2);
+    b->seen = column(type, room, data + b->before * width);
+    b->given = b->seen;
+    b->given.place = there ? SX_DEVICE : SX_HOST;
+    if (b->away) {
+        make_there(a, b, all * width);
+        copy(a, part(b, type, 0, all), column(type, all, data));
+        b->given = part(b, type, b->before, room);
+    }
+    return &b->given;
+}
+
+/* Room for n elements, sometimes with one more that must stay as it is. */
+static sx_column *output(asker *a, unsigned which, int type, uint64_t n)
+{
+    return output_room(a, which, type, n + a->turn / 2 % 2);
+}
+
+static void fetch(asker *a, box *b)
+{
+    if (!b->away)
+        return;
+    uint64_t all = b->host.bytes / oracle_width(b->seen.type);
+    copy(a, column(b->seen.type, all, b->host.data), part(b, b->seen.type, 0, all));
+    b->away = false;
+}
+
+/* ---- looking at answers ----------------------------------------------- */
 
 static const char *complain(asker *a, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 static const char *complain(asker *a, const char *format, ...)
 {
+    static const char *const ways[WAYS] = { "host", "device", "stream", "mixed" };
     va_list args;
     va_start(args, format);
     vsnprintf(a->why, sizeof a->why, format, args);
     va_end(args);
+    size_t used = strlen(a->why);
+    snprintf(a->why + used, sizeof a->why - used, " (%s columns%s%s%s)", ways[a->way],
+             a->how.hints ? ", hint" : "", a->up ? ", ascending" : "",
+             a->how.device_ns ? ", timed" : "");
     return a->why;
 }
 
-/* Room for n elements, sometimes with one more that must stay as it is. */
-static sx_column output(asker *a, guard *g, int type, uint64_t n)
+static bool untouched(const unsigned char *from, const unsigned char *to)
 {
-    uint64_t room = n + (a->turn / 2) % 2;
-    return column(type, room, guard_fit(g, room * oracle_width(type),
-                                        a->turn++ % 2));
-}
-
-static bool untouched(const void *data, size_t bytes)
-{
-    const unsigned char *b = data;
-    for (size_t i = 0; i < bytes; i++)
-        if (b[i] != GUARD_FILL)
+    for (; from < to; from++)
+        if (*from != GUARD_FILL)
             return false;
     return true;
 }
 
 /* Nothing was written behind the n answers, nor before them. */
-static const char *check_edges(asker *a, const char *what, const guard *g,
-                               const sx_column *c, uint64_t n)
+static const char *check_edges(asker *a, const char *what, unsigned which, uint64_t n)
 {
-    size_t width = oracle_width(c->type);
-    if (!guard_intact(g) ||
-        !untouched((unsigned char *)c->data + n * width, (c->n - n) * width))
+    const box *b = &a->box[which];
+    const unsigned char *first = b->seen.data;
+    if (!guard_intact(&b->host) || !untouched(b->host.data, first) ||
+        !untouched(first + n * oracle_width(b->seen.type), b->host.data + b->host.bytes))
         return complain(a, "%s: wrote outside its %" PRIu64 " answers",
                         what, n);
     return NULL;
@@ -266,44 +178,36 @@ static uint64_t number_at(const sx_column *c, uint64_t i)
     return x == SX_MISS32 ? ORACLE_NONE : x;
 }
 
-static const char *check_numbers(asker *a, const char *what, const guard *g,
-                                 const sx_column *c, const uint64_t *want,
-                                 uint64_t n)
+static const char *check_numbers(asker *a, const char *what,
+                                 const uint64_t *want, uint64_t n)
 {
+    const sx_column *c = &a->box[BOX_NUMBERS].seen;
     for (uint64_t i = 0; i < n; i++)
         if (number_at(c, i) != want[i])
             return complain(a, "%s [%" PRIu64 " of %" PRIu64 "]: %" PRIu64
                             ", not %" PRIu64, what, i, n, number_at(c, i),
                             want[i]);
-    return check_edges(a, what, g, c, n);
+    return check_edges(a, what, BOX_NUMBERS, n);
 }
 
-/* The key at places[i] of the oracle; left alone where there is none. */
-static const char *check_keys(asker *a, const char *what, const sx_column *c,
-                              const oracle *truth, const uint64_t *places,
-                              uint64_t n)
+/* Keys at places[i]; those without a place are as they were. */
+static const char *check_keys(asker *a, const char *what, const oracle *truth,
+                              const uint64_t *places, uint64_t n)
 {
+    const unsigned char *keys = a->box[BOX_KEYS].seen.data;
     for (uint64_t i = 0; i < n; i++) {
-        const unsigned char *k = (unsigned char *)c->data + i * truth->width;
-        bool right = places[i] == ORACLE_NONE
-            ? untouched(k, truth->width)
-            : oracle_compare(truth->type, k,
-                             oracle_key(truth, places[i])) == 0;
-        if (!right)
-            return complain(a, "%s: key %" PRIu64 " of %" PRIu64
-                            " is not the one at %" PRId64, what, i, n,
-                            (int64_t)places[i]);
+        const unsigned char *key = keys + i * truth->width;
+        if (places[i] == ORACLE_NONE) {
+            if (!untouched(key, key + truth->width))
+                return complain(a, "%s: wrote key %" PRIu64 ", which has no"
+                                " match", what, i);
+        } else if (oracle_compare(truth->type, key,
+                                  oracle_key(truth, places[i])) != 0) {
+            return complain(a, "%s: key %" PRIu64 " is not the one at %"
+                            PRIu64, what, i, places[i]);
+        }
     }
-    return check_edges(a, what, &a->keys, c, n);
-}
-
-static const char *check_status(asker *a, const char *what, sx_status got,
-                                sx_status want)
-{
-    if (got == want)
-        return NULL;
-    return complain(a, "%s: status %d, not %d; detail: %s", what, (int)got,
-                    (int)want, got == SX_OK ? "none" : sx_detail());
+    return check_edges(a, what, BOX_KEYS, n);
 }
 
 /* Every failure of a step ends the walk with its sentence. */
@@ -312,6 +216,82 @@ static const char *check_status(asker *a, const char *what, sx_status got,
         if (why_) \
             return why_; \
     } while (0)
+
+/* ---- one question ------------------------------------------------------- */
+
+/* How the next question is asked, as far as the caller leaves it open. Its
+ * columns come next, then the call, then end(). */
+static const sx_call *begin(asker *a, const sx_call *call)
+{
+    a->how = (sx_call){ .size = sizeof a->how };
+    if (call)
+        memcpy(&a->how, call, call->size < sizeof *call ? call->size : sizeof *call);
+    a->how.size = sizeof a->how;
+    a->way = a->dev ? (ask_way)rnd_below(&a->r, WAYS) : WAY_HOST;
+    a->ways[a->way]++;
+    if (rnd_below(&a->r, 2))
+        a->how.hints |= SX_ASCENDING;
+    a->hinted += a->how.hints;
+    a->ns = UINT64_MAX;
+    if (a->way != WAY_STREAM) {
+        if (rnd_below(&a->r, 4) == 0)
+            a->how.device_ns = &a->ns;
+        return &a->how;
+    }
+    /* The stream of this thread: calls that wait use it, too. */
+    a->how.stream = (void *)2;
+    if (rnd_below(&a->r, 4))
+        a->how.status = output_room(a, BOX_STATUS, SX_U32, 1)->data;
+    return &a->how;
+}
+
+/* A call that was queued is done when a later one on its stream is, and
+ * copies between columns in device memory are made there. */
+static void wait_for_stream(asker *a)
+{
+    copy(a, a->mark[0], a->mark[1]);
+}
+
+static const char *wrong_status(asker *a, const char *what, sx_status got, sx_status want)
+{
+    return complain(a, "%s: status %d, not %d; detail: %s", what, (int)got,
+                    (int)want, got == SX_OK ? "none" : sx_detail());
+}
+
+/* The call returned: as it should have, and its outputs come to the host.
+ * With a stream too little room is found out later. */
+static const char *end(asker *a, const char *what, sx_status got, sx_status want)
+{
+    bool queued = a->how.stream && want != SX_EINVAL;
+    if (got != (queued ? SX_OK : want))
+        return wrong_status(a, what, got, queued ? SX_OK : want);
+    if (a->how.stream)
+        wait_for_stream(a);
+    for (size_t i = 0; i < COUNT_OF(a->box); i++)
+        fetch(a, &a->box[i]);
+    if (a->how.status) {
+        uint32_t word = *(const uint32_t *)a->box[BOX_STATUS].seen.data;
+        if (queued && word != (uint32_t)want)
+            return complain(a, "%s: the status word is %u, not %d", what, word, (int)want);
+        TRY(check_edges(a, "status word", BOX_STATUS, queued));
+    }
+    if (a->how.device_ns && got == SX_OK && a->ns == UINT64_MAX)
+        return complain(a, "%s: device_ns was not set", what);
+    return NULL;
+}
+
+sx_status ask_build(asker *a, const dataset *d, const char *spec, sx_index **out)
+{
+    begin(a, NULL);
+    a->how.status = NULL;
+    a->how.hints = 0;
+    int row_type = d->row_kind == ROWS_U32 ? SX_U32 : SX_U64;
+    sx_column keys = input(a, BOX_Q, d->type, d->n, d->keys.data), rows;
+    bool given = !rows_are_positions(d->row_kind);
+    if (given)
+        rows = input(a, BOX_ROWS, row_type, d->n, d->rows.data);
+    return sx_build(out, a->dev, spec, &keys, given ? &rows : NULL, &a->how);
+}
 
 /* ---- points ----------------------------------------------------------- */
 
@@ -327,36 +307,38 @@ static sx_status key_at(const sx_index *ix, const sx_column *in,
 
 static const char *ask_places(asker *a, const char *what, verb *ask_verb,
                               const sx_index *ix, const oracle *truth,
-                              const sx_column *in, const uint64_t *places,
+                              const sx_column *from, const uint64_t *places,
                               int out_type, const sx_call *call)
 {
-    uint64_t n = in->n;
+    uint64_t n = from->n;
     unsigned which = a->turn / 4 % 3;     /* 0: both, 1: rows, 2: keys */
-    sx_column rows = output(a, &a->numbers, out_type, n);
-    sx_column keys = output(a, &a->keys, truth->type, n);
+    const sx_call *how = begin(a, call);
+    sx_column in = input(a, BOX_Q, from->type, n, from->data);
+    sx_column *rows = output(a, BOX_NUMBERS, out_type, n);
+    sx_column *keys = output(a, BOX_KEYS, truth->type, n);
+    const sx_column *seen = &a->box[BOX_NUMBERS].seen;
     bool fits = out_type == SX_U64 || truth->max_row < SX_MISS32;
     sx_status want = fits || which == 2 ? SX_OK : SX_EINVAL;
-    TRY(check_status(a, what, ask_verb(ix, in, which == 2 ? NULL : &rows,
-                                       which == 1 ? NULL : &keys, call),
-                     want));
+    TRY(end(a, what, ask_verb(ix, &in, which == 2 ? NULL : rows,
+                              which == 1 ? NULL : keys, how), want));
     if (want != SX_OK || which == 2)
-        TRY(check_edges(a, what, &a->numbers, &rows, 0));
+        TRY(check_edges(a, what, BOX_NUMBERS, 0));
     if (want != SX_OK || which == 1)
-        TRY(check_edges(a, what, &a->keys, &keys, 0));
+        TRY(check_edges(a, what, BOX_KEYS, 0));
     if (want != SX_OK)
         return NULL;
     if (which != 1)
-        TRY(check_keys(a, what, &keys, truth, places, n));
+        TRY(check_keys(a, what, truth, places, n));
     if (which != 2) {
         for (uint64_t i = 0; i < n; i++) {
             uint64_t row = places[i] == ORACLE_NONE ? ORACLE_NONE
                                                     : truth->rows[places[i]];
-            if (number_at(&rows, i) != row)
+            if (number_at(seen, i) != row)
                 return complain(a, "%s: row %" PRIu64 " of %" PRIu64 ": %"
                                 PRIu64 ", not %" PRIu64, what, i, n,
-                                number_at(&rows, i), row);
+                                number_at(seen, i), row);
         }
-        TRY(check_edges(a, what, &a->numbers, &rows, n));
+        TRY(check_edges(a, what, BOX_NUMBERS, n));
     }
     return NULL;
 }
@@ -375,7 +357,7 @@ static const char *ask_key_at(asker *a, const sx_index *ix, const dataset *d,
         places[n++] = at;
     for (size_t i = 0; i < COUNT_OF(behind); i++)
         places[n++] = behind[i];
-    void *in = guard_fit(&a->first, n * oracle_width(type), true);
+    void *in = guard_fit(&a->box[BOX_Q].host, n * oracle_width(type), true);
     for (uint64_t i = 0; i < n; i++) {
         if (type == SX_U32)
             ((uint32_t *)in)[i] = (uint32_t)places[i];
@@ -391,41 +373,95 @@ static const char *ask_key_at(asker *a, const sx_index *ix, const dataset *d,
     return why;
 }
 
+static const char *ask_numbers(asker *a, const char *what, const sx_index *ix, int side,
+                               const sx_column *from, const uint64_t *answers, int out_type,
+                               sx_status want, const sx_call *call)
+{
+    const sx_call *how = begin(a, call);
+    sx_column q = input(a, BOX_Q, from->type, from->n, from->data);
+    sx_column *out = output(a, BOX_NUMBERS, out_type, q.n);
+    TRY(end(a, what, side < 0 ? sx_get(ix, &q, out, how)
+                              : sx_rank(ix, &q, (sx_side)side, out, how), want));
+    return want == SX_OK ? check_numbers(a, what, answers, q.n)
+                         : check_edges(a, what, BOX_NUMBERS, 0);
+}
+
 const char *ask_points(asker *a, const sx_index *ix, const dataset *d,
                        int out_type, const sx_call *call)
 {
-    sx_column q = column(d->type, d->queries, d->q.data);
     bool fits = out_type == SX_U64 || d->truth->max_row < SX_MISS32;
+    bool up = a->up = rnd_below(&a->r, 3) == 0;
+    sx_column q = column(d->type, d->queries, up ? d->up.q.data : d->q.data);
 
-    sx_column out = output(a, &a->numbers, out_type, q.n);
-    TRY(check_status(a, "get", sx_get(ix, &q, &out, call),
-                     fits ? SX_OK : SX_EINVAL));
-    if (fits)
-        TRY(check_numbers(a, "get", &a->numbers, &out, d->get, q.n));
-    else
-        TRY(check_edges(a, "get refused", &a->numbers, &out, 0));
-
-    out = output(a, &a->numbers, out_type, q.n);
-    TRY(check_status(a, "rank left", sx_rank(ix, &q, SX_LEFT, &out, call),
-                     SX_OK));
-    TRY(check_numbers(a, "rank left", &a->numbers, &out, d->left, q.n));
-
-    out = output(a, &a->numbers, out_type, q.n);
-    TRY(check_status(a, "rank right", sx_rank(ix, &q, SX_RIGHT, &out, call),
-                     SX_OK));
-    TRY(check_numbers(a, "rank right", &a->numbers, &out, d->right, q.n));
-
-    TRY(ask_places(a, "floor", sx_floor, ix, d->truth, &q, d->floor,
+    TRY(ask_numbers(a, "get", ix, -1, &q, up ? d->up.get : d->get, out_type,
+                    fits ? SX_OK : SX_EINVAL, call));
+    TRY(ask_numbers(a, "rank left", ix, SX_LEFT, &q, up ? d->up.left : d->left, out_type, SX_OK,
+                    call));
+    TRY(ask_numbers(a, "rank right", ix, SX_RIGHT, &q, up ? d->up.right : d->right, out_type,
+                    SX_OK, call));
+    TRY(ask_places(a, "floor", sx_floor, ix, d->truth, &q, up ? d->up.floor : d->floor,
                    out_type, call));
-    TRY(ask_places(a, "ceil", sx_ceil, ix, d->truth, &q, d->ceil, out_type,
+    TRY(ask_places(a, "ceil", sx_ceil, ix, d->truth, &q, up ? d->up.ceil : d->ceil, out_type,
                    call));
+    a->up = false;
     return ask_key_at(a, ix, d, out_type, call);
 }
 
 /* ---- ranges ----------------------------------------------------------- */
 
+typedef struct {
+    sx_column lo, hi;
+    sx_ranges ranges;
+} range_input;
+
+/* The ranges of d as the input of the question that has begun. */
+static const sx_ranges *input_ranges(asker *a, const dataset *d, uint64_t limit, uint32_t last,
+                                     range_input *in)
+{
+    in->lo = input(a, BOX_LO, d->type, d->ranges, d->lo.data);
+    in->hi = input(a, BOX_HI, d->type, d->ranges, d->hi.data);
+    in->ranges = (sx_ranges){ sizeof in->ranges, &in->lo, &in->hi, limit, last, 0 };
+    return &in->ranges;
+}
+
+static const char *check_first(asker *a, const dataset *d, const oracle_span *spans)
+{
+    const uint64_t *at = a->box[BOX_FIRST].seen.data;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i <= d->ranges; i++) {
+        if (at[i] != sum)
+            return complain(a, "range: first[%" PRIu64 "] is %" PRIu64
+                            ", not %" PRIu64, i, at[i], sum);
+        sum += i < d->ranges ? spans[i].count : 0;
+    }
+    return check_edges(a, "range first", BOX_FIRST, d->ranges + 1);
+}
+
+/* Rows and keys of all ranges, where they were wanted. */
+static const char *check_hits(asker *a, const dataset *d, const oracle_span *spans, bool rows,
+                              bool keys)
+{
+    const sx_column *r = &a->box[BOX_NUMBERS].seen;
+    const unsigned char *k = a->box[BOX_KEYS].seen.data;
+    uint64_t o = 0;
+    for (uint64_t i = 0; i < d->ranges; i++)
+        for (uint64_t j = 0; j < spans[i].count; j++, o++) {
+            uint64_t place = spans[i].first + j;
+            if (rows && number_at(r, o) != d->truth->rows[place])
+                return complain(a, "range %" PRIu64 ": row %" PRIu64 " is %"
+                                PRIu64 ", not %" PRIu64, i, j,
+                                number_at(r, o), d->truth->rows[place]);
+            if (keys && oracle_compare(d->type, k + o * d->width,
+                                       oracle_key(d->truth, place)) != 0)
+                return complain(a, "range %" PRIu64 ": key %" PRIu64
+                                " is not the one at %" PRIu64, i, j, place);
+        }
+    TRY(check_edges(a, "range rows", BOX_NUMBERS, rows ? o : 0));
+    return check_edges(a, "range keys", BOX_KEYS, keys ? o : 0);
+}
+
 static const char *ask_range_rows(asker *a, const sx_index *ix,
-                                  const dataset *d, const sx_ranges *ranges,
+                                  const dataset *d, uint64_t limit, uint32_t last,
                                   const oracle_span *spans, int out_type,
                                   const sx_call *call)
 {
@@ -433,74 +469,70 @@ static const char *ask_range_rows(asker *a, const sx_index *ix,
     unsigned which = a->turn / 4 % 3;     /* 0: both, 1: rows, 2: keys */
     bool fits = out_type == SX_U64 || d->truth->max_row < SX_MISS32;
     sx_status want = fits || which == 2 ? SX_OK : SX_EINVAL;
+    range_input in;
     for (uint64_t i = 0; i < d->ranges; i++)
         hits += spans[i].count;
 
     /* 1. Sizes. */
-    sx_column first = output(a, &a->first, SX_U64, d->ranges + 1);
-    TRY(check_status(a, "range sizes",
-                     sx_range(ix, ranges, &first, NULL, NULL, call), SX_OK));
-    uint64_t *at = first.data, sum = 0;
-    for (uint64_t i = 0; i <= d->ranges; i++) {
-        if (at[i] != sum)
-            return complain(a, "range: first[%" PRIu64 "] is %" PRIu64
-                            ", not %" PRIu64, i, at[i], sum);
-        sum += i < d->ranges ? spans[i].count : 0;
-    }
-    TRY(check_edges(a, "range first", &a->first, &first, d->ranges + 1));
+    const sx_call *how = begin(a, call);
+    const sx_ranges *ranges = input_ranges(a, d, limit, last, &in);
+    sx_column *first = output(a, BOX_FIRST, SX_U64, d->ranges + 1);
+    TRY(end(a, "range sizes", sx_range(ix, ranges, first, NULL, NULL, how), SX_OK));
+    TRY(check_first(a, d, spans));
 
     /* 2. Rows, keys or both. */
-    first = output(a, &a->first, SX_U64, d->ranges + 1);
-    sx_column rows = output(a, &a->numbers, out_type, hits);
-    sx_column keys = output(a, &a->keys, d->type, hits);
-    TRY(check_status(a, "range",
-                     sx_range(ix, ranges, &first, which == 2 ? NULL : &rows,
-                              which == 1 ? NULL : &keys, call), want));
-    bool wrote_rows = want == SX_OK && which != 2;
-    bool wrote_keys = want == SX_OK && which != 1;
-    at = first.data;
-    for (uint64_t i = 0; want == SX_OK && i < d->ranges; i++)
-        for (uint64_t j = 0; j < spans[i].count; j++) {
-            uint64_t place = spans[i].first + j, o = at[i] + j;
-            if (o >= hits)
-                return complain(a, "range: first[%" PRIu64 "] is %" PRIu64,
-                                i, at[i]);
-            if (wrote_rows && number_at(&rows, o) != d->truth->rows[place])
-                return complain(a, "range %" PRIu64 ": row %" PRIu64 " is %"
-                                PRIu64 ", not %" PRIu64, i, j,
-                                number_at(&rows, o), d->truth->rows[place]);
-            if (wrote_keys &&
-                oracle_compare(d->type,
-                               (unsigned char *)keys.data + o * d->width,
-                               oracle_key(d->truth, place)) != 0)
-                return complain(a, "range %" PRIu64 ": key %" PRIu64
-                                " is not the one at %" PRIu64, i, j, place);
-        }
-    TRY(check_edges(a, "range rows", &a->numbers, &rows,
-                    wrote_rows ? hits : 0));
-    return check_edges(a, "range keys", &a->keys, &keys,
-                       wrote_keys ? hits : 0);
+    how = begin(a, call);
+    ranges = input_ranges(a, d, limit, last, &in);
+    first = output(a, BOX_FIRST, SX_U64, d->ranges + 1);
+    sx_column *rows = output(a, BOX_NUMBERS, out_type, hits);
+    sx_column *keys = output(a, BOX_KEYS, d->type, hits);
+    TRY(end(a, "range", sx_range(ix, ranges, first, which == 2 ? NULL : rows,
+                                 which == 1 ? NULL : keys, how), want));
+    if (want == SX_OK)
+        TRY(check_first(a, d, spans));
+    else
+        TRY(check_edges(a, "range first", BOX_FIRST, 0));
+    if (want == SX_OK)
+        TRY(check_hits(a, d, spans, which != 2, which != 1));
+    if (want != SX_OK || hits == 0 || rnd_below(&a->r, 2))
+        return NULL;
+
+    /* 3. One of them too small: first is filled, nothing else. */
+    how = begin(a, call);
+    ranges = input_ranges(a, d, limit, last, &in);
+    first = output(a, BOX_FIRST, SX_U64, d->ranges + 1);
+    bool short_rows = which == 1 || (which == 0 && rnd_below(&a->r, 2));
+    uint64_t less = rnd_below(&a->r, 2) ? hits - 1 : rnd_below(&a->r, hits);
+    rows = output_room(a, BOX_NUMBERS, out_type, short_rows ? less : hits);
+    keys = output_room(a, BOX_KEYS, d->type, short_rows ? hits : less);
+    TRY(end(a, "range without room", sx_range(ix, ranges, first, which == 2 ? NULL : rows,
+                                              which == 1 ? NULL : keys, how), SX_ESPACE));
+    TRY(check_first(a, d, spans));
+    TRY(check_edges(a, "range without room, rows", BOX_NUMBERS, 0));
+    return check_edges(a, "range without room, keys", BOX_KEYS, 0);
 }
 
 static const char *ask_aggregates(asker *a, const sx_index *ix,
-                                  const dataset *d, const sx_ranges *ranges,
+                                  const dataset *d, uint64_t limit, uint32_t last,
                                   const oracle_span *spans,
                                   const sx_call *call)
 {
     static const char *const names[4] = { "count", "min", "max", "sum" };
-    sx_column out[4];
     sx_column *wanted[4];
+    range_input in;
     unsigned missing = a->turn / 4 % 5;   /* one of them NULL, or none */
+    const sx_call *how = begin(a, call);
+    const sx_ranges *ranges = input_ranges(a, d, limit, last, &in);
     for (unsigned i = 0; i < 4; i++) {
-        out[i] = output(a, &a->aggregates[i], SX_U64, d->ranges);
-        wanted[i] = i == missing ? NULL : &out[i];
+        wanted[i] = output(a, BOX_FOLDS + i, SX_U64, d->ranges);
+        if (i == missing)
+            wanted[i] = NULL;
     }
     sx_aggregates g = { sizeof g, wanted[0], wanted[1], wanted[2],
                         wanted[3] };
-    TRY(check_status(a, "aggregate", sx_range_aggregate(ix, ranges, &g, call),
-                     SX_OK));
+    TRY(end(a, "aggregate", sx_range_aggregate(ix, ranges, &g, how), SX_OK));
     for (unsigned c = 0; c < 4; c++) {
-        const uint64_t *got = out[c].data;
+        const uint64_t *got = a->box[BOX_FOLDS + c].seen.data;
         for (uint64_t i = 0; c != missing && i < d->ranges; i++) {
             uint64_t want = c == 0 ? spans[i].count : c == 1 ? spans[i].min
                           : c == 2 ? spans[i].max : spans[i].sum;
@@ -508,7 +540,7 @@ static const char *ask_aggregates(asker *a, const sx_index *ix,
                 return complain(a, "aggregate %s [%" PRIu64 "]: %" PRIu64
                                 ", not %" PRIu64, names[c], i, got[i], want);
         }
-        TRY(check_edges(a, names[c], &a->aggregates[c], &out[c],
+        TRY(check_edges(a, names[c], BOX_FOLDS + c,
                         c == missing ? 0 : d->ranges));
     }
     return NULL;
@@ -520,21 +552,21 @@ static const char *ask_spans(asker *a, const sx_index *ix, const dataset *d,
                              const oracle_span *spans, int out_type,
                              const sx_call *call)
 {
-    sx_column lo = column(d->type, d->ranges, d->lo.data);
-    sx_column hi = column(d->type, d->ranges, d->hi.data);
-    sx_ranges ranges = { sizeof ranges, &lo, &hi, limit, last, 0 };
-    sx_column out = output(a, &a->numbers, SX_U64, d->ranges);
-    TRY(check_status(a, "range_count",
-                     sx_range_count(ix, &ranges, &out, call), SX_OK));
+    range_input in;
+    const sx_call *how = begin(a, call);
+    const sx_ranges *ranges = input_ranges(a, d, limit, last, &in);
+    sx_column *out = output(a, BOX_NUMBERS, SX_U64, d->ranges);
+    const sx_column *seen = &a->box[BOX_NUMBERS].seen;
+    TRY(end(a, "range_count", sx_range_count(ix, ranges, out, how), SX_OK));
     for (uint64_t i = 0; i < d->ranges; i++)
-        if (number_at(&out, i) != spans[i].count)
+        if (number_at(seen, i) != spans[i].count)
             return complain(a, "range_count [%" PRIu64 "] limit %" PRIu64
                             " %s: %" PRIu64 ", not %" PRIu64, i, limit,
-                            last ? "last" : "first", number_at(&out, i),
+                            last ? "last" : "first", number_at(seen, i),
                             spans[i].count);
-    TRY(check_edges(a, "range_count", &a->numbers, &out, d->ranges));
-    TRY(ask_range_rows(a, ix, d, &ranges, spans, out_type, call));
-    return ask_aggregates(a, ix, d, &ranges, spans, call);
+    TRY(check_edges(a, "range_count", BOX_NUMBERS, d->ranges));
+    TRY(ask_range_rows(a, ix, d, limit, last, spans, out_type, call));
+    return ask_aggregates(a, ix, d, limit, last, spans, call);
 }
 
 const char *ask_ranges(asker *a, const sx_index *ix, const dataset *d,
@@ -551,7 +583,7 @@ const char *ask_limit(asker *a, const sx_index *ix, const dataset *d,
                       uint64_t limit, uint32_t last, int out_type,
                       const sx_call *call)
 {
-    oracle_span *spans = oracle_spans(d, limit, last);
+    oracle_span *spans = data_spans(d, limit, last);
     const char *why = ask_spans(a, ix, d, limit, last, spans, out_type, call);
     free(spans);
     return why;
@@ -569,8 +601,11 @@ const char *ask(asker *a, const sx_index *ix, const dataset *d, int out_type,
 const char *ask_description(asker *a, const sx_index *ix, const dataset *d)
 {
     sx_index_info info = { .size = sizeof info };
-    TRY(check_status(a, "check", sx_check(ix), SX_OK));
-    TRY(check_status(a, "describe", sx_describe(ix, &info), SX_OK));
+    a->way = WAY_HOST;
+    a->how = (sx_call){ .size = sizeof a->how };
+    a->up = false;
+    TRY(end(a, "check", sx_check(ix), SX_OK));
+    TRY(end(a, "describe", sx_describe(ix, &info), SX_OK));
     uint64_t max_row = d->truth->max_row;
     int row_type = max_row < SX_MISS32 ? SX_U32 : SX_U64;
     bool implicit = rows_are_positions(d->row_kind);

@@ -26,6 +26,10 @@ typedef struct {
     guard q;
     uint64_t *get, *left, *right; /* row, ranks */
     uint64_t *floor, *ceil;       /* positions in truth */
+    struct {                      /* the same in ascending order */
+        guard q;
+        uint64_t *get, *left, *right, *floor, *ceil;
+    } up;
 
     uint64_t ranges;
     guard lo, hi;
@@ -41,21 +45,57 @@ dataset *data_wrap(int type, uint64_t n, const void *keys, row_kind row_kind,
                    const uint64_t *rows, uint64_t queries, rnd *r);
 void data_free(dataset *d);
 
+bool rows_are_positions(row_kind kind);         /* sx_build() gets none */
+/* What ranges hold with a limit. Free it. */
+oracle_span *data_spans(const dataset *d, uint64_t limit, uint32_t last);
+
 sx_status data_build(const dataset *d, sx_device *dev, const char *spec,
                      const sx_call *call, sx_index **out);
 
 /* ---- asking --------------------------------------------------------- */
 
+/* A column of a question: where the caller has it, and where the test looks
+ * at it. */
 typedef struct {
-    guard numbers, keys;          /* outputs */
-    guard first;                  /* sx_range()'s, and sx_key_at()'s input */
-    guard aggregates[4];
+    guard host;
+    sx_column there;              /* memory of the device, kept for the next */
+    sx_column given;              /* the output as it is passed */
+    sx_column seen;               /* the same on the host; all of `host` but
+                                     the answers must stay as it is */
+    uint64_t before;              /* elements of `there` before `given` */
+    bool away;                    /* the output is in `there` */
+} box;
+
+enum { BOX_NUMBERS, BOX_KEYS, BOX_FIRST, BOX_FOLDS, BOX_Q = BOX_FOLDS + 4, BOX_LO, BOX_HI, BOX_ROWS,
+       BOX_STATUS, BOX_COUNT };
+
+/* On a device that takes columns in its memory each question takes one of
+ * these ways, in no order that repeats. */
+typedef enum { WAY_HOST, WAY_DEVICE, WAY_STREAM, WAY_MIXED, WAYS } ask_way;
+
+typedef struct {
+    box box[BOX_COUNT];
     unsigned turn;                /* rotates what differs between calls */
+    sx_device *dev;               /* for columns in its memory; NULL: none */
+    rnd r;
+    ask_way way;                  /* of the question being asked, and ... */
+    bool up;                      /* ... whether its queries ascend */
+    sx_call how;
+    uint64_t ns;
+    sx_column mark[2];            /* one element each, in device memory */
+    uint64_t ways[WAYS], hinted;  /* how many questions */
     char why[512];
 } asker;
 
 asker *asker_new(void);
 void asker_free(asker *a);
+
+/* From now on columns may be in this device's memory; NULL: in none. Call it
+ * with NULL, or asker_free(), before the device is closed. */
+void asker_use(asker *a, sx_device *dev);
+
+/* data_build() on that device, the input in any of the ways. */
+sx_status ask_build(asker *a, const dataset *d, const char *spec, sx_index **out);
 
 /* Every question, answered into columns of out_type; NULL if all answers
  * are right. A U32 column that can't hold the largest row must be refused,

@@ -328,13 +328,74 @@ const char *const simd_names[SIMD_LEVELS] = {
     "cpu:scalar", "cpu:avx2", "cpu:avx512"
 };
 
+static const char *const kernel_told[KERNEL_OPTIONS] = {
+    "",
+    "walk=alone,pin=none",
+    "walk=alone,pin=steps",
+    "walk=alone,pin=full",
+    "walk=shared,pin=none",
+    "walk=shared,pin=steps,schedule=dynamic,each=2",
+    "walk=shared,pin=full",
+    "walk=group",
+    "reorder=lookup",
+    "reorder=double,pin=steps,block=256,each=8",
+    "schedule=dynamic,each=3,block=128",
+    "schedule=static",
+    "scan=thread",
+    "scan=warp",
+    "scan=mixed",
+    "persist=0",
+    "memory=1GiB,persist=64KiB,reorder=none,block=256,each=1",
+};
+
+static const char *kernel_base(void)
+{
+    const char *gpu = getenv("SX_TEST_GPU");
+    return gpu && *gpu ? gpu : "simt";
+}
+
+bool kernel_is_gpu(void)
+{
+    return strncmp(kernel_base(), "simt", 4) != 0;
+}
+
+const char *kernel_with(const char *options)
+{
+    static char names[8][160];
+    static unsigned turn;
+    char *name = names[turn++ % COUNT_OF(names)];
+    snprintf(name, sizeof names[0], "%s%s%s", kernel_base(), *options ? "," : "", options);
+    return name;
+}
+
+static bool orders_vary(void)
+{
+    return strcmp(kernel_base(), "simt") == 0;
+}
+
+unsigned kernel_devices(void)
+{
+    return orders_vary() ? KERNEL_DEVICES : KERNEL_OPTIONS;
+}
+
+const char *kernel_options(unsigned i)
+{
+    return kernel_told[i % KERNEL_OPTIONS];
+}
+
+/* 17 and 3 have no common divisor: each option meets each order. */
 const char *kernel_device(unsigned i)
 {
-    static const char *const orders[KERNEL_DEVICES] = {
-        "simt", "simt:reversed", "simt:seed=1"
-    };
-    const char *gpu = getenv("SX_TEST_GPU");
-    return gpu && *gpu ? gpu : orders[i];
+    static char names[KERNEL_DEVICES][160];
+    const char *options = kernel_options(i);
+    char order[32] = "";
+    if (orders_vary() && i % 3 == 1)
+        snprintf(order, sizeof order, ":reversed");
+    else if (orders_vary() && i % 3 == 2)
+        snprintf(order, sizeof order, ":seed=%u", i);
+    snprintf(names[i], sizeof names[i], "%s%s%s%s", kernel_base(), order, *options ? "," : "",
+             options);
+    return names[i];
 }
 
 void devices_open(sx_device *out[SIMD_LEVELS])

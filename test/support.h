@@ -83,10 +83,18 @@ sx_column column(int type, uint64_t n, const void *data);
 #define SIMD_LEVELS 3
 extern const char *const simd_names[SIMD_LEVELS];   /* "cpu:scalar" ... */
 
-/* Devices that run the GPU's kernels: the emulator, its threads taking turns
- * in three orders, or what SX_TEST_GPU names (cuda:0). */
-#define KERNEL_DEVICES 3
-const char *kernel_device(unsigned i);
+/* Devices that run the GPU's kernels: the emulator, or what SX_TEST_GPU names
+ * (cuda:0), with every value of every option somewhere, and on the emulator
+ * with its threads taking turns in three orders. */
+#define KERNEL_OPTIONS 17u
+#define KERNEL_DEVICES (3 * KERNEL_OPTIONS)         /* at most */
+unsigned kernel_devices(void);
+const char *kernel_device(unsigned i);              /* below kernel_devices() */
+const char *kernel_options(unsigned i);             /* ... what it was told */
+bool kernel_is_gpu(void);                           /* not the emulator */
+
+/* The device with these options ("": none), in one of a few static buffers. */
+const char *kernel_with(const char *options);
 
 /* Opens each; NULL where the processor lacks the instructions. */
 void devices_open(sx_device *out[SIMD_LEVELS]);

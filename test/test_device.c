@@ -1,132 +1,924 @@
-/* test_device.c - columns in the memory of a device.
+/* test_device.c - devices that run kernels: their columns, their memory,
+ * their options, and what they refuse.
  *
- * On the emulator that memory is the host's, so the same arrays are given as
- * host and as device columns, in all mixtures, and must give the same
- * answers; on a real GPU (SX_TEST_GPU) the mixtures need memory that only
- * CUDA can give, so there the test asks nothing. */
+ * On the emulator, or on the GPU that SX_TEST_GPU names. Memory of a device is
+ * taken, filled and read by sx_column_*() only, as a GPU's must be. */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
-#include "support.h"
+#include "ask.h"
+#include "base/alloc.h"
 
-#define KEYS 700u
-#define QUERIES 300u
+/* The call fails so, and its sentence has the word. */
+#define REFUSED(call, status, word) do { \
+        sx_status got_ = (call); \
+        if (got_ != (status) || !strstr(sx_detail(), word)) \
+            fail_msg("%s: status %d, not %d; '%s' in: %s", #call, (int)got_, \
+                     (int)(status), word, got_ ? sx_detail() : "none"); \
+    } while (0)
 
-static void fill_bytes(rnd *r, void *p, size_t n)
+#define OK(call) do { \
+        sx_status got_ = (call); \
+        if (got_ != SX_OK) \
+            fail_msg("%s: status %d: %s", #call, (int)got_, sx_detail()); \
+    } while (0)
+
+static asker *asking;
+
+static sx_column slice(const sx_column *c, uint64_t first, uint64_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        ((unsigned char *)p)[i] = (unsigned char)rnd_below(r, 256);
+    sx_column s = *c;
+    s.data = (char *)c->data + first * sx_type_bytes(c->type);
+    s.n = n;
+    return s;
 }
 
-static sx_column at(int place, int type, uint64_t n, void *data)
+/* Every question in every way, or a failed test. */
+static void ask_all(sx_device *dev, const sx_index *ix, const dataset *d, const char *what)
 {
-    return (sx_column){ .type = type, .place = place, .n = n, .data = data };
+    asker_use(asking, dev);
+    const char *wrong = ask(asking, ix, d, SX_U64, NULL);
+    if (wrong)
+        fail_msg("%s: %s", what, wrong);
+    asker_use(asking, NULL);
 }
 
-/* Every verb that takes such columns, each column host (0) or device (1) as
- * the bits of `mixture` say; all outputs end up in *out. */
-typedef struct {
-    uint64_t get[QUERIES], rank[QUERIES], floor_row[QUERIES], row_at[QUERIES];
-    uint64_t floor_key[2 * QUERIES], key_at[2 * QUERIES];
-} outputs;
+static const char *const specs[] = {
+    "sorted", "eytzinger(k=9)", "eytzinger(k=4,layout=pairs)", "pivot", "pivot(k=5,layout=pairs)",
+};
+static const int widths[] = { SX_U32, SX_F64, SX_B16 };
 
-static void ask_all(sx_device *dev, const char *spec, int type, void *keys, void *rows, void *q,
-                    uint64_t *ranks, unsigned mixture, outputs *out)
+/* ---- columns --------------------------------------------------------------------- */
+
+/* Host to device to device to host, with neighbours that stay as they are. */
+static void round_trip(sx_device *dev, int type, uint64_t n, rnd *r)
 {
-    int in = mixture & 1, to = mixture >> 1 & 1, key_to = mixture >> 2 & 1;
-    sx_column k = at(in, type, KEYS, keys), r = at(to, SX_U64, KEYS, rows);
-    sx_column queries = at(in, type, QUERIES, q), rk = at(in, SX_U64, QUERIES, ranks);
-    sx_column o;
-    sx_column ok;
-    sx_index *ix;
-
-    memset(out, 0x5a, sizeof *out);
-    assert_int_equal(sx_build(&ix, dev, spec, &k, &r, NULL), SX_OK);
-    assert_int_equal(sx_check(ix), SX_OK);
-    o = at(to, SX_U64, QUERIES, out->get);
-    assert_int_equal(sx_get(ix, &queries, &o, NULL), SX_OK);
-    o = at(to, SX_U64, QUERIES, out->rank);
-    assert_int_equal(sx_rank(ix, &queries, SX_RIGHT, &o, NULL), SX_OK);
-    o = at(to, SX_U64, QUERIES, out->floor_row);
-    ok = at(key_to, type, QUERIES, out->floor_key);
-    assert_int_equal(sx_floor(ix, &queries, &o, &ok, NULL), SX_OK);
-    o = at(to, SX_U64, QUERIES, out->row_at);
-    ok = at(key_to, type, QUERIES, out->key_at);
-    assert_int_equal(sx_key_at(ix, &rk, &ok, &o, NULL), SX_OK);
-    sx_free(ix);
+    size_t width = sx_type_bytes(type);
+    uint64_t all = n + 9;
+    unsigned char *from = need(all * width), *to = need(all * width);
+    sx_column a, b, fill = column(type, all, to), whole = column(type, all, to);
+    OK(sx_column_new(&a, dev, type, all));
+    OK(sx_column_new(&b, dev, type, all));
+    for (uint64_t i = 0; i < all * width; i++)
+        from[i] = (unsigned char)rnd_next(r);
+    memset(to, GUARD_FILL, all * width);
+    OK(sx_column_copy(&b, &fill, dev));
+    sx_column host = column(type, n, from), at_4 = slice(&a, 4, n), at_2 = slice(&b, 2, n + 1);
+    OK(sx_column_copy(&at_4, &host, dev));
+    OK(sx_column_copy(&at_2, &at_4, dev));
+    OK(sx_column_copy(&whole, &b, dev));
+    for (uint64_t i = 0; i < all; i++)
+        for (size_t byte = 0; byte < width; byte++) {
+            unsigned char want = i >= 2 && i < 2 + n ? from[(i - 2) * width + byte] : GUARD_FILL;
+            if (to[i * width + byte] != want)
+                fail_msg("%" PRIu64 " of %s: element %" PRIu64 " is another", n,
+                         sx_type_name(type), i);
+        }
+    /* and from host to host, where they may overlap */
+    sx_column here = column(type, n, from), further = column(type, n, from + width);
+    memmove(to, from, n * width);
+    OK(sx_column_copy(&further, &here, dev));
+    assert_memory_equal(from + width, to, n * width);
+    sx_column_free(&a, dev);
+    sx_column_free(&b, dev);
+    free(from);
+    free(to);
 }
 
-static void test_mixtures(void **state)
+static void test_columns(void **state)
 {
-    static const int types[] = { SX_U32, SX_F64, SX_B16 };
-    static const char *const specs[] = { "sorted", "pivot(layout=pairs)", "eytzinger(k=4)" };
-    rnd r = rnd_start(test_seed());
-
+    /* within one chunk, several, several turns of every lane */
+    static const uint64_t sizes[] = { 0, 1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 256,
+                                      257, 511, 512, 513, 1000, 2047, 2048, 2049, 5000, 33333 };
     (void)state;
-    if (getenv("SX_TEST_GPU"))
-        skip();
-    for (unsigned t = 0; t < 3; t++)
-        for (unsigned s = 0; s < 3; s++) {
-            size_t bytes = sx_type_bytes(types[t]);
-            void *keys = need(KEYS * bytes), *q = need(QUERIES * bytes);
-            uint64_t *rows = need(KEYS * sizeof *rows), *ranks = need(QUERIES * sizeof *ranks);
-            outputs *host = need(sizeof *host), *mixed = need(sizeof *mixed);
-            sx_device *cpu = device_open("cpu"), *dev = device_open("simt");
-            fill_bytes(&r, keys, KEYS * bytes);
-            memcpy(q, keys, QUERIES * bytes);
-            fill_bytes(&r, q, QUERIES / 2 * bytes);
-            for (unsigned i = 0; i < KEYS; i++)
-                rows[i] = rnd_below(&r, 1000);
-            for (unsigned i = 0; i < QUERIES; i++)
-                ranks[i] = rnd_below(&r, KEYS + 20);
-            ask_all(cpu, specs[s], types[t], keys, rows, q, ranks, 0, host);
-            for (unsigned mixture = 0; mixture < 8; mixture++) {
-                ask_all(dev, specs[s], types[t], keys, rows, q, ranks, mixture, mixed);
-                assert_memory_equal(host, mixed, sizeof *host);
-            }
-            sx_close(cpu);
+    sx_device *devices[] = { device_open(kernel_with("")), device_open("cpu") };
+    rnd r = rnd_start(test_seed());
+    for (size_t d = 0; d < COUNT_OF(devices); d++)
+        for (size_t t = 0; t < COUNT_OF(key_types); t++) {
+            sx_column c = { .type = 77 };
+            OK(sx_column_new(&c, devices[d], key_types[t], 0));
+            assert_true(c.n == 0 && !c.data && c.type == key_types[t]);
+            OK(sx_column_copy(&c, &c, devices[d]));
+            sx_column_free(&c, devices[d]);
+            OK(sx_column_new(&c, devices[d], key_types[t], 10));
+            assert_int_equal(c.place, d == 0 ? SX_DEVICE : SX_HOST);
+            assert_true(c.n == 10 && c.data && !c.reserved[0] && !c.reserved[4]);
+            sx_column_free(&c, devices[d]);
+            assert_true(!c.data && c.n == 0);
+            sx_column_free(&c, devices[d]);     /* as free(NULL) */
+            for (size_t i = 0; i < COUNT_OF(sizes); i++)
+                round_trip(devices[d], key_types[t], sizes[i], &r);
+        }
+    if (kernel_is_gpu())          /* lanes have 16 MiB there */
+        for (uint64_t n = 1u << 20; n <= 1u << 24; n <<= 2)
+            round_trip(devices[0], SX_U64, n + 3, &r);
+    sx_column_free(NULL, devices[0]);
+    sx_column_free(NULL, NULL);
+    sx_close(devices[0]);
+    sx_close(devices[1]);
+}
+
+static void test_columns_refused(void **state)
+{
+    (void)state;
+    sx_device *dev = device_open(kernel_with(""));
+    uint32_t numbers[4] = { 1, 2, 3, 4 };
+    sx_column none = { .type = 77, .n = 5 }, c, host = column(SX_U32, 4, numbers), bad;
+    REFUSED(sx_column_new(&none, dev, 0, 4), SX_EINVAL, "type is 0");
+    REFUSED(sx_column_new(&none, dev, 8, 4), SX_EINVAL, "type is 8");
+    REFUSED(sx_column_new(&none, dev, SX_U64, UINT64_MAX), SX_EINVAL, "18446744073709551615");
+    REFUSED(sx_column_new(&none, dev, SX_U32, 1ull << 61), SX_EINVAL, "elements of 4 bytes");
+    REFUSED(sx_column_new(&none, dev, SX_U64, 1ull << 55), SX_ENOMEM, "memory");
+    REFUSED(sx_column_new(NULL, dev, SX_U32, 4), SX_EINVAL, "NULL");
+    REFUSED(sx_column_new(&none, NULL, SX_U32, 4), SX_EINVAL, "NULL");
+    assert_true(none.type == 77 && none.n == 5 && !none.data);
+
+    OK(sx_column_new(&c, dev, SX_U32, 4));
+    OK(sx_column_copy(&c, &host, dev));
+    REFUSED(sx_column_copy(NULL, &host, dev), SX_EINVAL, "to is NULL");
+    REFUSED(sx_column_copy(&c, NULL, dev), SX_EINVAL, "from is NULL");
+    REFUSED(sx_column_copy(&c, &host, NULL), SX_EINVAL, "device is NULL");
+    bad = slice(&c, 0, 3);
+    REFUSED(sx_column_copy(&bad, &host, dev), SX_ESPACE, "room for 3");
+    bad = host;
+    bad.type = SX_I32;
+    REFUSED(sx_column_copy(&c, &bad, dev), SX_EINVAL, "i32");
+    bad.type = 0;
+    REFUSED(sx_column_copy(&c, &bad, dev), SX_EINVAL, "type of from is 0");
+    bad = c;
+    bad.place = 2;
+    REFUSED(sx_column_copy(&bad, &host, dev), SX_EINVAL, "place of to is 2");
+    bad = c;
+    bad.reserved[3] = 9;
+    REFUSED(sx_column_copy(&bad, &host, dev), SX_EINVAL, "reserved[3]");
+    bad = c;
+    bad.data = (char *)c.data + 1;
+    bad.n = 3;
+    REFUSED(sx_column_copy(&host, &bad, dev), SX_EINVAL, "multiple of 4");
+    bad = host;
+    bad.data = NULL;
+    REFUSED(sx_column_copy(&bad, &c, dev), SX_EINVAL, "data of to is NULL");
+    uint32_t back[4] = { 0 };
+    sx_column b = column(SX_U32, 4, back);
+    OK(sx_column_copy(&b, &c, dev));
+    assert_memory_equal(back, numbers, sizeof back);
+    sx_column_free(&c, dev);
+    sx_close(dev);
+}
+
+/* ---- the caller's allocator ------------------------------------------------------------ */
+
+#define BLOCKS 20000
+
+/* Blocks are columns of another device on the same GPU. What comes back is
+ * kept until the end: streams may not be done with it. */
+typedef struct {
+    sx_device *source;
+    sx_column block[BLOCKS];
+    bool given[BLOCKS];
+    unsigned taken, live;
+    unsigned fail_at, failed;     /* the so manieth from now fails; ... */
+    bool fail_on;                 /* ... and all behind it */
+    bool wrong;
+} blocks;
+
+static void *take(void *context, uint64_t bytes, void *stream)
+{
+    blocks *b = context;
+    (void)stream;
+    if (b->fail_at && --b->fail_at == 0) {
+        b->failed++;
+        b->fail_at = b->fail_on;
+        return NULL;
+    }
+    if (b->taken == BLOCKS || bytes == 0 ||
+        sx_column_new(&b->block[b->taken], b->source, SX_U64, (bytes + 7) / 8) != SX_OK)
+        die("memory for the allocator");
+    b->live++;
+    return b->block[b->taken++].data;
+}
+
+static void give(void *context, void *block, void *stream)
+{
+    blocks *b = context;
+    unsigned i = 0;
+    (void)stream;
+    while (i < b->taken && (b->block[i].data != block || b->given[i]))
+        i++;
+    b->wrong |= i == b->taken;
+    if (i < b->taken) {
+        b->given[i] = true;
+        b->live--;
+    }
+}
+
+static blocks *blocks_new(void)
+{
+    blocks *b = need(sizeof *b);
+    *b = (blocks){ .source = device_open(kernel_with("")) };
+    return b;
+}
+
+static void blocks_free(blocks *b)
+{
+    assert_false(b->wrong);
+    assert_int_equal(b->live, 0);
+    for (unsigned i = 0; i < b->taken; i++)
+        sx_column_free(&b->block[i], b->source);
+    sx_close(b->source);
+    free(b);
+}
+
+static sx_device *open_with(blocks *b)
+{
+    sx_device *dev = device_open(kernel_with(""));
+    sx_allocator from = { sizeof from, take, give, b };
+    OK(sx_device_allocator(dev, &from));
+    return dev;
+}
+
+static void test_allocator(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    for (size_t s = 0; s < COUNT_OF(specs); s++) {
+        dataset *d = data_make(widths[s % 3], KEYS_DUPLICATES, 900, (row_kind)s, 300, &r);
+        blocks *b = blocks_new();
+        sx_device *dev = open_with(b);
+        sx_index *ix = NULL;
+        OK(data_build(d, dev, specs[s], NULL, &ix));
+        assert_true(b->taken > 0);
+        ask_all(dev, ix, d, specs[s]);
+        sx_close(dev);            /* the index holds it */
+        asker *host = asker_new();
+        const char *wrong = ask(host, ix, d, SX_U64, NULL);
+        if (wrong)
+            fail_msg("%s, closed: %s", specs[s], wrong);
+        asker_free(host);
+        sx_free(ix);
+        blocks_free(b);
+        data_free(d);
+    }
+}
+
+static void test_allocator_refused(void **state)
+{
+    (void)state;
+    sx_device *dev = device_open(kernel_with("")), *cpu = device_open("cpu");
+    blocks *b = blocks_new();
+    sx_allocator good = { sizeof good, take, give, b }, bad = good;
+    uint32_t key[1] = { 5 };
+    sx_column keys = column(SX_U32, 1, key);
+    sx_index *ix = NULL;
+    REFUSED(sx_device_allocator(NULL, &good), SX_EINVAL, "device is NULL");
+    REFUSED(sx_device_allocator(dev, NULL), SX_EINVAL, "allocator is NULL");
+    bad.size = 8;
+    REFUSED(sx_device_allocator(dev, &bad), SX_EINVAL, "is 8");
+    bad = good;
+    bad.take = NULL;
+    REFUSED(sx_device_allocator(dev, &bad), SX_EINVAL, "take() is NULL");
+    bad = good;
+    bad.give = NULL;
+    REFUSED(sx_device_allocator(dev, &bad), SX_EINVAL, "give() is NULL");
+    REFUSED(sx_device_allocator(cpu, &good), SX_ENOSYS, "cpu");
+    OK(sx_build(&ix, dev, "sorted", &keys, NULL, NULL));
+    REFUSED(sx_device_allocator(dev, &good), SX_EINVAL, "index");
+    assert_int_equal(b->taken, 0);
+    sx_free(ix);
+    OK(sx_device_allocator(dev, &good));
+    OK(sx_build(&ix, dev, "sorted", &keys, NULL, NULL));
+    assert_true(b->taken > 0);
+    sx_free(ix);
+    sx_close(dev);
+    sx_close(cpu);
+    blocks_free(b);
+}
+
+/* ---- memory that is not there --------------------------------------------------------------- */
+
+/* One question, its columns wholly on the host or wholly in device memory,
+ * with or without a stream. */
+typedef struct {
+    sx_device *dev;
+    const dataset *d;
+    sx_index *ix;
+    int place;
+    bool queued;
+    sx_column in[3], out[4];      /* queries, lo, hi; numbers, keys, first, more */
+    unsigned char *fill, *seen;   /* as outputs begin; and what they are now */
+    uint64_t room;                /* bytes of the largest output */
+} scene;
+
+#define SCENE_VERBS 9
+
+static sx_status scene_ask(scene *s, int verb)
+{
+    sx_column *q = &s->in[0], *numbers = &s->out[0], *keys = &s->out[1], *first = &s->out[2];
+    sx_ranges ranges = { .size = sizeof ranges, .lo = &s->in[1], .hi = &s->in[2] };
+    sx_aggregates g = { sizeof g, numbers, first, &s->out[3], NULL };
+    sx_call call = { .size = sizeof call, .stream = s->queued ? (void *)2 : NULL };
+    sx_index *ix = NULL;
+    sx_status st;
+    switch (verb) {
+    case 0: return sx_get(s->ix, q, numbers, &call);
+    case 1: return sx_rank(s->ix, q, SX_RIGHT, numbers, &call);
+    case 2: return sx_floor(s->ix, q, numbers, keys, &call);
+    case 3: return sx_ceil(s->ix, q, numbers, keys, &call);
+    case 4: return sx_range_count(s->ix, &ranges, numbers, &call);
+    case 5: return sx_range(s->ix, &ranges, first, numbers, keys, &call);
+    case 6: return sx_range(s->ix, &ranges, first, NULL, NULL, &call);
+    case 7: return sx_range_aggregate(s->ix, &ranges, &g, &call);
+    default:
+        st = sx_build(&ix, s->dev, "pivot(layout=pairs)", q, NULL, &call);
+        sx_free(ix);
+        return st;
+    }
+}
+
+static void scene_poison(scene *s)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        sx_column c = s->out[i], fill = column(c.type, c.n, s->fill);
+        if (c.place == SX_HOST)
+            memset(c.data, GUARD_FILL, c.n * sx_type_bytes(c.type));
+        else
+            OK(sx_column_copy(&c, &fill, s->dev));
+    }
+}
+
+/* All outputs are as they were. */
+static bool scene_untouched(scene *s)
+{
+    bool same = true;
+    sx_column a = slice(&s->out[2], 0, 1), b = slice(&s->out[3], 0, 1);
+    if (s->queued)                /* until the stream is empty */
+        OK(sx_column_copy(&b, &a, s->dev));
+    for (unsigned i = 0; i < 4; i++) {
+        sx_column c = s->out[i], host = column(c.type, c.n, s->seen);
+        OK(sx_column_copy(&host, &c, s->dev));
+        same &= memcmp(s->seen, s->fill, c.n * sx_type_bytes(c.type)) == 0;
+    }
+    return same;
+}
+
+static void scene_new(scene *s, sx_device *dev, const dataset *d, const char *spec, int place,
+                      bool queued)
+{
+    sx_device *from = place == SX_DEVICE ? dev : NULL;
+    const void *in[3] = { d->q.data, d->lo.data, d->hi.data };
+    uint64_t hits = d->queries;
+    *s = (scene){ .dev = dev, .d = d, .place = place, .queued = queued };
+    for (uint64_t i = 0; i < d->ranges; i++)
+        hits += d->spans[0][i].count;
+    s->room = hits * 16;
+    s->fill = need(s->room);
+    s->seen = need(s->room);
+    memset(s->fill, GUARD_FILL, s->room);
+    for (unsigned i = 0; i < 3; i++) {
+        sx_column host = column(d->type, i ? d->ranges : d->queries, in[i]);
+        s->in[i] = host;
+        if (from) {
+            OK(sx_column_new(&s->in[i], dev, d->type, host.n));
+            OK(sx_column_copy(&s->in[i], &host, dev));
+        }
+    }
+    const uint64_t rooms[4] = { hits, hits, d->ranges + 1, d->ranges };
+    for (unsigned i = 0; i < 4; i++) {
+        int type = i == 1 ? d->type : SX_U64;
+        if (from)
+            OK(sx_column_new(&s->out[i], dev, type, rooms[i]));
+        else
+            s->out[i] = column(type, rooms[i], need(rooms[i] * sx_type_bytes(type)));
+    }
+    OK(data_build(d, dev, spec, NULL, &s->ix));
+}
+
+static void scene_free(scene *s)
+{
+    sx_free(s->ix);
+    for (unsigned i = 0; i < 7; i++) {
+        sx_column *c = i < 3 ? &s->in[i] : &s->out[i - 3];
+        if (c->place == SX_DEVICE)
+            sx_column_free(c, s->dev);
+        else if (i >= 3)
+            free(c->data);
+    }
+    free(s->fill);
+    free(s->seen);
+}
+
+/* What fails, and how it is told to. */
+typedef struct {
+    blocks *b;                    /* the caller's allocator, or ... */
+    bool on;                      /* ... all of the library's own memory */
+} failing;
+
+static void fail_at(failing *f, unsigned nth)
+{
+    if (f->b) {
+        f->b->fail_at = nth;
+        f->b->fail_on = f->on;
+    } else {
+        sx_alloc_fail_at(nth);
+    }
+}
+
+static uint64_t live_now(failing *f)
+{
+    return f->b ? f->b->live : sx_alloc_live();
+}
+
+/* The nth piece of memory of a call is refused, for all n: the call says so
+ * (or does without), keeps nothing, and changes nothing. */
+static unsigned every_failure(scene *s, failing *f, int verb, const char *spec)
+{
+    unsigned failures = 0, successes = 0;
+    OK(scene_ask(s, verb));       /* what is kept for later calls is there now */
+    for (unsigned nth = 1; successes < 6; nth++) {
+        scene_poison(s);
+        uint64_t live = live_now(f);
+        fail_at(f, nth);
+        sx_status st = scene_ask(s, verb);
+        fail_at(f, 0);
+        if (st == SX_OK) {
+            successes++;
+            continue;
+        }
+        failures++;
+        successes = 0;
+        if (st != SX_ENOMEM || !strstr(sx_detail(), "memory"))
+            fail_msg("%s, verb %d, block %u: status %d: %s", spec, verb, nth, (int)st,
+                     sx_detail());
+        if (live_now(f) > live)
+            fail_msg("%s, verb %d, block %u: kept %" PRIu64, spec, verb, nth, live_now(f) - live);
+        if (!scene_untouched(s))
+            fail_msg("%s, verb %d, block %u, %s%s: wrote outputs", spec, verb, nth,
+                     s->place ? "device" : "host", s->queued ? ", queued" : "");
+        if (nth > 3000)
+            fail_msg("%s, verb %d: never ends", spec, verb);
+    }
+    OK(scene_ask(s, verb));
+    return failures;
+}
+
+/* Of the caller's allocator, or of the library's own (the emulator's memory
+ * comes from there as well). */
+static void check_failures(bool own, bool on)
+{
+    rnd r = rnd_start(test_seed() + own + 2 * on);
+    unsigned failures = 0;
+    for (size_t spec = 0; spec < COUNT_OF(specs); spec++)
+        for (int way = 0; way < 3; way++) {
+            dataset *d = data_make(widths[(spec + (size_t)way) % 3], KEYS_DUPLICATES, 300,
+                                   (row_kind)(spec % ROWS_KINDS), 250, &r);
+            failing f = { .b = own ? blocks_new() : NULL, .on = on };
+            sx_device *dev = own ? open_with(f.b) : device_open(kernel_with(""));
+            scene s;
+            scene_new(&s, dev, d, specs[spec], way ? SX_DEVICE : SX_HOST, way == 2);
+            for (int verb = 0; verb < SCENE_VERBS; verb++)
+                failures += every_failure(&s, &f, verb, specs[spec]);
+            ask_all(dev, s.ix, d, specs[spec]);
+            scene_free(&s);
             sx_close(dev);
-            free(keys);
-            free(q);
-            free(rows);
-            free(ranks);
-            free(host);
-            free(mixed);
+            if (own)
+                blocks_free(f.b);
+            data_free(d);
+        }
+    assert_true(failures > 50);
+}
+
+static void test_failing_allocator(void **state)
+{
+    (void)state;
+    check_failures(true, false);
+    check_failures(true, true);
+}
+
+static void test_failing_memory(void **state)
+{
+    (void)state;
+    if (kernel_is_gpu())          /* whose memory does not come from there */
+        skip();
+    uint64_t live = sx_alloc_live();
+    check_failures(false, false);
+    assert_true(sx_alloc_live() == live);
+}
+
+/* memory=: what does not fit is refused, what fits is built, and questions
+ * that are larger than what is left are cut into pieces. */
+static void test_little_memory(void **state)
+{
+    (void)state;
+    enum { KEPT = 60 };
+    const uint64_t cap = (kernel_is_gpu() ? 4096 : 1) * 40000u, most = cap / 4;
+    rnd r = rnd_start(test_seed());
+    char options[64];
+    uint32_t *keys = calloc(most, sizeof *keys);
+    sx_column large = column(SX_U32, most, keys);
+    if (!keys)
+        die("memory");
+    for (uint64_t i = 0; i < most; i++)
+        keys[i] = (uint32_t)rnd_next(&r);
+    snprintf(options, sizeof options, "memory=%" PRIu64, cap);
+    for (size_t s = 0; s < COUNT_OF(specs); s++) {
+        sx_device *dev = device_open(kernel_with(options));
+        sx_column kept[KEPT];
+        unsigned count = 0;
+        sx_index *ix = NULL;
+        dataset *d = data_make(SX_U32, KEYS_RANDOM, cap / 80, (row_kind)s, 2000, &r);
+        for (unsigned i = 0; i < 3; i++) {
+            REFUSED(sx_build(&ix, dev, specs[s], &large, NULL, NULL), SX_ENOMEM, "bytes needed");
+            REFUSED(sx_build(&ix, dev, specs[s], &large, NULL, NULL), SX_ENOMEM, " free");
+            assert_null(ix);
+            sx_index *small = NULL;
+            OK(data_build(d, dev, specs[s], NULL, &small));
+            ask_all(NULL, small, d, specs[s]);
+            sx_free(ix);
+            ix = small;
+            if (i < 2) {
+                sx_free(ix);
+                ix = NULL;
+            }
+        }
+        for (uint64_t size = cap / 4; size > cap / 8 && count < KEPT;) {
+            sx_status st = sx_column_new(&kept[count], dev, SX_U32, size / 4);
+            if (st == SX_OK)
+                count++;
+            else
+                size = size * 3 / 4;
+            assert_true(st == SX_OK || st == SX_ENOMEM);
+        }
+        assert_true(count > 0 && count < KEPT);
+        ask_all(NULL, ix, d, "with hardly any memory left");
+        for (unsigned i = 0; i < count; i++)
+            sx_column_free(&kept[i], dev);
+        ask_all(NULL, ix, d, "with memory again");
+        sx_free(ix);
+        sx_close(dev);
+        data_free(d);
+    }
+    free(keys);
+}
+
+/* ---- sx_call ---------------------------------------------------------------------------- */
+
+static void test_calls(void **state)
+{
+    (void)state;
+    sx_device *dev = device_open(kernel_with("")), *cpu = device_open("cpu");
+    uint64_t keys[4] = { 10, 20, 30, 40 }, out[5] = { 7, 7, 7, 7, 7 }, ns = 77;
+    sx_column k = column(SX_U64, 4, keys), o = column(SX_U64, 5, out), there[5], word;
+    sx_index *ix = NULL, *on_cpu = NULL;
+    OK(sx_build(&ix, dev, "pivot", &k, NULL, NULL));
+    OK(sx_build(&on_cpu, cpu, "pivot", &k, NULL, NULL));
+    for (unsigned i = 0; i < 5; i++)
+        OK(sx_column_new(&there[i], dev, SX_U64, 5));
+    OK(sx_column_new(&word, dev, SX_U32, 1));
+    OK(sx_column_copy(&there[0], &k, dev));
+    sx_column q = slice(&there[0], 0, 4);
+
+    sx_call call = { .size = sizeof call, .stream = (void *)2 };
+    REFUSED(sx_get(on_cpu, &k, &o, &call), SX_EINVAL, "stream");
+    REFUSED(sx_build(&on_cpu, cpu, "sorted", &k, NULL, &call), SX_EINVAL, "stream");
+    call = (sx_call){ .size = sizeof call, .status = word.data };
+    REFUSED(sx_get(ix, &q, &there[1], &call), SX_EINVAL, "status");
+    call = (sx_call){ .size = sizeof call, .stream = (void *)2, .device_ns = &ns };
+    REFUSED(sx_get(ix, &q, &there[1], &call), SX_EINVAL, "device_ns");
+    assert_true(ns == 77);
+    call = (sx_call){ .size = sizeof call, .hints = 2 };
+    REFUSED(sx_get(ix, &q, &there[1], &call), SX_EINVAL, "hints");
+    const size_t sizes[] = { 0, 8, offsetof(sx_call, stream) - 1, offsetof(sx_call, stream) + 1,
+                             offsetof(sx_call, status), sizeof call - 1, sizeof call + 8 };
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        call = (sx_call){ .size = sizes[i] };
+        REFUSED(sx_get(ix, &k, &o, &call), SX_EINVAL, "size in sx_call");
+    }
+    for (unsigned i = 0; i < 5; i++)
+        assert_true(out[i] == 7);
+
+    /* A call of the first version: what lies behind is not read. */
+    call = (sx_call){ .size = offsetof(sx_call, stream), .hints = SX_ASCENDING,
+                      .stream = (void *)77, .status = (void *)77, .device_ns = (void *)77 };
+    OK(sx_get(ix, &k, &o, &call));
+    assert_true(out[0] == 0 && out[3] == 3 && out[4] == 7);
+
+    /* With a stream all columns are in device memory; each is named. */
+    call = (sx_call){ .size = sizeof call, .stream = (void *)2 };
+    sx_ranges lo = { .size = sizeof lo, .lo = &k, .hi = &q };
+    sx_ranges hi = { .size = sizeof hi, .lo = &q, .hi = &k };
+    sx_ranges both = { .size = sizeof both, .lo = &q, .hi = &q };
+    REFUSED(sx_get(ix, &k, &there[1], &call), SX_EINVAL, "queries is on the host");
+    REFUSED(sx_get(ix, &q, &o, &call), SX_EINVAL, "rows is on the host");
+    REFUSED(sx_rank(ix, &q, SX_LEFT, &o, &call), SX_EINVAL, "ranks is on the host");
+    REFUSED(sx_floor(ix, &q, &there[1], &o, &call), SX_EINVAL, "keys is on the host");
+    REFUSED(sx_key_at(ix, &k, &there[1], NULL, &call), SX_EINVAL, "ranks is on the host");
+    REFUSED(sx_range_count(ix, &lo, &there[1], &call), SX_EINVAL, "lo is on the host");
+    REFUSED(sx_range_count(ix, &hi, &there[1], &call), SX_EINVAL, "hi is on the host");
+    REFUSED(sx_range(ix, &both, &o, NULL, NULL, &call), SX_EINVAL, "first is on the host");
+    REFUSED(sx_range(ix, &both, &there[1], &o, NULL, &call), SX_EINVAL, "rows is on the host");
+    REFUSED(sx_range(ix, &both, &there[1], NULL, &o, &call), SX_EINVAL, "keys is on the host");
+    REFUSED(sx_build(&on_cpu, dev, "sorted", &k, NULL, &call), SX_EINVAL, "keys is on the host");
+    sx_aggregates g = { .size = sizeof g, .sum = &o };
+    REFUSED(sx_range_aggregate(ix, &both, &g, &call), SX_EINVAL, "sum is on the host");
+    sx_column bare = column(SX_U64, 0, NULL), no_room = slice(&there[1], 0, 3);
+    OK(sx_get(ix, &bare, &bare, &call));
+    /* What can be said at once is. */
+    REFUSED(sx_get(ix, &q, &no_room, &call), SX_ESPACE, "room for 3");
+    REFUSED(sx_range(ix, &both, &no_room, NULL, NULL, &call), SX_EINVAL, "room for 3");
+    assert_true(out[0] == 0 && out[3] == 3 && out[4] == 7);
+
+    call = (sx_call){ .size = sizeof call, .device_ns = &ns };
+    OK(sx_get(ix, &k, &o, &call));
+    assert_true(ns != 77);
+    REFUSED(sx_build(&on_cpu, cpu, "sorted", &q, NULL, NULL), SX_EINVAL, "place of keys is 1");
+    REFUSED(sx_get(on_cpu, &q, &o, NULL), SX_EINVAL, "place of queries is 1");
+    sx_column odd = { .type = SX_U64, .place = SX_DEVICE, .n = 1, .data = (char *)q.data + 4 };
+    REFUSED(sx_get(ix, &odd, &o, NULL), SX_EINVAL, "multiple of 8");
+    for (unsigned i = 0; i < 5; i++)
+        sx_column_free(&there[i], dev);
+    sx_column_free(&word, dev);
+    sx_free(ix);
+    sx_free(on_cpu);
+    sx_close(dev);
+    sx_close(cpu);
+}
+
+/* ---- options ---------------------------------------------------------------------------- */
+
+static void test_bad_options(void **state)
+{
+    (void)state;
+    static const struct { const char *options, *name, *value; } bad[] = {
+        { "walk=both", "walk", "'both'" }, { "walk=", "walk", "''" }, { "walk", "walk", "option" },
+        { "Walk=group", "Walk", "option" }, { "walk=Group", "walk", "'Group'" },
+        { "walk=groups", "walk", "'groups'" }, { "walk=grou", "walk", "'grou'" },
+        { "pin", "pin", "option" }, { "pin=all", "pin", "'all'" },
+        { "reorder=triple", "reorder", "'triple'" }, { "schedule=never", "schedule", "'never'" },
+        { "scan=block", "scan", "'block'" }, { "block=100", "block", "100" },
+        { "block=64", "block", "64" }, { "block=2048", "block", "2048" },
+        { "block=0", "block", "0" }, { "block=", "block", "''" }, { "block=many", "block", "many" },
+        { "each=0", "each", "0" }, { "each=65", "each", "65" }, { "each=-1", "each", "-1" },
+        { "each=2x", "each", "2x" }, { "each= 2", "each", "' 2'" }, { "each=+2", "each", "+2" },
+        { "memory=5XB", "memory", "5XB" }, { "memory=", "memory", "''" },
+        { "memory=-5", "memory", "-5" }, { "memory=5GiBs", "memory", "5GiBs" },
+        { "memory=5GB", "memory", "5GB" }, { "memory=KiB", "memory", "KiB" },
+        { "memory=99999999999GiB", "memory", "99999999999GiB" },
+        { "memory=99999999999999999999999", "memory", "99999999999999999999999" },
+        { "persist=much", "persist", "much" }, { "colour=red", "colour", "option" },
+        { "walk=group,", "walk", "comma" }, { "walk=group,,pin=none", "", "option ''" },
+        { ",walk=group", "", "option ''" }, { "walk=group,pin=much", "pin", "'much'" },
+        { "walk=group pin=none", "walk", "group pin" }, { "walk=group=alone", "walk", "group=" },
+    };
+    static const char *const good[] = {
+        "memory=5KiB", "memory=1000000", "memory=3MiB,persist=0", "persist=1GiB", "block=128",
+        "block=1024,each=64", "each=1", "walk=alone,walk=group",
+    };
+    sx_device *const mark = (sx_device *)bad, *dev = mark;
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        sx_status st = sx_open(&dev, kernel_with(bad[i].options));
+        if (st != SX_EINVAL || !strstr(sx_detail(), bad[i].name) ||
+            !strstr(sx_detail(), bad[i].value))
+            fail_msg("%s: status %d: %s", bad[i].options, (int)st, st ? sx_detail() : "opened");
+        assert_ptr_equal(dev, mark);
+    }
+    for (size_t i = 0; i < COUNT_OF(good); i++) {
+        OK(sx_open(&dev, kernel_with(good[i])));
+        sx_close(dev);
+    }
+    static const char *const emulator[] = {
+        "simt,", "simt:", "simt:reversed,", "simt:seed=7,", "simt:seed=7x", "simt:seed=",
+        "simt:seed=7x,walk=group", "simt:reversed:walk=group", "simt:reversedly", "simt,reversed=1",
+        "simt:seed=99999999999999999999999",
+    };
+    for (size_t i = 0; i < COUNT_OF(emulator); i++) {
+        dev = mark;
+        sx_status st = sx_open(&dev, emulator[i]);
+        if (st != SX_EINVAL && st != SX_ENODEV)
+            fail_msg("%s: status %d", emulator[i], (int)st);
+        assert_ptr_equal(dev, mark);
+    }
+    if (!kernel_is_gpu())
+        return;
+    static const char *const cuda[] = { "cuda:0,", "cuda:99", "cuda:0x", "cuda:-1", "cuda:0:1" };
+    for (size_t i = 0; i < COUNT_OF(cuda); i++) {
+        sx_status st = sx_open(&dev, cuda[i]);
+        if (st != SX_EINVAL && st != SX_ENODEV)
+            fail_msg("%s: status %d", cuda[i], (int)st);
+    }
+}
+
+/* Every kernel there is, by the options that choose it, gives the same
+ * answers; and so do batches that leave most of a block without work. */
+static void test_options(void **state)
+{
+    (void)state;
+    static const char *const more[] = {
+        "block=128,each=8", "block=128,each=16", "block=256,each=4", "block=256,each=8",
+        "block=512,each=2", "block=512,each=4", "block=1024,each=1", "block=1024,each=2",
+    };
+    static const char *const kinds[] = {
+        "reorder=lookup,pin=none", "reorder=double,pin=full", "walk=alone,schedule=dynamic",
+        "walk=shared,schedule=static", "walk=group,schedule=dynamic", "",
+    };
+    static const uint64_t batches[] = { 0, 1, 2, 31, 32, 33, 63, 64, 65, 1023, 1025, 2049 };
+    rnd r = rnd_start(test_seed());
+    unsigned turn = 0;
+    for (size_t k = 0; k < COUNT_OF(kinds); k++)
+        for (size_t m = 0; m < COUNT_OF(more); m++) {
+            char options[128];
+            snprintf(options, sizeof options, "%s%s%s", kinds[k], *kinds[k] ? "," : "", more[m]);
+            sx_device *dev = device_open(kernel_with(options));
+            for (unsigned w = 0; w < 3; w++, turn++) {
+                uint64_t n = 1 + rnd_below(&r, 1500);
+                dataset *d = data_make(widths[w], KEYS_DUPLICATES, n, (row_kind)(turn % ROWS_KINDS),
+                                       batches[turn % COUNT_OF(batches)], &r);
+                const char *spec = specs[turn % COUNT_OF(specs)];
+                char what[300];
+                sx_index *ix = NULL;
+                snprintf(what, sizeof what, "%s, %s, %" PRIu64 " keys of %s, %" PRIu64 " queries",
+                         options, spec, n, sx_type_name(widths[w]), d->queries);
+                OK(data_build(d, dev, spec, NULL, &ix));
+                ask_all(dev, ix, d, what);
+                sx_free(ix);
+                data_free(d);
+            }
+            sx_close(dev);
         }
 }
 
-/* The CPU takes no such columns, and elements on a device must be aligned. */
-static void test_refused(void **state)
+static void test_small_batches(void **state)
 {
-    uint64_t key[4] = { 1, 2, 3, 4 }, out[5] = { 7, 7, 7, 7, 7 };
-    sx_column k = at(SX_DEVICE, SX_U64, 4, key), o = at(SX_HOST, SX_U64, 4, out);
-    sx_column odd = at(SX_DEVICE, SX_U64, 1, (char *)key + 1);
-    sx_device *cpu = device_open("cpu"), *dev = device_open("simt");
-    sx_index *ix = NULL;
-
     (void)state;
-    assert_int_equal(sx_build(&ix, cpu, "sorted", &k, NULL, NULL), SX_EINVAL);
-    assert_non_null(strstr(sx_detail(), "place of keys is 1"));
-    assert_null(ix);
-    assert_int_equal(sx_build(&ix, dev, "sorted", &k, NULL, NULL), SX_OK);
-    assert_int_equal(sx_get(ix, &odd, &o, NULL), SX_EINVAL);
-    assert_non_null(strstr(sx_detail(), "multiple of 8"));
+    static const uint64_t batches[] = { 0, 1, 2, 3, 31, 32, 33, 63, 64, 65 };
+    rnd r = rnd_start(test_seed());
+    for (unsigned i = 0; i < KERNEL_OPTIONS; i++) {
+        sx_device *dev = device_open(kernel_device(i));
+        for (size_t b = 0; b < COUNT_OF(batches); b++) {
+            const char *spec = specs[(i + b) % COUNT_OF(specs)];
+            dataset *d = data_make(key_types[(i + b) % COUNT_OF(key_types)], KEYS_RANDOM,
+                                   rnd_below(&r, 400), ROWS_NULL, batches[b], &r);
+            sx_index *ix = NULL;
+            OK(data_build(d, dev, spec, NULL, &ix));
+            ask_all(dev, ix, d, kernel_device(i));
+            sx_free(ix);
+            data_free(d);
+        }
+        sx_close(dev);
+    }
+}
+
+/* ---- devices --------------------------------------------------------------------------- */
+
+/* Two on one GPU: what belongs to one is nothing to the other. */
+static void test_two_devices(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    dataset *d = data_make(SX_U64, KEYS_RANDOM, 3000, ROWS_U32, 500, &r);
+    sx_device *one = device_open(kernel_with("")), *two = device_open(kernel_with("walk=alone"));
+    sx_index *a = NULL, *b = NULL;
+    OK(data_build(d, one, "pivot", NULL, &a));
+    OK(data_build(d, two, "eytzinger", NULL, &b));
+    ask_all(one, a, d, "the first");
+    ask_all(two, b, d, "the second");
+    sx_free(a);
+    sx_close(one);
+    ask_all(two, b, d, "the second alone");
+    one = device_open(kernel_with(""));
+    OK(data_build(d, one, "sorted", NULL, &a));
+    sx_close(two);
+    ask_all(NULL, b, d, "the second, closed");
+    ask_all(one, a, d, "the first again");
+    sx_free(b);
+    sx_free(a);
+    sx_close(one);
+    data_free(d);
+}
+
+/* A pointer that is not where its column says. The emulator can't tell. */
+static void test_pointers(void **state)
+{
+    (void)state;
+    if (!kernel_is_gpu())
+        skip();
+    sx_device *dev = device_open(kernel_with(""));
+    uint64_t keys[4] = { 1, 2, 3, 4 }, out[5] = { 7, 7, 7, 7, 7 };
+    sx_column host = column(SX_U64, 4, keys), to = column(SX_U64, 5, out), there;
+    sx_index *ix = NULL;
+    OK(sx_column_new(&there, dev, SX_U64, 5));
+    OK(sx_build(&ix, dev, "sorted", &host, NULL, NULL));
+    sx_column said_there = host, out_there = to, said_host = there;
+    said_there.place = out_there.place = SX_DEVICE;
+    said_host.place = SX_HOST;
+    sx_ranges lo = { .size = sizeof lo, .lo = &said_there, .hi = &host };
+    sx_ranges hi = { .size = sizeof hi, .lo = &host, .hi = &said_host };
+    sx_ranges both = { .size = sizeof both, .lo = &host, .hi = &host };
+    sx_call call = { .size = sizeof call, .stream = (void *)2, .status = (uint32_t *)out };
+    sx_column q = slice(&there, 0, 4);
+    REFUSED(sx_get(ix, &said_there, &to, NULL), SX_EINVAL, "queries");
+    REFUSED(sx_get(ix, &said_host, &to, NULL), SX_EINVAL, "queries");
+    REFUSED(sx_get(ix, &host, &out_there, NULL), SX_EINVAL, "rows");
+    REFUSED(sx_get(ix, &host, &said_host, NULL), SX_EINVAL, "rows");
+    REFUSED(sx_floor(ix, &host, &to, &said_host, NULL), SX_EINVAL, "keys");
+    REFUSED(sx_rank(ix, &host, SX_LEFT, &out_there, NULL), SX_EINVAL, "ranks");
+    REFUSED(sx_key_at(ix, &said_there, &to, NULL, NULL), SX_EINVAL, "ranks");
+    REFUSED(sx_range_count(ix, &lo, &to, NULL), SX_EINVAL, "lo");
+    REFUSED(sx_range_count(ix, &hi, &to, NULL), SX_EINVAL, "hi");
+    REFUSED(sx_range(ix, &both, &out_there, NULL, NULL, NULL), SX_EINVAL, "first");
+    REFUSED(sx_build(&ix, dev, "sorted", &said_there, NULL, NULL), SX_EINVAL, "keys");
+    REFUSED(sx_build(&ix, dev, "sorted", &host, &said_there, NULL), SX_EINVAL, "rows");
+    REFUSED(sx_column_copy(&to, &said_host, dev), SX_EINVAL, "from");
+    REFUSED(sx_column_copy(&out_there, &host, dev), SX_EINVAL, "to");
+    REFUSED(sx_get(ix, &q, &there, &call), SX_EINVAL, "status");
     for (unsigned i = 0; i < 5; i++)
-        assert_int_equal(out[i], 7);
+        assert_true(out[i] == 7);
+    sx_column_free(&there, dev);
     sx_free(ix);
-    sx_close(cpu);
     sx_close(dev);
+}
+
+/* In a child a GPU is gone: every call says so, and letting go is harmless.
+ * Exits with the number of the step that went wrong, or 0. */
+static int child(sx_device *dev, sx_index *ix, sx_column *there, const dataset *d)
+{
+    sx_index *made = NULL;
+    uint64_t out[4] = { 7, 7, 7, 7 };
+    sx_column q = column(d->type, 4, d->q.data), o = column(SX_U64, 4, out), c;
+    alarm(60);
+    if (data_build(d, dev, "pivot", NULL, &made) != SX_EFORK || made)
+        return 1;
+    if (!strstr(sx_detail(), "fork"))
+        return 2;
+    if (sx_get(ix, &q, &o, NULL) != SX_EFORK || out[0] != 7)
+        return 3;
+    if (sx_column_new(&c, dev, SX_U32, 4) != SX_EFORK)
+        return 4;
+    if (sx_column_copy(there, &q, dev) != SX_EFORK)
+        return 5;
+    sx_column_free(there, dev);
+    sx_free(ix);
+    sx_close(dev);
+    return 0;
+}
+
+static void test_fork(void **state)
+{
+    (void)state;
+    if (!kernel_is_gpu())         /* an emulated one works on */
+        skip();
+    rnd r = rnd_start(test_seed());
+    dataset *d = data_make(SX_U64, KEYS_RANDOM, 3000, ROWS_U32, 500, &r);
+    sx_device *dev = device_open(kernel_with(""));
+    sx_index *ix = NULL;
+    sx_column there;
+    int status = 0;
+    OK(data_build(d, dev, "pivot", NULL, &ix));
+    OK(sx_column_new(&there, dev, SX_U64, 4));
+    ask_all(dev, ix, d, "before");
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(child(dev, ix, &there, d));
+    if (pid < 0 || waitpid(pid, &status, 0) != pid)
+        die("fork");
+    if (status != 0)
+        fail_msg("the child: step %d, signal %d", WEXITSTATUS(status), WTERMSIG(status));
+    ask_all(dev, ix, d, "the parent goes on");
+    sx_column_free(&there, dev);
+    sx_free(ix);
+    sx_close(dev);
+    data_free(d);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mixtures),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_columns_refused),
+        cmocka_unit_test(test_allocator),
+        cmocka_unit_test(test_allocator_refused),
+        cmocka_unit_test(test_failing_allocator),
+        cmocka_unit_test(test_failing_memory),
+        cmocka_unit_test(test_little_memory),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_small_batches),
+        cmocka_unit_test(test_two_devices),
+        cmocka_unit_test(test_pointers),
+        cmocka_unit_test(test_fork),
     };
-    return cmocka_run_group_tests_name("device", tests, NULL, NULL) != 0;
+    test_seed();
+    asking = asker_new();
+    int failed = cmocka_run_group_tests_name("device", tests, NULL, NULL);
+    asker_free(asking);
+    return failed != 0;
 }

@@ -5,12 +5,16 @@
  * described and asked every question (ask.h). One cmocka test is one family
  * with one key type.
  *
- * A cell is one index that was built and asked. */
+ * A cell is one index that was built and asked. Kernels get some of the
+ * cells, with each list of options in turn (support.h). SX_KERNEL_ONLY=1
+ * leaves out the CPU's, and SX_KERNEL_SECONDS=n what is not reached by then:
+ * for tools that watch a GPU and slow it down. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "ask.h"
@@ -126,12 +130,15 @@ static void free_data(unsigned t)
 /* The CPU's instruction sets, then the devices that run kernels. */
 #define DEVICES (SIMD_LEVELS + KERNEL_DEVICES)
 /* Of the cells, kernels get every so manieth, each device in turn: the
- * emulator is slow. SX_KERNEL_CELLS=1 gives them all. */
+ * emulator is slow. SX_KERNEL_CELLS=1 gives them all. A family with a type
+ * has at least 22 such cells in a row, more than there are lists of options. */
 #define KERNEL_CELLS_EVERY 23u
 
 static sx_device *devices[DEVICES];
 static const char *device_names[DEVICES];
-static uint64_t kernel_turn, kernel_every = KERNEL_CELLS_EVERY;
+static bool kernel_only;
+static time_t kernel_end;         /* 0: never */
+static uint64_t kernel_turn, kernel_every = KERNEL_CELLS_EVERY, per_option[KERNEL_OPTIONS];
 static asker *asking;
 static uint64_t cells, cells_left_out, cells_saved, kernel_cells;
 
@@ -165,7 +172,10 @@ static void try_cell(const char *spec, int level, const dataset *d, rnd *r)
     sx_index *ix = NULL;
     const char *wrong = NULL;
     int out_type = rnd_below(r, 2) ? SX_U32 : SX_U64;
-    if (data_build(d, devices[level], spec, NULL, &ix) != SX_OK)
+    bool kernels = level >= SIMD_LEVELS;
+    asker_use(asking, kernels ? devices[level] : NULL);
+    if ((kernels ? ask_build(asking, d, spec, &ix)
+                 : data_build(d, devices[level], spec, NULL, &ix)) != SX_OK)
         wrong = sx_detail();
     if (!wrong)
         wrong = ask_description(asking, ix, d);
@@ -187,8 +197,13 @@ static void try_cell(const char *spec, int level, const dataset *d, rnd *r)
 static void try_kernels(const char *spec, const dataset *d, rnd *r)
 {
     if (++kernel_turn % kernel_every == 0) {
-        int device = SIMD_LEVELS + (int)(kernel_turn / kernel_every % KERNEL_DEVICES);
-        try_cell(spec, device, d, r);
+        unsigned device = (unsigned)(kernel_turn / kernel_every % kernel_devices());
+        if (kernel_end && time(NULL) >= kernel_end) {
+            cells_left_out++;
+            return;
+        }
+        try_cell(spec, SIMD_LEVELS + (int)device, d, r);
+        per_option[device % KERNEL_OPTIONS]++;
         kernel_cells++;
     }
 }
@@ -199,7 +214,7 @@ static void try_spec(const char *spec, int level, unsigned t, rnd *r)
     for (size_t s = 0; s < COUNT_OF(small_sets); s++)
         for (int rows = 0; rows < ROWS_KINDS; rows++) {
             try_kernels(spec, data[t].small[s][rows], r);
-            if (devices[level])
+            if (devices[level] && !kernel_only)
                 try_cell(spec, level, data[t].small[s][rows], r);
             else
                 cells_left_out++;
@@ -209,7 +224,7 @@ static void try_spec(const char *spec, int level, unsigned t, rnd *r)
         /* 7 apart, of 31: no set twice, sizes of all magnitudes */
         size_t s = (first + 7 * i) % COUNT_OF(large_sets);
         try_kernels(spec, data[t].large[s], r);
-        if (devices[level])
+        if (devices[level] && !kernel_only)
             try_cell(spec, level, data[t].large[s], r);
         else
             cells_left_out++;
@@ -253,24 +268,37 @@ int main(void)
     test_seed();
     if (getenv("SX_KERNEL_CELLS") && atoi(getenv("SX_KERNEL_CELLS")) > 0)
         kernel_every = (uint64_t)atoi(getenv("SX_KERNEL_CELLS"));
+    kernel_only = getenv("SX_KERNEL_ONLY") && atoi(getenv("SX_KERNEL_ONLY")) > 0;
+    if (getenv("SX_KERNEL_SECONDS") && atoi(getenv("SX_KERNEL_SECONDS")) > 0)
+        kernel_end = time(NULL) + atoi(getenv("SX_KERNEL_SECONDS"));
     devices_open(devices);
-    for (unsigned i = 0; i < DEVICES; i++)
-        device_names[i] = i < SIMD_LEVELS ? simd_names[i] : kernel_device(i - SIMD_LEVELS);
-    for (unsigned i = SIMD_LEVELS; i < DEVICES; i++)
-        devices[i] = device_open(device_names[i]);
+    for (unsigned i = 0; i < SIMD_LEVELS; i++)
+        device_names[i] = simd_names[i];
+    for (unsigned i = 0; i < kernel_devices(); i++) {
+        device_names[SIMD_LEVELS + i] = kernel_device(i);
+        devices[SIMD_LEVELS + i] = device_open(kernel_device(i));
+    }
     asking = asker_new();
     int failed = cmocka_run_group_tests_name("matrix", tests, NULL, NULL);
     printf("%llu cells, %llu of them by kernels (%s), %llu also through a "
-           "file; %llu left out for want of instructions\n",
+           "file; %llu left out\n",
            (unsigned long long)cells, (unsigned long long)kernel_cells,
            device_names[SIMD_LEVELS], (unsigned long long)cells_saved,
            (unsigned long long)cells_left_out);
+    printf("questions: %llu of host columns, %llu of device columns, %llu on a stream, %llu of "
+           "both; %llu hinted\n", (unsigned long long)asking->ways[WAY_HOST],
+           (unsigned long long)asking->ways[WAY_DEVICE],
+           (unsigned long long)asking->ways[WAY_STREAM],
+           (unsigned long long)asking->ways[WAY_MIXED], (unsigned long long)asking->hinted);
+    for (unsigned i = 0; i < KERNEL_OPTIONS; i++)
+        printf("%6llu cells %s\n", (unsigned long long)per_option[i],
+               *kernel_options(i) ? kernel_options(i) : "without options");
     asker_free(asking);
     for (unsigned t = 0; t < COUNT_OF(key_types); t++)
         if (data[t].large[0])
             free_data(t);
     devices_close(devices);
-    for (unsigned i = SIMD_LEVELS; i < DEVICES; i++)
-        sx_close(devices[i]);
+    for (unsigned i = 0; i < kernel_devices(); i++)
+        sx_close(devices[SIMD_LEVELS + i]);
     return failed != 0;
 }

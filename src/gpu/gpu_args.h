@@ -4,17 +4,28 @@
 
 #include "place/backend.h"
 
+#define SX_SHARED_LEVELS 24u
+/* Questions of one launch: their numbers, and one turn more of a loop over
+ * them, have 32 bits. */
+#define SX_LAUNCH_MOST (1ull << 31)
+
 typedef struct {                  /* see sx_lookup */
     sx_view v;
     int op, key_type;
     uint32_t rank_bytes, out_bytes;
-    uint64_t n;
+    uint64_t n;                   /* at most SX_LAUNCH_MOST */
     const void *q;
     void *out, *keys;
     uint32_t unit;                /* sx_walk_unit() */
     uint32_t top_bytes;           /* of the search's top in shared memory */
-    uint32_t leaf_bytes;          /* shared: leaves to read whole, or 0 */
     uint32_t lanes;               /* group */
+    /* shared: levels in nodes of node_bytes, numbered from the first of all;
+     * leaves of leaf_bytes, leaf_step apart, the last at leaf_latest, which
+     * begin with keys of leaf_key_bytes. 0 leaf_bytes: it can't be used */
+    uint32_t node_bytes, near_levels;
+    uint32_t node_first[SX_SHARED_LEVELS], last_child[SX_SHARED_LEVELS];
+    uint32_t leaf_bytes, leaf_key_bytes, leaf_step;
+    uint64_t leaf_latest;
     uint32_t each, window;        /* ascending: questions of a thread, keys of
                                      a window, at most */
     uint32_t twice;               /* reorder: results too */
@@ -56,7 +67,7 @@ typedef struct {                  /* see sx_range_out; outputs [from, to) */
 typedef struct {
     unsigned long long max_row;
     unsigned long long reserved_at;   /* first row of all ones, or n */
-    unsigned long long descent_at;    /* first key above the next one, or n */
+    unsigned long long descent_at;    /* near a key above the next one, or n: none */
     unsigned long long repeat_at;     /* first key equal to the next one, or n */
 } sx_gpu_facts;
 

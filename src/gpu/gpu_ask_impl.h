@@ -19,11 +19,12 @@
  * What a device's options leave open is chosen by the shape of the index.
  * Measured on an H200 (doc/PERFORMANCE.md has the tables):
  *
- *   walk      shared where nodes are whole 32 or 64 bytes: a node is asked
+ *   walk      shared where it can be, see gpu_shared_args(): a node is asked
  *             for once instead of piece by piece. Else alone. Group never
  *             won: lanes that wait together wait as long as one.
  *   pin       what fits beside two blocks of 1024 threads, and then with
- *             static scheduling, as the copy is made once per block
+ *             static scheduling, as the copy is made once per block; not
+ *             where there are too few questions to pay for the copy
  *   reorder   sorting pays for a plain array only, which has no top to speak of
  *   persist   the top of the search in L2, if the index is larger than that
  */
@@ -48,7 +49,7 @@ static uint64_t gpu_search_bytes(const sx_view *v, const void **top)
 }
 
 /* Bytes of the top that fit into `room`: whole steps of the search, or all
- * that fits. */
+ * that fits. A multiple of 16, as more may lie behind. */
 static uint32_t gpu_pin_bytes(const sx_view *v, uint32_t unit, uint32_t pin, uint64_t room)
 {
     const void *top;
@@ -61,7 +62,7 @@ static uint32_t gpu_pin_bytes(const sx_view *v, uint32_t unit, uint32_t pin, uin
         while ((2ull << steps) * v->width <= room && (2ull << steps) <= v->n)
             steps++;
         return (uint32_t)(pin == SX_PIN_FULL && (2ull << steps) <= v->n
-                              ? room / 16 * 16 : (1ull << steps) * v->width);
+                              ? room / 16 * 16 : sx_round_up((1ull << steps) * v->width, 16));
     }
     if (v->family == SX_FAM_EYTZ && unit == 0 && v->block)
         return 0;                                          /* nodes in pieces */
@@ -75,52 +76,57 @@ static uint32_t gpu_pin_bytes(const sx_view *v, uint32_t unit, uint32_t pin, uin
     return (uint32_t)(bytes / 16 * 16);
 }
 
-/* Bytes of a leaf that k_shared reads at once; 0: it can't. */
-static uint32_t gpu_leaf_bytes(const sx_view *v)
+/* What k_shared needs to know, if it can walk this index: pivots in nodes of
+ * 32 or 64 bytes, over whole leaves of up to 256. */
+static void gpu_shared_args(const sx_view *v, sx_gpu_lookup *a)
 {
-    uint64_t bytes = v->block ? v->block_bytes : v->leaf * (uint64_t)v->width;
+    uint64_t key_bytes = v->leaf * (uint64_t)v->width, bytes = v->block ? v->block_bytes : key_bytes;
+    uint64_t node_bytes = (v->k - 1) * (uint64_t)v->width;
 
-    if (v->family != SX_FAM_PIVOT || v->levels == 0 || v->window != v->leaf ||
-        (v->block && v->block != v->leaf) || v->leaf * (uint64_t)v->width % 16 || bytes % 16 ||
-        bytes > 256)
-        return 0;
-    return (uint32_t)bytes;
+    if (v->family != SX_FAM_PIVOT || v->levels == 0 || v->levels > SX_SHARED_LEVELS ||
+        v->window != v->leaf || (v->block && v->block != v->leaf) || key_bytes % 16 || bytes % 16 ||
+        bytes > 256 || (node_bytes != 32 && node_bytes != 64) || v->windows >> 32)
+        return;
+    a->node_bytes = (uint32_t)node_bytes;
+    for (uint32_t l = 0; l < v->levels; l++) {
+        a->node_first[l] = (uint32_t)(v->level_first[l] / (v->k - 1));
+        a->last_child[l] = (uint32_t)((l + 1 < v->levels ? v->level_nodes[l + 1] : v->windows) - 1);
+    }
+    a->leaf_bytes = a->leaf_step = (uint32_t)bytes;
+    a->leaf_key_bytes = (uint32_t)key_bytes;
+    a->leaf_latest = sx_key_offset(v, v->slots - v->leaf);
 }
 
 static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup *a, int ascending)
 {
     const sx_gpu_tune *tune = &g->tune;
-    uint32_t node_bytes = a->unit * v->width;
-    int whole = a->unit > 1 && (node_bytes == 32 || node_bytes == 64) && v->n > 0 &&
-                (v->family == SX_FAM_EYTZ || v->levels > 0);
-    int slots_are_ranks = v->family != SX_FAM_EYTZ;
+    int few = a->n < (uint64_t)g->multiprocessors * g->resident;
     gpu_plan p = {0};
     uint64_t all;
 
-    p.walk = tune->walk ? tune->walk : whole ? SX_WALK_SHARED : SX_WALK_ALONE;
-    if (p.walk == SX_WALK_SHARED && !whole)
+    gpu_shared_args(v, a);
+    p.walk = tune->walk ? tune->walk : SX_WALK_SHARED;
+    if (p.walk == SX_WALK_SHARED && a->leaf_bytes == 0)
         p.walk = SX_WALK_ALONE;
     p.reorder = tune->reorder ? tune->reorder : SX_REORDER_NONE;
     if (p.reorder != SX_REORDER_NONE)
         p.walk = SX_WALK_ALONE;
-    p.pin = tune->pin ? tune->pin : p.walk == SX_WALK_GROUP ? SX_PIN_NONE : SX_PIN_STEPS;
-    if (p.walk == SX_WALK_GROUP)
+    p.pin = tune->pin ? tune->pin : few ? SX_PIN_NONE : SX_PIN_STEPS;
+    if (p.walk == SX_WALK_GROUP || (ascending && !tune->pin))
         p.pin = SX_PIN_NONE;
     p.block = tune->block ? tune->block : p.pin != SX_PIN_NONE ? GPU_BLOCK_MOST : GPU_BLOCK;
     p.schedule = tune->schedule ? tune->schedule
                  : p.pin != SX_PIN_NONE ? SX_SCHEDULE_STATIC : SX_SCHEDULE_DYNAMIC;
     p.each = tune->each ? tune->each : 1;
     if (p.reorder != SX_REORDER_NONE) {           /* kernels of 1024 or 2048 questions */
+        p.block = p.block < 128 ? 128 : p.block;
         if (p.block * p.each < 1024)
             p.each = 1024 / p.block;
         if (p.block * p.each > 2048 || (p.block * p.each) % 1024)
             p.each = 2048 / p.block;
     }
-    if (ascending && slots_are_ranks && !tune->walk && !tune->reorder) {
-        p.walk = SX_WALK_ALONE;
+    if (ascending) {
         p.pin = SX_PIN_NONE;
-        p.reorder = SX_REORDER_NONE;
-        p.block = tune->block ? tune->block : GPU_BLOCK;
         p.each = tune->each ? tune->each : 4;
         a->window = 4 * p.block * p.each < 16384 / v->width * 4 ? 4 * p.block * p.each
                                                                 : 16384 / v->width * 4;
@@ -128,12 +134,13 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     }
     a->each = p.each;
     a->top_bytes = gpu_pin_bytes(v, a->unit, p.pin, gpu_pin_room(g, p.block));
-    if (a->top_bytes > 0)
-        p.shared_bytes += a->top_bytes;
+    p.shared_bytes += a->top_bytes;
+    while (a->near_levels < v->levels && v->levels <= SX_SHARED_LEVELS &&
+           v->level_first[a->near_levels + 1] * v->width <= a->top_bytes)
+        a->near_levels++;
     a->twice = p.reorder == SX_REORDER_DOUBLE;
     if (a->twice)
         p.shared_bytes += p.block * p.each * 8;
-    a->leaf_bytes = gpu_leaf_bytes(v);
     a->lanes = 2;
     while (a->lanes < 32 && a->lanes * 2 <= v->k - 1)
         a->lanes *= 2;
@@ -170,13 +177,39 @@ static unsigned gpu_plan_grid(const sx_gpu *g, const gpu_plan *p, uint64_t threa
     default: GPU_LAUNCH_PLAN(k_reorder_##w##_1024_2); break; \
     }
 
+/* The sharing kernel by lanes of a leaf, turns, and bytes of rows in it. */
+#define GPU_LAUNCH_SHARED(w)                                                              \
+    switch (a->v.block ? a->v.row_bytes : 0) {                                            \
+    case 0:                                                                               \
+        if (a->leaf_bytes <= 64)                                                          \
+            GPU_LAUNCH_PLAN(k_shared_##w##_4_0_0);                                        \
+        else if (a->leaf_bytes <= 128)                                                    \
+            GPU_LAUNCH_PLAN(k_shared_##w##_8_0_0);                                        \
+        else                                                                              \
+            GPU_LAUNCH_PLAN(k_shared_##w##_8_1_0);                                        \
+        break;                                                                            \
+    case 4:                                                                               \
+        if (a->leaf_bytes <= 64)                                                          \
+            GPU_LAUNCH_PLAN(k_shared_##w##_4_0_4);                                        \
+        else if (a->leaf_bytes <= 128)                                                    \
+            GPU_LAUNCH_PLAN(k_shared_##w##_8_0_4);                                        \
+        else                                                                              \
+            GPU_LAUNCH_PLAN(k_shared_##w##_8_1_4);                                        \
+        break;                                                                            \
+    default:                                                                              \
+        if (a->leaf_bytes <= 128)                                                         \
+            GPU_LAUNCH_PLAN(k_shared_##w##_8_0_8);                                        \
+        else                                                                              \
+            GPU_LAUNCH_PLAN(k_shared_##w##_8_1_8);                                        \
+    }
+
 #define GPU_LAUNCH_POINTS(w)                        \
     if (ascending)                                  \
         GPU_LAUNCH_PLAN(k_ascending_##w);           \
     else if (p->reorder != SX_REORDER_NONE)         \
         GPU_LAUNCH_REORDER(w)                       \
     else if (p->walk == SX_WALK_SHARED)             \
-        GPU_LAUNCH_PLAN(k_shared_##w);              \
+        GPU_LAUNCH_SHARED(w)                        \
     else if (p->walk == SX_WALK_GROUP)              \
         GPU_LAUNCH_PLAN(k_group_##w);               \
     else                                            \
@@ -208,27 +241,30 @@ static sx_status gpu_points_work(sx_gpu *g, gpu_stream stream, const void *work,
 {
     const gpu_points *w = (const gpu_points *)work;
     const sx_lookup *job = w->job;
-    sx_gpu_lookup a = {0};
+    uint64_t key_bytes = sx_type_of(job->key_type)->bytes;
+    int ascending = (job->how.hints & SX_ASCENDING) != 0 && w->v->family != SX_FAM_EYTZ &&
+                    !g->tune.walk && !g->tune.reorder;
 
     (void)at;
-    a.v = *w->v;
-    a.op = job->op;
-    a.key_type = job->key_type;
-    a.rank_bytes = job->rank_bytes;
-    a.out_bytes = job->out_bytes;
-    a.n = n;
-    a.q = dev[POINT_Q];
-    a.out = dev[POINT_OUT];
-    a.keys = dev[POINT_KEYS];
-    a.unit = sx_walk_unit(w->v);
-    if (job->op == SX_OP_KEY_AT) {
-        GPU_RUN_W(k_key_at, w->v->width, n, stream, &a);
-    } else {
-        int ascending = (job->how.hints & SX_ASCENDING) != 0 && w->v->family != SX_FAM_EYTZ &&
-                        !g->tune.walk && !g->tune.reorder;
-        gpu_plan plan = gpu_points_plan(g, w->v, &a, ascending);
-        plan.grid = gpu_plan_grid(g, &plan, plan.walk == SX_WALK_GROUP ? n * a.lanes : n);
-        gpu_points_launch(&plan, stream, &a, ascending);
+    for (uint64_t done = 0; done < n; done += SX_LAUNCH_MOST) {
+        sx_gpu_lookup a = {0};
+        a.v = *w->v;
+        a.op = job->op;
+        a.key_type = job->key_type;
+        a.rank_bytes = job->rank_bytes;
+        a.out_bytes = job->out_bytes;
+        a.n = sx_min64(n - done, SX_LAUNCH_MOST);
+        a.q = gpu_at(dev[POINT_Q], done, job->op == SX_OP_KEY_AT ? job->rank_bytes : key_bytes);
+        a.out = dev[POINT_OUT] ? (void *)gpu_at(dev[POINT_OUT], done, job->out_bytes) : NULL;
+        a.keys = dev[POINT_KEYS] ? (void *)gpu_at(dev[POINT_KEYS], done, key_bytes) : NULL;
+        a.unit = sx_walk_unit(w->v);
+        if (job->op == SX_OP_KEY_AT) {
+            GPU_RUN_W(k_key_at, w->v->width, a.n, stream, &a);
+        } else {
+            gpu_plan plan = gpu_points_plan(g, w->v, &a, ascending);
+            plan.grid = gpu_plan_grid(g, &plan, plan.walk == SX_WALK_GROUP ? a.n * a.lanes : a.n);
+            gpu_points_launch(&plan, stream, &a, ascending);
+        }
     }
     return gpu_launched(g, "looking up keys", err);
 }
@@ -354,14 +390,14 @@ static sx_status gpu_fold_work(sx_gpu *g, gpu_stream stream, const void *work, u
 {
     const gpu_ranges *w = (const gpu_ranges *)work;
     sx_gpu_folds a = {0};
-    uint64_t warps = (uint64_t)g->multiprocessors * g->resident / 32;
+    uint64_t warps = (uint64_t)g->multiprocessors * (g->resident / 64);
 
     (void)at;
     a.spans = gpu_spans_args(w, n, dev);
     a.unit = sx_walk_unit(w->v);
     a.scan = g->tune.scan ? g->tune.scan : SX_SCAN_MIXED;
-    a.ranges = 1;                 /* more only when all warps have some */
-    while (a.ranges < 16 && n > 2 * warps * a.ranges)
+    a.ranges = 1;                 /* more only when there are warps enough */
+    while (a.ranges < 16 && n > warps * a.ranges)
         a.ranges *= 2;
     a.min = (uint64_t *)dev[RANGE_MIN];
     a.max = (uint64_t *)dev[RANGE_MAX];

@@ -61,12 +61,15 @@ static sx_status gpu_failed(cudaError_t e, const char *doing, sx_err *err)
 
 static sx_status gpu_enter(sx_gpu *g, sx_err *err)
 {
+    int now = -1;
     cudaError_t e;
 
     if (g->owner != getpid())
         return sx_fail(err, SX_EFORK, "cuda:%d was opened before fork(), by process %ld; a child "
                        "must open it anew after exec()", g->device, (long)g->owner);
-    e = cudaSetDevice(g->device);
+    e = cudaGetDevice(&now);
+    if (e == cudaSuccess && now != g->device)
+        e = cudaSetDevice(g->device);
     return e == cudaSuccess ? SX_OK : gpu_failed(e, "choosing the device", err);
 }
 

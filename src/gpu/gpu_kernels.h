@@ -99,7 +99,20 @@ SX_DEV void sx_fold_lanes(sx_gpu_fold_state *f, unsigned lanes)
     }
 }
 
-/* Entries that a lane reads itself before the whole warp is worth it. */
+SX_DEV void sx_put_fold(const sx_gpu_folds *ap, uint64_t i, uint64_t count,
+                        const sx_gpu_fold_state *f)
+{
+    if (ap->min)
+        ap->min[i] = f->min;
+    if (ap->max)
+        ap->max[i] = count ? f->max : SX_MISS;
+    if (ap->sum)
+        ap->sum[i] = f->sum;
+}
+
+/* Lanes for a short range, and what each of them reads before the whole warp
+ * is worth it. */
+#define SX_FOLD_LANES 8u
 #define SX_FOLD_SHORT 32u
 
 #define W 4
@@ -125,7 +138,13 @@ SX_KERNEL(k_scan_rows, sx_gpu_input)
             atomicMin(&ap->facts->reserved_at, (sx_word)i);
         max = row > max ? row : max;
     }
-    atomicMax(&ap->facts->max_row, (sx_word)max);
+    /* one per warp: atomics on one word come one after the other */
+    for (unsigned s = 16; s > 0; s /= 2) {
+        uint64_t other = SX_SHUFFLE_XOR(max, s);
+        max = other > max ? other : max;
+    }
+    if (SX_LANE == 0)
+        atomicMax(&ap->facts->max_row, (sx_word)max);
 }
 
 SX_KERNEL(k_store_rows, sx_gpu_input)

@@ -6,6 +6,10 @@
 #define NAME3_(a, b) a##_##b
 #define NAME3(a, b) NAME3_(a, b)
 #define F(name) NAME3(name, W)
+#ifndef NAME5
+#define NAME5_(a, b, c, d) a##_##b##_##c##_##d
+#define NAME5(a, b, c, d) NAME5_(a, b, c, d)
+#endif
 #define NAME2_(a, b) a##b
 #define NAME2(a, b) NAME2_(a, b)
 #define KEY NAME2(sx_key, W)

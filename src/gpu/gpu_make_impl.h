@@ -7,14 +7,20 @@ SX_KERNEL(F(k_encode), sx_gpu_input)
         ((KEY *)ap->keys)[i] = F(read_key)(ap->key_type, ap->in_keys, i);
 }
 
-/* In the input, as it came. */
+/* In the input, as it came. One lane of a warp reports: atomics on one word
+ * come one after the other. */
 SX_KERNEL(F(k_descent), sx_gpu_input)
 {
-    for (uint64_t i = SX_THREAD; i + 1 < ap->n; i += SX_THREADS)
-        if (F(read_key)(ap->key_type, ap->in_keys, i) > F(read_key)(ap->key_type, ap->in_keys, i + 1)) {
-            atomicMin(&ap->facts->descent_at, (sx_word)i);
+    for (uint64_t base = SX_THREAD - SX_LANE; base + 1 < ap->n; base += SX_THREADS) {
+        uint64_t i = base + SX_LANE;
+        int descends = i + 1 < ap->n && F(read_key)(ap->key_type, ap->in_keys, i) >
+                                            F(read_key)(ap->key_type, ap->in_keys, i + 1);
+        if (SX_ANY(descends)) {
+            if (SX_LANE == 0)
+                atomicMin(&ap->facts->descent_at, (sx_word)base);
             return;               /* those behind are no sooner */
         }
+    }
 }
 
 SX_KERNEL(F(k_repeat), sx_gpu_input)

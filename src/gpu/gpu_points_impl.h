@@ -4,8 +4,8 @@
  *
  *   k_lookup     a thread by itself
  *   k_shared     a thread has a question of its own, but neighbouring lanes
- *                read each other's nodes with it, in turns: a node's bytes
- *                are asked for once and together
+ *                read each other's nodes and leaves with it, in turns: their
+ *                bytes are asked for once and together
  *   k_group      several lanes walk one question, each with its share of a
  *                node's keys
  *   k_ascending  questions that (mostly) ascend: a block finds the window
@@ -95,7 +95,7 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 
 /* ---- alone ---------------------------------------------------------------------------- */
 
-SX_KERNEL_2048(F(k_lookup), sx_gpu_lookup)
+SX_KERNEL_1024(F(k_lookup), sx_gpu_lookup)
 {
     F(fill_top)(ap);
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
@@ -146,18 +146,20 @@ SX_DEV unsigned F(equal_16)(uint4 x, KEY q)
 #endif
 }
 
-/* Each lane has a node of m keys (32 or 64 bytes) at p, and wants those below
- * w; `other` is its neighbour's w. Both nodes are read by both: each lane
- * takes one half of either. */
-SX_DEV unsigned F(count_both)(const unsigned char *p, uint32_t m, KEY w, KEY other)
+/* Each lane is at a node of `bytes` (32 or 64) and wants its keys below w;
+ * `other` is its neighbour's w. Both nodes are read by both: each lane takes
+ * one half of either. */
+SX_DEV unsigned F(count_both)(const sx_gpu_lookup *ap, uint32_t node, KEY w, KEY other,
+                              uint32_t bytes)
 {
-    const unsigned char *its = (const unsigned char *)SX_SHUFFLE_XOR((uint64_t)p, 1);
-    uint32_t half = m * W / 2, from = (SX_LANE & 1) * half;
-    uint4 a = sx_load16(p + from), b = sx_load16(its + from);
+    const unsigned char *half = ap->v.pivots + (SX_LANE & 1) * (bytes / 2);
+    const unsigned char *p = half + (uint64_t)node * bytes;
+    const unsigned char *its = half + (uint64_t)SX_SHUFFLE_XOR(node, 1) * bytes;
+    uint4 a = sx_load16(p), b = sx_load16(its);
     unsigned mine, for_it;
 
-    if (half == 32) {
-        uint4 c = sx_load16(p + from + 16), d = sx_load16(its + from + 16);
+    if (bytes == 64) {
+        uint4 c = sx_load16(p + 16), d = sx_load16(its + 16);
         mine = F(count_16)(a, w) + F(count_16)(c, w);
         for_it = F(count_16)(b, other) + F(count_16)(d, other);
     } else {
@@ -167,48 +169,84 @@ SX_DEV unsigned F(count_both)(const unsigned char *p, uint32_t m, KEY w, KEY oth
     return mine + SX_SHUFFLE_XOR(for_it, 1);
 }
 
+/* Down to a leaf. Levels that are near are read there by each lane alone. */
+SX_DEV uint32_t F(shared_levels)(const sx_gpu_lookup *ap, KEY w, KEY other, uint32_t bytes)
+{
+    uint32_t at = 0;
+
+    for (uint32_t l = 0; l < ap->v.levels; l++) {
+        uint32_t node = ap->node_first[l] + at;
+        unsigned c = 0;
+        if (l < ap->near_levels) {
+            const KEY *near = (const KEY *)(const void *)(SX_SHARED + node * bytes);
+            SX_UNROLL
+            for (uint32_t j = 0; j < bytes / W; j++)
+                c += near[j] < w;
+        } else {
+            c = F(count_both)(ap, node, w, other, bytes);
+        }
+        at = at * (bytes / W + 1) + c;
+        at = at < ap->last_child[l] ? at : ap->last_child[l];
+    }
+    return at;
+}
+
 /* What a leaf says about the lane's question. */
 typedef struct {
     unsigned below, equal;        /* of its keys */
     uint64_t row;                 /* pairs: behind the key at `below` */
 } F(leaf);
 
-/* Each lane has a leaf of leaf_bytes at p. `lanes` of them read the leaf of
- * each in turn, 16 bytes at a time side by side, at most two times. */
-SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, const unsigned char *p, KEY w, unsigned lanes)
+/* The bytes [at, at + bytes) of 16, bytes 4 or 8, as a number. */
+SX_DEV uint64_t F(word_of)(uint4 x, uint32_t at, uint32_t bytes)
+{
+    uint32_t low = at & 8 ? (at & 4 ? x.w : x.z) : (at & 4 ? x.y : x.x);
+
+    return bytes == 4 ? low : low | (uint64_t)(at & 8 ? x.w : x.y) << 32;
+}
+
+/* Each lane has a leaf. `lanes` of them read the leaf of each in turn, 16
+ * bytes at a time side by side, once or (twice) two times. rows: bytes of a
+ * row behind the keys; 0: there are none. */
+SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, uint32_t leaf, KEY w, unsigned lanes, int twice,
+                            uint32_t rows)
 {
     unsigned me = SX_LANE & (lanes - 1), first = SX_LANE - me;
-    uint32_t key_bytes = ap->v.leaf * W;
+    uint32_t key_bytes = ap->leaf_key_bytes;
     F(leaf) mine;
 
     mine.below = mine.equal = 0;
     mine.row = SX_MISS;
+    SX_UNROLL
     for (unsigned turn = 0; turn < lanes; turn++) {
-        const unsigned char *its = (const unsigned char *)SX_SHUFFLE((uint64_t)p, first + turn);
+        uint64_t its = (uint64_t)SX_SHUFFLE(leaf, first + turn) * ap->leaf_step;
         KEY key = F(shuffle_key)(w, first + turn);
-        uint32_t near = me * 16, far = (me + lanes) * 16;
+        const unsigned char *p;
         uint4 a = {0, 0, 0, 0}, b = {0, 0, 0, 0};
         unsigned counts = 0;      /* below, and equal in the upper half */
-        if (near < ap->leaf_bytes)
-            a = sx_load16(its + near);
-        if (far < ap->leaf_bytes)
-            b = sx_load16(its + far);
-        if (near < key_bytes)
+        if (rows == 0)            /* blocks are whole, an array may end sooner */
+            its = its < ap->leaf_latest ? its : ap->leaf_latest;
+        p = ap->v.keys + its + me * 16;
+        if (me * 16 < ap->leaf_bytes)
+            a = sx_load16(p);
+        if (twice && (me + lanes) * 16 < ap->leaf_bytes)
+            b = sx_load16(p + lanes * 16);
+        if (me * 16 < key_bytes)
             counts = F(count_16)(a, key) + (F(equal_16)(a, key) << 16);
-        if (far < key_bytes)
+        if (twice && (me + lanes) * 16 < key_bytes)
             counts += F(count_16)(b, key) + (F(equal_16)(b, key) << 16);
+        SX_UNROLL
         for (unsigned s = 1; s < lanes; s *= 2)
             counts += SX_SHUFFLE_XOR(counts, s);
-        if (ap->leaf_bytes > key_bytes) {
-            /* the row's place, and the word of that place each lane has */
-            uint32_t at = key_bytes + (counts & 0xffff) * ap->v.row_bytes;
-            uint4 x = at < lanes * 16 ? a : b;
-            uint32_t low = at & 8 ? (at & 4 ? x.w : x.z) : (at & 4 ? x.y : x.x);
-            uint64_t row = SX_SHUFFLE(low, first + (at / 16 & (lanes - 1)));
-            if (ap->v.row_bytes == 8) {
-                uint32_t high = at & 8 ? x.w : x.y;
-                row |= (uint64_t)SX_SHUFFLE(high, first + (at / 16 & (lanes - 1))) << 32;
-            }
+        if (rows > 0) {
+            /* the row's place, and the number that each lane has there */
+            uint32_t at = key_bytes + (counts & 0xffff) * rows;
+            uint64_t row = F(word_of)(twice && at >= lanes * 16 ? b : a, at, rows);
+            unsigned from = first + (at / 16 & (lanes - 1));
+            if (rows == 4)
+                row = SX_SHUFFLE((uint32_t)row, from);
+            else
+                row = SX_SHUFFLE(row, from);
             if (turn == me)
                 mine.row = row;
         }
@@ -220,91 +258,57 @@ SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, const unsigned char *p, KEY
     return mine;
 }
 
-/* A level all of which is near is read there by each lane alone. */
-SX_DEV uint64_t F(shared_levels)(const sx_gpu_lookup *ap, KEY w, KEY other)
-{
-    const sx_view *v = &ap->v;
-    uint32_t unit = ap->unit;
-    uint64_t at = 0;
-
-    for (uint32_t l = 0; l < v->levels; l++) {
-        const unsigned char *node = F(pivot_node)(v, l, at, unit);
-        unsigned c;
-        if (v->level_first[l + 1] * W <= ap->top_bytes)
-            c = F(count_node)(node, unit, unit, w, v->pivots, SX_SHARED, ap->top_bytes);
-        else
-            c = F(count_both)(node, unit, w, other);
-        at = F(pivot_child)(v, at, c, F(pivot_last_child)(v, l), unit);
-    }
-    return at;
-}
-
-SX_DEV uint64_t F(shared_eytz)(const sx_gpu_lookup *ap, KEY w, KEY other, uint64_t *slot)
-{
-    const sx_view *v = &ap->v;
-    uint32_t unit = ap->unit;
-    uint64_t g = 0;
-
-    for (uint32_t t = 0; t < v->levels; t++) {
-        uint64_t first = F(eytz_first)(v, t, g, unit);
-        const unsigned char *node = F(eytz_node)(v, first, unit);
-        unsigned c;
-        if (F(eytz_node)(v, v->level_first[t + 1], unit) - v->keys <= (int64_t)ap->top_bytes)
-            c = F(count_node)(node, unit, unit, w, v->keys, SX_SHARED, ap->top_bytes);
-        else
-            c = F(count_both)(node, unit, w, other);
-        g = F(eytz_down)(v, first, g, c, slot, unit);
-    }
-    if (v->bottom == 0)
-        return g;
-    return F(eytz_end)(v, g, F(count_both)(F(eytz_node)(v, F(eytz_last)(v, g, unit), unit), unit, w,
-                                           other),
-                       slot, unit);
-}
-
-SX_KERNEL_2048(F(k_shared), sx_gpu_lookup)
+/* For pivots over whole leaves (gpu_shared_args()). */
+SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, uint32_t rows)
 {
     const sx_view *v = &ap->v;
 
     F(fill_top)(ap);
     /* Lanes past the end ask the last question again: all must take part. */
-    for (uint64_t base = SX_THREAD - SX_LANE; base < ap->n; base += SX_THREADS) {
-        uint64_t i = base + SX_LANE, rank, number, slot = SX_NO_SLOT;
-        int live = i < ap->n, all;
-        KEY q = F(read_key)(ap->key_type, ap->q, live ? i : ap->n - 1), w = F(walked)(ap, q, &all);
+    for (uint32_t base = (uint32_t)SX_THREAD - SX_LANE, n = (uint32_t)ap->n; base < n;
+         base += (uint32_t)SX_THREADS) {
+        uint32_t i = base + SX_LANE < n ? base + SX_LANE : n - 1;
+        uint64_t rank, row = SX_MISS;
+        int all;
+        KEY q = F(read_key)(ap->key_type, ap->q, i), w = F(walked)(ap, q, &all);
         KEY other = F(shuffle_key)(w, SX_LANE ^ 1);
-        if (v->family == SX_FAM_EYTZ) {
-            rank = F(shared_eytz)(ap, w, other, &slot);
-        } else {
-            uint64_t at = F(shared_levels)(ap, w, other);
-            if (ap->leaf_bytes > 0) {
-                /* the last leaf begins early enough to be whole */
-                uint64_t first = sx_min64(at * v->leaf, v->slots - v->leaf);
-                const unsigned char *p = v->keys + sx_key_offset(v, first);
-                F(leaf) leaf = ap->leaf_bytes <= 64 ? F(read_leaf)(ap, p, w, 4)
-                                                    : F(read_leaf)(ap, p, w, 8);
-                rank = sx_min64(first + leaf.below, v->n);
-                if (ap->op == SX_OP_GET && v->block) {
-                    slot = leaf.equal > 0 && rank < v->n ? rank : SX_NO_SLOT;
-                    if (live)
-                        F(put)(ap, i, slot == SX_NO_SLOT ? SX_MISS : leaf.row, slot);
-                    continue;
-                }
-            } else {
-                uint64_t len = F(pivot_window)(v, ap->unit);
-                at = F(pivot_halvings)(v, F(pivot_begin)(v, at, len, ap->unit), len, w, ap->unit, 0,
-                                       0);
-                rank = F(pivot_rank)(v, at, F(count_both)(F(pivot_unit)(v, at, ap->unit), ap->unit,
-                                                          w, other),
-                                     ap->unit);
-            }
-            slot = rank < v->n ? rank : SX_NO_SLOT;
+        uint32_t at = ap->node_bytes == 32 ? F(shared_levels)(ap, w, other, 32)
+                                           : F(shared_levels)(ap, w, other, 64);
+        F(leaf) leaf = F(read_leaf)(ap, at, w, lanes, twice, rows);
+        rank = (uint64_t)at * v->leaf;
+        if (rows == 0)            /* the last leaf begins early enough to be whole */
+            rank = sx_min64(rank, v->slots - v->leaf);
+        rank = sx_min64(rank + leaf.below, v->n);
+        if (ap->op == SX_OP_RANK_LEFT || ap->op == SX_OP_RANK_RIGHT) {
+            sx_put_number(ap->out, ap->out_bytes, i, all ? v->n : rank);
+            continue;
         }
-        number = live ? F(number)(ap, q, all, rank, &slot, 0) : 0;
-        if (live)
-            F(put)(ap, i, number, slot);
+        if (ap->op == SX_OP_GET && !leaf.equal)
+            rank = v->n;
+        else if (ap->op == SX_OP_FLOOR)
+            rank = (all ? v->n : rank) - 1;       /* 0 - 1 is past the end */
+        if (rank < v->n && ap->out)
+            row = ap->op == SX_OP_GET && rows ? leaf.row : sx_row_at(v, rank, rank);
+        F(put)(ap, i, row, rank < v->n ? rank : SX_NO_SLOT);
     }
 }
+
+/* Kernels by how leaves are read: k_shared_W_LANES_TWICE_ROWS. Each has only
+ * what it needs, and so few registers that a multiprocessor is full. */
+#define SX_SHARED_KERNEL(lanes, twice, rows)                                              \
+    SX_KERNEL_2048(NAME5(k_shared, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)          \
+    {                                                                                     \
+        F(ask_shared)(ap, lanes, twice, rows);                                            \
+    }
+SX_SHARED_KERNEL(4, 0, 0)
+SX_SHARED_KERNEL(8, 0, 0)
+SX_SHARED_KERNEL(8, 1, 0)
+SX_SHARED_KERNEL(4, 0, 4)
+SX_SHARED_KERNEL(8, 0, 4)
+SX_SHARED_KERNEL(8, 1, 4)
+SX_SHARED_KERNEL(8, 0, 8)
+SX_SHARED_KERNEL(8, 1, 8)
+#undef SX_SHARED_KERNEL
 
 /* ---- lanes that search together ------------------------------------------------------------- */
 
@@ -415,7 +419,7 @@ SX_DEV KEY F(larger)(KEY a, KEY b) { return a < b ? b : a; }
 /* Shared memory: one smallest and largest question per warp, then those of
  * all, the window's ends, and its keys. SX_WINDOW_HEAD is what lies before
  * the keys. */
-SX_KERNEL_2048(F(k_ascending), sx_gpu_lookup)
+SX_KERNEL_1024(F(k_ascending), sx_gpu_lookup)
 {
     const sx_view *v = &ap->v;
     KEY *least = (KEY *)(void *)SX_SHARED, *most = least + 33;

@@ -13,7 +13,7 @@ SX_DEV uint64_t F(span)(const sx_gpu_spans *ap, KEY lo, KEY hi, uint64_t *start,
     return count;
 }
 
-SX_KERNEL_2048(F(k_spans), sx_gpu_spans)
+SX_KERNEL_1024(F(k_spans), sx_gpu_spans)
 {
     const sx_view *v = &ap->v;
 
@@ -27,60 +27,62 @@ SX_KERNEL_2048(F(k_spans), sx_gpu_spans)
     }
 }
 
-/* Finds and folds. A warp has ap->ranges of them at a time, so 32 / ranges
- * lanes for each: the first finds the lower end, the second the upper one,
- * and together they read the rows of a short range. Long ones are read by
- * the whole warp, one after the other. */
-SX_KERNEL_2048(F(k_fold), sx_gpu_folds)
+/* Finds and folds. A warp has ap->ranges of them at a time: as many lanes find
+ * the lower ends, as many the upper ones. Then ranges that are short are read
+ * by SX_FOLD_LANES lanes each, several at a time; long ones by the whole warp,
+ * one after the other. */
+SX_KERNEL_1024(F(k_fold), sx_gpu_folds)
 {
     const sx_view *v = &ap->spans.v;
-    unsigned lanes = 32 / ap->ranges, me = SX_LANE % lanes;
-    uint64_t stride = SX_THREADS / 32 * ap->ranges;
+    unsigned ranges = ap->ranges, upper = SX_LANE / ranges & 1, lanes = SX_FOLD_LANES;
+    int extremes = ap->min || ap->max;
+    uint64_t most_short = ap->scan == SX_SCAN_WARP ? 0 : ap->scan == SX_SCAN_MIXED
+                          ? lanes * SX_FOLD_SHORT : UINT64_MAX;
 
-    for (uint64_t base = SX_THREAD / 32 * ap->ranges; base < ap->spans.n; base += stride) {
-        uint64_t i = base + SX_LANE / lanes, bound = 0, slot, start, end, count = 0;
-        int live = i < ap->spans.n;
-        sx_gpu_fold_state f = sx_fold_begin();
-        if (live && me < 2) {
-            KEY key = F(read_key)(ap->spans.key_type, me ? ap->spans.hi : ap->spans.lo, i);
-            int all = me && key == (KEY)~(KEY)0;
-            bound = F(bound_near)(v, (KEY)(key + (me && !all)), &slot, ap->unit, 0, 0);
+    for (uint64_t base = SX_THREAD / 32 * ranges; base < ap->spans.n;
+         base += SX_THREADS / 32 * ranges) {
+        uint64_t i = base + SX_LANE % ranges, bound = 0, slot, start, end, count = 0;
+        KEY lo = 0, hi = 0;
+        if (i < ap->spans.n && SX_LANE < 2 * ranges) {
+            lo = F(read_key)(ap->spans.key_type, ap->spans.lo, i);
+            hi = F(read_key)(ap->spans.key_type, ap->spans.hi, i);
+            int all = upper && hi == (KEY)~(KEY)0;
+            bound = F(bound_near)(v, upper ? (KEY)(hi + !all) : lo, &slot, ap->unit, 0, 0);
             bound = all ? v->n : bound;
         }
-        start = SX_SHUFFLE(bound, SX_LANE - me);
-        end = SX_SHUFFLE(bound, SX_LANE - me + 1);
-        if (live)
-            count = F(span)(&ap->spans, F(read_key)(ap->spans.key_type, ap->spans.lo, i),
-                            F(read_key)(ap->spans.key_type, ap->spans.hi, i), &start, end);
-        if (live && ap->spans.count && me == 0)
-            ap->spans.count[i] = count;
-        if (!ap->min && !ap->max && !ap->sum)
+        start = SX_SHUFFLE(bound, SX_LANE % ranges);
+        end = SX_SHUFFLE(bound, SX_LANE % ranges + ranges);
+        if (i < ap->spans.n && SX_LANE < ranges) {
+            count = F(span)(&ap->spans, lo, hi, &start, end);
+            if (ap->spans.count)
+                ap->spans.count[i] = count;
+        }
+        if (!ap->sum && !extremes)
             continue;
-        if (ap->scan == SX_SCAN_THREAD) {
-            if (me == 0)
-                sx_fold_span(v, &f, start, count, 0, 1, ap->min || ap->max);
-        } else if (ap->scan == SX_SCAN_MIXED && count <= lanes * SX_FOLD_SHORT) {
-            sx_fold_span(v, &f, start, count, me, lanes, ap->min || ap->max);
+        /* Lane r < ranges has range base + r from here on. */
+        for (unsigned r = 0; r < ranges; r += 32 / lanes) {
+            unsigned mine = r + SX_LANE / lanes;
+            uint64_t n = SX_SHUFFLE(count, mine & 31), from = SX_SHUFFLE(start, mine & 31);
+            sx_gpu_fold_state f = sx_fold_begin();
+            int here = mine < ranges && base + mine < ap->spans.n && n <= most_short;
+            if (here && ap->scan == SX_SCAN_THREAD && SX_LANE % lanes == 0)
+                sx_fold_span(v, &f, from, n, 0, 1, extremes);
+            if (here && ap->scan != SX_SCAN_THREAD)
+                sx_fold_span(v, &f, from, n, SX_LANE % lanes, lanes, extremes);
+            sx_fold_lanes(&f, lanes);
+            if (here && SX_LANE % lanes == 0)
+                sx_put_fold(ap, base + mine, n, &f);
         }
-        sx_fold_lanes(&f, lanes);
-        for (unsigned r = 0; r < ap->ranges; r++) {
-            uint64_t its = SX_SHUFFLE(count, r * lanes), its_start = SX_SHUFFLE(start, r * lanes);
-            sx_gpu_fold_state g = sx_fold_begin();
-            if (ap->scan == SX_SCAN_THREAD ||
-                (ap->scan == SX_SCAN_MIXED && its <= lanes * SX_FOLD_SHORT))
-                continue;
-            sx_fold_span(v, &g, its_start, its, SX_LANE, 32, ap->min || ap->max);
-            sx_fold_lanes(&g, 32);
-            if (SX_LANE / lanes == r)
-                f = g;
-        }
-        if (live && me == 0) {
-            if (ap->min)
-                ap->min[i] = f.min;
-            if (ap->max)
-                ap->max[i] = count ? f.max : SX_MISS;
-            if (ap->sum)
-                ap->sum[i] = f.sum;
+        for (unsigned r = 0; r < ranges; r++) {
+            uint64_t n = SX_SHUFFLE(count, r), from = SX_SHUFFLE(start, r);
+            sx_gpu_fold_state f = sx_fold_begin();
+            if (n <= most_short || base + r >= ap->spans.n)
+                if (n > 0 || ap->scan != SX_SCAN_WARP || base + r >= ap->spans.n)
+                    continue;
+            sx_fold_span(v, &f, from, n, SX_LANE, 32, extremes);
+            sx_fold_lanes(&f, 32);
+            if (SX_LANE == 0)
+                sx_put_fold(ap, base + r, n, &f);
         }
     }
 }

@@ -3,9 +3,6 @@
  *
  * Parameters: those of gpu_walk_impl.h; BLOCK threads with ITEMS questions
  * each. */
-#define NAME5_(a, b, c, d) a##_##b##_##c##_##d
-#define NAME5(a, b, c, d) NAME5_(a, b, c, d)
-
 /* Bits of a key's place between the smallest and the largest one that are
  * sorted by: for locality, no more is needed. */
 #ifndef SX_PLACE_BITS
@@ -67,6 +64,3 @@ SX_KERNEL_1024(NAME5(k_reorder, W, BLOCK, ITEMS), sx_gpu_lookup)
         }
     }
 }
-
-#undef NAME5
-#undef NAME5_

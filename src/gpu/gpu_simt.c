@@ -67,10 +67,10 @@ static void gpu_stream_free(gpu_stream stream)
 
 static sx_status gpu_launched(sx_gpu *g, const char *what, sx_err *err)
 {
-    const char *fault = simt_fault();
+    char fault[256];
 
     (void)g;
-    if (fault[0])
+    if (simt_take_fault(fault, sizeof fault))
         return sx_fail(err, SX_EDEVICE, "simt, %s: %s", what, fault);
     return SX_OK;
 }

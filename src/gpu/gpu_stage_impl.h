@@ -275,7 +275,7 @@ static sx_status gpu_trip_run(gpu_trip *t, uint64_t n, sx_err *err)
     t->direct = n * each <= GPU_DIRECT_BYTES;
     for (unsigned c = 0; c < t->count; c++) {
         gpu_column *col = &t->columns[c];
-        if (!col->data || col->there)
+        if (!col->data || col->there || t->direct)
             continue;
         col->pinned = gpu_is_pinned(col->data) &&
                       gpu_is_pinned((const char *)col->data + n * col->each - 1);

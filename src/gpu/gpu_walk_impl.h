@@ -108,12 +108,13 @@ SX_DEV uint64_t F(pivot_bound)(const sx_view *v, KEY q, uint32_t unit, const uns
                                uint64_t top_bytes)
 {
     uint64_t len = F(pivot_window)(v, unit), at = 0;
-    uint32_t m = unit > 1 ? unit : v->k - 1;
+    uint32_t pivots = sx_pivot_node_unit(v);
 
     for (uint32_t l = 0; l < v->levels; l++) {
-        const unsigned char *node = F(pivot_node)(v, l, at, unit);
-        at = F(pivot_child)(v, at, F(count_node)(node, m, unit, q, v->pivots, top, top_bytes),
-                            F(pivot_last_child)(v, l), unit);
+        const unsigned char *node = F(pivot_node)(v, l, at, 1);
+        at = F(pivot_child)(v, at,
+                            F(count_node)(node, v->k - 1, pivots, q, v->pivots, top, top_bytes),
+                            F(pivot_last_child)(v, l), 1);
     }
     at = F(pivot_halvings)(v, F(pivot_begin)(v, at, len, unit), len, q, unit, top, top_bytes);
     return F(pivot_finish)(v, at, q, unit);

@@ -54,6 +54,18 @@ const char *simt_fault(void)
     return fault;
 }
 
+int simt_take_fault(char *text, size_t room)
+{
+    int any;
+
+    pthread_mutex_lock(&one_launch);
+    any = fault[0] != '\0';
+    snprintf(text, room, "%s", fault);
+    fault[0] = '\0';
+    pthread_mutex_unlock(&one_launch);
+    return any;
+}
+
 void simt_set_order(simt_order new_order, uint64_t seed)
 {
     pthread_mutex_lock(&one_launch);

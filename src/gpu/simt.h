@@ -49,6 +49,8 @@ void simt_set_order(simt_order order, uint64_t seed);
 int simt_launch(void (*fn)(const void *), const void *args, unsigned blocks, unsigned threads,
                 size_t shared_bytes);
 const char *simt_fault(void);
+/* Copies it and forgets it; 0: there is none. */
+int simt_take_fault(char *text, size_t room);
 
 /* ---- called by kernels, through vendor_simt.h -------------------------- */
 

@@ -93,6 +93,9 @@ static void sx_launch(void (*kernel)(type), unsigned grid, unsigned block, size_
     (void)cudaLaunchKernelEx(&config, kernel, *args);
 }
 
+/* Before a loop whose number of turns is known. */
+#define SX_UNROLL _Pragma("unroll")
+
 #define SX_TID threadIdx.x
 #define SX_BLOCK blockIdx.x
 #define SX_BLOCK_THREADS blockDim.x

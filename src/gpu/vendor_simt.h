@@ -23,6 +23,9 @@
 #define SX_LAUNCH(name, grid, block, shared_bytes, stream, args) \
     ((void)(stream), simt_launch(name, (args), (grid), (block), (shared_bytes)))
 
+/* Before a loop whose number of turns is known. */
+#define SX_UNROLL 
+
 #define SX_TID (simt_self.thread)
 #define SX_BLOCK (simt_self.block)
 #define SX_BLOCK_THREADS (simt_self.block_threads)

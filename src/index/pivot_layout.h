@@ -39,6 +39,15 @@ SX_FN uint64_t sx_pivot_source(const sx_view *v, uint32_t l, uint64_t i)
     return under * (1 + i + i / (v->k - 1)) - 1;
 }
 
+/* Pivots of a node, if they can be compared at once (16, 32 or 64 bytes: then
+ * every node is aligned to 16 bytes and in a line); else 1. */
+SX_FN uint32_t sx_pivot_node_unit(const sx_view *v)
+{
+    uint32_t bytes = (v->k - 1) * v->width;
+
+    return bytes == 16 || bytes == 32 || bytes == 64 ? v->k - 1 : 1;
+}
+
 /* Keys that a walk may compare at once where it finishes: the k-1 of a node,
  * if leaves are made of such pieces and each lies in one piece, aligned to
  * 16 bytes, in a line. Else 1. An array without pivots has lines, or blocks. */

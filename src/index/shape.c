@@ -73,9 +73,13 @@ sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t node_bytes, uint32_t wi
     if (!(spec->given & SX_P_LAYOUT) || row_bytes == 0)
         spec->layout = SX_SPLIT;
     if (spec->layout == SX_PAIRS) {
-        uint32_t m = spec->k - 1;
+        /* A block is a node's keys, which one comparison takes; where nodes
+         * are half a line (a GPU) it is a leaf, which lanes read together. */
+        uint32_t m = spec->family == SX_FAM_PIVOT && node_bytes < SX_LINE ? spec->leaf
+                                                                          : spec->k - 1;
         if (!(spec->given & SX_P_BLOCK))
-            spec->block = spec->family != SX_FAM_SORTED && !(m & (m - 1)) ? m : natural;
+            spec->block = spec->family != SX_FAM_SORTED && !(m & (m - 1)) && m <= SX_BLOCK_MAX
+                              ? m : natural;
         /* Keys and rows stay aligned: either part of a block is a multiple
          * of both. */
         if (spec->block * row_bytes < width)

@@ -46,15 +46,22 @@ static sx_status estimate(sx_device *dev, sx_spec spec, int key_type, uint64_t n
     int asks = spec.family == SX_FAM_AUTO;
 
     if (asks)
-        spec = sx_favourite(spec.purpose, n * width);
+        spec = sx_favourite(dev, spec.purpose, n * width);
     st = sx_shape(&shape, &spec, dev->backend->node_bytes, width, widest_row(row_type, n), n,
                   err);
     if (st == SX_OK) {
         store.view = shape;
-        e->host_resident = sx_store_bytes(&store) + sizeof(sx_index);
-        e->host_peak = dev->backend->build_peak(dev->self, &shape) + sizeof(sx_index);
-        if (asks)
-            e->host_peak += SX_QUESTION_BYTES;
+        uint64_t resident = sx_store_bytes(&store);
+        uint64_t peak = dev->backend->build_peak(dev->self, &shape) +
+                        (asks ? sx_question_bytes(dev) : 0);
+        e->host_resident = e->host_peak = sizeof(sx_index);
+        if (dev->backend->device_columns) {
+            e->device_resident = resident;
+            e->device_peak = peak;
+        } else {
+            e->host_resident += resident;
+            e->host_peak += peak;
+        }
     }
     return st;
 }
@@ -95,9 +102,9 @@ static sx_status check_budget(sx_device *dev, const sx_spec *spec, const sx_inpu
     if (max_bytes == 0)
         return SX_OK;
     st = estimate(dev, *spec, in->key_type, in->n, in->row_type, &e, err);
-    if (st == SX_OK && e.host_peak > max_bytes)
+    if (st == SX_OK && e.host_peak + e.device_peak > max_bytes)
         return sx_fail(err, SX_ENOMEM, "sx_build: building takes up to %llu bytes, more than "
-                       "max_bytes = %llu", (unsigned long long)e.host_peak,
+                       "max_bytes = %llu", (unsigned long long)(e.host_peak + e.device_peak),
                        (unsigned long long)max_bytes);
     return st;
 }

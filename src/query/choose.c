@@ -5,9 +5,7 @@
  *
  * The sorted array is there in any case, and the favourite mostly stays, so
  * measuring costs little more than the questions. What is never faster is
- * not tried: `eytzinger` loses to `pivot` on every purpose but memory, and
- * `layout=pairs` was within 5 % of split for points, since both lines of a
- * leaf are asked for at once, and far behind it for ranges. */
+ * not tried: `eytzinger` loses to `pivot` on every purpose but memory. */
 #include "query/index.h"
 
 #include "base/alloc.h"
@@ -18,12 +16,9 @@
 
 /* Below this a build is over before measuring would tell anything. */
 #define MEASURE_FROM (1u << 16)
-/* Part of the build so far that asking may take, one in so many, and a guess
- * of the nanoseconds of a query, to make so many. */
+/* Part of the build so far that asking may take, one in so many. */
 #define BUDGET_PART 32
-#define QUERY_NS 200
 #define ROUNDS 3u
-#define PER_ROUND 1024u           /* points, or ranges, at most */
 #define RANGE_HITS 128u
 #define POINTS_PER_RANGE 8u       /* where both are asked */
 /* Up to so many bytes of keys, all in the cache, binary search is the
@@ -33,52 +28,109 @@
  * timings are noisy. */
 #define CLEARLY 93
 
-sx_spec sx_favourite(uint32_t purpose, uint64_t key_bytes)
+/* How to ask: a guess of what a query takes, in picoseconds, to make so many,
+ * and how many make a round at most and at least. A GPU is asked in its own
+ * memory and by its own clock. */
+typedef struct {
+    uint64_t query_ps;
+    unsigned most, least;
+} manner;
+static const manner on_cpu = {200000, 1u << 10, 1u << 6}, on_gpu = {100, 1u << 20, 1u << 14};
+
+static const manner *manner_of(const sx_device *dev)
+{
+    return dev->backend->device_columns ? &on_gpu : &on_cpu;
+}
+
+/* On a GPU a key and its row are one read if they are side by side, so points
+ * want pairs; ranges read fewer bytes from rows alone. On a CPU both lines
+ * are asked for at once, and pairs win nothing. */
+sx_spec sx_favourite(const sx_device *dev, uint32_t purpose, uint64_t key_bytes)
 {
     sx_spec spec = {.family = SX_FAM_PIVOT};
 
-    if (purpose == SX_FOR_MEMORY)         /* not a byte beside keys and rows */
+    if (purpose == SX_FOR_MEMORY) {       /* not a byte beside keys and rows */
         spec.family = key_bytes <= SORTED_BYTES ? SX_FAM_SORTED : SX_FAM_EYTZ;
+    } else if (dev->backend->device_columns && purpose != SX_FOR_RANGE) {
+        spec.layout = SX_PAIRS;
+        spec.given = SX_P_LAYOUT;
+    }
     return spec;
 }
 
 /* Questions: keys of the index in random order, and ranges from such. Each
  * round of each contender has its own, since what was asked before is in the
- * cache. */
+ * cache. All in memory of the device. */
 #define SETS (2u * ROUNDS)
 typedef struct {
     unsigned points, ranges;      /* of one round */
-    _Alignas(16) unsigned char key[SETS * PER_ROUND * 16];
-    _Alignas(16) unsigned char lo[SETS * PER_ROUND * 16], hi[SETS * PER_ROUND * 16];
-    uint64_t out[SETS * PER_ROUND];
+    int there;
+    void *key, *lo, *hi, *out;
 } questions;
 
-_Static_assert(sizeof(questions) <= SX_QUESTION_BYTES, "estimates count them");
+static uint64_t question_bytes(unsigned points, unsigned ranges, size_t key_bytes)
+{
+    return (uint64_t)SETS * ((points + 2ull * ranges) * key_bytes +
+                             (points > ranges ? points : ranges) * sizeof(uint64_t));
+}
+
+uint64_t sx_question_bytes(const sx_device *dev)
+{
+    unsigned most = manner_of(dev)->most;
+
+    return question_bytes(most, most, 16) + SETS * most * sizeof(uint64_t);
+}
+
+static void drop_questions(sx_device *dev, questions *q)
+{
+    dev->backend->release(dev->self, q->key);
+    dev->backend->release(dev->self, q->lo);
+    dev->backend->release(dev->self, q->hi);
+    dev->backend->release(dev->self, q->out);
+}
+
+/* Keys of the index at the ranks of the host's list. */
+static sx_status pick_keys(sx_device *dev, const sx_view *v, const sx_input *in, questions *q,
+                           const uint64_t *ranks, uint64_t n, void **keys, sx_err *err)
+{
+    const sx_backend *be = dev->backend;
+    sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = in->key_type, .rank_bytes = 8, .n = n,
+                      .how.threads = in->threads, .q = ranks, .keys_there = (uint32_t)q->there};
+    sx_status st;
+
+    if (n == 0)
+        return SX_OK;
+    st = be->alloc(dev->self, keys, n * sx_type_bytes(in->key_type), "questions", err);
+    pick.keys = *keys;
+    return st == SX_OK ? be->lookup(dev->self, v, &pick, err) : st;
+}
 
 static sx_status make_questions(sx_device *dev, const sx_view *v, const sx_input *in,
                                 questions *q, sx_err *err)
 {
     uint64_t x = 1;               /* any seed: these are only timed */
-    unsigned points = SETS * q->points, ranges = SETS * q->ranges;
-    sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = in->key_type, .rank_bytes = 8,
-                      .how.threads = in->threads, .q = q->out};
-    sx_status st;
+    uint64_t points = SETS * (uint64_t)q->points, ranges = SETS * (uint64_t)q->ranges;
+    uint64_t n = points > ranges ? points : ranges, *ranks;
+    sx_status st = sx_alloc_array((void **)&ranks, n, sizeof *ranks, "questions", err);
 
-    for (unsigned i = 0; i < points || i < ranges; i++) {
+    if (st != SX_OK)
+        return st;
+    for (uint64_t i = 0; i < n; i++) {
         x = x * 6364136223846793005u + 1442695040888963407u;
-        q->out[i] = (x >> 16) % v->n;
+        ranks[i] = (x >> 16) % v->n;
     }
-    pick.n = points;
-    pick.keys = q->key;
-    st = dev->backend->lookup(dev->self, v, &pick, err);
-    pick.n = ranges;
-    pick.keys = q->lo;
+    q->there = dev->backend->device_columns != 0;
+    st = dev->backend->alloc(dev->self, &q->out, n * sizeof(uint64_t), "questions", err);
     if (st == SX_OK)
-        st = dev->backend->lookup(dev->self, v, &pick, err);
-    for (unsigned i = 0; i < ranges; i++)
-        q->out[i] = q->out[i] + RANGE_HITS < v->n ? q->out[i] + RANGE_HITS : v->n - 1;
-    pick.keys = q->hi;
-    return st == SX_OK ? dev->backend->lookup(dev->self, v, &pick, err) : st;
+        st = pick_keys(dev, v, in, q, ranks, points, &q->key, err);
+    if (st == SX_OK)
+        st = pick_keys(dev, v, in, q, ranks, ranges, &q->lo, err);
+    for (uint64_t i = 0; i < ranges; i++)
+        ranks[i] = ranks[i] + RANGE_HITS < v->n ? ranks[i] + RANGE_HITS : v->n - 1;
+    if (st == SX_OK)
+        st = pick_keys(dev, v, in, q, ranks, ranges, &q->hi, err);
+    sx_release(ranks);
+    return st;
 }
 
 /* Nanoseconds for what the purpose asks most, the best round of some. */
@@ -86,25 +138,29 @@ static sx_status ask_all(sx_device *dev, const sx_view *v, const sx_input *in, u
                          questions *q, uint64_t *best, sx_err *err)
 {
     size_t bytes = sx_type_bytes(in->key_type);
-    sx_lookup point = {.op = SX_OP_GET, .key_type = in->key_type, .n = q->points,
-                       .how.threads = in->threads, .out = q->out, .out_bytes = 8};
-    sx_span_query range = {.key_type = in->key_type, .how.threads = in->threads, .n = q->ranges,
-                           .limit = UINT64_MAX};
-    sx_range_folds sum = {.sum = q->out};
+    uint32_t there = (uint32_t)q->there;
+    uint64_t device_ns;
+    sx_how how = {.threads = in->threads, .device_ns = q->there ? &device_ns : NULL};
+    sx_lookup point = {.op = SX_OP_GET, .key_type = in->key_type, .n = q->points, .how = how,
+                       .out = q->out, .out_bytes = 8, .q_there = there, .out_there = there};
+    sx_span_query range = {.key_type = in->key_type, .how = how, .n = q->ranges,
+                           .limit = UINT64_MAX, .lo_there = there, .hi_there = there};
+    sx_range_folds sum = {.sum = q->out, .sum_there = there};
     sx_status st = SX_OK;
 
     *best = UINT64_MAX;
     for (unsigned round = 0; round < ROUNDS && st == SX_OK; round++) {
-        unsigned set = 2 * round + contender;
-        point.q = q->key + set * q->points * bytes;
-        range.lo = q->lo + set * q->ranges * bytes;
-        range.hi = q->hi + set * q->ranges * bytes;
+        uint64_t set = 2 * round + contender;
+        point.q = (unsigned char *)q->key + set * q->points * bytes;
+        range.lo = (unsigned char *)q->lo + set * q->ranges * bytes;
+        range.hi = (unsigned char *)q->hi + set * q->ranges * bytes;
+        device_ns = 0;
         uint64_t t = sx_clock_ns();
         if (q->points > 0)
             st = dev->backend->lookup(dev->self, v, &point, err);
         if (st == SX_OK && q->ranges > 0)
             st = dev->backend->fold(dev->self, v, &range, &sum, err);
-        t = sx_clock_ns() - t;
+        t = device_ns ? device_ns : sx_clock_ns() - t;
         *best = t < *best ? t : *best;
     }
     return st;
@@ -158,13 +214,12 @@ static sx_status measure(sx_device *dev, sx_store *s, uint32_t purpose, sx_sorte
     sx_spec plain = {.family = SX_FAM_SORTED, .unique = s->spec.unique};
     sx_sorted arrays = *sorted;
     sx_view array;
-    questions *q;
+    questions q = {0};
+    const manner *m = manner_of(dev);
     int array_wins = 0;
     sx_status st = sx_shape(&array, &plain, dev->backend->node_bytes, sorted->width,
                             sorted->row_bytes, sorted->n, err);
 
-    if (st == SX_OK)
-        st = sx_alloc((void **)&q, sizeof *q, "questions", err);
     if (st != SX_OK)
         return st;
     if (!arrays.keys) {
@@ -173,21 +228,21 @@ static sx_status measure(sx_device *dev, sx_store *s, uint32_t purpose, sx_sorte
     }
     sx_view_bind(&array, (const void *const[SX_SECTION_KINDS]){
                              [SX_SEC_KEYS] = arrays.keys, [SX_SEC_ROWS] = arrays.rows});
-    q->points = points > PER_ROUND ? PER_ROUND : points < 64 ? 64 : (unsigned)points;
-    q->ranges = purpose == SX_FOR_POINT   ? 0
-                : purpose == SX_FOR_RANGE ? q->points
-                                          : q->points / POINTS_PER_RANGE;
+    q.points = points > m->most ? m->most : points < m->least ? m->least : (unsigned)points;
+    q.ranges = purpose == SX_FOR_POINT   ? 0
+               : purpose == SX_FOR_RANGE ? q.points
+                                         : q.points / POINTS_PER_RANGE;
     if (purpose == SX_FOR_RANGE)
-        q->points = 0;
+        q.points = 0;
     sx_store_bind(s);
-    st = make_questions(dev, &s->view, in, q, err);
+    st = make_questions(dev, &s->view, in, &q, err);
     if (st == SX_OK)
-        st = compare(dev, s, &array, in, q, &array_wins, why, err);
+        st = compare(dev, s, &array, in, &q, &array_wins, why, err);
     if (st == SX_OK && array_wins) {
         s->spec = plain;
         st = fall_back(dev, s, &array, sorted, in->threads, err);
     }
-    sx_release(q);
+    drop_questions(dev, &q);
     return st;
 }
 
@@ -197,7 +252,7 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted 
     sx_text why = {s->why, SX_WHY_MAX, 0};
     sx_status st;
 
-    s->spec = sx_favourite(spec->purpose, sorted->n * sorted->width);
+    s->spec = sx_favourite(dev, spec->purpose, sorted->n * sorted->width);
     s->spec.unique = spec->unique;
     st = sx_shape(&s->view, &s->spec, dev->backend->node_bytes, sorted->width, sorted->row_bytes,
                   sorted->n, err);
@@ -210,7 +265,7 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted 
                     "sooner");
     else
         st = measure(dev, s, spec->purpose, sorted, in,
-                     spent_ns / BUDGET_PART / (2 * ROUNDS * QUERY_NS), &why, err);
+                     spent_ns * 1000 / BUDGET_PART / (2 * ROUNDS * manner_of(dev)->query_ps), &why, err);
     if (st != SX_OK)
         sx_store_drop(s, dev->backend, dev->self);
     return st;

@@ -1,0 +1,207 @@
+/* bench_gpu_run.c - one index, one operation. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench_gpu.h"
+#include "pinned.h"
+#include "progress.h"
+#include "say.h"
+
+enum { CALLS_PER_RUN = 200, CALLS_MAX = 1000 }; /* of the op small */
+
+typedef struct {
+    sx_column rows;               /* or ranks, or sums */
+    sx_column keys;               /* key_at only */
+} answers;
+
+/* ---- all in the device's memory ---------------------------------------- */
+
+static sx_status ask(const sx_index *ix, int op, const sx_column *q,
+                     const sx_column *hi, answers *out, const sx_call *call)
+{
+    sx_ranges ranges = { .size = sizeof ranges, .lo = q, .hi = hi };
+    sx_aggregates sums = { .size = sizeof sums, .sum = &out->rows };
+
+    switch (op) {
+    case OP_RANK: return sx_rank(ix, q, SX_LEFT, &out->rows, call);
+    case OP_FLOOR: return sx_floor(ix, q, &out->rows, NULL, call);
+    case OP_CEIL: return sx_ceil(ix, q, &out->rows, NULL, call);
+    case OP_KEY_AT: return sx_key_at(ix, q, &out->keys, &out->rows, call);
+    case OP_RANGE: return sx_range_aggregate(ix, &ranges, &sums, call);
+    }
+    return sx_get(ix, q, &out->rows, call);
+}
+
+/* All queries once, --batch at a time; the seconds of the device's clock. */
+static double pass(const gpu_bench *b, const sx_index *ix,
+                   const gpu_task *task, const answers *all)
+{
+    uint64_t batch = b->o->batch ? b->o->batch : task->q.n, ns = 0, sum = 0;
+    bool ascend = b->o->sorted && task->op != OP_KEY_AT &&
+                  task->op != OP_RANGE;
+    sx_call call = { .size = sizeof call, .device_ns = &ns,
+                     .hints = ascend ? SX_ASCENDING : 0 };
+
+    for (uint64_t i = 0; i < task->q.n; i += batch) {
+        uint64_t n = task->q.n - i < batch ? task->q.n - i : batch;
+        sx_column q = there_part(&task->q, i, n), hi = q;
+        answers part = { .rows = there_part(&all->rows, i, n) };
+
+        if (task->op == OP_RANGE)
+            hi = there_part(&task->hi, i, n);
+        if (task->op == OP_KEY_AT)
+            part.keys = there_part(&all->keys, i, n);
+        expect_ok(ask(ix, task->op, &q, &hi, &part, &call),
+                  op_name(task->op));
+        sum += ns;
+    }
+    return (double)sum * 1e-9;
+}
+
+static void blank_out(gpu_bench *b, sx_column *column)
+{
+    sx_column blank = *column;
+
+    if (!column->data)
+        return;
+    blank.data = b->blank.data;
+    expect_ok(sx_column_copy(column, &blank, b->device), NULL);
+}
+
+static uint64_t count_wrong(gpu_bench *b, const gpu_task *task,
+                            const answers *all)
+{
+    uint64_t wrong = gpu_differences(b, &task->right, &all->rows);
+
+    if (task->op == OP_KEY_AT)
+        wrong += gpu_differences(b, &task->right_keys, &all->keys);
+    return wrong;
+}
+
+/* Answers are compared after the first pass, into memory that held none,
+ * and again after the last. */
+static bench_result run_there(gpu_bench *b, const sx_index *ix,
+                              const gpu_task *task, double *times)
+{
+    answers all = { .rows = there_new(b, task->right.type, task->q.n) };
+    bench_result result;
+    uint64_t again;
+
+    if (task->op == OP_KEY_AT)
+        all.keys = there_new(b, b->o->type, task->q.n);
+    blank_out(b, &all.rows);
+    blank_out(b, &all.keys);
+    pass(b, ix, task, &all);
+    result.wrong = count_wrong(b, task, &all);
+    for (uint64_t i = 0; i < b->o->runs; i++)
+        times[i] = pass(b, ix, task, &all);
+    again = count_wrong(b, task, &all);
+    if (again > result.wrong)
+        result.wrong = again;
+    result.median_s = median_of(times, b->o->runs);
+    result.least_s = times[0];
+    there_free(b, &all.rows);
+    there_free(b, &all.keys);
+    return result;
+}
+
+/* ---- columns of the host, by the host's clock --------------------------- */
+
+static bench_result time_host(gpu_bench *b, const sx_index *ix,
+                              const gpu_task *task, const sx_column *q,
+                              sx_column *rows, double *times, uint64_t runs)
+{
+    size_t size = sx_type_bytes(rows->type);
+    bench_result result;
+    sx_column there;
+    sx_call call = { .size = sizeof call,
+                     .hints = b->o->sorted ? SX_ASCENDING : 0 };
+
+    memset(rows->data, 0xa5, rows->n * size);
+    expect_ok(sx_get(ix, q, rows, &call), op_name(task->op));
+    there = there_copy(b, rows);
+    result.wrong = gpu_differences(b, &task->right, &there);
+    for (uint64_t i = 0; i < runs; i++) {
+        double start = seconds_now();
+
+        expect_ok(sx_get(ix, q, rows, &call), op_name(task->op));
+        times[i] = seconds_now() - start;
+    }
+    expect_ok(sx_column_copy(&there, rows, b->device), NULL);
+    if (gpu_differences(b, &task->right, &there) > result.wrong)
+        result.wrong = gpu_differences(b, &task->right, &there);
+    there_free(b, &there);
+    result.median_s = median_of(times, runs);
+    result.least_s = times[0];
+    return result;
+}
+
+static bench_result run_pageable(gpu_bench *b, const sx_index *ix,
+                                 const gpu_task *task, double *times)
+{
+    uint64_t n = task->q.n;
+    size_t size = sx_type_bytes(b->number);
+    sx_column rows = column_over(b->number, n, must_alloc(n, size));
+    bench_result result = time_host(b, ix, task, &b->host_queries, &rows,
+                                    times, b->o->runs);
+
+    free(rows.data);
+    return result;
+}
+
+/* Pinned memory has pages of its own. */
+static bench_result run_pinned(gpu_bench *b, const sx_index *ix,
+                               const gpu_task *task, double *times)
+{
+    static bool said;
+    uint64_t n = task->q.n;
+    uint64_t q_bytes = n * sx_type_bytes(b->o->type);
+    uint64_t bytes = q_bytes + n * sx_type_bytes(b->number);
+    char *memory = huge_alloc(bytes + 64);
+    uint64_t rows_at = (q_bytes + 63) / 64 * 64;
+    sx_column q = column_over(b->o->type, n, memory);
+    sx_column rows = column_over(b->number, n, memory + rows_at);
+    bench_result result = { .median_s = -1 };
+    const char *why;
+
+    memcpy(memory, b->host_queries.data, q_bytes);
+    memset(rows.data, 0xa5, bytes - q_bytes);
+    if (pin(memory, bytes + 64, &why)) {
+        result = time_host(b, ix, task, &q, &rows, times, b->o->runs);
+        unpin(memory);
+    } else if (!said) {
+        progress_stop();
+        fprintf(stderr, "sextant: bench: get_pinned is left out, memory "
+                        "can't be pinned: %s\n", why);
+        said = true;
+    }
+    huge_free(memory, bytes + 64);
+    return result;
+}
+
+/* ---- one operation ------------------------------------------------------ */
+
+bench_result gpu_run(gpu_bench *b, const sx_index *ix, const gpu_task *task)
+{
+    uint64_t calls = b->o->runs * CALLS_PER_RUN;
+    uint64_t room = b->o->runs > CALLS_MAX ? b->o->runs : CALLS_MAX;
+    double *times = must_alloc(room, sizeof *times);
+    uint64_t few[GPU_SMALL];
+    sx_column rows = column_over(b->number, task->q.n, few);
+    bench_result result;
+
+    if (calls > CALLS_MAX)
+        calls = CALLS_MAX;
+    progress_start("measuring", 0);
+    if (task->op == OP_GET_PAGEABLE)
+        result = run_pageable(b, ix, task, times);
+    else if (task->op == OP_GET_PINNED)
+        result = run_pinned(b, ix, task, times);
+    else if (task->op == OP_SMALL)
+        result = time_host(b, ix, task, &task->q, &rows, times, calls);
+    else
+        result = run_there(b, ix, task, times);
+    progress_stop();
+    free(times);
+    return result;
+}

@@ -1,0 +1,17 @@
+/* parallel.h - a loop by as many threads as there are processors. */
+#ifndef CLI_PARALLEL_H
+#define CLI_PARALLEL_H
+
+#include <stdint.h>
+
+/* Elements that one thread does in one go: what depends on the part's
+ * number does not depend on the number of threads. */
+#define PARALLEL_PART (1ull << 20)
+
+/* body() for [0, n), part after part: elements from..to-1 are part number
+ * from / PARALLEL_PART. */
+void parallel_for(uint64_t n,
+                  void (*body)(void *context, uint64_t from, uint64_t to),
+                  void *context);
+
+#endif
