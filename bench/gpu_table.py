@@ -87,10 +87,10 @@ def spec_of(line):
         else f"`{asked}`: `{line['spec']}`"
 
 
-def speed(line, mark_wrong=True):
+def speed(line):
     if line is None:
         return "-"
-    if line["wrong"] and mark_wrong:
+    if line["wrong"]:
         return f"WRONG {line['wrong']}"
     return number(line["g_per_s"])
 

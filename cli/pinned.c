@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 
+enum { PORTABLE = 1, DEVICE_MAPPED = 2 }; /* flags, as in cuda.h */
+
 typedef int (*register_function)(void *, size_t, unsigned);
 typedef int (*unregister_function)(void *);
 typedef int (*error_function)(int, const char **);
@@ -31,7 +33,7 @@ bool pin(void *memory, size_t bytes, const char **why)
     *why = "libcuda.so.1 has no cuMemHostRegister_v2";
     if (!enter)
         return false;
-    error = enter(memory, bytes, 0);
+    error = enter(memory, bytes, PORTABLE | DEVICE_MAPPED);
     if (error && (!say || say(error, why)))
         *why = "the driver refuses, and does not say why";
     return !error;

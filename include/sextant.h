@@ -126,7 +126,8 @@ typedef struct sx_device sx_device;
  * "cuda:N" and "simt" come options, each after a comma:
  *
  *   memory=BYTES      take no more of the device's memory (KiB, MiB, GiB)
- *   persist=BYTES     keep so much of an index's top in L2 (0: nothing)
+ *   persist=BYTES     keep so much of an index's top in L2: faster by 10 %,
+ *                     while other kernels have that much less of it (0)
  *   walk=alone|shared|group    a thread reads its nodes itself; neighbours
  *                     read them together, in turns; or they search together
  *   pin=none|steps|full        the top of the search in shared memory:
@@ -322,7 +323,7 @@ SX_API sx_status sx_explain(const sx_index *ix, sx_format format, char *buf,
 SX_API sx_status sx_check(const sx_index *ix);
 
 /* The index as kernels of the caller see it, to be passed to them by value:
- * an sx_handle of sextant_device.cuh, which calls this. bytes: its size.
+ * handle is an sx_handle of sextant_device.cuh, bytes its size.
  * Valid as long as the index is. */
 SX_API sx_status sx_kernel_handle(const sx_index *ix, void *handle,
                                   size_t bytes);

@@ -1,5 +1,5 @@
-/* test_device.c - devices that run kernels: their columns, their memory,
- * their options, and what they refuse.
+/* test_device.c - devices that run kernels: their columns, their options,
+ * and what they refuse.
  *
  * On the emulator, or on the GPU that SX_TEST_GPU names. Memory of a device is
  * taken, filled and read by sx_column_*() only, as a GPU's must be. */
@@ -14,47 +14,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "ask.h"
-#include "base/alloc.h"
-
-/* The call fails so, and its sentence has the word. */
-#define REFUSED(call, status, word) do { \
-        sx_status got_ = (call); \
-        if (got_ != (status) || !strstr(sx_detail(), word)) \
-            fail_msg("%s: status %d, not %d; '%s' in: %s", #call, (int)got_, \
-                     (int)(status), word, got_ ? sx_detail() : "none"); \
-    } while (0)
-
-#define OK(call) do { \
-        sx_status got_ = (call); \
-        if (got_ != SX_OK) \
-            fail_msg("%s: status %d: %s", #call, (int)got_, sx_detail()); \
-    } while (0)
+#include "on_device.h"
 
 static asker *asking;
-
-static sx_column slice(const sx_column *c, uint64_t first, uint64_t n)
-{
-    sx_column s = *c;
-    s.data = (char *)c->data + first * sx_type_bytes(c->type);
-    s.n = n;
-    return s;
-}
-
-/* Every question in every way, or a failed test. */
-static void ask_all(sx_device *dev, const sx_index *ix, const dataset *d, const char *what)
-{
-    asker_use(asking, dev);
-    const char *wrong = ask(asking, ix, d, SX_U64, NULL);
-    if (wrong)
-        fail_msg("%s: %s", what, wrong);
-    asker_use(asking, NULL);
-}
-
-static const char *const specs[] = {
-    "sorted", "eytzinger(k=9)", "eytzinger(k=4,layout=pairs)", "pivot", "pivot(k=5,layout=pairs)",
-};
-static const int widths[] = { SX_U32, SX_F64, SX_B16 };
 
 /* ---- columns --------------------------------------------------------------------- */
 
@@ -174,400 +136,6 @@ static void test_columns_refused(void **state)
     sx_close(dev);
 }
 
-/* ---- the caller's allocator ------------------------------------------------------------ */
-
-#define BLOCKS 20000
-
-/* Blocks are columns of another device on the same GPU. What comes back is
- * kept until the end: streams may not be done with it. */
-typedef struct {
-    sx_device *source;
-    sx_column block[BLOCKS];
-    bool given[BLOCKS];
-    unsigned taken, live;
-    unsigned fail_at, failed;     /* the so manieth from now fails; ... */
-    bool fail_on;                 /* ... and all behind it */
-    bool wrong;
-} blocks;
-
-static void *take(void *context, uint64_t bytes, void *stream)
-{
-    blocks *b = context;
-    (void)stream;
-    if (b->fail_at && --b->fail_at == 0) {
-        b->failed++;
-        b->fail_at = b->fail_on;
-        return NULL;
-    }
-    if (b->taken == BLOCKS || bytes == 0 ||
-        sx_column_new(&b->block[b->taken], b->source, SX_U64, (bytes + 7) / 8) != SX_OK)
-        die("memory for the allocator");
-    b->live++;
-    return b->block[b->taken++].data;
-}
-
-static void give(void *context, void *block, void *stream)
-{
-    blocks *b = context;
-    unsigned i = 0;
-    (void)stream;
-    while (i < b->taken && (b->block[i].data != block || b->given[i]))
-        i++;
-    b->wrong |= i == b->taken;
-    if (i < b->taken) {
-        b->given[i] = true;
-        b->live--;
-    }
-}
-
-static blocks *blocks_new(void)
-{
-    blocks *b = need(sizeof *b);
-    *b = (blocks){ .source = device_open(kernel_with("")) };
-    return b;
-}
-
-static void blocks_free(blocks *b)
-{
-    assert_false(b->wrong);
-    assert_int_equal(b->live, 0);
-    for (unsigned i = 0; i < b->taken; i++)
-        sx_column_free(&b->block[i], b->source);
-    sx_close(b->source);
-    free(b);
-}
-
-static sx_device *open_with(blocks *b)
-{
-    sx_device *dev = device_open(kernel_with(""));
-    sx_allocator from = { sizeof from, take, give, b };
-    OK(sx_device_allocator(dev, &from));
-    return dev;
-}
-
-static void test_allocator(void **state)
-{
-    (void)state;
-    rnd r = rnd_start(test_seed());
-    for (size_t s = 0; s < COUNT_OF(specs); s++) {
-        dataset *d = data_make(widths[s % 3], KEYS_DUPLICATES, 900, (row_kind)s, 300, &r);
-        blocks *b = blocks_new();
-        sx_device *dev = open_with(b);
-        sx_index *ix = NULL;
-        OK(data_build(d, dev, specs[s], NULL, &ix));
-        assert_true(b->taken > 0);
-        ask_all(dev, ix, d, specs[s]);
-        sx_close(dev);            /* the index holds it */
-        asker *host = asker_new();
-        const char *wrong = ask(host, ix, d, SX_U64, NULL);
-        if (wrong)
-            fail_msg("%s, closed: %s", specs[s], wrong);
-        asker_free(host);
-        sx_free(ix);
-        blocks_free(b);
-        data_free(d);
-    }
-}
-
-static void test_allocator_refused(void **state)
-{
-    (void)state;
-    sx_device *dev = device_open(kernel_with("")), *cpu = device_open("cpu");
-    blocks *b = blocks_new();
-    sx_allocator good = { sizeof good, take, give, b }, bad = good;
-    uint32_t key[1] = { 5 };
-    sx_column keys = column(SX_U32, 1, key);
-    sx_index *ix = NULL;
-    REFUSED(sx_device_allocator(NULL, &good), SX_EINVAL, "device is NULL");
-    REFUSED(sx_device_allocator(dev, NULL), SX_EINVAL, "allocator is NULL");
-    bad.size = 8;
-    REFUSED(sx_device_allocator(dev, &bad), SX_EINVAL, "is 8");
-    bad = good;
-    bad.take = NULL;
-    REFUSED(sx_device_allocator(dev, &bad), SX_EINVAL, "take() is NULL");
-    bad = good;
-    bad.give = NULL;
-    REFUSED(sx_device_allocator(dev, &bad), SX_EINVAL, "give() is NULL");
-    REFUSED(sx_device_allocator(cpu, &good), SX_ENOSYS, "cpu");
-    OK(sx_build(&ix, dev, "sorted", &keys, NULL, NULL));
-    REFUSED(sx_device_allocator(dev, &good), SX_EINVAL, "index");
-    assert_int_equal(b->taken, 0);
-    sx_free(ix);
-    OK(sx_device_allocator(dev, &good));
-    OK(sx_build(&ix, dev, "sorted", &keys, NULL, NULL));
-    assert_true(b->taken > 0);
-    sx_free(ix);
-    sx_close(dev);
-    sx_close(cpu);
-    blocks_free(b);
-}
-
-/* ---- memory that is not there --------------------------------------------------------------- */
-
-/* One question, its columns wholly on the host or wholly in device memory,
- * with or without a stream. */
-typedef struct {
-    sx_device *dev;
-    const dataset *d;
-    sx_index *ix;
-    int place;
-    bool queued;
-    sx_column in[3], out[4];      /* queries, lo, hi; numbers, keys, first, more */
-    unsigned char *fill, *seen;   /* as outputs begin; and what they are now */
-    uint64_t room;                /* bytes of the largest output */
-} scene;
-
-#define SCENE_VERBS 9
-
-static sx_status scene_ask(scene *s, int verb)
-{
-    sx_column *q = &s->in[0], *numbers = &s->out[0], *keys = &s->out[1], *first = &s->out[2];
-    sx_ranges ranges = { .size = sizeof ranges, .lo = &s->in[1], .hi = &s->in[2] };
-    sx_aggregates g = { sizeof g, numbers, first, &s->out[3], NULL };
-    sx_call call = { .size = sizeof call, .stream = s->queued ? (void *)2 : NULL };
-    sx_index *ix = NULL;
-    sx_status st;
-    switch (verb) {
-    case 0: return sx_get(s->ix, q, numbers, &call);
-    case 1: return sx_rank(s->ix, q, SX_RIGHT, numbers, &call);
-    case 2: return sx_floor(s->ix, q, numbers, keys, &call);
-    case 3: return sx_ceil(s->ix, q, numbers, keys, &call);
-    case 4: return sx_range_count(s->ix, &ranges, numbers, &call);
-    case 5: return sx_range(s->ix, &ranges, first, numbers, keys, &call);
-    case 6: return sx_range(s->ix, &ranges, first, NULL, NULL, &call);
-    case 7: return sx_range_aggregate(s->ix, &ranges, &g, &call);
-    default:
-        st = sx_build(&ix, s->dev, "pivot(layout=pairs)", q, NULL, &call);
-        sx_free(ix);
-        return st;
-    }
-}
-
-static void scene_poison(scene *s)
-{
-    for (unsigned i = 0; i < 4; i++) {
-        sx_column c = s->out[i], fill = column(c.type, c.n, s->fill);
-        if (c.place == SX_HOST)
-            memset(c.data, GUARD_FILL, c.n * sx_type_bytes(c.type));
-        else
-            OK(sx_column_copy(&c, &fill, s->dev));
-    }
-}
-
-/* All outputs are as they were. */
-static bool scene_untouched(scene *s)
-{
-    bool same = true;
-    sx_column a = slice(&s->out[2], 0, 1), b = slice(&s->out[3], 0, 1);
-    if (s->queued)                /* until the stream is empty */
-        OK(sx_column_copy(&b, &a, s->dev));
-    for (unsigned i = 0; i < 4; i++) {
-        sx_column c = s->out[i], host = column(c.type, c.n, s->seen);
-        OK(sx_column_copy(&host, &c, s->dev));
-        same &= memcmp(s->seen, s->fill, c.n * sx_type_bytes(c.type)) == 0;
-    }
-    return same;
-}
-
-static void scene_new(scene *s, sx_device *dev, const dataset *d, const char *spec, int place,
-                      bool queued)
-{
-    sx_device *from = place == SX_DEVICE ? dev : NULL;
-    const void *in[3] = { d->q.data, d->lo.data, d->hi.data };
-    uint64_t hits = d->queries;
-    *s = (scene){ .dev = dev, .d = d, .place = place, .queued = queued };
-    for (uint64_t i = 0; i < d->ranges; i++)
-        hits += d->spans[0][i].count;
-    s->room = hits * 16;
-    s->fill = need(s->room);
-    s->seen = need(s->room);
-    memset(s->fill, GUARD_FILL, s->room);
-    for (unsigned i = 0; i < 3; i++) {
-        sx_column host = column(d->type, i ? d->ranges : d->queries, in[i]);
-        s->in[i] = host;
-        if (from) {
-            OK(sx_column_new(&s->in[i], dev, d->type, host.n));
-            OK(sx_column_copy(&s->in[i], &host, dev));
-        }
-    }
-    const uint64_t rooms[4] = { hits, hits, d->ranges + 1, d->ranges };
-    for (unsigned i = 0; i < 4; i++) {
-        int type = i == 1 ? d->type : SX_U64;
-        if (from)
-            OK(sx_column_new(&s->out[i], dev, type, rooms[i]));
-        else
-            s->out[i] = column(type, rooms[i], need(rooms[i] * sx_type_bytes(type)));
-    }
-    OK(data_build(d, dev, spec, NULL, &s->ix));
-}
-
-static void scene_free(scene *s)
-{
-    sx_free(s->ix);
-    for (unsigned i = 0; i < 7; i++) {
-        sx_column *c = i < 3 ? &s->in[i] : &s->out[i - 3];
-        if (c->place == SX_DEVICE)
-            sx_column_free(c, s->dev);
-        else if (i >= 3)
-            free(c->data);
-    }
-    free(s->fill);
-    free(s->seen);
-}
-
-/* What fails, and how it is told to. */
-typedef struct {
-    blocks *b;                    /* the caller's allocator, or ... */
-    bool on;                      /* ... all of the library's own memory */
-} failing;
-
-static void fail_at(failing *f, unsigned nth)
-{
-    if (f->b) {
-        f->b->fail_at = nth;
-        f->b->fail_on = f->on;
-    } else {
-        sx_alloc_fail_at(nth);
-    }
-}
-
-static uint64_t live_now(failing *f)
-{
-    return f->b ? f->b->live : sx_alloc_live();
-}
-
-/* The nth piece of memory of a call is refused, for all n: the call says so
- * (or does without), keeps nothing, and changes nothing. */
-static unsigned every_failure(scene *s, failing *f, int verb, const char *spec)
-{
-    unsigned failures = 0, successes = 0;
-    OK(scene_ask(s, verb));       /* what is kept for later calls is there now */
-    for (unsigned nth = 1; successes < 6; nth++) {
-        scene_poison(s);
-        uint64_t live = live_now(f);
-        fail_at(f, nth);
-        sx_status st = scene_ask(s, verb);
-        fail_at(f, 0);
-        if (st == SX_OK) {
-            successes++;
-            continue;
-        }
-        failures++;
-        successes = 0;
-        if (st != SX_ENOMEM || !strstr(sx_detail(), "memory"))
-            fail_msg("%s, verb %d, block %u: status %d: %s", spec, verb, nth, (int)st,
-                     sx_detail());
-        if (live_now(f) > live)
-            fail_msg("%s, verb %d, block %u: kept %" PRIu64, spec, verb, nth, live_now(f) - live);
-        if (!scene_untouched(s))
-            fail_msg("%s, verb %d, block %u, %s%s: wrote outputs", spec, verb, nth,
-                     s->place ? "device" : "host", s->queued ? ", queued" : "");
-        if (nth > 3000)
-            fail_msg("%s, verb %d: never ends", spec, verb);
-    }
-    OK(scene_ask(s, verb));
-    return failures;
-}
-
-/* Of the caller's allocator, or of the library's own (the emulator's memory
- * comes from there as well). */
-static void check_failures(bool own, bool on)
-{
-    rnd r = rnd_start(test_seed() + own + 2 * on);
-    unsigned failures = 0;
-    for (size_t spec = 0; spec < COUNT_OF(specs); spec++)
-        for (int way = 0; way < 3; way++) {
-            dataset *d = data_make(widths[(spec + (size_t)way) % 3], KEYS_DUPLICATES, 300,
-                                   (row_kind)(spec % ROWS_KINDS), 250, &r);
-            failing f = { .b = own ? blocks_new() : NULL, .on = on };
-            sx_device *dev = own ? open_with(f.b) : device_open(kernel_with(""));
-            scene s;
-            scene_new(&s, dev, d, specs[spec], way ? SX_DEVICE : SX_HOST, way == 2);
-            for (int verb = 0; verb < SCENE_VERBS; verb++)
-                failures += every_failure(&s, &f, verb, specs[spec]);
-            ask_all(dev, s.ix, d, specs[spec]);
-            scene_free(&s);
-            sx_close(dev);
-            if (own)
-                blocks_free(f.b);
-            data_free(d);
-        }
-    assert_true(failures > 50);
-}
-
-static void test_failing_allocator(void **state)
-{
-    (void)state;
-    check_failures(true, false);
-    check_failures(true, true);
-}
-
-static void test_failing_memory(void **state)
-{
-    (void)state;
-    if (kernel_is_gpu())          /* whose memory does not come from there */
-        skip();
-    uint64_t live = sx_alloc_live();
-    check_failures(false, false);
-    assert_true(sx_alloc_live() == live);
-}
-
-/* memory=: what does not fit is refused, what fits is built, and questions
- * that are larger than what is left are cut into pieces. */
-static void test_little_memory(void **state)
-{
-    (void)state;
-    enum { KEPT = 60 };
-    const uint64_t cap = (kernel_is_gpu() ? 4096 : 1) * 40000u, most = cap / 4;
-    rnd r = rnd_start(test_seed());
-    char options[64];
-    uint32_t *keys = calloc(most, sizeof *keys);
-    sx_column large = column(SX_U32, most, keys);
-    if (!keys)
-        die("memory");
-    for (uint64_t i = 0; i < most; i++)
-        keys[i] = (uint32_t)rnd_next(&r);
-    snprintf(options, sizeof options, "memory=%" PRIu64, cap);
-    for (size_t s = 0; s < COUNT_OF(specs); s++) {
-        sx_device *dev = device_open(kernel_with(options));
-        sx_column kept[KEPT];
-        unsigned count = 0;
-        sx_index *ix = NULL;
-        dataset *d = data_make(SX_U32, KEYS_RANDOM, cap / 80, (row_kind)s, 2000, &r);
-        for (unsigned i = 0; i < 3; i++) {
-            REFUSED(sx_build(&ix, dev, specs[s], &large, NULL, NULL), SX_ENOMEM, "bytes needed");
-            REFUSED(sx_build(&ix, dev, specs[s], &large, NULL, NULL), SX_ENOMEM, " free");
-            assert_null(ix);
-            sx_index *small = NULL;
-            OK(data_build(d, dev, specs[s], NULL, &small));
-            ask_all(NULL, small, d, specs[s]);
-            sx_free(ix);
-            ix = small;
-            if (i < 2) {
-                sx_free(ix);
-                ix = NULL;
-            }
-        }
-        for (uint64_t size = cap / 4; size > cap / 8 && count < KEPT;) {
-            sx_status st = sx_column_new(&kept[count], dev, SX_U32, size / 4);
-            if (st == SX_OK)
-                count++;
-            else
-                size = size * 3 / 4;
-            assert_true(st == SX_OK || st == SX_ENOMEM);
-        }
-        assert_true(count > 0 && count < KEPT);
-        ask_all(NULL, ix, d, "with hardly any memory left");
-        for (unsigned i = 0; i < count; i++)
-            sx_column_free(&kept[i], dev);
-        ask_all(NULL, ix, d, "with memory again");
-        sx_free(ix);
-        sx_close(dev);
-        data_free(d);
-    }
-    free(keys);
-}
-
 /* ---- sx_call ---------------------------------------------------------------------------- */
 
 static void test_calls(void **state)
@@ -673,7 +241,7 @@ static void test_bad_options(void **state)
         { "memory=99999999999GiB", "memory", "99999999999GiB" },
         { "memory=99999999999999999999999", "memory", "99999999999999999999999" },
         { "persist=much", "persist", "much" }, { "colour=red", "colour", "option" },
-        { "walk=group,", "walk", "comma" }, { "walk=group,,pin=none", "", "option ''" },
+        { "walk=group,", "", "comma" }, { "walk=group,,pin=none", "", "option ''" },
         { ",walk=group", "", "option ''" }, { "walk=group,pin=much", "pin", "'much'" },
         { "walk=group pin=none", "walk", "group pin" }, { "walk=group=alone", "walk", "group=" },
     };
@@ -738,15 +306,16 @@ static void test_options(void **state)
             sx_device *dev = device_open(kernel_with(options));
             for (unsigned w = 0; w < 3; w++, turn++) {
                 uint64_t n = 1 + rnd_below(&r, 1500);
-                dataset *d = data_make(widths[w], KEYS_DUPLICATES, n, (row_kind)(turn % ROWS_KINDS),
+                dataset *d = data_make(device_widths[w], KEYS_DUPLICATES, n,
+                                       (row_kind)(turn % ROWS_KINDS),
                                        batches[turn % COUNT_OF(batches)], &r);
-                const char *spec = specs[turn % COUNT_OF(specs)];
+                const char *spec = device_specs[turn % DEVICE_SPECS];
                 char what[300];
                 sx_index *ix = NULL;
                 snprintf(what, sizeof what, "%s, %s, %" PRIu64 " keys of %s, %" PRIu64 " queries",
-                         options, spec, n, sx_type_name(widths[w]), d->queries);
+                         options, spec, n, sx_type_name(device_widths[w]), d->queries);
                 OK(data_build(d, dev, spec, NULL, &ix));
-                ask_all(dev, ix, d, what);
+                ask_all(asking, dev, ix, d, what);
                 sx_free(ix);
                 data_free(d);
             }
@@ -762,12 +331,12 @@ static void test_small_batches(void **state)
     for (unsigned i = 0; i < KERNEL_OPTIONS; i++) {
         sx_device *dev = device_open(kernel_device(i));
         for (size_t b = 0; b < COUNT_OF(batches); b++) {
-            const char *spec = specs[(i + b) % COUNT_OF(specs)];
+            const char *spec = device_specs[(i + b) % DEVICE_SPECS];
             dataset *d = data_make(key_types[(i + b) % COUNT_OF(key_types)], KEYS_RANDOM,
                                    rnd_below(&r, 400), ROWS_NULL, batches[b], &r);
             sx_index *ix = NULL;
             OK(data_build(d, dev, spec, NULL, &ix));
-            ask_all(dev, ix, d, kernel_device(i));
+            ask_all(asking, dev, ix, d, kernel_device(i));
             sx_free(ix);
             data_free(d);
         }
@@ -787,16 +356,16 @@ static void test_two_devices(void **state)
     sx_index *a = NULL, *b = NULL;
     OK(data_build(d, one, "pivot", NULL, &a));
     OK(data_build(d, two, "eytzinger", NULL, &b));
-    ask_all(one, a, d, "the first");
-    ask_all(two, b, d, "the second");
+    ask_all(asking, one, a, d, "the first");
+    ask_all(asking, two, b, d, "the second");
     sx_free(a);
     sx_close(one);
-    ask_all(two, b, d, "the second alone");
+    ask_all(asking, two, b, d, "the second alone");
     one = device_open(kernel_with(""));
     OK(data_build(d, one, "sorted", NULL, &a));
     sx_close(two);
-    ask_all(NULL, b, d, "the second, closed");
-    ask_all(one, a, d, "the first again");
+    ask_all(asking, NULL, b, d, "the second, closed");
+    ask_all(asking, one, a, d, "the first again");
     sx_free(b);
     sx_free(a);
     sx_close(one);
@@ -882,7 +451,7 @@ static void test_fork(void **state)
     int status = 0;
     OK(data_build(d, dev, "pivot", NULL, &ix));
     OK(sx_column_new(&there, dev, SX_U64, 4));
-    ask_all(dev, ix, d, "before");
+    ask_all(asking, dev, ix, d, "before");
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0)
@@ -891,7 +460,7 @@ static void test_fork(void **state)
         die("fork");
     if (status != 0)
         fail_msg("the child: step %d, signal %d", WEXITSTATUS(status), WTERMSIG(status));
-    ask_all(dev, ix, d, "the parent goes on");
+    ask_all(asking, dev, ix, d, "the parent goes on");
     sx_column_free(&there, dev);
     sx_free(ix);
     sx_close(dev);
@@ -903,11 +472,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_columns_refused),
-        cmocka_unit_test(test_allocator),
-        cmocka_unit_test(test_allocator_refused),
-        cmocka_unit_test(test_failing_allocator),
-        cmocka_unit_test(test_failing_memory),
-        cmocka_unit_test(test_little_memory),
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_bad_options),
         cmocka_unit_test(test_options),

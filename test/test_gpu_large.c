@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "support.h"
+#include "on_device.h"
 
 static uint64_t rows_all;         /* 2^30 */
 static uint32_t scramble;
@@ -122,7 +122,8 @@ static uint64_t together(const job *j)
     helper h[HELPERS];
     uint64_t each = j->n / HELPERS + 1, wrong = NONE;
     for (unsigned i = 0; i < HELPERS; i++) {
-        h[i] = (helper){ .j = j, .begin = least(i * each, j->n), .end = least((i + 1) * each, j->n) };
+        h[i] = (helper){ .j = j, .begin = least(i * each, j->n),
+                         .end = least((i + 1) * each, j->n) };
         if (pthread_create(&h[i].thread, NULL, help, &h[i]) != 0)
             die("no thread");
     }
@@ -227,14 +228,6 @@ static void make_all_keys(void)
     job j = { .fn = make_keys, .n = rows_all, .q = all_keys };
     together(&j);
     report("", "making keys", since);
-}
-
-static sx_column slice(const sx_column *c, uint64_t first, uint64_t n)
-{
-    sx_column s = *c;
-    s.data = (char *)c->data + first * sx_type_bytes(c->type);
-    s.n = n;
-    return s;
 }
 
 /* All that was queued on this thread's stream is done when a call that

@@ -86,6 +86,7 @@ static const struct { key_kind kind; uint64_t n; } large_sets[] = {
 
 #define LARGE_PER_CELL 9
 #define SAVED_EVERY 16            /* cells: one is also saved and loaded */
+#define KERNEL_SAVED_EVERY 5      /* cells of kernels */
 /* Batches of many lengths: they are worked off in groups, with a rest. */
 #define SMALL_QUERIES(r) (1 + rnd_below(r, 90))
 #define LARGE_QUERIES(r) (60 + rnd_below(r, 200))
@@ -181,10 +182,11 @@ static void try_cell(const char *spec, int level, const dataset *d, rnd *r)
         wrong = ask_description(asking, ix, d);
     if (!wrong)
         wrong = ask(asking, ix, d, out_type, NULL);
-    if (!wrong && ++cells % SAVED_EVERY == 0) {
-        wrong = through_a_file(ix, devices[level], d, out_type,
-                               cells_saved++ % 4);
-    }
+    cells++;
+    kernel_cells += kernels;
+    if (!wrong && (kernels ? kernel_cells % KERNEL_SAVED_EVERY
+                           : (cells - kernel_cells) % SAVED_EVERY) == 0)
+        wrong = through_a_file(ix, devices[level], d, out_type, cells_saved++ % 4);
     if (wrong)
         fail_msg("%s on %s, %llu keys of %s, rows %d, outputs %s: %s", spec,
                  device_names[level], (unsigned long long)d->n,
@@ -204,7 +206,6 @@ static void try_kernels(const char *spec, const dataset *d, rnd *r)
         }
         try_cell(spec, SIMD_LEVELS + (int)device, d, r);
         per_option[device % KERNEL_OPTIONS]++;
-        kernel_cells++;
     }
 }
 

@@ -4,7 +4,9 @@
  * random steps: questions in batches of random size, limits, files, another
  * device, a rebuild from its resolved spec. Round i depends on the seed and
  * on i alone; a failure prints both: SX_SEED and SX_ROUND reproduce it.
- * SX_SECONDS makes the test run longer. */
+ * Rounds on devices that run kernels, whose options and thread orders are
+ * random too, are counted by themselves: SX_KERNEL_ROUND. SX_SECONDS makes
+ * the tests run longer. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,9 +22,12 @@
 #define ROUNDS 4000               /* at most so many ... */
 #define SECONDS 4                 /* ... or so long */
 #define STEPS 6
+#define KERNEL_SECONDS 8
 
 static asker *asking;
 static sx_device *devices[SIMD_LEVELS];
+static uint64_t round_now;        /* the one that is running, ... */
+static const char *round_variable;              /* ... or NULL */
 
 /* ---- random choices ----------------------------------------------------- */
 
@@ -110,12 +115,15 @@ typedef struct {
     dataset *d;
     sx_index *ix;
     const char *step;             /* for the message of a failure */
+    sx_device *kernel;            /* or NULL: CPU devices */
+    char device[200];             /* its name */
 } round_state;
 
 static void wrong(const round_state *s, const char *why)
 {
-    fail_msg("SX_SEED=%" PRIu64 " SX_ROUND=%" PRIu64 ": %s, %" PRIu64
-             " keys of %s, rows %d, %s: %s", test_seed(), s->number, s->spec,
+    fail_msg("SX_SEED=%" PRIu64 " SX_%sROUND=%" PRIu64 ": %s%s%s, %" PRIu64
+             " keys of %s, rows %d, %s: %s", test_seed(), s->kernel ? "KERNEL_" : "", s->number,
+             s->spec, s->kernel ? " on " : "", s->device,
              s->n, sx_type_name(s->type), (int)s->row_kind, s->step,
              why ? why : sx_detail());
 }
@@ -221,46 +229,174 @@ static void one_step(round_state *s)
     }
 }
 
+static void begin_round(round_state *s)
+{
+    asking->r = rnd_start(s->number);           /* so that a round depends on nothing else */
+    asking->turn = (unsigned)s->number;
+    random_spec(&s->r, s->spec, sizeof s->spec);
+    s->type = key_types[rnd_below(&s->r, COUNT_OF(key_types))];
+    s->n = random_size(&s->r);
+    s->row_kind = (row_kind)rnd_below(&s->r, ROWS_KINDS);
+    s->keys = need(s->n * oracle_width(s->type));
+    s->rows = need(s->n * sizeof *s->rows);
+    random_keys(&s->r, s->type, s->n, s->keys);
+    rows_make(s->row_kind, s->n, &s->r, s->rows);
+    s->step = "build";
+    new_questions(s);
+}
+
+static void end_round(round_state *s)
+{
+    sx_free(s->ix);
+    data_free(s->d);
+    free(s->keys);
+    free(s->rows);
+}
+
 static void one_round(uint64_t number)
 {
     round_state s = { .number = number,
                       .r = rnd_start(test_seed() + number * 7919) };
-    random_spec(&s.r, s.spec, sizeof s.spec);
-    s.type = key_types[rnd_below(&s.r, COUNT_OF(key_types))];
-    s.n = random_size(&s.r);
-    s.row_kind = (row_kind)rnd_below(&s.r, ROWS_KINDS);
-    s.keys = need(s.n * oracle_width(s.type));
-    s.rows = need(s.n * sizeof *s.rows);
-    random_keys(&s.r, s.type, s.n, s.keys);
-    rows_make(s.row_kind, s.n, &s.r, s.rows);
-    s.step = "build";
-    new_questions(&s);
+    begin_round(&s);
     if (data_build(s.d, random_device(&s.r), s.spec, NULL, &s.ix) != SX_OK)
         wrong(&s, NULL);
     right(&s, ask_description(asking, s.ix, s.d));
     for (int i = 0; i < STEPS; i++)
         one_step(&s);
-    sx_free(s.ix);
-    data_free(s.d);
-    free(s.keys);
-    free(s.rows);
+    end_round(&s);
+}
+
+/* The round that the environment names, or many. */
+static void run_rounds(const char *variable, long usual, void round(uint64_t number))
+{
+    const char *given = getenv(variable), *longer = getenv("SX_SECONDS");
+    long seconds = longer && *longer ? atol(longer) : usual;
+    time_t end = time(NULL) + seconds;
+    uint64_t i = 0;
+    round_variable = variable;
+    if (given && *given) {
+        round(round_now = strtoull(given, NULL, 0));
+    } else {
+        while ((i < ROUNDS || seconds > usual) && time(NULL) < end)
+            round(round_now = i++);
+        printf("%" PRIu64 " rounds\n", i);
+    }
+    round_variable = NULL;
+}
+
+/* However a round ended: which one it was. */
+static int say_round(void **state)
+{
+    (void)state;
+    if (round_variable)
+        printf("failed: SX_SEED=%" PRIu64 " %s=%" PRIu64 "\n", test_seed(), round_variable,
+               round_now);
+    round_variable = NULL;
+    return 0;
 }
 
 static void test_rounds(void **state)
 {
     (void)state;
-    const char *given = getenv("SX_ROUND");
-    if (given && *given) {
-        one_round(strtoull(given, NULL, 0));
-        return;
+    run_rounds("SX_ROUND", SECONDS, one_round);
+}
+
+/* ---- rounds on devices that run kernels ------------------------------------- */
+
+static void random_options(rnd *r, char *out, size_t room)
+{
+    static const struct { const char *name, *values[5]; } options[] = {
+        { "walk", { "alone", "shared", "group" } },
+        { "pin", { "none", "steps", "full" } },
+        { "reorder", { "none", "lookup", "double" } },
+        { "schedule", { "static", "dynamic" } },
+        { "block", { "128", "256", "512", "1024" } },
+        { "each", { "1", "2", "3", "8", "17" } },
+        { "scan", { "thread", "mixed", "warp" } },
+        { "persist", { "0", "1KiB", "4MiB" } },
+    };
+    size_t used = 0;
+    *out = '\0';
+    for (size_t i = 0; i < COUNT_OF(options); i++) {
+        const char *value = options[i].values[rnd_below(r, COUNT_OF(options[i].values))];
+        if (value && rnd_below(r, 3) == 0)
+            used += (size_t)snprintf(out + used, room - used, "%s%s=%s", used ? "," : "",
+                                     options[i].name, value);
     }
-    const char *longer = getenv("SX_SECONDS");
-    long seconds = longer && *longer ? atol(longer) : SECONDS;
-    time_t end = time(NULL) + seconds;
-    uint64_t i = 0;
-    while ((i < ROUNDS || seconds > SECONDS) && time(NULL) < end)
-        one_round(i++);
-    printf("%" PRIu64 " rounds\n", i);
+}
+
+/* The CPU builds the same bytes from the resolved spec, and what is saved by
+ * one is loaded by the other. */
+static void step_elsewhere(round_state *s)
+{
+    sx_index_info info = { .size = sizeof info };
+    char *path = temp_path("elsewhere.sxt");
+    sx_index *ix = NULL;
+    size_t bytes, bytes2;
+    if (sx_describe(s->ix, &info) != SX_OK)
+        wrong(s, NULL);
+    unsigned char *here = saved_bytes(s->ix, path, &bytes);
+    if (data_build(s->d, random_device(&s->r), info.spec, NULL, &ix) != SX_OK)
+        wrong(s, NULL);
+    unsigned char *there = saved_bytes(ix, path, &bytes2);
+    if (bytes != bytes2 || memcmp(here, there, bytes) != 0)
+        wrong(s, "other bytes");
+    sx_free(s->ix);
+    sx_free(ix);
+    s->ix = NULL;
+    if (sx_load(&s->ix, s->kernel, path, (unsigned)rnd_below(&s->r, 4)) != SX_OK)
+        wrong(s, NULL);
+    free(here);
+    free(there);
+    free(path);
+}
+
+static void kernel_step(round_state *s)
+{
+    sx_call call = { .size = sizeof call, .threads = (uint32_t)rnd_below(&s->r, 3) };
+    uint64_t choice = rnd_below(&s->r, 8);
+    if (choice < 7)
+        new_questions(s);
+    if (choice < 4) {
+        s->step = "points";
+        right(s, ask_points(asking, s->ix, s->d, random_output(&s->r), &call));
+    } else if (choice < 7) {
+        s->step = "ranges";
+        right(s, ask_limit(asking, s->ix, s->d, rnd_below(&s->r, 3) ? rnd_below(&s->r, 100) : 0,
+                           (uint32_t)rnd_below(&s->r, 2), random_output(&s->r), &call));
+    } else {
+        s->step = "elsewhere";
+        step_elsewhere(s);
+    }
+}
+
+static void kernel_round(uint64_t number)
+{
+    round_state s = { .number = number, .r = rnd_start(test_seed() + number * 104729 + 1) };
+    char options[160];
+    random_options(&s.r, options, sizeof options);
+    if (kernel_is_gpu())
+        snprintf(s.device, sizeof s.device, "%s", kernel_with(options));
+    else
+        snprintf(s.device, sizeof s.device, "simt:seed=%" PRIu64 "%s%s", rnd_below(&s.r, 1000),
+                 *options ? "," : "", options);
+    s.kernel = device_open(s.device);
+    begin_round(&s);
+    asker_use(asking, s.kernel);
+    if (ask_build(asking, s.d, s.spec, &s.ix) != SX_OK)
+        wrong(&s, NULL);
+    right(&s, ask_description(asking, s.ix, s.d));
+    for (int i = 0; i < STEPS; i++)
+        kernel_step(&s);
+    asker_use(asking, NULL);
+    end_round(&s);
+    sx_close(s.kernel);
+}
+
+static void test_kernel_rounds(void **state)
+{
+    (void)state;
+    run_rounds("SX_KERNEL_ROUND", KERNEL_SECONDS, kernel_round);
 }
 
 /* ---- keys at odd addresses: arrays of bytes, packed records ---------------- */
@@ -346,7 +482,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_oracle),
         cmocka_unit_test(test_unaligned),
-        cmocka_unit_test(test_rounds),
+        cmocka_unit_test_teardown(test_rounds, say_round),
+        cmocka_unit_test_teardown(test_kernel_rounds, say_round),
     };
     test_seed();
     devices_open(devices);

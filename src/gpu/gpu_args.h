@@ -26,13 +26,13 @@ typedef struct {                  /* see sx_lookup */
     uint32_t node_first[SX_SHARED_LEVELS], last_child[SX_SHARED_LEVELS];
     uint32_t leaf_bytes, leaf_key_bytes, leaf_step;
     uint64_t leaf_latest;
-    uint32_t each, window;        /* ascending: questions of a thread, keys of
-                                     a window, at most */
+    uint32_t each, window;        /* ascending: questions of a thread in a tile,
+                                     keys of a window at most */
     uint32_t twice;               /* reorder: results too */
 } sx_gpu_lookup;
 
 /* k_ascending: shared memory before the keys of the window. */
-#define SX_WINDOW_HEAD 1072u
+#define SX_WINDOW_HEAD 16u
 
 typedef struct {                  /* see sx_span_query */
     sx_view v;
@@ -84,6 +84,8 @@ typedef struct {
     sx_view v;
     const void *from_keys, *from_rows;
     unsigned char *keys, *rows, *pivots;
+    uint64_t whole;               /* k_blocks: so many blocks; k_slots: the slots
+                                     before are there already */
 } sx_gpu_build;
 
 #endif

@@ -264,7 +264,13 @@ static sx_status gpu_backend_build(void *self, const sx_view *shape, sx_sorted *
         a.keys = (unsigned char *)base[shape->block ? SX_SEC_PAIRS : SX_SEC_KEYS];
         a.rows = shape->block ? a.keys + shape->block * shape->width
                               : (unsigned char *)base[SX_SEC_ROWS];
-        GPU_RUN_W(k_slots, shape->width, shape->slots, stream, &a);
+        if (shape->family != SX_FAM_EYTZ && shape->block * shape->width % 16 == 0 &&
+            shape->block * shape->row_bytes % 16 == 0)
+            a.whole = shape->n / shape->block;
+        if (a.whole > 0)
+            GPU_RUN(k_blocks, a.whole * (shape->block_bytes / 16), stream, &a);
+        a.whole *= shape->block;
+        GPU_RUN_W(k_slots, shape->width, shape->slots - a.whole, stream, &a);
     }
     if (st == SX_OK)
         st = gpu_launched(g, "building", err);

@@ -35,6 +35,7 @@ extern "C" {
 #define GPU_CHUNK_GOOD (1ull << 18)
 #define GPU_DIRECT_BYTES (128ull << 10)
 #define GPU_SPANS (1ull << 24)
+#define GPU_WINDOW_BYTES 16384u    /* of ascending questions */
 #define GPU_COPY_THREADS 8u       /* more do not fill pinned memory faster */
 
 typedef cudaStream_t gpu_stream;
@@ -51,7 +52,7 @@ typedef struct {
     sx_pool *pool;
     pthread_mutex_t lock;         /* guards stages */
     struct gpu_stage *stages;
-    volatile int queued;          /* calls with streams of the caller's */
+    int queued;                   /* there were calls with streams of the caller's */
 } sx_gpu;
 
 static sx_status gpu_failed(cudaError_t e, const char *doing, sx_err *err)
@@ -78,7 +79,7 @@ static sx_status gpu_enter(sx_gpu *g, sx_err *err)
 static gpu_stream gpu_stream_of(sx_gpu *g, void *callers)
 {
     if (callers)
-        g->queued = 1;
+        __atomic_store_n(&g->queued, 1, __ATOMIC_SEQ_CST);
     return callers ? (cudaStream_t)callers : cudaStreamPerThread;
 }
 
@@ -116,9 +117,8 @@ static sx_status gpu_wait(sx_gpu *g, gpu_stream stream, const char *what, sx_err
 /* Before memory is given back that streams of the caller may still use. */
 static void gpu_settle(sx_gpu *g)
 {
-    if (g->queued)
+    if (__atomic_load_n(&g->queued, __ATOMIC_SEQ_CST))
         (void)cudaDeviceSynchronize();
-    g->queued = 0;
 }
 
 typedef struct {
@@ -375,7 +375,7 @@ static sx_status cuda_use_allocator(void *self, const sx_allocator *allocator, s
 /* Part of L2 for what every lookup reads; the driver has the last word. */
 static uint64_t set_persist(const cudaDeviceProp *props, const sx_gpu_tune *tune)
 {
-    uint64_t want = tune->persist_told ? tune->persist : (uint64_t)props->l2CacheSize * 2 / 5;
+    uint64_t want = tune->persist;
 
     if (want > (uint64_t)props->persistingL2CacheMaxSize)
         want = (uint64_t)props->persistingL2CacheMaxSize;
@@ -425,6 +425,8 @@ static sx_status cuda_open(void **self, const char *args, sx_err *err)
             return sx_fail(err, SX_ENODEV, "no device 'cuda:%.40s'; there %s %d, from cuda:0 on",
                            args, count == 1 ? "is" : "are", count);
         device = (int)n;
+        if (*end == ',' && !end[1])
+            return sx_fail(err, SX_EINVAL, "device 'cuda:%.40s' ends in a comma", args);
         end += *end == ',';
     }
     st = sx_gpu_tune_parse(&tune, end, "cuda", err);

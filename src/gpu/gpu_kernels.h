@@ -132,6 +132,7 @@ SX_KERNEL(k_scan_rows, sx_gpu_input)
     uint32_t bytes = ap->row_type == SX_U64 ? 8 : 4;
     uint64_t reserved = ap->row_type == SX_U64 ? SX_MISS : SX_MISS32, max = 0;
 
+    SX_UNROLL_BY_4
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         uint64_t row = sx_number_at(ap->in_rows, bytes, i);
         if (row == reserved)
@@ -153,6 +154,26 @@ SX_KERNEL(k_store_rows, sx_gpu_input)
         sx_put_number(ap->rows, ap->row_bytes, i,
                       ap->row_type ? sx_number_at(ap->in_rows, ap->row_type == SX_U64 ? 8 : 4, i)
                                    : i);
+}
+
+/* Pairs of an ascending array, 16 bytes at a time: the keys of a block are
+ * neighbours where they come from, and so are its rows. */
+SX_KERNEL(k_blocks, sx_gpu_build)
+{
+    const sx_view *v = &ap->v;
+    uint32_t keys = v->block * v->width / 16, rows = v->block * v->row_bytes / 16;
+    uint32_t pieces = keys + rows;
+    uint64_t n = ap->whole * pieces;
+
+    SX_UNROLL_BY_4
+    for (uint64_t i = SX_THREAD; i < n; i += SX_THREADS) {
+        uint64_t block = i / pieces;
+        uint32_t piece = (uint32_t)(i - block * pieces);
+        const unsigned char *from = piece < keys
+            ? (const unsigned char *)ap->from_keys + (block * keys + piece) * 16
+            : (const unsigned char *)ap->from_rows + (block * rows + piece - keys) * 16;
+        *(uint4 *)(void *)(ap->keys + i * 16) = sx_load16(from);
+    }
 }
 
 /* The outcome of filling `first[n]` results into `room`. */

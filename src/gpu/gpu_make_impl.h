@@ -37,7 +37,7 @@ SX_KERNEL(F(k_slots), sx_gpu_build)
 {
     const sx_view *v = &ap->v;
 
-    for (uint64_t slot = SX_THREAD; slot < v->slots; slot += SX_THREADS) {
+    for (uint64_t slot = ap->whole + SX_THREAD; slot < v->slots; slot += SX_THREADS) {
         KEY *to = (KEY *)(void *)(ap->keys + sx_key_offset(v, slot));
         unsigned char *row = ap->rows ? ap->rows + sx_row_offset(v, slot) : 0;
         uint64_t rank;

@@ -228,9 +228,9 @@ SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, uint32_t leaf, KEY w, unsig
             its = its < ap->leaf_latest ? its : ap->leaf_latest;
         p = ap->v.keys + its + me * 16;
         if (me * 16 < ap->leaf_bytes)
-            a = sx_load16(p);
+            a = sx_load16_once(p);
         if (twice && (me + lanes) * 16 < ap->leaf_bytes)
-            b = sx_load16(p + lanes * 16);
+            b = sx_load16_once(p + lanes * 16);
         if (me * 16 < key_bytes)
             counts = F(count_16)(a, key) + (F(equal_16)(a, key) << 16);
         if (twice && (me + lanes) * 16 < key_bytes)
@@ -413,58 +413,52 @@ SX_KERNEL_2048(F(k_group), sx_gpu_lookup)
 
 /* ---- questions that ascend --------------------------------------------------------------------- */
 
-SX_DEV KEY F(smaller)(KEY a, KEY b) { return a < b ? a : b; }
-SX_DEV KEY F(larger)(KEY a, KEY b) { return a < b ? b : a; }
+/* The walk where it is rare: a call, which leaves the registers to the rest. */
+SX_DEV_FAR uint64_t F(bound_far)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
+{
+    return F(bound_near)(&ap->v, w, slot, ap->unit, 0, 0);
+}
 
-/* Shared memory: one smallest and largest question per warp, then those of
- * all, the window's ends, and its keys. SX_WINDOW_HEAD is what lies before
- * the keys. */
-SX_KERNEL_1024(F(k_ascending), sx_gpu_lookup)
+/* A block takes tiles of questions that follow each other. What the last
+ * question of one tile found is where the next one begins: from there on as
+ * many keys as the tile before needed, and some more, are read into shared
+ * memory, side by side, and searched there. A question that falls outside
+ * (since questions do not ascend, or leap) is walked from the top.
+ *
+ * Shared memory: where the next tile begins, then the window's keys, of which
+ * the first is the key before them. */
+SX_KERNEL_2048(F(k_ascending), sx_gpu_lookup)
 {
     const sx_view *v = &ap->v;
-    KEY *least = (KEY *)(void *)SX_SHARED, *most = least + 33;
-    uint64_t *ends = (uint64_t *)(void *)(SX_SHARED + SX_WINDOW_HEAD - 16);
-    KEY *window = (KEY *)(void *)(SX_SHARED + SX_WINDOW_HEAD);
-    unsigned warps = SX_BLOCK_THREADS / 32;
-    uint64_t tile = (uint64_t)SX_BLOCK_THREADS * ap->each;
+    uint64_t *next = (uint64_t *)(void *)SX_SHARED;
+    KEY *window = (KEY *)(void *)(SX_SHARED + SX_WINDOW_HEAD) + 1;
+    uint64_t tile = (uint64_t)SX_BLOCK_THREADS * ap->each, tiles = (ap->n + tile - 1) / tile;
+    uint64_t mine = (tiles + SX_BLOCKS - 1) / SX_BLOCKS, t = SX_BLOCK * mine, from = 0, span = 0;
 
-    for (uint64_t begin = SX_BLOCK * tile; begin < ap->n; begin += SX_BLOCKS * tile) {
-        uint64_t end = begin + tile < ap->n ? begin + tile : ap->n, from, count, slot;
-        KEY lo = (KEY)~(KEY)0, hi = 0;
+    for (uint64_t stop = sx_min64(t + mine, tiles), first = t; t < stop; t++) {
+        uint64_t begin = t * tile, end = sx_min64(begin + tile, ap->n), count, slot;
         int all;
-        for (uint64_t i = begin + SX_TID; i < end; i += SX_BLOCK_THREADS) {
-            KEY w = F(walked)(ap, F(read_key)(ap->key_type, ap->q, i), &all);
-            lo = F(smaller)(lo, w);
-            hi = F(larger)(hi, w);
-        }
-        for (unsigned s = 16; s > 0; s /= 2) {
-            lo = F(smaller)(lo, F(shuffle_key)(lo, SX_LANE ^ s));
-            hi = F(larger)(hi, F(shuffle_key)(hi, SX_LANE ^ s));
-        }
-        if (SX_LANE == 0) {
-            least[SX_TID / 32] = lo;
-            most[SX_TID / 32] = hi;
-        }
-        SX_BARRIER();
-        /* the bounds of the smallest and the largest, by two warps if there are */
-        if (SX_TID == 0 || SX_TID == SX_BLOCK_THREADS - 1) {
-            KEY ask = SX_TID == 0 ? least[0] : most[0];
-            for (unsigned i = 1; i < warps; i++)
-                ask = SX_TID == 0 ? F(smaller)(ask, least[i]) : F(larger)(ask, most[i]);
-            ends[SX_TID != 0] = F(bound_near)(v, ask, &slot, ap->unit, 0, 0);
-        }
-        SX_BARRIER();
-        from = ends[0];
-        count = ends[1] >= from ? ends[1] - from + (ends[1] < v->n) : 0;  /* the bound itself, too */
-        if (count <= ap->window) {
-            for (uint64_t i = SX_TID; i < count; i += SX_BLOCK_THREADS)
-                window[i] = F(slot_key)(v, from + i);
+        if (t == first) {         /* both ends from the top */
+            if (SX_TID == 0 || SX_TID == SX_BLOCK_THREADS - 1) {
+                KEY q = F(read_key)(ap->key_type, ap->q, SX_TID == 0 ? begin : end - 1);
+                next[SX_TID != 0] = F(bound_far)(ap, F(walked)(ap, q, &all), &slot);
+            }
             SX_BARRIER();
+            from = next[0];
+            span = next[1] > from ? next[1] - from : 0;
         }
+        count = span >= ap->window ? 0 : sx_min64(2 * span + 32, ap->window);
+        count = sx_min64(count, v->n - from);
+        for (uint64_t i = SX_TID; i < count; i += SX_BLOCK_THREADS)
+            window[i] = F(slot_key)(v, from + i);
+        if (SX_TID == 0 && from > 0)
+            window[-1] = F(slot_key)(v, from - 1);
+        SX_BARRIER();
         for (uint64_t i = begin + SX_TID; i < end; i += SX_BLOCK_THREADS) {
             KEY q = F(read_key)(ap->key_type, ap->q, i), w = F(walked)(ap, q, &all);
             uint64_t rank, number;
-            int near = count <= ap->window;
+            int near = count > 0 && (from == 0 || window[-1] < w) &&
+                       (from + count == v->n || w <= window[count - 1]);
             if (near) {
                 uint32_t at = 0, len = (uint32_t)count;
                 while (len > 0) {
@@ -478,11 +472,15 @@ SX_KERNEL_1024(F(k_ascending), sx_gpu_lookup)
                 if (ap->op == SX_OP_GET && (at >= count || window[at] != q))
                     slot = SX_NO_SLOT;
             } else {
-                rank = F(bound_near)(v, w, &slot, ap->unit, 0, 0);
+                rank = F(bound_far)(ap, w, &slot);
             }
+            if (i == end - 1)
+                next[0] = rank;
             number = F(number)(ap, q, all, rank, &slot, near);
             F(put)(ap, i, number, slot);
         }
-        SX_BARRIER();             /* before the next tile changes what is shared */
+        SX_BARRIER();
+        span = next[0] > from ? next[0] - from : 0;
+        from = next[0];
     }
 }

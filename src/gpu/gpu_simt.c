@@ -24,6 +24,7 @@
 #define GPU_CHUNK_GOOD 32ull
 #define GPU_DIRECT_BYTES 256ull
 #define GPU_SPANS 50ull
+#define GPU_WINDOW_BYTES 512u
 
 typedef void *gpu_stream;         /* work is done when it is queued */
 
@@ -276,6 +277,7 @@ static sx_status simt_open(void **self, const char *args, sx_err *err)
 {
     simt_order order = SIMT_FORWARD;
     uint64_t seed = 0;
+    int read = 0;
     size_t first = strcspn(args, ",");
     sx_gpu_tune tune;
     sx_gpu *g;
@@ -283,12 +285,14 @@ static sx_status simt_open(void **self, const char *args, sx_err *err)
 
     if (first == 8 && memcmp(args, "reversed", 8) == 0)
         order = SIMT_REVERSED;
-    else if (sscanf(args, "seed=%" SCNu64, &seed) == 1)
+    else if (sscanf(args, "seed=%19" SCNu64 "%n", &seed, &read) == 1 && (size_t)read == first)
         order = SIMT_SHUFFLED;
     else
         first = 0;
     args += first;
-    st = sx_gpu_tune_parse(&tune, args + (first > 0 && *args == ','), "simt", err);
+    if (first > 0 && *args == ',' && !*++args)
+        return sx_fail(err, SX_EINVAL, "device 'simt' ends in a comma");
+    st = sx_gpu_tune_parse(&tune, args, "simt", err);
     if (st == SX_OK)
         st = sx_alloc((void **)&g, sizeof *g, "a device", err);
     if (st != SX_OK)
@@ -333,7 +337,7 @@ static void simt_describe(const void *self, sx_device_info *info)
 const sx_backend sx_backend_simt = {
     .abi = SX_BACKEND_ABI,
     .name = "simt",
-    .host_sections = 1,
+    .host_sections = 0,           /* though the host could: as on a GPU */
     .device_columns = 1,
     .node_bytes = 32,             /* as on the GPU it stands for */
     .open = simt_open,

@@ -1,5 +1,6 @@
 #include "gpu/gpu_tune.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,10 @@ static int parse_bytes(const char *text, size_t length, uint64_t *out)
 
     if (length == 0 || text[0] < '0' || text[0] > '9')
         return 0;
+    errno = 0;
     n = strtoull(text, &end, 10);
+    if (errno)
+        return 0;
     for (unsigned u = 0; u < 4; u++)
         if (same(units[u], end, (size_t)(text + length - end)) && n <= UINT64_MAX >> 10 * u) {
             *out = (uint64_t)n << 10 * u;

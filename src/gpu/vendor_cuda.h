@@ -37,6 +37,7 @@
 #define SX_FN static __host__ __device__ __forceinline__
 #define SX_ENC static __host__ __device__ __forceinline__
 #define SX_DEV static __device__ __forceinline__
+#define SX_DEV_FAR static __device__ __noinline__
 
 /* SX_KERNEL_1024 is for blocks of up to 1024 threads, SX_KERNEL_2048 such that
  * 2048 of them are on a multiprocessor at a time, where it has so many. */
@@ -95,6 +96,7 @@ static void sx_launch(void (*kernel)(type), unsigned grid, unsigned block, size_
 
 /* Before a loop whose number of turns is known. */
 #define SX_UNROLL _Pragma("unroll")
+#define SX_UNROLL_BY_4 _Pragma("unroll 4")
 
 #define SX_TID threadIdx.x
 #define SX_BLOCK blockIdx.x
@@ -141,6 +143,23 @@ SX_DEV void sx_block_sort(uint32_t (&keys)[ITEMS], uint32_t (&values)[ITEMS], un
 SX_DEV uint4 sx_load16(const void *p)
 {
     return __ldg((const uint4 *)p);
+}
+
+/* The same, of what is hardly read again soon: it leaves L1 alone and is the
+ * first to go from L2, so that what is read often stays. */
+SX_DEV uint4 sx_load16_once(const void *p)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    uint4 v;
+    uint64_t policy;
+
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    asm("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+        : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p), "l"(policy));
+    return v;
+#else
+    return __ldg((const uint4 *)p);
+#endif
 }
 
 SX_DEV uint2 sx_load8(const void *p)

@@ -6,6 +6,7 @@
 #include "gpu/simt.h"
 
 #define SX_DEV static inline
+#define SX_DEV_FAR static
 
 #define SX_KERNEL(name, type) SX_KERNEL_(name, type)
 #define SX_KERNEL_1024(name, type) SX_KERNEL_(name, type)
@@ -25,6 +26,7 @@
 
 /* Before a loop whose number of turns is known. */
 #define SX_UNROLL 
+#define SX_UNROLL_BY_4 
 
 #define SX_TID (simt_self.thread)
 #define SX_BLOCK (simt_self.block)
@@ -79,6 +81,7 @@ typedef struct {
 } uint4;
 
 /* Macros, so that a fault names the line of the kernel. */
+#define sx_load16_once(p) sx_load16(p)
 #define sx_load16(p) sx_load16_at((p), SIMT_HERE)
 #define sx_load8(p) sx_load8_at((p), SIMT_HERE)
 

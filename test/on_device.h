@@ -1,0 +1,50 @@
+/* on_device.h - what tests of devices share. */
+#ifndef ON_DEVICE_H
+#define ON_DEVICE_H
+
+#include <string.h>
+
+#include "ask.h"
+
+/* The call fails so, and its sentence has the word. */
+#define REFUSED(call, status, word) do { \
+        sx_status got_ = (call); \
+        if (got_ != (status) || !strstr(sx_detail(), word)) \
+            fail_msg("%s: status %d, not %d; '%s' in: %s", #call, (int)got_, \
+                     (int)(status), word, got_ ? sx_detail() : "none"); \
+    } while (0)
+
+#define OK(call) do { \
+        sx_status got_ = (call); \
+        if (got_ != SX_OK) \
+            fail_msg("%s: status %d: %s", #call, (int)got_, sx_detail()); \
+    } while (0)
+
+/* Elements of a column as a column. */
+static inline sx_column slice(const sx_column *c, uint64_t first, uint64_t n)
+{
+    sx_column s = *c;
+    s.data = (char *)c->data + first * sx_type_bytes(c->type);
+    s.n = n;
+    return s;
+}
+
+/* Every question in every way (dev NULL: with host columns only), or a failed
+ * test. */
+static inline void ask_all(asker *a, sx_device *dev, const sx_index *ix, const dataset *d,
+                           const char *what)
+{
+    asker_use(a, dev);
+    const char *wrong = ask(a, ix, d, SX_U64, NULL);
+    asker_use(a, NULL);
+    if (wrong)
+        fail_msg("%s: %s", what, wrong);
+}
+
+#define DEVICE_SPECS 5
+static const char *const device_specs[DEVICE_SPECS] = {
+    "sorted", "eytzinger(k=9)", "eytzinger(k=4,layout=pairs)", "pivot", "pivot(k=5,layout=pairs)",
+};
+static const int device_widths[3] = { SX_U32, SX_F64, SX_B16 };
+
+#endif
