@@ -132,9 +132,10 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     if (ascending) {              /* each block many tiles, of 16 bytes a thread */
         p.pin = SX_PIN_NONE;
         p.schedule = SX_SCHEDULE_STATIC;
+        p.block = p.block < 512 ? p.block : 512;
         p.each = tune->each ? tune->each : 16 / v->width;
         a->window = GPU_WINDOW_BYTES / v->width;
-        p.shared_bytes = SX_WINDOW_HEAD + (a->window + 1) * v->width;
+        p.shared_bytes = SX_WINDOW_HEAD + GPU_WINDOW_BYTES;
     }
     a->each = p.each;
     a->top_bytes = gpu_pin_bytes(v, a->unit, p.pin, gpu_pin_room(g, p.block));

@@ -40,14 +40,22 @@
 #define SX_DEV_FAR static __device__ __noinline__
 
 /* SX_KERNEL_1024 is for blocks of up to 1024 threads, SX_KERNEL_2048 such that
- * 2048 of them are on a multiprocessor at a time, where it has so many. */
+ * 2048 of them are on a multiprocessor at a time, where it has so many;
+ * SX_KERNEL_1536 for blocks of up to 512, 1536 threads at a time. */
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ >= 900)
 #define SX_BLOCKS_OF_2048 2
 #else
 #define SX_BLOCKS_OF_2048 1
 #endif
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define SX_BLOCKS_OF_1536 3
+#else
+#define SX_BLOCKS_OF_1536 2
+#endif
 #define SX_KERNEL(name, type) SX_KERNEL_(name, type, )
 #define SX_KERNEL_1024(name, type) SX_KERNEL_(name, type, __launch_bounds__(1024))
+#define SX_KERNEL_1536(name, type) \
+    SX_KERNEL_(name, type, __launch_bounds__(512, SX_BLOCKS_OF_1536))
 #define SX_KERNEL_2048(name, type) \
     SX_KERNEL_(name, type, __launch_bounds__(1024, SX_BLOCKS_OF_2048))
 #define SX_KERNEL_(name, type, bounds)                                     \

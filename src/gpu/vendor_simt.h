@@ -10,6 +10,7 @@
 
 #define SX_KERNEL(name, type) SX_KERNEL_(name, type)
 #define SX_KERNEL_1024(name, type) SX_KERNEL_(name, type)
+#define SX_KERNEL_1536(name, type) SX_KERNEL_(name, type)
 #define SX_KERNEL_2048(name, type) SX_KERNEL_(name, type)
 #define SX_KERNEL_(name, type)                                             \
     static void name##_body(const type *ap);                               \
