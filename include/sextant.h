@@ -267,7 +267,8 @@ SX_API sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges,
  * U64 and has room for one more than there are ranges (else SX_EINVAL).
  * SX_ESPACE: first is filled, nothing else is; first[n] is the room needed.
  * So a call with rows and keys NULL sizes the outputs of the next. (With a
- * stream the room is compared on the device.) */
+ * stream the room is compared on the device. A GPU that runs out of memory
+ * while it fills outputs on the host has filled first, too.) */
 SX_API sx_status sx_range(const sx_index *ix, const sx_ranges *ranges,
                           sx_column *first, sx_column *rows,
                           sx_column *keys, const sx_call *call);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,26 @@ void *need(size_t bytes)
     if (!p)
         die("%zu bytes of memory", bytes);
     return p;
+}
+
+static const char *crash_text;
+
+static void crashed(int signal_number)
+{
+    static const char begin[] = "crashed: ";
+    if (write(STDOUT_FILENO, begin, sizeof begin - 1) > 0 &&
+        write(STDOUT_FILENO, crash_text, strlen(crash_text)) > 0)
+        (void)!write(STDOUT_FILENO, "\n", 1);
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+void say_on_crash(const char *text)
+{
+    static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT };
+    crash_text = text;
+    for (size_t i = 0; i < COUNT_OF(signals); i++)
+        signal(signals[i], crashed);
 }
 
 /* ---- random numbers ------------------------------------------------- */

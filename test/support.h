@@ -18,6 +18,11 @@ _Noreturn void die(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 void *need(size_t bytes);         /* malloc() that dies */
 
+/* From now on a crash prints this text, which may change, and ends the program.
+ * To be called in a test: cmocka would go on, and a crash inside the emulator
+ * leaves it in the middle of a kernel. */
+void say_on_crash(const char *text);
+
 /* ---- random numbers ------------------------------------------------- */
 
 typedef struct { uint64_t state; } rnd;

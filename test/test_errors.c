@@ -104,7 +104,7 @@ static void test_open(void **state)
     sx_device *const mark = (sx_device *)outs, *d = mark;
     static const struct { const char *name, *word; } unknown[] = {
         { "abacus", "abacus" }, { "", "''" }, { "CPU", "CPU" },
-        { "cpux", "cpux" }, { "cuda:0", "cuda:0" }, { "cpu:", "cpu:" },
+        { "cpux", "cpux" }, { "cuda:99", "cuda:99" }, { "cpu:", "cpu:" },
     }, bad[] = {
         { "cpu:avx9", "avx9" },
         { "cpu:scalar:avx2", "scalar:avx2" },

@@ -141,6 +141,7 @@ static bool kernel_only;
 static time_t kernel_end;         /* 0: never */
 static uint64_t kernel_turn, kernel_every = KERNEL_CELLS_EVERY, per_option[KERNEL_OPTIONS];
 static asker *asking;
+static char cell_now[400];
 static uint64_t cells, cells_left_out, cells_saved, kernel_cells;
 
 static const char *through_a_file(const sx_index *ix, sx_device *dev,
@@ -173,6 +174,9 @@ static void try_cell(const char *spec, int level, const dataset *d, rnd *r)
     sx_index *ix = NULL;
     const char *wrong = NULL;
     int out_type = rnd_below(r, 2) ? SX_U32 : SX_U64;
+    snprintf(cell_now, sizeof cell_now, "%s on %s, %llu keys of %s, rows %d, outputs %s", spec,
+             device_names[level], (unsigned long long)d->n, sx_type_name(d->type),
+             (int)d->row_kind, sx_type_name(out_type));
     bool kernels = level >= SIMD_LEVELS;
     asker_use(asking, kernels ? devices[level] : NULL);
     if ((kernels ? ask_build(asking, d, spec, &ix)
@@ -188,10 +192,7 @@ static void try_cell(const char *spec, int level, const dataset *d, rnd *r)
                            : (cells - kernel_cells) % SAVED_EVERY) == 0)
         wrong = through_a_file(ix, devices[level], d, out_type, cells_saved++ % 4);
     if (wrong)
-        fail_msg("%s on %s, %llu keys of %s, rows %d, outputs %s: %s", spec,
-                 device_names[level], (unsigned long long)d->n,
-                 sx_type_name(d->type), (int)d->row_kind,
-                 sx_type_name(out_type), wrong);
+        fail_msg("%s: %s", cell_now, wrong);
     sx_free(ix);
 }
 
@@ -241,6 +242,7 @@ static void test_subject(void **state)
     const subject *s = *state;
     rnd r = rnd_start(test_seed() ^ (uint64_t)(s->family * 8 + s->type) << 32);
     make_data(s->type);
+    say_on_crash(cell_now);
     for (const char *const *p = families[s->family].parameters; *p; p++)
         for (size_t l = 0; l < COUNT_OF(layouts); l++)
             for (int level = 0; level < SIMD_LEVELS; level++) {

@@ -26,8 +26,7 @@
 
 static asker *asking;
 static sx_device *devices[SIMD_LEVELS];
-static uint64_t round_now;        /* the one that is running, ... */
-static const char *round_variable;              /* ... or NULL */
+static char round_now[100];       /* how to repeat the one that is running */
 
 /* ---- random choices ----------------------------------------------------- */
 
@@ -273,26 +272,17 @@ static void run_rounds(const char *variable, long usual, void round(uint64_t num
     long seconds = longer && *longer ? atol(longer) : usual;
     time_t end = time(NULL) + seconds;
     uint64_t i = 0;
-    round_variable = variable;
+    say_on_crash(round_now);
     if (given && *given) {
-        round(round_now = strtoull(given, NULL, 0));
-    } else {
-        while ((i < ROUNDS || seconds > usual) && time(NULL) < end)
-            round(round_now = i++);
-        printf("%" PRIu64 " rounds\n", i);
+        round(strtoull(given, NULL, 0));
+        return;
     }
-    round_variable = NULL;
-}
-
-/* However a round ended: which one it was. */
-static int say_round(void **state)
-{
-    (void)state;
-    if (round_variable)
-        printf("failed: SX_SEED=%" PRIu64 " %s=%" PRIu64 "\n", test_seed(), round_variable,
-               round_now);
-    round_variable = NULL;
-    return 0;
+    while ((i < ROUNDS || seconds > usual) && time(NULL) < end) {
+        snprintf(round_now, sizeof round_now, "SX_SEED=%" PRIu64 " %s=%" PRIu64, test_seed(),
+                 variable, i);
+        round(i++);
+    }
+    printf("%" PRIu64 " rounds\n", i);
 }
 
 static void test_rounds(void **state)
@@ -482,8 +472,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_oracle),
         cmocka_unit_test(test_unaligned),
-        cmocka_unit_test_teardown(test_rounds, say_round),
-        cmocka_unit_test_teardown(test_kernel_rounds, say_round),
+        cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_kernel_rounds),
     };
     test_seed();
     devices_open(devices);

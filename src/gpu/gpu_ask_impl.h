@@ -528,19 +528,24 @@ static sx_status gpu_range_there(sx_gpu *g, const sx_view *v, const sx_span_quer
 {
     gpu_ranges w = {v, job, NULL, NULL, out, out->first, 0, job->n};
     gpu_stream stream = gpu_stream_of(g, job->how.stream);
-    void *start = NULL;
-    uint64_t total = 0;
-    sx_status st = gpu_set(g, stream, out->first + job->n, 0, 8, err);
+    void *start = NULL, *scratch = NULL;
+    uint64_t total = 0, bytes = 0;
+    /* all memory first: who has too little finds his outputs as they were */
+    sx_status st = gpu_sum_up(g, stream, NULL, &bytes, out->first, job->n + 1, err);
 
+    if (st == SX_OK)
+        st = gpu_alloc(g, stream, &scratch, bytes, "ranges", err);
     if (st == SX_OK && (out->rows || out->keys) && job->n > 0)
         st = gpu_alloc(g, stream, &start, job->n * 8, "ranges", err);
+    if (st == SX_OK)
+        st = gpu_set(g, stream, out->first + job->n, 0, 8, err);
     if (st == SX_OK && !job->how.stream)
         st = gpu_wait(g, stream, "ranges", err);
     w.start = (uint64_t *)start;
     if (st == SX_OK)
         st = gpu_find_spans(g, v, job, 0, job->n, w.start, out->first, 1, err);
     if (st == SX_OK)
-        st = gpu_sum_up(g, stream, out->first, job->n + 1, err);
+        st = gpu_sum_up(g, stream, scratch, &bytes, out->first, job->n + 1, err);
     if (st == SX_OK && job->how.stream) {
         sx_gpu_fill a = gpu_fill_args(&w, out->rows, out->keys);
         a.to = UINT64_MAX;
@@ -562,6 +567,7 @@ static sx_status gpu_range_there(sx_gpu *g, const sx_view *v, const sx_span_quer
             st = gpu_fill(g, &w, 0, total, err);
     }
     gpu_free(g, stream, start);
+    gpu_free(g, stream, scratch);
     return st;
 }
 

@@ -339,19 +339,16 @@ static sx_status gpu_sort(sx_gpu *g, gpu_stream stream, sx_sorted *s, const void
                              : sort_pairs<sx_key16, uint64_t>(g, stream, s, keys, rows, err);
 }
 
-/* n numbers become the sums of those before them. */
-static sx_status gpu_sum_up(sx_gpu *g, gpu_stream stream, uint64_t *numbers, uint64_t n, sx_err *err)
+/* n numbers become the sums of those before them. scratch NULL: only says how
+ * many bytes it must have. */
+static sx_status gpu_sum_up(sx_gpu *g, gpu_stream stream, void *scratch, uint64_t *bytes,
+                            uint64_t *numbers, uint64_t n, sx_err *err)
 {
-    size_t bytes = 0;
-    void *scratch = NULL;
-    cudaError_t e = cub::DeviceScan::ExclusiveSum(NULL, bytes, numbers, numbers, n, stream);
-    sx_status st = e == cudaSuccess ? gpu_alloc(g, stream, &scratch, bytes, "summing up", err)
-                                    : gpu_failed(e, "planning sums", err);
+    size_t room = *bytes;
+    cudaError_t e = cub::DeviceScan::ExclusiveSum(scratch, room, numbers, numbers, n, stream);
 
-    if (st != SX_OK)
-        return st;
-    e = cub::DeviceScan::ExclusiveSum(scratch, bytes, numbers, numbers, n, stream);
-    gpu_free(g, stream, scratch);
+    (void)g;
+    *bytes = room;
     return e == cudaSuccess ? SX_OK : gpu_failed(e, "summing up", err);
 }
 

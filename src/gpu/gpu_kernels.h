@@ -19,6 +19,15 @@ SX_DEV void sx_put_number(void *column, uint32_t bytes, uint64_t i, uint64_t x)
         ((uint32_t *)column)[i] = (uint32_t)x;
 }
 
+/* The same, of results that nobody reads soon. */
+SX_DEV void sx_put_result(void *column, uint32_t bytes, uint64_t i, uint64_t x)
+{
+    if (bytes == 8)
+        SX_STREAM_STORE((uint64_t *)column + i, x);
+    else
+        SX_STREAM_STORE((uint32_t *)column + i, (uint32_t)x);
+}
+
 /* ---- folds of rows: of no width of key -------------------------------------------- */
 
 typedef struct {

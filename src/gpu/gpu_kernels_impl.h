@@ -31,6 +31,20 @@ SX_DEV KEY F(read_key)(int type, const void *column, uint64_t i)
 #endif
 }
 
+/* The same, of questions, which are read once. */
+SX_DEV KEY F(read_query)(int type, const void *column, uint64_t i)
+{
+#if W == 4
+    uint32_t b = SX_STREAM_LOAD((const uint32_t *)column + i);
+    return type == SX_U32 ? b : type == SX_I32 ? sx_enc_i32(b) : sx_enc_f32(b);
+#elif W == 8
+    uint64_t b = SX_STREAM_LOAD((const uint64_t *)column + i);
+    return type == SX_U64 ? b : type == SX_I64 ? sx_enc_i64(b) : sx_enc_f64(b);
+#else
+    return F(read_key)(type, column, i);
+#endif
+}
+
 SX_DEV void F(write_key)(int type, void *column, uint64_t i, KEY k)
 {
 #if W == 4

@@ -51,7 +51,7 @@ SX_DEV uint64_t F(number)(const sx_gpu_lookup *ap, KEY q, int all, uint64_t rank
 SX_DEV void F(put)(const sx_gpu_lookup *ap, uint64_t i, uint64_t number, uint64_t slot)
 {
     if (ap->out)
-        sx_put_number(ap->out, ap->out_bytes, i, number);
+        sx_put_result(ap->out, ap->out_bytes, i, number);
     if (ap->keys && slot != SX_NO_SLOT)
         F(write_key)(ap->key_type, ap->keys, i, F(slot_key)(&ap->v, slot));
 }
@@ -99,7 +99,7 @@ SX_KERNEL_1024(F(k_lookup), sx_gpu_lookup)
 {
     F(fill_top)(ap);
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
-        KEY q = F(read_key)(ap->key_type, ap->q, i);
+        KEY q = F(read_query)(ap->key_type, ap->q, i);
         int all;
         KEY w = F(walked)(ap, q, &all);
         uint64_t slot, rank = F(bound_near)(&ap->v, w, &slot, ap->unit, SX_SHARED, ap->top_bytes);
@@ -270,7 +270,7 @@ SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
         uint32_t i = base + SX_LANE < n ? base + SX_LANE : n - 1;
         uint64_t rank, row = SX_MISS;
         int all;
-        KEY q = F(read_key)(ap->key_type, ap->q, i), w = F(walked)(ap, q, &all);
+        KEY q = F(read_query)(ap->key_type, ap->q, i), w = F(walked)(ap, q, &all);
         KEY other = F(shuffle_key)(w, SX_LANE ^ 1);
         uint32_t at = ap->node_bytes == 32 ? F(shared_levels)(ap, w, other, 32)
                                            : F(shared_levels)(ap, w, other, 64);
@@ -280,7 +280,7 @@ SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
             rank = sx_min64(rank, v->slots - v->leaf);
         rank = sx_min64(rank + leaf.below, v->n);
         if (ap->op == SX_OP_RANK_LEFT || ap->op == SX_OP_RANK_RIGHT) {
-            sx_put_number(ap->out, ap->out_bytes, i, all ? v->n : rank);
+            sx_put_result(ap->out, ap->out_bytes, i, all ? v->n : rank);
             continue;
         }
         if (ap->op == SX_OP_GET && !leaf.equal)

@@ -231,14 +231,16 @@ static sx_status gpu_sort(sx_gpu *g, gpu_stream stream, sx_sorted *s, const void
     return st;
 }
 
-static sx_status gpu_sum_up(sx_gpu *g, gpu_stream stream, uint64_t *numbers, uint64_t n, sx_err *err)
+static sx_status gpu_sum_up(sx_gpu *g, gpu_stream stream, void *scratch, uint64_t *bytes,
+                            uint64_t *numbers, uint64_t n, sx_err *err)
 {
     uint64_t sum = 0;
 
     (void)g;
     (void)stream;
     (void)err;
-    for (uint64_t i = 0; i < n; i++) {
+    *bytes = 16;
+    for (uint64_t i = 0; i < n && scratch; i++) {
         uint64_t number = numbers[i];
         numbers[i] = sum;
         sum += number;

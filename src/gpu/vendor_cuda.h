@@ -82,7 +82,8 @@ static void sx_launch(void (*kernel)(type), unsigned grid, unsigned block, size_
     cudaLaunchAttribute window = {};
     cudaLaunchConfig_t config = {};
 
-    if (shared_bytes > 48u << 10)        /* a kernel has to ask for so much */
+    if (shared_bytes > 0)                /* static and dynamic may be over 48 KiB together,
+                                            and a kernel has to ask for so much */
         (void)cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    (int)shared_bytes);
     config.gridDim = dim3(grid);
@@ -153,8 +154,8 @@ SX_DEV uint4 sx_load16(const void *p)
     return __ldg((const uint4 *)p);
 }
 
-/* The same, of what is hardly read again soon: it leaves L1 alone and is the
- * first to go from L2, so that what is read often stays. */
+/* The same, of what is hardly read again soon: it is the first to go from L2,
+ * so that what is read often stays. */
 SX_DEV uint4 sx_load16_once(const void *p)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -162,7 +163,7 @@ SX_DEV uint4 sx_load16_once(const void *p)
     uint64_t policy;
 
     asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-    asm("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+    asm("ld.global.nc.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
         : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p), "l"(policy));
     return v;
 #else

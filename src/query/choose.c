@@ -28,6 +28,9 @@
  * timings are noisy. */
 #define CLEARLY 93
 
+/* On a GPU leaves are doubled where pivots would take more. */
+#define PIVOT_BYTES (100u << 20)
+
 /* How to ask: a guess of what a query takes, in picoseconds, to make so many,
  * and how many make a round at most and at least. A GPU is asked in its own
  * memory and by its own clock. */
@@ -54,6 +57,11 @@ sx_spec sx_favourite(const sx_device *dev, uint32_t purpose, uint64_t key_bytes)
     } else if (dev->backend->device_columns && purpose != SX_FOR_RANGE) {
         spec.layout = SX_PAIRS;
         spec.given = SX_P_LAYOUT;
+        /* Pivots over leaves of 8 keys would be far larger than its L2. */
+        if (key_bytes / 8 > PIVOT_BYTES) {
+            spec.leaf = 16;
+            spec.given |= SX_P_LEAF;
+        }
     }
     return spec;
 }
