@@ -1,11 +1,12 @@
 #!/bin/bash
 # The tables of doc/PERFORMANCE.md, on a machine with a GPU, in some minutes:
 #
-#     bench/gpu.sh [A] [B] [C]       (all of them if none is named)
+#     bench/gpu.sh [A] [B] [C] [D]   (all of them if none is named)
 #
-#   A  every index on one workload, then other workloads
+#   A  every index on one workload
 #   B  what the options of a device do
 #   C  from 2^16 to 2^30 keys
+#   D  table A's rows on other workloads
 #
 # One JSON object per measurement is appended to bench/results/<GPU>-<date>.json;
 # bench/gpu_table.py makes tables of that. SX_BIN is another tool, OUT_DIR another
@@ -72,13 +73,29 @@ table_A() {
     done
     run 'A memory of the host' $u32 --unique --n "$(pow 28)" --device "$device" \
         --op get_pageable,get_pinned,small --spec "sorted,$best"
-    run 'A half misses' $u32 --unique --misses 0.5 --n "$(pow 28)" --device "$device" --op get,rank \
-        --spec "$best"
-    run 'A zipf queries' $u32 --unique --zipf --n "$(pow 28)" --device "$device" --op get,rank \
-        --spec "$best"
-    for dist in clustered lognormal duplicates; do
-        run "A $dist keys" $u32 --dist $dist --n "$(pow 28)" --device "$device" --op get,rank \
-            --spec "$best"
+}
+
+# Every row of A again on other workloads.
+# shellcheck disable=SC2086
+table_D() {
+    local of all=get,rank,get_pageable,get_pinned,small
+
+    for of in '--unique --misses 0.5' '--unique --zipf' '--dist clustered' '--dist lognormal' \
+              '--dist duplicates'; do
+        local name=${of#--unique }
+        name=${name#--}
+        run "D $name" $u32 $of --n "$(pow 28)" --device "$device" --op $all \
+            --spec "pivot(k=9),$pairs16"
+        for hits in 64 16384; do
+            run "D $name, ranges of $hits" $u32 $of --n "$(pow 28)" --device "$device" --op range \
+                --hits $hits --ranges "$(pow 16)" --spec 'pivot(k=9)'
+        done
+        run "D $name, ascending queries" $u32 $of --sorted --n "$(pow 28)" --device "$device" \
+            --op get --spec "pivot(k=9),$pairs16"
+        run "D $name, 8-byte keys" $u64 $of --n "$(pow 28)" --device "$device" --op get,rank \
+            --spec 'pivot(k=5,layout=pairs)'
+        run "D $name, fewer keys" $u32 $of --n "$(pow 24)" --device "$device" --op get,rank \
+            --spec 'pivot(k=9,layout=pairs)'
     done
 }
 
@@ -124,11 +141,11 @@ table_C() {
     done
 }
 
-[ $# -gt 0 ] || set -- A B C
+[ $# -gt 0 ] || set -- A B C D
 for table in "$@"; do
     case $table in
-    A | B | C) "table_$table" ;;
-    *) echo "$0: the tables are A, B and C, not $table" >&2; exit 2 ;;
+    A | B | C | D) "table_$table" ;;
+    *) echo "$0: the tables are A, B, C and D, not $table" >&2; exit 2 ;;
     esac
 done
 echo "$((SECONDS - begin)) s, $failed failed, appended to $out"

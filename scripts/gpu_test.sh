@@ -41,6 +41,11 @@ check() {
     if "$@" >"$log" 2>&1; then good "$name"; else bad "$name" "$log"; fi
 }
 
+# count LOG WORD: how many tests of a cmocka program ended so.
+count() {
+    sed -n "s/^\[  $2 \] \([0-9]*\) test(s).*/\1/p" "$1" | awk '{s += $1} END {print s + 0}'
+}
+
 # cmocka NAME COMMAND...: as many checks as the program has tests.
 cmocka() {
     local name=$1 log status n m k
@@ -49,10 +54,9 @@ cmocka() {
     begun=$SECONDS
     "$@" >"$log" 2>&1
     status=$?
-    count() { sed -n "s/^\[  $1 \] \([0-9]*\) test(s).*/\1/p" "$log" | awk '{s += $1} END {print s + 0}'; }
-    n=$(count 'PASSED ')
-    m=$(count 'FAILED ')
-    k=$(count SKIPPED)
+    n=$(count "$log" 'PASSED ')
+    m=$(count "$log" 'FAILED ')
+    k=$(count "$log" SKIPPED)
     skipped=$((skipped + k))
     [ "$n" -gt 0 ] || status=1
     if [ $status -eq 0 ] && [ "$m" -eq 0 ]; then
@@ -78,7 +82,8 @@ else
     tests=$bin/test/bin
     export SEXTANT_CUDA=$bin/libsextant-cuda.so
     echo "building"
-    if make -s -j"$(nproc 2>/dev/null || echo 2)" all test-programs examples >"$logs/build.log" 2>&1; then
+    jobs=$(nproc 2>/dev/null || echo 2)
+    if make -s -j"$jobs" all test-programs examples >"$logs/build.log" 2>&1; then
         good "build"
     else
         bad "build" "$logs/build.log"
@@ -99,12 +104,9 @@ export SX_TEST_GPU=$gpu
 if wanted tests; then
     echo "C tests, kernels on $gpu"
     cmocka test_matrix env SX_KERNEL_CELLS=3 "$tests/test_matrix"
-    for t in "$tests"/test_*; do
-        t=$(basename "$t")
-        case $t in test_matrix | test_gpu_large) continue ;; esac
-        cmocka "$t" "$tests/$t"
+    for t in device device_memory property threads fork errors file gpu_large; do
+        cmocka "test_$t" "$tests/test_$t"
     done
-    cmocka test_gpu_large "$tests/test_gpu_large"
 fi
 
 # A few cells of the matrix, under the tools that watch every access. They

@@ -2,6 +2,8 @@
 #ifndef ON_DEVICE_H
 #define ON_DEVICE_H
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ask.h"
@@ -29,11 +31,25 @@ static inline sx_column slice(const sx_column *c, uint64_t first, uint64_t n)
     return s;
 }
 
+/* What a crash prints. */
+static char step_now[400];
+
+static inline void begin_step(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static inline void begin_step(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(step_now, sizeof step_now, format, args);
+    va_end(args);
+    say_on_crash(step_now);
+}
+
 /* Every question in every way (dev NULL: with host columns only), or a failed
  * test. */
 static inline void ask_all(asker *a, sx_device *dev, const sx_index *ix, const dataset *d,
                            const char *what)
 {
+    begin_step("%s", what);
     asker_use(a, dev);
     const char *wrong = ask(a, ix, d, SX_U64, NULL);
     asker_use(a, NULL);

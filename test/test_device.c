@@ -4,6 +4,7 @@
  * On the emulator, or on the GPU that SX_TEST_GPU names. Memory of a device is
  * taken, filled and read by sx_column_*() only, as a GPU's must be. */
 #include <inttypes.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -98,7 +99,9 @@ static void test_columns_refused(void **state)
     REFUSED(sx_column_new(&none, dev, 8, 4), SX_EINVAL, "type is 8");
     REFUSED(sx_column_new(&none, dev, SX_U64, UINT64_MAX), SX_EINVAL, "18446744073709551615");
     REFUSED(sx_column_new(&none, dev, SX_U32, 1ull << 61), SX_EINVAL, "elements of 4 bytes");
-    REFUSED(sx_column_new(&none, dev, SX_U64, 1ull << 55), SX_ENOMEM, "memory");
+    /* more than there is: of a GPU's memory, and of addresses */
+    REFUSED(sx_column_new(&none, dev, SX_U64, kernel_is_gpu() ? 1ull << 40 : 1ull << 55),
+            SX_ENOMEM, "memory");
     REFUSED(sx_column_new(NULL, dev, SX_U32, 4), SX_EINVAL, "NULL");
     REFUSED(sx_column_new(&none, NULL, SX_U32, 4), SX_EINVAL, "NULL");
     assert_true(none.type == 77 && none.n == 5 && !none.data);
@@ -372,6 +375,59 @@ static void test_two_devices(void **state)
     data_free(d);
 }
 
+/* Threads that ask one index at once, in every way, each on its stream. */
+typedef struct {
+    pthread_t thread;
+    unsigned number;
+    sx_device *dev;
+    const sx_index *ix;
+    const dataset *d;
+    char why[600];
+} asking_thread;
+
+static void *ask_often(void *arg)
+{
+    asking_thread *t = arg;
+    asker *a = asker_new();
+    a->r = rnd_start(test_seed() + t->number);  /* no two take the same ways */
+    asker_use(a, t->dev);
+    for (unsigned i = 0; i < 4 && !t->why[0]; i++) {
+        const char *why = ask(a, t->ix, t->d, i % 2 ? SX_U32 : SX_U64, NULL);
+        if (why)
+            snprintf(t->why, sizeof t->why, "%s", why);
+    }
+    asker_free(a);
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    sx_device *dev = device_open(kernel_with(""));
+    rnd r = rnd_start(test_seed());
+    for (unsigned s = 0; s < DEVICE_SPECS; s++) {
+        asking_thread t[THREADS];
+        dataset *d = data_make(device_widths[s % 3], KEYS_RANDOM, 2000, ROWS_U32, 400, &r);
+        sx_index *ix = NULL;
+        begin_step("threads, %s", device_specs[s]);
+        OK(data_build(d, dev, device_specs[s], NULL, &ix));
+        for (unsigned i = 0; i < THREADS; i++) {
+            t[i] = (asking_thread){ .number = i, .dev = dev, .ix = ix, .d = d };
+            if (pthread_create(&t[i].thread, NULL, ask_often, &t[i]) != 0)
+                die("no thread");
+        }
+        for (unsigned i = 0; i < THREADS; i++)
+            pthread_join(t[i].thread, NULL);
+        for (unsigned i = 0; i < THREADS; i++)
+            if (t[i].why[0])
+                fail_msg("%s, thread %u: %s", device_specs[s], i, t[i].why);
+        sx_free(ix);
+        data_free(d);
+    }
+    sx_close(dev);
+}
+
 /* A pointer that is not where its column says. The emulator can't tell. */
 static void test_pointers(void **state)
 {
@@ -477,6 +533,7 @@ int main(void)
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_small_batches),
         cmocka_unit_test(test_two_devices),
+        cmocka_unit_test(test_threads),
         cmocka_unit_test(test_pointers),
         cmocka_unit_test(test_fork),
     };

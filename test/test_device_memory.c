@@ -294,6 +294,8 @@ static uint64_t live_now(failing *f)
 static unsigned every_failure(scene *s, failing *f, int verb, const char *spec)
 {
     unsigned failures = 0, successes = 0;
+    begin_step("%s, verb %d, %s%s", spec, verb, s->place ? "device" : "host",
+               s->queued ? ", queued" : "");
     OK(scene_ask(s, verb));       /* what is kept for later calls is there now */
     for (unsigned nth = 1; successes < 6; nth++) {
         scene_poison(s);

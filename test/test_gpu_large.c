@@ -223,11 +223,9 @@ static void make_all_keys(void)
 {
     if (all_keys)
         return;
-    double since = seconds();
     all_keys = reserve(rows_all * sizeof *all_keys);
     job j = { .fn = make_keys, .n = rows_all, .q = all_keys };
     together(&j);
-    report("", "making keys", since);
 }
 
 /* All that was queued on this thread's stream is done when a call that
@@ -285,15 +283,13 @@ static const char *many_points(const sx_index *ix, const char *spec)
         memset(numbers, 0xa7, bytes);
         if (with_keys)
             memset(keys, 0xa7, bytes);
-        if (ask_verb((verb)v, ix, &queries, &out, &out_keys, NULL) != SX_OK) {
+        if (ask_verb((verb)v, ix, &queries, &out, &out_keys, NULL) != SX_OK)
             why = sx_detail();
-            break;
-        }
         j.fn = check_answers;
         j.what = (verb)v;
         j.numbers = numbers;
         j.keys = with_keys ? keys : NULL;
-        uint64_t wrong = together(&j);
+        uint64_t wrong = why ? NONE : together(&j);
         if (wrong != NONE)
             why = complain_point(&j, wrong);
         report(spec, verb_names[v], since);
@@ -486,19 +482,16 @@ static const char *many_rows(sx_device *dev, const sx_index *ix, const char *spe
     static const char *const steps[3] = { "rows, waiting", "rows, no room", "rows on a stream" };
     big_ranges b = make_ranges();
     range_columns c = { 0 };
-    double since = seconds();
     const char *why = range_columns_new(&c, dev, &b);
-    report(spec, "columns for rows", since);
     for (int step = 0; step < 3 && !why; step++) {
-        since = seconds();
+        double since = seconds();
         why = range_there(dev, ix, &b, &c, step);
         report(spec, steps[step], since);
     }
     range_columns_free(&c, dev);
-    if (why)
-        return why;
-    since = seconds();
-    why = big_folds(ix, &b);
+    double since = seconds();
+    if (!why)
+        why = big_folds(ix, &b);
     report(spec, "aggregates", since);
     return why;
 }
@@ -749,8 +742,6 @@ static void test_little_memory(void **state)
         assert_non_null(strstr(sx_detail(), "bytes needed"));
         assert_null(ix);
     }
-    /* Rows of the first n: their keys are those of row i ^ the high bits of
-     * the scramble in an index of their own, so make them anew. */
     uint32_t *few = reserve(n * sizeof *few);
     for (uint64_t i = 0; i < n; i++)
         few[i] = 3 * ((uint32_t)i ^ (scramble & (uint32_t)(n - 1)));
