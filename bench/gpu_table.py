@@ -1,15 +1,29 @@
 #!/usr/bin/env python3
-"""Makes Markdown tables of what bench/gpu.sh wrote.
+"""Makes the Markdown tables of doc/PERFORMANCE.md of what bench/gpu.sh wrote.
 
-    bench/gpu_table.py FILE... [--only A|B|C]
+    bench/gpu_table.py FILE... [--only goals|A|B|C|D]
 
 Of a measurement that was made more than once, the last one counts.
 """
 import argparse
 import json
 
-POINTS = ("get", "rank")
+PAIRS16 = "pivot(k=9,leaf=16,layout=pairs,block=16)"
 
+# Other libraries on the workload of "A 4-byte keys", measured on an H200 on
+# 2026-11-15 by programs of their own: name, bytes per key, G/s.
+PEERS = [
+    ("`thrust::lower_bound`, then the row", 8, 2.8),
+    ("plain binary search with rows", 8, 2.95),
+    ("MVGpuBTree", 9.1, 2.0),
+    ("warpcore, hash table", 10, 13.0),
+    ("warpcore, hash table", 16, 18.6),
+    ("cuCollections `static_map`", 10, 17.9),
+    ("cuCollections `static_map`", 16, 25.2),
+]
+
+
+# ---- numbers and tables ----------------------------------------------------------
 
 def number(value, digits=3):
     """Three digits that count; '-' for none."""
@@ -35,13 +49,16 @@ def row(cells):
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
 
-def print_table(head, rows):
+def print_table(head, rows, words=1):
+    """The first `words` columns are words, the others numbers."""
     print(row(head))
-    print(row(["---"] + ["---:"] * (len(head) - 1)))
+    print(row(["---"] * words + ["---:"] * (len(head) - words)))
     for cells in rows:
         print(row(cells))
     print()
 
+
+# ---- measurements ----------------------------------------------------------------
 
 def read(paths):
     """Table -> lines in the order they were first made."""
@@ -54,6 +71,15 @@ def read(paths):
                 key = (line["options"], line["requested_spec"], line["op"])
                 tables.setdefault(line["table"], {})[key] = line
     return {name: list(lines.values()) for name, lines in tables.items()}
+
+
+def find(tables, name, spec, op, options=""):
+    """The one measurement; None if it was not made."""
+    for line in tables.get(name, []):
+        if (line["requested_spec"], line["op"], line["options"]) == \
+                (spec, op, options):
+            return line
+    return None
 
 
 def workload(lines):
@@ -73,8 +99,10 @@ def workload(lines):
         words.append(asked)
     ranges = [x for x in lines if x["op"] == "range"]
     if ranges:
+        hits = dict.fromkeys(f"{x['work'] / x['queries']:.0f}"
+                             for x in ranges)
         words.append(f"{power(ranges[0]['queries'])} ranges of "
-                     f"{ranges[0]['work'] / ranges[0]['queries']:.0f} hits")
+                     f"{' or '.join(hits)} hits")
     words.append(f"gather {number(one['floor_g_per_s'])} G/s, sort "
                  f"{number(1000 * one['sort_s'])} ms")
     words.append(f"{one['gpu'].partition(',')[0]}, commit {one['commit']}")
@@ -95,140 +123,378 @@ def speed(line):
     return number(line["g_per_s"])
 
 
-# ---- A: specs down, operations across ----------------------------------------
+def print_title(title, lines=None):
+    print(f"#### {title[0].upper()}{title[1:]}\n")
+    if lines:
+        print(f"{workload(lines)}\n")
 
-def print_points(lines):
+
+# ---- goals -------------------------------------------------------------------------
+
+# What is wanted, where it is measured, operation, figure, must, aim, which
+# lines count. Where less is better, must is above aim.
+GOALS = [
+    ("rows, at most 8.6 bytes/key, G/s", "A 4-byte keys", "get", "g_per_s",
+     12, 16, lambda x: x["bytes_per_key"] <= 8.6),
+    ("8-byte keys, at most 13 bytes/key, G/s", "A 8-byte keys", "get",
+     "g_per_s", 8, 11, lambda x: x["bytes_per_key"] <= 13),
+    ("2^24 keys, G/s", "A fewer keys", "get", "g_per_s", 20, 30, None),
+    ("ascending queries with the hint, G/s", "A ascending queries", "get",
+     "g_per_s", 45, 70, None),
+    ("2^16 ranges of 64 hits, sum of rows, G hits/s", "A ranges of 64",
+     "range", "g_per_s", 85, 150, None),
+    ("... of 16384 hits, split layout, G hits/s", "A ranges of 16384",
+     "range", "g_per_s", 900, 1050, lambda x: "pairs" not in x["spec"]),
+    ("build of pivots, split layout, times the sort", "A 4-byte keys", "get",
+     "build_x_sort", 1.35, 1.2, lambda x: x["requested_spec"] == "pivot(k=9)"),
+    ("build of the fastest (row 1), times the sort", "A 4-byte keys", "get",
+     "build_x_sort", 1.35, 1.2, lambda x: x["requested_spec"] == PAIRS16),
+    ("pinned host memory in and out, G/s", "A memory of the host",
+     "get_pinned", "g_per_s", 9, 11.5, None),
+    ("pageable host memory, G/s", "A memory of the host", "get_pageable",
+     "g_per_s", 3, 5, None),
+    ("1,024 queries on the device, rows to the host, us",
+     "A memory of the host", "small", "us_per_pass", 20, 12, None),
+]
+
+
+def print_goals(tables):
+    rows = []
+    for what, table, op, figure, must, aim, counts in GOALS:
+        sign = 1 if aim > must else -1
+        lines = [x for x in tables.get(table, [])
+                 if x["op"] == op and not x["wrong"]
+                 and x["requested_spec"] not in ("binary_search", "auto")
+                 and (counts is None or counts(x))]
+        if not lines:
+            continue
+        best = max(lines, key=lambda x: sign * x[figure])
+        value = sign * best[figure]
+        rows.append([what, f"`{best['requested_spec']}`", must, aim,
+                     number(best[figure]),
+                     "aim" if value >= sign * aim else
+                     "must" if value >= sign * must else "neither"])
+    print_title("goals")
+    print_table(["row", "index", "must", "aim", "measured", "reached"], rows,
+                words=2)
+
+
+# ---- A: specs down, operations across -----------------------------------------------
+
+def print_points(lines, peers=False):
     by = {}
     for line in lines:
         by.setdefault(spec_of(line), {})[line["op"]] = line
-    ops = [op for op in POINTS if any(op in of for of in by.values())]
-    head = ["index"]
-    for op in ops:
-        head += [f"{op} G/s", "of gather", "x binary", "GB/s"]
     rows = []
     for spec, of in by.items():
-        cells = [spec]
-        for op in ops:
-            line = of.get(op)
-            cells += [speed(line)] + [number(line and line[field]) for field in
-                                      ("of_floor", "vs_binary_search",
-                                       "gb_per_s")]
-        one = next(iter(of.values()))
-        rows.append(cells + [number(one["bytes_per_key"]),
-                             number(1000 * one["build_s"]),
-                             number(one["build_x_sort"])])
-    print_table(head + ["bytes/key", "build ms", "x sort"], rows)
+        get, rank = of.get("get"), of.get("rank")
+        one = get or rank
+        rows.append([spec, number(one["bytes_per_key"]), speed(get),
+                     number(get and get["vs_binary_search"]),
+                     number(get and get["of_floor"]), speed(rank),
+                     number(1000 * one["build_s"]),
+                     number(one["build_x_sort"])])
+    if peers:
+        rows = [[name, number(memory), number(fast)] + ["-"] * 5
+                for name, memory, fast in PEERS] + rows
+    print_table(["index", "bytes/key", "get G/s", "x binary", "of gather",
+                 "rank G/s", "build ms", "x sort"], rows)
 
 
-def print_ranges(lines):
-    print_table(["index", "G hits/s", "GB/s", "M ranges/s", "bytes/key"],
-                [[spec_of(x), speed(x), number(x["gb_per_s"]),
-                  number(x["queries"] / x["us_per_pass"]) if not x["wrong"]
-                  else "-", number(x["bytes_per_key"])] for x in lines])
+def print_all_ranges(tables):
+    names = [name for name in tables if name.startswith("A ranges")]
+    if not names:
+        return
+    print_title("ranges", [x for name in names for x in tables[name]])
+    specs = dict.fromkeys(spec_of(x) for name in names for x in tables[name])
+    of = {(name, spec_of(x)): x for name in names for x in tables[name]}
+    head, rows = ["index"], [[spec] for spec in specs]
+    for name in names:
+        head += [name.partition(" of ")[2] + " hits: G hits/s", "GB/s"]
+        for spec, cells in zip(specs, rows):
+            line = of.get((name, spec))
+            cells += [speed(line), number(line and line["gb_per_s"])]
+    print_table(head, rows)
 
 
 def print_host(lines):
     by = {}
     for line in lines:
         by.setdefault(spec_of(line), {})[line["op"]] = line
-    print_table(["index", "pageable G/s", "GB/s", "pinned G/s", "GB/s",
-                 "1,024 queries, us"],
-                [[spec] + [text for op in ("get_pageable", "get_pinned")
-                           for text in (speed(of.get(op)),
-                                        number(op in of and
-                                               of[op]["gb_per_s"] or None))]
-                 + [number(of["small"]["us_per_pass"])
-                    if "small" in of and not of["small"]["wrong"] else "-"]
+    print_table(["index", "pageable G/s", "pinned G/s", "1,024 queries, us"],
+                [[spec, speed(of.get("get_pageable")),
+                  speed(of.get("get_pinned")),
+                  number(of["small"]["us_per_pass"])
+                  if "small" in of and not of["small"]["wrong"] else "-"]
                  for spec, of in by.items()])
 
 
-def print_workload(lines):
-    ops = {line["op"] for line in lines}
-    if ops & set(POINTS):
-        print_points([x for x in lines if x["op"] in POINTS])
-    if "range" in ops:
-        print_ranges([x for x in lines if x["op"] == "range"])
-    if ops & {"get_pageable", "get_pinned", "small"}:
-        print_host([x for x in lines if x["op"] not in ("range",) + POINTS])
+def print_a(tables):
+    for name, lines in tables.items():
+        if name[0] != "A" or name.startswith("A ranges"):
+            continue
+        print_title(name[2:], lines)
+        if lines[-1]["op"] in ("get", "rank"):
+            print_points(lines, peers=name == "A 4-byte keys")
+        else:
+            print_host(lines)
+    print_all_ranges(tables)
 
 
-# ---- B: options down, specs across ---------------------------------------------
+# ---- B: what the options of a device do -----------------------------------------------
 
-def print_sweep(lines):
-    lines = [x for x in lines if x["spec"] != "binary_search"]
-    if len({line["options"] for line in lines}) == 1:
-        print_points(lines)
+SCHEDULES = "B schedule and block"
+CHOSEN = ["sorted", "eytzinger(k=2)", "eytzinger(k=9)", "pivot(k=9)"]
+
+
+def specs_in(lines):
+    return list(dict.fromkeys(x["requested_spec"] for x in lines
+                              if x["spec"] != "binary_search"))
+
+
+def print_schedules(tables):
+    lines = tables.get(SCHEDULES)
+    if not lines:
         return
-    for op in dict.fromkeys(line["op"] for line in lines):
-        of = {(x["options"], x["requested_spec"]): x
-              for x in lines if x["op"] == op}
-        options = list(dict.fromkeys(key[0] for key in of))
-        specs = list(dict.fromkeys(key[1] for key in of))
-        print_table([op + (", G hits/s" if op == "range" else ", G/s")]
-                    + [f"`{spec}`" for spec in specs],
-                    [[f"`{o}`" if o else "as chosen"]
-                     + [speed(of.get((o, spec))) for spec in specs]
-                     for o in options])
+    print_title("O1: schedule and block (G/s, one block's queries: "
+                "1024 / 2048)", lines)
+    rows = []
+    for schedule in ("static", "dynamic"):
+        for block in (128, 256, 512, 1024):
+            cells = [f"`{schedule}`", block]
+            for spec in CHOSEN:
+                cells.append(" / ".join(
+                    speed(find(tables, SCHEDULES, spec, "get",
+                               f"schedule={schedule},block={block},"
+                               f"each={queries // block}"))
+                    for queries in (1024, 2048)))
+            rows.append(cells)
+    print_table(["schedule", "block"] + [f"`{s}`" for s in CHOSEN], rows)
 
 
-# ---- C: numbers of keys down, specs across -----------------------------------
+def print_options(tables, title, name, columns):
+    """Specs down, options across; columns: title -> options."""
+    lines = tables.get(name)
+    if not lines:
+        return
+    print_title(title)
+    print_table(["get, G/s"] + list(columns),
+                [[f"`{spec}`"] + [speed(find(tables, name, spec, "get", o))
+                                  for o in columns.values()]
+                 for spec in specs_in(lines)])
 
-def print_sizes(tables):
-    by = {}
-    for lines in tables.values():
-        for line in lines:
-            by[line["n"], line["requested_spec"], line["op"]] = line
+
+def print_layouts(tables):
+    name = "B layout"
+    lines = tables.get(name)
+    if not lines:
+        return
+    print_title("O4: layout (G/s)")
+    rows = []
+    for spec in specs_in(lines):
+        if "pairs" in spec:
+            continue
+        pairs = spec.replace(")", ",layout=pairs)") if "(" in spec \
+            else spec + "(layout=pairs)"
+        rows.append([f"`{spec}`"] + [speed(find(tables, name, s, op))
+                                     for op in ("get", "rank")
+                                     for s in (spec, pairs)])
+    rows.append([f"`{PAIRS16}`"] + [text for op in ("get", "rank") for text in
+                                    ("-", speed(find(tables, name, PAIRS16,
+                                                     op)))])
+    print_table(["index", "get, split", "get, pairs", "rank, split",
+                 "rank, pairs"], rows)
+
+
+def print_extremes(tables):
+    """Of all options in B, which did best and worst."""
+    names = [SCHEDULES, "B pin", "B reorder"]
+    if any(name not in tables for name in names):
+        return
+    print_title("O5: levels of pivots, and the best and worst options of "
+                "O1 to O3 (G/s)")
+    rows = []
+    for spec in specs_in(tables[SCHEDULES]):
+        lines = sorted((x for name in names for x in tables[name]
+                        if x["requested_spec"] == spec and not x["wrong"]),
+                       key=lambda x: x["g_per_s"])
+        chosen = find(tables, "B reorder", spec, "get")
+        if not lines or not chosen:
+            continue
+        rows.append([f"`{spec}`", number(chosen["bytes_per_key"], 4),
+                     speed(chosen), speed(lines[-1]),
+                     f"`{lines[-1]['options']}`", speed(lines[0])])
+    print_table(["index", "bytes/key", "as chosen", "best", "by", "worst"],
+                rows)
+
+
+def print_walks(tables):
+    name = "B walk and k"
+    if name not in tables:
+        return
+    print_title("Walks by k (get, G/s)")
+    walks = ("alone", "shared", "group")
+    rows = [[k] + [speed(find(tables, name, f"{family}(k={k})", "get",
+                              f"walk={walk}"))
+                   for family in ("eytzinger", "pivot") for walk in walks
+                   if (family, walk) != ("eytzinger", "shared")]
+            for k in (3, 5, 9, 17, 33)]
+    print_table(["k", "`eytzinger` alone", "group", "`pivot` alone", "shared",
+                 "group"], rows)
+
+
+def print_scans(tables):
+    names = [name for name in tables if name.startswith("B scan")]
+    if not names:
+        return
+    print_title("O6: scans (G hits/s)",
+                [x for name in names for x in tables[name]])
+    scans = ("thread", "mixed", "warp")
+    print_table(["index"] + [f"{name.partition(' of ')[2]}: {scan}"
+                             for name in names for scan in scans],
+                [[f"`{spec}`"] + [speed(find(tables, name, spec, "range",
+                                             f"scan={scan}"))
+                                  for name in names for scan in scans]
+                 for spec in specs_in(tables[names[0]])])
+
+
+def print_b(tables):
+    print_schedules(tables)
+    print_options(tables, "O2: pin", "B pin",
+                  {how: f"pin={how}" for how in ("none", "steps", "full")})
+    columns = {"none": "reorder=none"}
+    for how in ("lookup", "double"):
+        columns[how] = f"reorder={how}"
+        for size in ("128,each=16", "1024,each=2"):
+            block, each = size.split(",each=")
+            columns[f"{how} {block}x{each}"] = f"reorder={how},block={size}"
+    print_options(tables, "O3: reorder", "B reorder", columns)
+    print_layouts(tables)
+    print_extremes(tables)
+    print_walks(tables)
+    print_scans(tables)
+
+
+# ---- C: specs down, numbers of keys across ---------------------------------------------
+
+def print_c(tables):
+    tables = {name: lines for name, lines in tables.items() if name[0] == "C"}
+    if not tables:
+        return
+    by = {(x["n"], x["requested_spec"], x["op"]): x
+          for lines in tables.values() for x in lines}
     sizes = sorted({key[0] for key in by})
     specs = list(dict.fromkeys(key[1] for key in by))
     figures = [
-        ("get, G/s", "get", lambda x: speed(x)),
+        ("get, G/s", "get", speed),
         ("get, G/s for each byte per key", "get",
          lambda x: number(x["g_per_s"] and
                           x["g_per_s"] / x["bytes_per_key"])),
         ("build, ms (binary search: the sort alone)", "get",
          lambda x: number(1000 * x["build_s"])),
-        ("build, times the sort", "get",
-         lambda x: number(x["build_x_sort"])),
-        ("ranges, G hits/s", "range", lambda x: speed(x)),
+        ("ranges, G hits/s", "range", speed),
     ]
+    largest = max(tables.values(), key=lambda lines: lines[0]["n"])
+    print_title("from few keys to many")
+    print(f"The largest: {workload(largest)}\n")
     for title, op, figure in figures:
-        chosen = [s for s in specs if any((n, s, op) in by for n in sizes)]
-        print(f"{title}:\n")
-        head = ["keys"] + [f"`{s}`" for s in chosen]
-        rows = [[power(n)] + [figure(by[n, s, op]) if (n, s, op) in by
-                              else "-" for s in chosen] for n in sizes]
-        if title == "get, G/s":
-            head.append("gather")
-            for n, cells in zip(sizes, rows):
-                cells.append(number(next(x["floor_g_per_s"]
-                                         for key, x in by.items()
-                                         if key[0] == n)))
-        print_table(head, rows)
+        rows = [[f"`{s}`"] + [figure(by[n, s, op]) if (n, s, op) in by
+                              else "-" for n in sizes]
+                for s in specs if any((n, s, op) in by for n in sizes)]
+        if figure is speed and op == "get":
+            rows.append(["gather of 4 bytes"] +
+                        [number(next(x["floor_g_per_s"]
+                                     for key, x in by.items()
+                                     if key[0] == n)) for n in sizes])
+        print_table([title] + [power(n) for n in sizes], rows)
 
 
-# ---- all of it -----------------------------------------------------------------
+# ---- D: the rows of A on other workloads ------------------------------------------------
+
+# Title, table of A, what its table in D is called behind the workload, spec,
+# operation, figure; whether less is better.
+ROWS = [
+    ("get, 4-byte keys, `leaf=16` pairs", "4-byte keys", "", PAIRS16, "get",
+     "g_per_s", False),
+    ("get, split", "4-byte keys", "", "pivot(k=9)", "get", "g_per_s", False),
+    ("rank, `leaf=16` pairs", "4-byte keys", "", PAIRS16, "rank", "g_per_s",
+     False),
+    ("rank, split", "4-byte keys", "", "pivot(k=9)", "rank", "g_per_s",
+     False),
+    ("get, 8-byte keys, pairs", "8-byte keys", ", 8-byte keys",
+     "pivot(k=5,layout=pairs)", "get", "g_per_s", False),
+    ("get, 2^24 keys, pairs", "fewer keys", ", fewer keys",
+     "pivot(k=9,layout=pairs)", "get", "g_per_s", False),
+    ("get, ascending queries, split", "ascending queries",
+     ", ascending queries", "pivot(k=9)", "get", "g_per_s", False),
+    ("get, ascending, `leaf=16` pairs", "ascending queries",
+     ", ascending queries", PAIRS16, "get", "g_per_s", False),
+    ("ranges of 64, G hits/s", "ranges of 64", ", ranges of 64",
+     "pivot(k=9)", "range", "g_per_s", False),
+    ("- hits in a range, mean", "ranges of 64", ", ranges of 64",
+     "pivot(k=9)", "range", "hits", None),
+    ("ranges of 16384, G hits/s", "ranges of 16384", ", ranges of 16384",
+     "pivot(k=9)", "range", "g_per_s", False),
+    ("- hits in a range, mean", "ranges of 16384", ", ranges of 16384",
+     "pivot(k=9)", "range", "hits", None),
+    ("build, `leaf=16` pairs, x sort", "4-byte keys", "", PAIRS16, "get",
+     "build_x_sort", True),
+    ("build, split, x sort", "4-byte keys", "", "pivot(k=9)", "get",
+     "build_x_sort", True),
+    ("pinned, `leaf=16` pairs", "memory of the host", "", PAIRS16,
+     "get_pinned", "g_per_s", False),
+    ("pageable, `leaf=16` pairs", "memory of the host", "", PAIRS16,
+     "get_pageable", "g_per_s", False),
+    ("1,024 queries, split, us", "memory of the host", "", "pivot(k=9)",
+     "small", "us_per_pass", True),
+]
+WORKLOADS = {"50 % misses": "misses 0.5", "Zipf": "zipf",
+             "clustered": "dist clustered", "lognormal": "dist lognormal",
+             "duplicates": "dist duplicates"}
+
+
+def print_d(tables):
+    rows = []
+    for title, in_a, in_d, spec, op, figure, less in ROWS:
+        names = ["A " + in_a] + [f"D {of}{in_d}" for of in WORKLOADS.values()]
+        lines = [find(tables, name, spec, op) for name in names]
+        if not any(lines[1:]):
+            continue
+        if figure == "hits":
+            values = [x and x["work"] / x["queries"] for x in lines]
+        else:
+            values = [x and (None if x["wrong"] else x[figure])
+                      for x in lines]
+        worst = "-"
+        if less is not None and values[0]:
+            parts = [values[0] / v if less else v / values[0]
+                     for v in values[1:] if v]
+            worst = f"{min(parts):.2f}"
+        rows.append([title] + [number(v) for v in values] + [worst])
+    if not rows:
+        return
+    print_title("the rows of A on other workloads (G/s where nothing else "
+                "is said)")
+    print_table(["row", "uniform hits"] + list(WORKLOADS) +
+                ["worst / uniform"], rows)
+
+
+# ---- all of it ------------------------------------------------------------------------
 
 def main():
+    parts = {"goals": print_goals, "A": print_a, "B": print_b, "C": print_c,
+             "D": print_d}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="+", metavar="FILE")
-    parser.add_argument("--only", choices=("A", "B", "C"))
+    parser.add_argument("--only", choices=list(parts))
     words = parser.parse_args()
     tables = read(words.files)
-    wrong = sum(x["wrong"] for lines in tables.values() for x in lines)
-    for name, lines in tables.items():
-        if name[0] == "C" or words.only not in (None, name[0]):
-            continue
-        title = name.partition(" ")[2]
-        print(f"### {title[0].upper()}{title[1:]}\n\n{workload(lines)}\n")
-        (print_workload if name[0] == "A" else print_sweep)(lines)
-    sizes = {name: lines for name, lines in tables.items() if name[0] == "C"}
-    if sizes and words.only in (None, "C"):
-        largest = max(sizes.values(), key=lambda lines: lines[0]["n"])
-        print(f"### From few keys to many\n\nThe largest: "
-              f"{workload(largest)}\n")
-        print_sizes(sizes)
-    measured = sum(len(lines) for lines in tables.values())
-    print(f"{measured} measurements, {wrong} wrong answers.")
+    for name, part in parts.items():
+        if words.only in (None, name):
+            part(tables)
+    lines = [x for of in tables.values() for x in of]
+    wrong = sum(x["wrong"] for x in lines)
+    print(f"{len(lines)} measurements, {wrong} wrong answers.")
     return 1 if wrong else 0
 
 

@@ -96,8 +96,8 @@ typedef struct {                  /* per call; NULL: all defaults */
     uint32_t hints;               /* SX_ASCENDING, or 0 */
     void *stream;                 /* questions on a GPU: see below */
     uint32_t *status;
-    uint64_t *device_ns;          /* NULL, or where to put how long the
-                                     device worked on a call that waits, in
+    uint64_t *device_ns;          /* NULL, or where a question that waits puts
+                                     how long the device worked on it, in
                                      nanoseconds of its own clock */
 } sx_call;
 
@@ -125,7 +125,8 @@ typedef struct sx_device sx_device;
  * library; "simt", its kernels emulated on the host, for tests. Behind
  * "cuda:N" and "simt" come options, each after a comma:
  *
- *   memory=BYTES      take no more of the device's memory (KiB, MiB, GiB)
+ *   memory=BYTES      take no more of the device's memory (KiB, MiB, GiB;
+ *                     0: no limit)
  *   persist=BYTES     keep so much of an index's top in L2: faster by 10 %,
  *                     while other kernels have that much less of it (0)
  *   walk=alone|shared|group    a thread reads its nodes itself; neighbours
@@ -162,7 +163,7 @@ SX_API sx_status sx_device_describe(const sx_device *dev,
 /* Where a GPU's memory comes from, instead of a pool of the library's own:
  * take() returns memory of that device, usable on the stream, or NULL;
  * give() gets it back. Both may be called by many threads. To be set while
- * the device has no index (else SX_EINVAL). */
+ * the device has no index (else SX_EINVAL) and no column. */
 typedef struct {
     size_t size;                  /* sizeof(sx_allocator) */
     void *(*take)(void *context, uint64_t bytes, void *stream);

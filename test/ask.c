@@ -284,6 +284,7 @@ sx_status ask_build(asker *a, const dataset *d, const char *spec, sx_index **out
 {
     begin(a, NULL);
     a->how.status = NULL;
+    a->how.device_ns = NULL;      /* questions only */
     a->how.hints = 0;
     int row_type = d->row_kind == ROWS_U32 ? SX_U32 : SX_U64;
     sx_column keys = input(a, BOX_Q, d->type, d->n, d->keys.data), rows;

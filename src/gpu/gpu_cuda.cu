@@ -181,8 +181,8 @@ static uint64_t gpu_free_bytes(sx_gpu *g)
     (void)cudaMemGetInfo(&free_bytes, &all);
     if (g->tune.memory && g->memory &&
         cudaMemPoolGetAttribute(g->memory, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess &&
-        g->tune.memory - used < free_bytes)
-        return g->tune.memory < used ? 0 : g->tune.memory - used;
+        (used > g->tune.memory || g->tune.memory - used < free_bytes))
+        return used > g->tune.memory ? 0 : g->tune.memory - used;
     return free_bytes;
 }
 

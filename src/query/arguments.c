@@ -65,9 +65,9 @@ void sx_timing_begin(sx_timing *timing, sx_how *how)
     }
 }
 
-void sx_timing_end(const sx_timing *timing)
+void sx_timing_end(const sx_timing *timing, sx_status st)
 {
-    if (timing->to)
+    if (timing->to && st == SX_OK)
         *timing->to = timing->ns ? timing->ns : sx_clock_ns() - timing->begin;
 }
 

@@ -167,6 +167,9 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
         st = sx_check_call(call, dev, &how, "sx_build", &err);
     if (st == SX_OK)
         st = sx_spec_parse(&spec, text ? text : "auto", &err);
+    if (st == SX_OK && (how.status || how.device_ns))
+        st = sx_fail(&err, SX_EINVAL, "sx_build: %s is given, but only questions have one",
+                     how.status ? "a status word" : "device_ns");
     if (st == SX_OK)
         st = check_input(dev, keys, rows, &how, &spec, &in, &err);
     if (st == SX_OK && in.n > SX_KEYS_MAX)

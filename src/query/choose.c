@@ -14,8 +14,6 @@
 
 #include <string.h>
 
-/* Below this a build is over before measuring would tell anything. */
-#define MEASURE_FROM (1u << 16)
 /* Part of the build so far that asking may take, one in so many. */
 #define BUDGET_PART 32
 #define ROUNDS 3u
@@ -32,13 +30,15 @@
 #define PIVOT_BYTES (100u << 20)
 
 /* How to ask: a guess of what a query takes, in picoseconds, to make so many,
- * and how many make a round at most and at least. A GPU is asked in its own
- * memory and by its own clock. */
+ * how many make a round at most and at least, and from how many keys on (a
+ * build of fewer is over before measuring would tell anything). A GPU is asked
+ * in its own memory and by its own clock. */
 typedef struct {
     uint64_t query_ps;
-    unsigned most, least;
+    unsigned most, least, from;
 } manner;
-static const manner on_cpu = {200000, 1u << 10, 1u << 6}, on_gpu = {100, 1u << 20, 1u << 14};
+static const manner on_cpu = {200000, 1u << 10, 1u << 6, 1u << 16};
+static const manner on_gpu = {100, 1u << 18, 1u << 14, 1u << 22};
 
 static const manner *manner_of(const sx_device *dev)
 {
@@ -125,7 +125,7 @@ static sx_status make_questions(sx_device *dev, const sx_view *v, const sx_input
         return st;
     for (uint64_t i = 0; i < n; i++) {
         x = x * 6364136223846793005u + 1442695040888963407u;
-        ranks[i] = (x >> 16) % v->n;
+        ranks[i] = (uint64_t)((x >> 16) * (unsigned __int128)v->n >> 48);
     }
     q->there = dev->backend->device_columns != 0;
     st = dev->backend->alloc(dev->self, &q->out, n * sizeof(uint64_t), "questions", err);
@@ -268,7 +268,7 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted 
         st = dev->backend->build(dev->self, &s->view, sorted, in->threads, s->base, err);
     if (st != SX_OK)
         return st;
-    if (sorted->n < MEASURE_FROM || s->view.family == SX_FAM_SORTED)
+    if (sorted->n < manner_of(dev)->from || s->view.family == SX_FAM_SORTED)
         sx_text_add(&why, "the usual choice for so few keys; not measured, since a build is over "
                     "sooner");
     else

@@ -46,7 +46,7 @@ typedef struct {
     uint64_t *to, begin, ns;
 } sx_timing;
 void sx_timing_begin(sx_timing *timing, sx_how *how);
-void sx_timing_end(const sx_timing *timing);
+void sx_timing_end(const sx_timing *timing, sx_status st);
 
 /* ---- choose.c: what auto does ------------------------------------------ */
 

@@ -31,7 +31,7 @@ static sx_status run(const sx_index *ix, sx_lookup *job, sx_column *rows, sx_col
     sx_timing_begin(&timing, &job->how);
     if (job->n > 0 || job->how.stream)
         st = ix->dev->backend->lookup(ix->dev->self, &s->view, job, err);
-    sx_timing_end(&timing);
+    sx_timing_end(&timing, st);
     return st;
 }
 

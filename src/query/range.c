@@ -57,7 +57,7 @@ sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges, sx_column 
         if (job.n > 0 || job.how.stream)
             st = ix->dev->backend->count(ix->dev->self, &ix->store.view, &job, counts->data,
                                          counts->place == SX_DEVICE, &err);
-        sx_timing_end(&timing);
+        sx_timing_end(&timing, st);
     }
     return sx_report(&err, st);
 }
@@ -98,7 +98,7 @@ sx_status sx_range(const sx_index *ix, const sx_ranges *ranges, sx_column *first
                          .keys_there = keys && keys->place == SX_DEVICE};
     sx_timing_begin(&timing, &job.how);
     st = ix->dev->backend->range(ix->dev->self, &ix->store.view, &job, &out, &err);
-    sx_timing_end(&timing);
+    sx_timing_end(&timing, st);
     return sx_report(&err, st);
 }
 
@@ -139,7 +139,7 @@ sx_status sx_range_aggregate(const sx_index *ix, const sx_ranges *ranges, sx_agg
         sx_timing_begin(&timing, &job.how);
         if (job.n > 0 || job.how.stream)
             st = ix->dev->backend->fold(ix->dev->self, &ix->store.view, &job, &folds, &err);
-        sx_timing_end(&timing);
+        sx_timing_end(&timing, st);
     }
     return sx_report(&err, st);
 }
