@@ -23,7 +23,7 @@ PEERS = [
 ]
 
 
-# ---- numbers and tables ----------------------------------------------------------
+# ---- numbers and tables -----------------------------------------------
 
 def number(value, digits=3):
     """Three digits that count; '-' for none."""
@@ -58,7 +58,7 @@ def print_table(head, rows, words=1):
     print()
 
 
-# ---- measurements ----------------------------------------------------------------
+# ---- measurements -----------------------------------------------------
 
 def read(paths):
     """Table -> lines in the order they were first made."""
@@ -129,7 +129,7 @@ def print_title(title, lines=None):
         print(f"{workload(lines)}\n")
 
 
-# ---- goals -------------------------------------------------------------------------
+# ---- goals ------------------------------------------------------------
 
 # What is wanted, where it is measured, operation, figure, must, aim, which
 # lines count. Where less is better, must is above aim.
@@ -179,7 +179,7 @@ def print_goals(tables):
                 words=2)
 
 
-# ---- A: specs down, operations across -----------------------------------------------
+# ---- A: specs down, operations across ---------------------------------
 
 def print_points(lines, peers=False):
     by = {}
@@ -241,7 +241,7 @@ def print_a(tables):
     print_all_ranges(tables)
 
 
-# ---- B: what the options of a device do -----------------------------------------------
+# ---- B: what the options of a device do -------------------------------
 
 SCHEDULES = "B schedule and block"
 CHOSEN = ["sorted", "eytzinger(k=2)", "eytzinger(k=9)", "pivot(k=9)"]
@@ -375,7 +375,7 @@ def print_b(tables):
     print_scans(tables)
 
 
-# ---- C: specs down, numbers of keys across ---------------------------------------------
+# ---- C: specs down, numbers of keys across ----------------------------
 
 def print_c(tables):
     tables = {name: lines for name, lines in tables.items() if name[0] == "C"}
@@ -409,7 +409,7 @@ def print_c(tables):
         print_table([title] + [power(n) for n in sizes], rows)
 
 
-# ---- D: the rows of A on other workloads ------------------------------------------------
+# ---- D: the rows of A on other workloads ------------------------------
 
 # Title, table of A, what its table in D is called behind the workload, spec,
 # operation, figure; whether less is better.
@@ -479,7 +479,7 @@ def print_d(tables):
                 ["worst / uniform"], rows)
 
 
-# ---- all of it ------------------------------------------------------------------------
+# ---- all of it --------------------------------------------------------
 
 def main():
     parts = {"goals": print_goals, "A": print_a, "B": print_b, "C": print_c,
