@@ -26,7 +26,9 @@
  *             static scheduling, as the copy is made once per block; not
  *             where there are too few questions to pay for the copy, and not
  *             in a tree in level order, whose top is in L1 anyway
- *   reorder   sorting pays for a plain array only, which has no top to speak of
+ *   reorder   pays by 15 % where a search has many steps and the array is far
+ *             larger than L2: plain binary search (lookup) and binary trees in
+ *             level order (double). Elsewhere it costs more than it gives
  *   persist   the top of the search in a part of L2 that is set aside: 10 %
  *             faster, but that part is lost to all other kernels (sorting took
  *             18 % longer), so only if told. Instead leaves are read such that
@@ -113,6 +115,10 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     if (p.walk == SX_WALK_SHARED && a->leaf_bytes == 0)
         p.walk = SX_WALK_ALONE;
     p.reorder = tune->reorder ? tune->reorder : SX_REORDER_NONE;
+    if (!tune->reorder && !tune->walk && !few && !ascending &&
+        v->n * v->width > 2 * g->l2_bytes)
+        p.reorder = v->family == SX_FAM_EYTZ ? (a->unit == 1 ? SX_REORDER_DOUBLE : SX_REORDER_NONE)
+                    : v->levels == 0 ? SX_REORDER_LOOKUP : SX_REORDER_NONE;
     if (p.reorder != SX_REORDER_NONE)
         p.walk = SX_WALK_ALONE;
     p.pin = tune->pin ? tune->pin : few || v->family == SX_FAM_EYTZ ? SX_PIN_NONE : SX_PIN_STEPS;

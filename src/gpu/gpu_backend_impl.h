@@ -3,7 +3,7 @@
  *
  *   sx_gpu                         an open device: tune, pool, lock, stages,
  *                                  multiprocessors, resident (threads of one),
- *                                  persist (bytes of L2 set aside)
+ *                                  l2_bytes, persist (of them set aside)
  *   gpu_stream                     a queue; gpu_stream_of(g, the caller's or
  *                                  NULL), gpu_stream_new, gpu_stream_free
  *   gpu_enter(g, err)              at the start of every call

@@ -44,7 +44,7 @@ typedef struct {
     int device;
     unsigned multiprocessors, resident;
     size_t shared_bytes;          /* of a multiprocessor */
-    uint64_t persist;
+    uint64_t l2_bytes, persist;
     pid_t owner;                  /* a GPU can't be used after fork() */
     sx_gpu_tune tune;
     cudaMemPool_t memory;
@@ -453,6 +453,7 @@ static sx_status cuda_open(void **self, const char *args, sx_err *err)
     g->multiprocessors = (unsigned)props.multiProcessorCount;
     g->resident = (unsigned)props.maxThreadsPerMultiProcessor / GPU_BLOCK_MOST * GPU_BLOCK_MOST;
     g->shared_bytes = props.sharedMemPerMultiprocessor;
+    g->l2_bytes = (uint64_t)props.l2CacheSize;
     g->persist = set_persist(&props, &tune);
     g->owner = getpid();
     g->tune = tune;

@@ -33,7 +33,7 @@ typedef struct {
     simt_order order;
     uint64_t seed;
     unsigned multiprocessors, resident;
-    uint64_t persist;
+    uint64_t l2_bytes, persist;
     sx_gpu_tune tune;
     sx_allocator from;
     _Atomic uint64_t used;        /* bytes, where tune.memory is a limit */
@@ -304,6 +304,7 @@ static sx_status simt_open(void **self, const char *args, sx_err *err)
     g->seed = seed;
     g->tune = tune;
     g->multiprocessors = 2;
+    g->l2_bytes = 4096;
     g->resident = 128;
     st = sx_pool_new(&g->pool, 1, err);
     if (st != SX_OK) {

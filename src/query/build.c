@@ -46,7 +46,7 @@ static sx_status estimate(sx_device *dev, sx_spec spec, int key_type, uint64_t n
     int asks = spec.family == SX_FAM_AUTO;
 
     if (asks)
-        spec = sx_favourite(dev, spec.purpose, n * width);
+        spec = sx_favourite(dev, spec.purpose, n, width);
     st = sx_shape(&shape, &spec, dev->backend->node_bytes, width, widest_row(row_type, n), n,
                   err);
     if (st == SX_OK) {

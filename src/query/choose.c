@@ -26,7 +26,8 @@
  * timings are noisy. */
 #define CLEARLY 93
 
-/* On a GPU leaves are doubled where pivots would take more. */
+/* Where a GPU's pivots take more, far more than its L2 holds, it pays to have
+ * fewer of them (4-byte keys) or fewer levels (8-byte keys). */
 #define PIVOT_BYTES (100u << 20)
 
 /* How to ask: a guess of what a query takes, in picoseconds, to make so many,
@@ -48,19 +49,21 @@ static const manner *manner_of(const sx_device *dev)
 /* On a GPU a key and its row are one read if they are side by side, so points
  * want pairs; ranges read fewer bytes from rows alone. On a CPU both lines
  * are asked for at once, and pairs win nothing. */
-sx_spec sx_favourite(const sx_device *dev, uint32_t purpose, uint64_t key_bytes)
+sx_spec sx_favourite(const sx_device *dev, uint32_t purpose, uint64_t n, uint32_t width)
 {
     sx_spec spec = {.family = SX_FAM_PIVOT};
 
     if (purpose == SX_FOR_MEMORY) {       /* not a byte beside keys and rows */
-        spec.family = key_bytes <= SORTED_BYTES ? SX_FAM_SORTED : SX_FAM_EYTZ;
+        spec.family = n * width <= SORTED_BYTES ? SX_FAM_SORTED : SX_FAM_EYTZ;
     } else if (dev->backend->device_columns && purpose != SX_FOR_RANGE) {
         spec.layout = SX_PAIRS;
         spec.given = SX_P_LAYOUT;
-        /* Pivots over leaves of 8 keys would be far larger than its L2. */
-        if (key_bytes / 8 > PIVOT_BYTES) {
+        if (n / 8 * width > PIVOT_BYTES && width == 4) {
             spec.leaf = 16;
             spec.given |= SX_P_LEAF;
+        } else if (n / 8 * width > PIVOT_BYTES && width == 8) {
+            spec.k = 9;
+            spec.given |= SX_P_K;
         }
     }
     return spec;
@@ -260,7 +263,7 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted 
     sx_text why = {s->why, SX_WHY_MAX, 0};
     sx_status st;
 
-    s->spec = sx_favourite(dev, spec->purpose, sorted->n * sorted->width);
+    s->spec = sx_favourite(dev, spec->purpose, sorted->n, sorted->width);
     s->spec.unique = spec->unique;
     st = sx_shape(&s->view, &s->spec, dev->backend->node_bytes, sorted->width, sorted->row_bytes,
                   sorted->n, err);

@@ -54,7 +54,7 @@ void sx_timing_end(const sx_timing *timing, sx_status st);
 uint64_t sx_question_bytes(const sx_device *dev);
 
 /* What auto takes when it does not measure, the largest it may take. */
-sx_spec sx_favourite(const sx_device *dev, uint32_t purpose, uint64_t key_bytes);
+sx_spec sx_favourite(const sx_device *dev, uint32_t purpose, uint64_t n, uint32_t width);
 
 /* Builds the index that suits the keys, the device and spec's purpose into
  * *s, which is all zero but for its type and largest row, and says why
