@@ -2,6 +2,7 @@
 #include "cpu/cpu_backend.h"
 
 #include "base/alloc.h"
+#include "index/guide_make.h"
 #include "index/slots.h"
 #include "sort/sort.h"
 
@@ -216,7 +217,7 @@ sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *er
 typedef struct {
     const sx_view *v;             /* bound to the sections to fill */
     const sx_sorted *sorted;
-    unsigned char *keys, *rows, *pivots;
+    unsigned char *keys, *rows, *pivots, *guide;
     uint32_t level;
 } build_work;
 
@@ -306,6 +307,27 @@ static void build_pivots(void *work, uint64_t first, uint64_t end)
         copy_pivots(w, first, end, 16);
 }
 
+/* Records [first, end), in order: each begins where the one before ended, but
+ * finds that by itself. */
+static void build_guide(void *work, uint64_t first, uint64_t end)
+{
+    const build_work *w = work;
+
+    for (uint64_t r = first; r < end; r++)
+        sx_guide_make_record(w->v, w->sorted->keys, r, w->guide + r * SX_GUIDE_RECORD);
+}
+
+static void build_pieces(const build_work *w, unsigned char *pieces)
+{
+    const sx_view *v = w->v;
+    sx_piece_map *maps = (sx_piece_map *)(void *)(pieces + sx_piece_key_bytes(v));
+
+    for (uint64_t p = 0; p < sx_piece_key_bytes(v) / v->width; p++)
+        sx_guide_make_first(v, w->sorted->keys, p, pieces + p * v->width);
+    for (uint64_t p = 0; p < v->pieces; p++)
+        maps[p] = sx_guide_make_map(v, w->sorted->keys, p);
+}
+
 sx_status sx_cpu_build(void *self, const sx_view *shape, sx_sorted *sorted,
                        uint32_t threads, void *base[SX_SECTION_KINDS], sx_err *err)
 {
@@ -341,6 +363,13 @@ sx_status sx_cpu_build(void *self, const sx_view *shape, sx_sorted *sorted,
         for (w.level = 0; w.level < v.levels; w.level++)
             sx_cpu_share(cpu, threads, v.level_nodes[w.level] * (v.k - 1), 4096,
                          build_pivots, &w);
+    w.guide = base[SX_SEC_GUIDE];
+    if (w.guide) {
+        build_pieces(&w, base[SX_SEC_PIECES]);
+        v.piece_keys = base[SX_SEC_PIECES];
+        v.piece_maps = v.piece_keys + sx_piece_key_bytes(&v);
+        sx_cpu_share(cpu, threads, sx_guide_records(&v), 64, build_guide, &w);
+    }
     if (keep) {
         base[SX_SEC_KEYS] = sorted->keys;
         base[SX_SEC_ROWS] = sorted->rows;

@@ -22,8 +22,11 @@
 /* Units are lines here. */
 #define SX_COUNT_UNIT(p, m, q) NAME4(count_line, W, LEVEL)((p), (q))
 
+#define SX_LOAD_RECORD(p, w) memcpy((w), (p), 32)
+
 #include "index/eytz_walk_impl.h"
 #include "index/pivot_walk_impl.h"
+#include "index/guide_walk_impl.h"
 
 /* ---- pivot, sorted -------------------------------------------------------- */
 
@@ -182,6 +185,48 @@ TARGET static void F(eytz_bounds)(const sx_view *v, const KEY *q, unsigned m,
     }
 }
 
+/* ---- guide --------------------------------------------------------------------- */
+
+/* The record first, then the line that is guessed, then the bound: each waits
+ * for one line of memory while the other walks step. */
+SX_WALK void F(guide_group)(const sx_view *v, const KEY *q, unsigned m, uint64_t *rank,
+                            uint32_t unit, int rows)
+{
+    uint64_t at[GROUP], start[GROUP], count[GROUP];
+    uint32_t fraction[GROUP];
+    uint64_t row_step = v->block ? v->block_bytes : unit * (uint64_t)v->row_bytes;
+
+    for (unsigned j = 0; j < m; j++) {
+        at[j] = F(guide_bucket)(v, q[j], v->piece_keys, &fraction[j]);
+        __builtin_prefetch(v->guide + at[j] / SX_GUIDE_BUCKETS * SX_GUIDE_RECORD);
+    }
+    for (unsigned j = 0; j < m; j++) {
+        start[j] = F(guide_window)(v, at[j], &count[j]);
+        at[j] = F(guide_guess)(v, q[j], start[j], count[j], fraction[j], unit);
+        __builtin_prefetch(F(pivot_unit)(v, at[j], unit));
+        if (rows && v->row_bytes)
+            __builtin_prefetch(v->rows + at[j] * row_step);
+    }
+    for (unsigned j = 0; j < m; j++)
+        rank[j] = F(guide_finish)(v, q[j], start[j], count[j], at[j], unit);
+}
+
+TARGET static void F(guide_bounds)(const sx_view *v, const KEY *q, unsigned m,
+                                   uint64_t *rank, uint64_t *slot, int rows)
+{
+    int line = sx_pivot_unit(v) == 64 / W;
+
+    for (unsigned i = 0; i < m; i += GROUP) {
+        unsigned part = m - i < GROUP ? m - i : GROUP;
+        if (line)
+            F(guide_group)(v, q + i, part, rank + i, 64 / W, rows);
+        else
+            F(guide_group)(v, q + i, part, rank + i, 1, rows);
+    }
+    for (unsigned i = 0; slot && i < m; i++)
+        slot[i] = rank[i] < v->n ? rank[i] : SX_NO_SLOT;
+}
+
 TARGET static void F(bounds)(const sx_view *v, const void *q, unsigned m,
                              uint64_t *rank, uint64_t *slot, int rows)
 {
@@ -193,6 +238,8 @@ TARGET static void F(bounds)(const sx_view *v, const void *q, unsigned m,
         }
     } else if (v->family == SX_FAM_EYTZ) {
         F(eytz_bounds)(v, q, m, rank, slot, rows);
+    } else if (v->family == SX_FAM_GUIDE) {
+        F(guide_bounds)(v, q, m, rank, slot, rows);
     } else {
         F(pivot_bounds)(v, q, m, rank, slot, rows);
     }
@@ -229,6 +276,7 @@ TARGET static void F(crossed)(const void *lo, const void *hi, unsigned char *emp
         empty[i] = a[i] > b[i];
 }
 
+#undef SX_LOAD_RECORD
 #undef SX_COUNT_UNIT
 #undef SX_COUNT
 #undef SX_LOAD

@@ -83,7 +83,7 @@ typedef struct {
 typedef struct {
     sx_view v;
     const void *from_keys, *from_rows;
-    unsigned char *keys, *rows, *pivots;
+    unsigned char *keys, *rows, *pivots, *guide, *pieces;
     uint64_t whole;               /* k_blocks: so many blocks; k_slots: the slots
                                      before are there already */
 } sx_gpu_build;

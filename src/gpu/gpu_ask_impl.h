@@ -50,6 +50,10 @@ static uint64_t gpu_search_bytes(const sx_view *v, const void **top)
         *top = v->keys;
         return sx_section_bytes(v, v->block ? SX_SEC_PAIRS : SX_SEC_KEYS);
     }
+    if (v->family == SX_FAM_GUIDE) {
+        *top = v->guide;
+        return sx_section_bytes(v, SX_SEC_GUIDE);
+    }
     *top = v->pivots;
     return sx_section_bytes(v, SX_SEC_PIVOTS);
 }
@@ -61,7 +65,7 @@ static uint32_t gpu_pin_bytes(const sx_view *v, uint32_t unit, uint32_t pin, uin
     const void *top;
     uint64_t all = gpu_search_bytes(v, &top), bytes = 0, node;
 
-    if (pin == SX_PIN_NONE || v->n == 0)
+    if (pin == SX_PIN_NONE || v->n == 0 || v->family == SX_FAM_GUIDE)
         return 0;
     if (v->family != SX_FAM_EYTZ && v->levels == 0) {     /* halvings */
         uint64_t steps = 0;
@@ -115,13 +119,14 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     if (p.walk == SX_WALK_SHARED && a->leaf_bytes == 0)
         p.walk = SX_WALK_ALONE;
     p.reorder = tune->reorder ? tune->reorder : SX_REORDER_NONE;
-    if (!tune->reorder && !tune->walk && !few && !ascending &&
+    if (!tune->reorder && !tune->walk && !few && !ascending && v->family != SX_FAM_GUIDE &&
         v->n * v->width > 2 * g->l2_bytes)
         p.reorder = v->family == SX_FAM_EYTZ ? (a->unit == 1 ? SX_REORDER_DOUBLE : SX_REORDER_NONE)
                     : v->levels == 0 ? SX_REORDER_LOOKUP : SX_REORDER_NONE;
     if (p.reorder != SX_REORDER_NONE)
         p.walk = SX_WALK_ALONE;
-    p.pin = tune->pin ? tune->pin : few || v->family == SX_FAM_EYTZ ? SX_PIN_NONE : SX_PIN_STEPS;
+    p.pin = tune->pin ? tune->pin : few || v->family == SX_FAM_EYTZ || v->family == SX_FAM_GUIDE
+                                        ? SX_PIN_NONE : SX_PIN_STEPS;
     if (p.walk == SX_WALK_GROUP || (ascending && !tune->pin))
         p.pin = SX_PIN_NONE;
     p.block = tune->block ? tune->block : p.pin != SX_PIN_NONE ? GPU_BLOCK_MOST : GPU_BLOCK;

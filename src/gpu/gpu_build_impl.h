@@ -260,6 +260,15 @@ static sx_status gpu_backend_build(void *self, const sx_view *shape, sx_sorted *
     a.pivots = (unsigned char *)base[SX_SEC_PIVOTS];
     if (st == SX_OK && a.pivots)
         GPU_RUN_W(k_pivots, shape->width, shape->level_first[shape->levels], stream, &a);
+    if (st == SX_OK && base[SX_SEC_GUIDE]) {
+        const void *pieces[SX_SECTION_KINDS] = {0};
+        a.guide = (unsigned char *)base[SX_SEC_GUIDE];
+        a.pieces = (unsigned char *)base[SX_SEC_PIECES];
+        GPU_RUN_W(k_pieces, shape->width, sx_piece_key_bytes(shape) / shape->width, stream, &a);
+        pieces[SX_SEC_PIECES] = a.pieces;
+        sx_view_bind(&a.v, pieces);
+        GPU_RUN_W(k_guide, shape->width, sx_guide_records(shape), stream, &a);
+    }
     if (st == SX_OK && !keep && shape->n > 0) {
         a.keys = (unsigned char *)base[shape->block ? SX_SEC_PAIRS : SX_SEC_KEYS];
         a.rows = shape->block ? a.keys + shape->block * shape->width

@@ -69,3 +69,28 @@ SX_KERNEL(F(k_pivots), sx_gpu_build)
         to[i] = source < v->n ? from[source] : (KEY)~(KEY)0;
     }
 }
+
+/* A thread makes a piece: its first key and its map. */
+SX_KERNEL(F(k_pieces), sx_gpu_build)
+{
+    const sx_view *v = &ap->v;
+    const KEY *from = (const KEY *)ap->from_keys;
+    KEY *firsts = (KEY *)(void *)ap->pieces;
+    sx_piece_map *maps = (sx_piece_map *)(void *)(ap->pieces + sx_piece_key_bytes(v));
+
+    for (uint64_t p = SX_THREAD; p < sx_piece_key_bytes(v) / W; p += SX_THREADS) {
+        KEY first = p < v->pieces ? from[sx_piece_rank(v, p)] : (KEY)~(KEY)0;
+        firsts[p] = first;
+        if (p < v->pieces)
+            maps[p] = F(guide_map)(v, first, from[p + 1 < v->pieces ? sx_piece_rank(v, p + 1)
+                                                                    : v->n - 1]);
+    }
+}
+
+/* A thread makes a record, out of the keys and the pieces in v. */
+SX_KERNEL(F(k_guide), sx_gpu_build)
+{
+    for (uint64_t r = SX_THREAD; r < sx_guide_records(&ap->v); r += SX_THREADS)
+        F(guide_record)(&ap->v, (const unsigned char *)ap->from_keys, r,
+                        ap->guide + r * SX_GUIDE_RECORD);
+}

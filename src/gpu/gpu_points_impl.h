@@ -370,6 +370,8 @@ SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
     *slot = SX_NO_SLOT;
     if (v->n == 0)
         return 0;
+    if (v->family == SX_FAM_GUIDE)        /* nothing to share: all lanes do the same */
+        return F(bound_near)(v, w, slot, unit, 0, 0);
     if (v->family == SX_FAM_EYTZ) {
         for (uint32_t t = 0; t < v->levels; t++) {
             uint64_t first = F(eytz_first)(v, t, at, unit);

@@ -49,8 +49,19 @@ SX_DEV unsigned F(count_unit)(const unsigned char *p, uint32_t m, KEY q)
     return below + F(count_16)(c, q) + F(count_16)(d, q);
 }
 
+/* 32 bytes, of which both halves are on their way before either is needed. */
+#define SX_LOAD_RECORD(p, to)                                 \
+    do {                                                      \
+        uint4 a_ = sx_load16(p), b_ = sx_load16((p) + 16);    \
+        (to)[0] = a_.x | (uint64_t)a_.y << 32;                \
+        (to)[1] = a_.z | (uint64_t)a_.w << 32;                \
+        (to)[2] = b_.x | (uint64_t)b_.y << 32;                \
+        (to)[3] = b_.z | (uint64_t)b_.w << 32;                \
+    } while (0)
+
 #include "index/eytz_walk_impl.h"
 #include "index/pivot_walk_impl.h"
+#include "index/guide_walk_impl.h"
 
 SX_DEV KEY F(slot_key)(const sx_view *v, uint64_t slot)
 {
@@ -137,6 +148,16 @@ SX_DEV uint64_t F(eytz_bound)(const sx_view *v, KEY q, uint64_t *slot, uint32_t 
     return F(eytz_finish)(v, g, slot, q, unit);
 }
 
+SX_DEV uint64_t F(guide_bound)(const sx_view *v, KEY q, uint32_t unit)
+{
+    uint32_t fraction;
+    uint64_t bucket = F(guide_bucket)(v, q, v->piece_keys, &fraction), count;
+    uint64_t start = F(guide_window)(v, bucket, &count);
+
+    return F(guide_finish)(v, q, start, count,
+                           F(guide_guess)(v, q, start, count, fraction, unit), unit);
+}
+
 /* The rank of the lower bound of q, and its slot. unit: sx_walk_unit(). */
 SX_DEV uint64_t F(bound_near)(const sx_view *v, KEY q, uint64_t *slot, uint32_t unit,
                               const unsigned char *top, uint64_t top_bytes)
@@ -148,7 +169,10 @@ SX_DEV uint64_t F(bound_near)(const sx_view *v, KEY q, uint64_t *slot, uint32_t 
         return 0;
     if (v->family == SX_FAM_EYTZ)
         return F(eytz_bound)(v, q, slot, unit, top, top_bytes);
-    rank = F(pivot_bound)(v, q, unit, top, top_bytes);
+    if (v->family == SX_FAM_GUIDE)
+        rank = F(guide_bound)(v, q, unit);
+    else
+        rank = F(pivot_bound)(v, q, unit, top, top_bytes);
     if (rank < v->n)
         *slot = rank;
     return rank;
@@ -166,6 +190,7 @@ SX_DEV uint64_t F(right_rank)(const sx_view *v, KEY q)
     return q == (KEY)~(KEY)0 ? v->n : F(bound)(v, (KEY)(q + 1), &slot);
 }
 
+#undef SX_LOAD_RECORD
 #undef SX_COUNT_UNIT
 #undef SX_COUNT
 #undef SX_LOAD

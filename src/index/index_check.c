@@ -1,5 +1,7 @@
 #include "index/index_check.h"
 
+#include "base/alloc.h"
+#include "index/guide_make.h"
 #include "index/slots.h"
 #include "index/spec.h"
 
@@ -79,6 +81,43 @@ static sx_status check_pivots(const sx_view *v, sx_err *err)
     return SX_OK;
 }
 
+/* Against what the keys determine, which want to be in one array for that. */
+static sx_status check_guide(const sx_view *v, sx_err *err)
+{
+    const unsigned char *keys = v->keys;
+    void *copy = NULL;
+    unsigned char key[16], record[SX_GUIDE_RECORD];
+    sx_status st = SX_OK;
+
+    if (v->family != SX_FAM_GUIDE)
+        return SX_OK;
+    if (v->block) {
+        st = sx_alloc_array(&copy, v->n, v->width, "checking a guide", err);
+        if (st != SX_OK)
+            return st;
+        for (uint64_t i = 0; i < v->n; i++)
+            memcpy((unsigned char *)copy + i * v->width, v->keys + sx_key_offset(v, i), v->width);
+        keys = copy;
+    }
+    for (uint64_t p = 0; p < sx_piece_key_bytes(v) / v->width && st == SX_OK; p++) {
+        sx_guide_make_first(v, keys, p, key);
+        if (memcmp(key, v->piece_keys + p * v->width, v->width) != 0)
+            st = broken(v, "G1", "not the key it begins with, piece", p, err);
+    }
+    for (uint64_t p = 0; p < v->pieces && st == SX_OK; p++) {
+        sx_piece_map map = sx_guide_make_map(v, keys, p);
+        if (memcmp(&map, v->piece_maps + p * sizeof map, sizeof map) != 0)
+            st = broken(v, "G1", "another map than its keys determine, piece", p, err);
+    }
+    for (uint64_t r = 0; r < sx_guide_records(v) && st == SX_OK; r++) {
+        sx_guide_make_record(v, keys, r, record);
+        if (memcmp(record, v->guide + r * SX_GUIDE_RECORD, SX_GUIDE_RECORD) != 0)
+            st = broken(v, "G2", "not what the keys determine, record", r, err);
+    }
+    sx_release(copy);
+    return st;
+}
+
 static sx_status check_rows(const sx_view *v, uint64_t max_row, sx_err *err)
 {
     uint64_t max = 0;
@@ -105,6 +144,8 @@ sx_status sx_index_check(const sx_view *v, uint64_t max_row, int unique, sx_err 
         st = check_unused(v, err);
     if (st == SX_OK)
         st = check_pivots(v, err);
+    if (st == SX_OK)
+        st = check_guide(v, err);
     if (st == SX_OK)
         st = check_rows(v, max_row, err);
     return st;

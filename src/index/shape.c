@@ -1,6 +1,7 @@
 #include "index/shape.h"
 
 #include "base/alloc.h"
+#include "index/guide_layout.h"
 
 /* Room for `used` slots, in whole lines or blocks. */
 static void shape_slots(sx_view *v, const sx_spec *spec, uint64_t used)
@@ -55,6 +56,27 @@ static void shape_eytz(sx_view *v)
     v->bottom = v->n - (power - 1);
 }
 
+/* Unless told, 16 keys a bucket: a record's 26 are then one line of the array
+ * or two from where they are guessed, and the guide has 0.08 bytes a key. */
+static void shape_guide(sx_view *v, sx_spec *spec)
+{
+    uint64_t buckets;
+
+    if (!(spec->given & SX_P_BUCKET))
+        spec->bucket = 16;
+    if (!(spec->given & SX_P_PIECES))
+        spec->pieces = 1;
+    if (spec->pieces > v->n)
+        spec->pieces = v->n ? (uint32_t)v->n : 1;
+    buckets = (v->n + spec->bucket - 1) / spec->bucket;
+    v->pieces = spec->pieces;
+    v->piece_buckets = (buckets + v->pieces - 1) / v->pieces;
+    if (v->piece_buckets < 1)
+        v->piece_buckets = 1;
+    if (v->piece_buckets > SX_PIECE_BUCKETS_MAX)
+        v->piece_buckets = SX_PIECE_BUCKETS_MAX;
+}
+
 sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t node_bytes, uint32_t width,
                    uint32_t row_bytes, uint64_t n, sx_err *err)
 {
@@ -106,6 +128,11 @@ sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t node_bytes, uint32_t wi
         /* the bottom's last node is whole */
         shape_slots(&v, spec, v.level_first[v.levels] + sx_round_up(v.bottom, v.k - 1));
         break;
+    case SX_FAM_GUIDE:
+        shape_guide(&v, spec);
+        spec->given = SX_P_BUCKET | SX_P_PIECES | SX_P_LAYOUT;
+        shape_slots(&v, spec, n);
+        break;
     default:
         return sx_fail(err, SX_EINVAL, "'%s' has no shape of its own",
                        sx_family_name(spec->family));
@@ -119,7 +146,8 @@ sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t node_bytes, uint32_t wi
 
 const char *sx_section_name(sx_section_kind kind)
 {
-    static const char *const names[] = {"keys", "rows", "pairs", "pivots"};
+    static const char *const names[] = {"keys", "rows", "pairs", "pivots", "pieces",
+                                        "guide"};
 
     return names[kind];
 }
@@ -137,6 +165,11 @@ uint64_t sx_section_bytes(const sx_view *v, sx_section_kind kind)
         return v->block ? v->slots / v->block * v->block_bytes : 0;
     case SX_SEC_PIVOTS:
         return v->family == SX_FAM_PIVOT ? v->level_first[v->levels] * v->width : 0;
+    case SX_SEC_PIECES:
+        return v->family == SX_FAM_GUIDE
+                   ? sx_piece_key_bytes(v) + v->pieces * sizeof(sx_piece_map) : 0;
+    case SX_SEC_GUIDE:
+        return v->family == SX_FAM_GUIDE ? sx_guide_records(v) * SX_GUIDE_RECORD : 0;
     default:
         return 0;
     }
@@ -157,4 +190,7 @@ void sx_view_bind(sx_view *v, const void *const base[SX_SECTION_KINDS])
         v->rows = base[SX_SEC_ROWS];
     }
     v->pivots = base[SX_SEC_PIVOTS];
+    v->guide = base[SX_SEC_GUIDE];
+    v->piece_keys = base[SX_SEC_PIECES];
+    v->piece_maps = v->piece_keys ? v->piece_keys + sx_piece_key_bytes(v) : NULL;
 }

@@ -12,7 +12,7 @@ sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t node_bytes, uint32_t wi
                    uint32_t row_bytes, uint64_t n, sx_err *err);
 
 /* The sections of an index, in the order of the file. */
-typedef enum { SX_SEC_KEYS, SX_SEC_ROWS, SX_SEC_PAIRS, SX_SEC_PIVOTS,
+typedef enum { SX_SEC_KEYS, SX_SEC_ROWS, SX_SEC_PAIRS, SX_SEC_PIVOTS, SX_SEC_PIECES, SX_SEC_GUIDE,
                SX_SECTION_KINDS } sx_section_kind;
 
 const char *sx_section_name(sx_section_kind kind);

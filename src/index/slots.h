@@ -3,6 +3,7 @@
 #define SX_SLOTS_H
 
 #include "index/eytz_layout.h"
+#include "index/guide_layout.h"
 #include "index/pivot_layout.h"
 
 /* What a walk compares at once; see there. */

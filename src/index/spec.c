@@ -26,6 +26,8 @@ static const struct {
     {"k", SX_P_K, offsetof(sx_spec, k), 2, SX_K_MAX, {0}},
     {"leaf", SX_P_LEAF, offsetof(sx_spec, leaf), 1, SX_LEAF_MAX, {0}},
     {"levels", SX_P_LEVELS, offsetof(sx_spec, levels), 0, SX_LEVELS_MAX, {0}},
+    {"bucket", SX_P_BUCKET, offsetof(sx_spec, bucket), 1, SX_BUCKET_MAX, {0}},
+    {"pieces", SX_P_PIECES, offsetof(sx_spec, pieces), 1, SX_PIECES_MAX, {0}},
     {"layout", SX_P_LAYOUT, offsetof(sx_spec, layout), 0, 0, {"split", "pairs"}},
     {"block", SX_P_BLOCK, offsetof(sx_spec, block), 1, SX_BLOCK_MAX, {0}},
     {"for", SX_P_FOR, offsetof(sx_spec, purpose), 0, 0,

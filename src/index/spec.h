@@ -7,7 +7,7 @@
 
 enum {                            /* parameters, as bits */
     SX_P_K = 1, SX_P_LEAF = 2, SX_P_LEVELS = 4, SX_P_LAYOUT = 8,
-    SX_P_BLOCK = 16, SX_P_FOR = 32
+    SX_P_BLOCK = 16, SX_P_FOR = 32, SX_P_BUCKET = 64, SX_P_PIECES = 128
 };
 
 enum { SX_SPLIT, SX_PAIRS };                              /* layout= */
@@ -16,11 +16,13 @@ enum { SX_FOR_MIXED, SX_FOR_POINT, SX_FOR_RANGE, SX_FOR_MEMORY }; /* for= */
 #define SX_K_MAX 33u
 #define SX_LEAF_MAX 4096u
 #define SX_BLOCK_MAX 64u
+#define SX_BUCKET_MAX 128u
+#define SX_PIECES_MAX 65536u
 
 typedef struct {
     sx_family family;
     uint32_t given;               /* SX_P_ bits: the rest is to be chosen */
-    uint32_t k, leaf, levels, layout, block, purpose;
+    uint32_t k, leaf, levels, layout, block, purpose, bucket, pieces;
     uint32_t unique;
 } sx_spec;
 

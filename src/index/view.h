@@ -41,16 +41,19 @@ typedef struct {
     uint64_t window, windows;     /* pivot: keys under a bottom pivot's child,
                                      and how many such windows there are */
     uint64_t bottom;              /* eytzinger: keys below the full levels */
+    uint64_t piece_buckets;       /* guide: buckets of a piece */
+    uint32_t pieces;
     /* Level l: nodes in it; its first key, counted in keys from the start
      * of the pivots (pivot) or in slots (eytzinger). */
     uint64_t level_nodes[SX_LEVELS_MAX], level_first[SX_LEVELS_MAX + 1];
     const unsigned char *keys;    /* slot 0's key */
     const unsigned char *rows;    /* slot 0's row, or NULL */
     const unsigned char *pivots;  /* or NULL */
+    const unsigned char *guide, *piece_keys, *piece_maps;     /* or NULL */
 } sx_view;
 
 /* A view and what its keys are: what kernels of a user's own get by value. */
-#define SX_KERNEL_VIEW_VERSION 1u
+#define SX_KERNEL_VIEW_VERSION 2u
 typedef struct {
     uint32_t version;
     int32_t key_type;

@@ -127,6 +127,9 @@ static void explain_text(const sx_index *ix, const sx_index_info *info,
     if (v->family == SX_FAM_EYTZ)
         sx_text_add(t, "levels   %u full, %u keys per node, and %" PRIu64 " keys below\n",
                     v->levels, v->k - 1, v->bottom);
+    if (v->family == SX_FAM_GUIDE)
+        sx_text_add(t, "guide    %u piece%s of %" PRIu64 " buckets, of %u keys on average\n",
+                    v->pieces, v->pieces == 1 ? "" : "s", v->piece_buckets, s->spec.bucket);
     for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)
         if (sx_section_bytes(v, kind))
             sx_text_add(t, "section  %-7s %" PRIu64 " bytes\n", sx_section_name(kind),
@@ -154,8 +157,11 @@ static void explain_json(const sx_index *ix, const sx_index_info *info,
                 "\"layout\": \"%s\", \"block\": %u", sx_family_name(v->family), v->n,
                 sx_type_name(s->key_type), v->width, s->spec.unique ? "true" : "false",
                 v->row_bytes, s->max_row, v->block ? "pairs" : "split", v->block);
-    if (v->family != SX_FAM_SORTED)
+    if (v->family == SX_FAM_PIVOT || v->family == SX_FAM_EYTZ)
         sx_text_add(t, ", \"k\": %u, \"levels\": %u", v->k, v->levels);
+    if (v->family == SX_FAM_GUIDE)
+        sx_text_add(t, ", \"bucket\": %u, \"pieces\": %u, \"piece_buckets\": %" PRIu64,
+                    s->spec.bucket, v->pieces, v->piece_buckets);
     if (v->family == SX_FAM_PIVOT)
         sx_text_add(t, ", \"leaf\": %u, \"window\": %" PRIu64, v->leaf, v->window);
     sx_text_add(t, ", \"sections\": [");

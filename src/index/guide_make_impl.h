@@ -1,0 +1,43 @@
+/* guide_make_impl.h - guide_make.c for one width W. */
+#define NAME2_(a, b) a##b
+#define NAME2(a, b) NAME2_(a, b)
+#define NAME3_(a, b) a##_##b
+#define NAME3(a, b) NAME3_(a, b)
+#define F(name) NAME3(name, W)
+#define KEY NAME2(sx_key, W)
+#define SX_WALK static inline __attribute__((unused))
+#define SX_LOAD(p) (*(const KEY *)(const void *)(p))
+#define SX_COUNT(p, m, q) F(count)((p), (m), (q))
+#define SX_COUNT_UNIT(p, m, q) F(count)((p), (m), (q))
+#define SX_LOAD_RECORD(p, w) memcpy((w), (p), SX_GUIDE_RECORD)
+
+static inline unsigned F(count)(const unsigned char *p, uint32_t m, KEY q)
+{
+    unsigned below = 0;
+
+    for (uint32_t i = 0; i < m; i++)
+        below += SX_LOAD(p + i * W) < q;
+    return below;
+}
+
+#include "index/pivot_walk_impl.h"
+#include "index/guide_walk_impl.h"
+
+static sx_piece_map F(make_map)(const sx_view *v, const unsigned char *keys, uint64_t piece)
+{
+    uint64_t end = piece + 1 < v->pieces ? sx_piece_rank(v, piece + 1) : v->n - 1;
+
+    return F(guide_map)(v, SX_LOAD(keys + sx_piece_rank(v, piece) * W), SX_LOAD(keys + end * W));
+}
+
+#undef SX_LOAD_RECORD
+#undef SX_COUNT_UNIT
+#undef SX_COUNT
+#undef SX_LOAD
+#undef SX_WALK
+#undef KEY
+#undef F
+#undef NAME3
+#undef NAME3_
+#undef NAME2
+#undef NAME2_

@@ -1,0 +1,167 @@
+/* guide_walk_impl.h - the lower bound in a sorted array under a guide.
+ *
+ * Parameters as in pivot_walk_impl.h, which comes before; and
+ * SX_LOAD_RECORD(p, w), the 32 bytes at p as four words. A walk is: the
+ * piece, the bucket, the bucket's window of keys, and the bound in it. What
+ * is in the sections never leads outside them: each step ends in a minimum. */
+
+/* The last piece whose first key is below q, or the first piece. */
+SX_WALK uint32_t F(guide_piece)(const sx_view *v, KEY q, const unsigned char *firsts)
+{
+    uint32_t at = 0, len = v->pieces;
+
+    while (len > 1) {
+        uint32_t half = len / 2;
+        at += (uint32_t)sx_pick(SX_LOAD(firsts + (at + half) * (uint64_t)W) < q, half, 0);
+        len -= half;
+    }
+    return at;
+}
+
+/* What the key `first` of a piece and `end`, that of the next, determine. */
+SX_WALK sx_piece_map F(guide_map)(const sx_view *v, KEY first, KEY end)
+{
+    KEY span = end > first ? (KEY)(end - first) : 0;
+    sx_piece_map m;
+
+    m.shift = 0;
+    while ((KEY)(span >> m.shift) >> 16 >> 15 > 1)
+        m.shift++;
+    m.most = (uint32_t)(span >> m.shift);
+    m.scale = (v->piece_buckets << 32) / ((uint64_t)m.most + 1);
+    return m;
+}
+
+/* q's bucket, and where it is in there, as a fraction of 2^32. */
+SX_WALK uint64_t F(guide_bucket)(const sx_view *v, KEY q, const unsigned char *firsts,
+                                 uint32_t *fraction)
+{
+    uint32_t piece = F(guide_piece)(v, q, firsts);
+    const sx_piece_map *m = (const sx_piece_map *)(const void *)v->piece_maps + piece;
+    KEY first = SX_LOAD(firsts + piece * (uint64_t)W);
+    KEY distance = (KEY)((q > first ? (KEY)(q - first) : 0) >> (m->shift & (8 * W - 1)));
+    uint64_t product = (distance < m->most ? (uint64_t)distance : m->most) * m->scale;
+    uint64_t bucket = product >> 32;
+
+    *fraction = (uint32_t)product;
+    bucket = bucket < v->piece_buckets ? bucket : v->piece_buckets - 1;
+    return piece * v->piece_buckets + bucket;
+}
+
+/* The window of a bucket: keys before it are below, keys behind it above any
+ * query of the bucket. */
+SX_WALK uint64_t F(guide_window)(const sx_view *v, uint64_t bucket, uint64_t *count)
+{
+    uint64_t record = bucket / SX_GUIDE_BUCKETS, w[4], start;
+    const unsigned char *p = v->guide + record * SX_GUIDE_RECORD;
+    uint32_t c;
+
+    SX_LOAD_RECORD(p, w);
+    start = sx_record_window(w, (uint32_t)(bucket - record * SX_GUIDE_BUCKETS), &c);
+    *count = c;
+    if (c == SX_GUIDE_CROWDED) {          /* up to where the next record begins */
+        uint64_t next[4];
+        SX_LOAD_RECORD(p + SX_GUIDE_RECORD, next);
+        next[0] &= 0xffffffffffffull;
+        *count = next[0] > start ? next[0] - start : 0;
+    }
+    start = start < v->n ? start : v->n;
+    *count = *count < v->n - start ? *count : v->n - start;
+    return start;
+}
+
+/* The unit to look at first: where q would be if the window's keys were
+ * evenly spaced; in a large window, where its bound is. */
+SX_WALK uint64_t F(guide_guess)(const sx_view *v, KEY q, uint64_t start, uint64_t count,
+                                uint32_t fraction, uint32_t unit)
+{
+    uint64_t at = start / unit, last = (v->slots - 1) / unit, end;
+
+    if (count <= 8 * (uint64_t)unit) {
+        at = (start + (count * fraction >> 32)) / unit;
+        return at < last ? at : last;
+    }
+    /* units [at, end): the first whose last key is not below q, or the last */
+    end = (start + count) / unit < last ? (start + count) / unit : last;
+    while (at < end) {
+        uint64_t mid = at + (end - at) / 2;
+        if (SX_LOAD(F(pivot_unit)(v, mid, unit) + (unit - 1) * W) < q)
+            at = mid + 1;
+        else
+            end = mid;
+    }
+    return at;
+}
+
+/* From unit `at` on to the bound, which is in [start, start + count]. */
+SX_WALK uint64_t F(guide_finish)(const sx_view *v, KEY q, uint64_t start, uint64_t count,
+                                 uint64_t at, uint32_t unit)
+{
+    uint64_t end = start + count, c;
+    int left = 0, right = 0;
+
+    for (;;) {
+        const unsigned char *p = F(pivot_unit)(v, at, unit);
+        c = unit > 1 ? SX_COUNT_UNIT(p, unit, q) : SX_LOAD(p) < q;
+        if (c == unit && (at + 1) * unit < end && !left) {
+            at++;
+            right = 1;
+        } else if (c == 0 && at * unit > start && !right) {
+            at--;
+            left = 1;
+        } else {
+            break;
+        }
+    }
+    c += at * unit;
+    return c < v->n ? c : v->n;
+}
+
+/* ---- building: keys is the sorted array, the pieces are in v ------------------ */
+
+/* The first rank from `from` on whose key is not in a bucket before this one. */
+SX_WALK uint64_t F(guide_start)(const sx_view *v, const unsigned char *keys, uint64_t bucket,
+                                uint64_t from)
+{
+    uint64_t step = 1, end = from;
+    uint32_t fraction;
+
+    if (bucket >= sx_guide_buckets(v))
+        return v->n;
+    while (end < v->n && F(guide_bucket)(v, SX_LOAD(keys + end * W), v->piece_keys, &fraction) <
+                             bucket) {
+        from = end + 1;
+        end = end + step < v->n ? end + step : v->n;
+        step *= 2;
+    }
+    while (from < end) {
+        uint64_t mid = from + (end - from) / 2;
+        if (F(guide_bucket)(v, SX_LOAD(keys + mid * W), v->piece_keys, &fraction) < bucket)
+            from = mid + 1;
+        else
+            end = mid;
+    }
+    return from;
+}
+
+SX_WALK void F(guide_record)(const sx_view *v, const unsigned char *keys, uint64_t record,
+                             unsigned char *to)
+{
+    uint64_t bucket = record * SX_GUIDE_BUCKETS, start = F(guide_start)(v, keys, bucket, 0);
+    uint64_t at = start, w[4] = {start, 0, 0, 0};
+    int crowded = 0;
+
+    for (uint32_t j = 0; j < SX_GUIDE_BUCKETS; j++) {
+        uint64_t next = F(guide_start)(v, keys, bucket + j + 1, at);
+        uint32_t byte = SX_GUIDE_HEAD + j;
+        crowded |= next - at > SX_GUIDE_MOST;
+        w[byte / 8] |= ((next - at) & 255) << 8 * (byte % 8);
+        at = next;
+    }
+    if (crowded) {
+        w[0] = start | 0xffff000000000000ull;
+        w[1] = w[2] = w[3] = ~0ull;
+    }
+    for (uint32_t i = 0; i < 4; i++)
+        ((uint64_t *)(void *)to)[i] = w[i];
+}
