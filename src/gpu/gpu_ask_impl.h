@@ -87,12 +87,19 @@ static uint32_t gpu_pin_bytes(const sx_view *v, uint32_t unit, uint32_t pin, uin
 }
 
 /* What k_shared needs to know, if it can walk this index: pivots in nodes of
- * 32 or 64 bytes, over whole leaves of up to 256. */
+ * 32 or 64 bytes, over whole leaves of up to 256; and k_guided: units. */
 static void gpu_shared_args(const sx_view *v, sx_gpu_lookup *a)
 {
     uint64_t key_bytes = v->leaf * (uint64_t)v->width, bytes = v->block ? v->block_bytes : key_bytes;
     uint64_t node_bytes = (v->k - 1) * (uint64_t)v->width;
 
+    if (v->family == SX_FAM_GUIDE && a->unit > 1 && v->n > 0 && v->slots / a->unit < UINT32_MAX) {
+        /* units are leaves that lie side by side */
+        a->leaf_key_bytes = a->unit * v->width;
+        a->leaf_bytes = a->leaf_step = v->block ? (uint32_t)v->block_bytes : a->leaf_key_bytes;
+        a->leaf_latest = sx_key_offset(v, v->slots - a->unit);
+        return;
+    }
     if (v->family != SX_FAM_PIVOT || v->levels == 0 || v->levels > SX_SHARED_LEVELS ||
         v->window != v->leaf || (v->block && v->block != v->leaf) || key_bytes % 16 || bytes % 16 ||
         bytes > 256 || (node_bytes != 32 && node_bytes != 64) || v->windows >> 32)
@@ -148,6 +155,8 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
         a->window = GPU_WINDOW_BYTES / v->width;
         p.shared_bytes = SX_WINDOW_HEAD + GPU_WINDOW_BYTES;
     }
+    if (p.walk == SX_WALK_SHARED && v->family == SX_FAM_GUIDE && p.block > 512)
+        p.block = 512;
     a->each = p.each;
     a->top_bytes = gpu_pin_bytes(v, a->unit, p.pin, gpu_pin_room(g, p.block));
     p.shared_bytes += a->top_bytes;
@@ -193,30 +202,30 @@ static unsigned gpu_plan_grid(const sx_gpu *g, const gpu_plan *p, uint64_t threa
     default: GPU_LAUNCH_PLAN(k_reorder_##w##_1024_2); break; \
     }
 
-/* The sharing kernel by lanes of a leaf, turns, and bytes of rows in it. */
-#define GPU_LAUNCH_SHARED(w)                                                              \
+/* The kernel by lanes of a leaf, turns, and bytes of rows in it. */
+#define GPU_LAUNCH_LEAVES(name, w)                                                        \
     switch (a->v.block ? a->v.row_bytes : 0) {                                            \
     case 0:                                                                               \
         if (a->leaf_bytes <= 64)                                                          \
-            GPU_LAUNCH_PLAN(k_shared_##w##_4_0_0);                                        \
+            GPU_LAUNCH_PLAN(name##_##w##_4_0_0);                                        \
         else if (a->leaf_bytes <= 128)                                                    \
-            GPU_LAUNCH_PLAN(k_shared_##w##_8_0_0);                                        \
+            GPU_LAUNCH_PLAN(name##_##w##_8_0_0);                                        \
         else                                                                              \
-            GPU_LAUNCH_PLAN(k_shared_##w##_8_1_0);                                        \
+            GPU_LAUNCH_PLAN(name##_##w##_8_1_0);                                        \
         break;                                                                            \
     case 4:                                                                               \
         if (a->leaf_bytes <= 64)                                                          \
-            GPU_LAUNCH_PLAN(k_shared_##w##_4_0_4);                                        \
+            GPU_LAUNCH_PLAN(name##_##w##_4_0_4);                                        \
         else if (a->leaf_bytes <= 128)                                                    \
-            GPU_LAUNCH_PLAN(k_shared_##w##_8_0_4);                                        \
+            GPU_LAUNCH_PLAN(name##_##w##_8_0_4);                                        \
         else                                                                              \
-            GPU_LAUNCH_PLAN(k_shared_##w##_8_1_4);                                        \
+            GPU_LAUNCH_PLAN(name##_##w##_8_1_4);                                        \
         break;                                                                            \
     default:                                                                              \
         if (a->leaf_bytes <= 128)                                                         \
-            GPU_LAUNCH_PLAN(k_shared_##w##_8_0_8);                                        \
+            GPU_LAUNCH_PLAN(name##_##w##_8_0_8);                                        \
         else                                                                              \
-            GPU_LAUNCH_PLAN(k_shared_##w##_8_1_8);                                        \
+            GPU_LAUNCH_PLAN(name##_##w##_8_1_8);                                        \
     }
 
 #define GPU_LAUNCH_POINTS(w)                        \
@@ -224,8 +233,10 @@ static unsigned gpu_plan_grid(const sx_gpu *g, const gpu_plan *p, uint64_t threa
         GPU_LAUNCH_PLAN(k_ascending_##w);           \
     else if (p->reorder != SX_REORDER_NONE)         \
         GPU_LAUNCH_REORDER(w)                       \
+    else if (p->walk == SX_WALK_SHARED && a->v.family == SX_FAM_GUIDE) \
+        GPU_LAUNCH_LEAVES(k_guided, w)              \
     else if (p->walk == SX_WALK_SHARED)             \
-        GPU_LAUNCH_SHARED(w)                        \
+        GPU_LAUNCH_LEAVES(k_shared, w)              \
     else if (p->walk == SX_WALK_GROUP)              \
         GPU_LAUNCH_PLAN(k_group_##w);               \
     else                                            \

@@ -293,12 +293,65 @@ SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
     }
 }
 
-/* Kernels by how leaves are read: k_shared_W_LANES_TWICE_ROWS. Each has only
- * what it needs, and so few registers that a multiprocessor is full. */
+/* For a guide: each lane finds its window by itself, lanes read the unit that
+ * is guessed for each in turn, and those of its neighbours where it is there. */
+SX_DEV void F(ask_guided)(const sx_gpu_lookup *ap, unsigned lanes, int twice, uint32_t rows)
+{
+    const sx_view *v = &ap->v;
+
+    for (uint32_t base = (uint32_t)SX_THREAD - SX_LANE, n = (uint32_t)ap->n; base < n;
+         base += (uint32_t)SX_THREADS) {
+        uint32_t i = base + SX_LANE < n ? base + SX_LANE : n - 1, unit = ap->unit, fraction, at;
+        int all, left = 0, right = 0, on = 1;
+        KEY q = F(read_query)(ap->key_type, ap->q, i), w = F(walked)(ap, q, &all);
+        uint64_t count, start, rank, row = SX_MISS;
+        F(leaf) leaf, behind;     /* behind: the unit to the right of where it ended */
+        behind.below = behind.equal = 0;
+        behind.row = SX_MISS;
+        start = F(guide_window)(v, F(guide_bucket)(v, w, v->piece_keys, &fraction), &count);
+        at = (uint32_t)F(guide_guess)(v, w, start, count, fraction, unit);
+        for (;;) {                /* as guide_finish() does, all lanes at once */
+            leaf = F(read_leaf)(ap, at, w, lanes, twice, rows);
+            rank = (uint64_t)at * unit;
+            on = 0;
+            if (leaf.below == unit && rank + unit < start + count && !left)
+                on = right = 1;
+            else if (leaf.below == 0 && rank > start && !right)
+                on = left = 1;
+            if (on && left)
+                behind = leaf;
+            if (!SX_ANY(on))
+                break;
+            at += on ? (right ? 1u : ~0u) : 0u;
+        }
+        rank = sx_min64(rank + leaf.below, v->n);
+        if (left && leaf.below == unit)   /* the bound is the first key there */
+            leaf = behind;
+        if (ap->op == SX_OP_RANK_LEFT || ap->op == SX_OP_RANK_RIGHT) {
+            sx_put_result(ap->out, ap->out_bytes, i, all ? v->n : rank);
+            continue;
+        }
+        if (ap->op == SX_OP_GET && !leaf.equal)
+            rank = v->n;
+        else if (ap->op == SX_OP_FLOOR)
+            rank = (all ? v->n : rank) - 1;       /* 0 - 1 is past the end */
+        if (rank < v->n && ap->out)
+            row = ap->op == SX_OP_GET && rows ? leaf.row : sx_row_at(v, rank, rank);
+        F(put)(ap, i, row, rank < v->n ? rank : SX_NO_SLOT);
+    }
+}
+
+/* Kernels by how leaves are read: k_shared_W_LANES_TWICE_ROWS, k_guided_... .
+ * Each has only what it needs, and so few registers that a multiprocessor is
+ * full. */
 #define SX_SHARED_KERNEL(lanes, twice, rows)                                              \
     SX_KERNEL_2048(NAME5(k_shared, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)          \
     {                                                                                     \
         F(ask_shared)(ap, lanes, twice, rows);                                            \
+    }                                                                                     \
+    SX_KERNEL_1536(NAME5(k_guided, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)          \
+    {                                                                                     \
+        F(ask_guided)(ap, lanes, twice, rows);                                            \
     }
 SX_SHARED_KERNEL(4, 0, 0)
 SX_SHARED_KERNEL(8, 0, 0)
