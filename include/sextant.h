@@ -91,14 +91,17 @@ typedef struct {                  /* keys, queries, rows, results */
 
 typedef struct {                  /* per call; NULL: all defaults */
     size_t size;                  /* sizeof(sx_call): lets it grow */
-    uint64_t max_bytes;           /* memory the call may take; 0: no limit */
+    uint64_t max_bytes;           /* memory that building, or finding ranges,
+                                     may take; 0: no limit. A GPU's staging
+                                     of columns, 128 MiB, is not counted */
     uint32_t threads;             /* at most so many; 0: the device's all */
     uint32_t hints;               /* SX_ASCENDING, or 0 */
     void *stream;                 /* questions on a GPU: see below */
     uint32_t *status;
     uint64_t *device_ns;          /* NULL, or where a question that waits puts
                                      how long the device worked on it, in
-                                     nanoseconds of its own clock */
+                                     nanoseconds of its own clock; of the
+                                     host's, where columns travel */
 } sx_call;
 
 /* With a stream (a cudaStream_t; 1 is the legacy default stream, 2 that of
@@ -106,9 +109,15 @@ typedef struct {                  /* per call; NULL: all defaults */
  * its columns are in device memory, and stay until the stream is done with
  * them. Wrong arguments are still reported by the call. What can only be
  * found out later goes to *status, if that is not NULL, in device memory:
- * SX_OK, or SX_ESPACE as the comment of sx_range() says. Nothing else waits
- * for the stream: not the call, not other calls. sx_build() with a stream
- * reads its columns when the stream has come there, and waits.
+ * SX_OK, or SX_ESPACE as the comment of sx_range() says. Nothing waits for
+ * the stream: not the call, not other questions or builds; but sx_free(),
+ * sx_column_free() and sx_close() wait for all work of the device. sx_build()
+ * with a stream reads its columns when the stream has come there, and waits.
+ *
+ * Without a stream a call, and sx_column_copy(), comes after all work that was
+ * queued before on the default stream, the legacy one or this thread's; other
+ * streams are to be passed, or waited for. A call leaves its GPU as the
+ * thread's current one.
  *
  * When a GPU fails in the middle of a call (SX_EDEVICE), outputs on the host
  * are right up to some chunk and as they were behind it; outputs in device
@@ -161,8 +170,8 @@ SX_API sx_status sx_device_describe(const sx_device *dev,
                                     sx_device_info *info);
 
 /* Where a GPU's memory comes from, instead of a pool of the library's own:
- * take() returns memory of that device, usable on the stream, or NULL;
- * give() gets it back. Both may be called by many threads. To be set while
+ * take() returns memory of that device, at a multiple of 256, usable on the
+ * stream, or NULL; give() gets it back. memory= is not counted then. Both may be called by many threads. To be set while
  * the device has no index (else SX_EINVAL) and no column. */
 typedef struct {
     size_t size;                  /* sizeof(sx_allocator) */
@@ -193,6 +202,7 @@ typedef struct sx_index sx_index;
  *         sorted                 plain sorted array
  *         eytzinger(k=2..33)     search order, no extra memory
  *         pivot(k=2..33,levels=,leaf=)   sorted array under a pivot tree
+ *         guide(bucket=1..128,pieces=)   sorted array under a histogram
  *         auto(for=point|range|mixed|memory)  measured on these keys
  *       layout=split|pairs (and block=) inside the parentheses says how
  *       keys and rows lie in memory. Words behind: unique (equal keys are

@@ -559,20 +559,20 @@ static sx_status gpu_range_there(sx_gpu *g, const sx_view *v, const sx_span_quer
         st = gpu_alloc(g, stream, &scratch, bytes, "ranges", err);
     if (st == SX_OK && (out->rows || out->keys) && job->n > 0)
         st = gpu_alloc(g, stream, &start, job->n * 8, "ranges", err);
-    if (st == SX_OK)
-        st = gpu_set(g, stream, out->first + job->n, 0, 8, err);
     if (st == SX_OK && !job->how.stream)
         st = gpu_wait(g, stream, "ranges", err);
     w.start = (uint64_t *)start;
     if (st == SX_OK)
         st = gpu_find_spans(g, v, job, 0, job->n, w.start, out->first, 1, err);
     if (st == SX_OK)
+        st = gpu_set(g, stream, out->first + job->n, 0, 8, err);
+    if (st == SX_OK)
         st = gpu_sum_up(g, stream, scratch, &bytes, out->first, job->n + 1, err);
     if (st == SX_OK && job->how.stream) {
         sx_gpu_fill a = gpu_fill_args(&w, out->rows, out->keys);
         a.to = UINT64_MAX;
-        a.room = out->rows ? out->rows_room : UINT64_MAX;
-        if (out->keys && out->keys_room < a.room)
+        a.room = out->rows_wanted ? out->rows_room : UINT64_MAX;
+        if (out->keys_wanted && out->keys_room < a.room)
             a.room = out->keys_room;
         a.status = job->how.status;
         if (start)

@@ -17,7 +17,7 @@
  *   gpu_grid(g, threads)           blocks of GPU_BLOCK threads
  *   gpu_pin_room(g, block)         shared memory for a block of that size
  *   GPU_BLOCK, GPU_BLOCK_MOST      threads of a block: usually, at most
- *   GPU_LANES, GPU_LANE_BYTES, GPU_CHUNK_LEAST, GPU_CHUNK_GOOD,
+ *   GPU_IDLE_MOST, GPU_LANES, GPU_LANE_BYTES, GPU_CHUNK_LEAST, GPU_CHUNK_GOOD,
  *   GPU_DIRECT_BYTES, GPU_SPANS, GPU_GRID_MOST     see where they are used */
 #include "gpu/gpu_stage_impl.h"
 
@@ -36,10 +36,27 @@ static sx_status gpu_backend_alloc(void *self, void **out, uint64_t bytes, const
     gpu_stream stream = gpu_stream_of(g, NULL);
     sx_status st = gpu_enter(g, err);
 
+    void *block = NULL;
+
     if (st == SX_OK)
-        st = gpu_alloc(g, stream, out, bytes, what, err);
-    /* any stream may use it from now on */
-    return st == SX_OK ? gpu_wait(g, stream, what, err) : st;
+        st = gpu_alloc(g, stream, &block, bytes, what, err);
+    if (st == SX_OK)
+        st = gpu_wait(g, stream, what, err);      /* any stream may use it from now on */
+    if (st == SX_OK)
+        *out = block;
+    else
+        gpu_free(g, stream, block);
+    return st;
+}
+
+/* Streams of the caller may still use what is about to be given back. */
+static void gpu_backend_settle(void *self)
+{
+    sx_gpu *g = (sx_gpu *)self;
+    sx_err err;
+
+    if (gpu_enter(g, &err) == SX_OK)
+        gpu_settle(g);
 }
 
 static void gpu_backend_release(void *self, void *block)
@@ -47,10 +64,8 @@ static void gpu_backend_release(void *self, void *block)
     sx_gpu *g = (sx_gpu *)self;
     sx_err err;
 
-    if (block && gpu_enter(g, &err) == SX_OK) {
-        gpu_settle(g);            /* streams of the caller may still use it */
+    if (block && gpu_enter(g, &err) == SX_OK)
         gpu_free(g, gpu_stream_of(g, NULL), block);
-    }
 }
 
 static sx_status gpu_move_work(sx_gpu *g, gpu_stream stream, const void *job, uint64_t at,

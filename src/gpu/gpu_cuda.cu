@@ -29,6 +29,7 @@ extern "C" {
 #define GPU_BLOCK 256u
 #define GPU_BLOCK_MOST 1024u
 #define GPU_GRID_MOST (1u << 30)
+#define GPU_IDLE_MOST 4u
 #define GPU_LANES 4u
 #define GPU_LANE_BYTES (16ull << 20)
 #define GPU_CHUNK_LEAST 1024ull
@@ -51,12 +52,16 @@ typedef struct {
     sx_allocator from;            /* take is NULL: from the pool */
     sx_pool *pool;
     pthread_mutex_t lock;         /* guards stages */
-    struct gpu_stage *stages;
+    pthread_mutex_t limit;        /* taking memory, where there is one */
+    struct gpu_stage *stages;     /* that no call uses now, and how many */
+    unsigned idle;
     int queued;                   /* there were calls with streams of the caller's */
 } sx_gpu;
 
+/* The error is told here, so the next call must not find it again. */
 static sx_status gpu_failed(cudaError_t e, const char *doing, sx_err *err)
 {
+    (void)cudaGetLastError();
     return sx_fail(err, SX_EDEVICE, "CUDA, %s: %s", doing, cudaGetErrorString(e));
 }
 
@@ -106,12 +111,27 @@ static sx_status gpu_launched(sx_gpu *g, const char *what, sx_err *err)
 
 static sx_status gpu_wait(sx_gpu *g, gpu_stream stream, const char *what, sx_err *err)
 {
-    cudaError_t e = cudaGetLastError();
+    cudaError_t e = cudaGetLastError(), end = cudaStreamSynchronize(stream);
 
     (void)g;
-    if (e == cudaSuccess)
-        e = cudaStreamSynchronize(stream);
+    e = e == cudaSuccess ? end : e;
     return e == cudaSuccess ? SX_OK : gpu_failed(e, what, err);
+}
+
+/* What is queued on `stream` from now on comes after what the caller queued on
+ * the default stream, the thread's or the legacy one. */
+static sx_status gpu_follow_caller(gpu_stream stream, sx_err *err)
+{
+    cudaEvent_t now = NULL;
+    cudaError_t e = cudaEventCreateWithFlags(&now, cudaEventDisableTiming);
+
+    if (e == cudaSuccess)
+        e = cudaEventRecord(now, cudaStreamPerThread);
+    if (e == cudaSuccess)
+        e = cudaStreamWaitEvent(stream, now, 0);
+    if (now)
+        (void)cudaEventDestroy(now);
+    return e == cudaSuccess ? SX_OK : gpu_failed(e, "following the default stream", err);
 }
 
 /* Before memory is given back that streams of the caller may still use. */
@@ -128,8 +148,11 @@ typedef struct {
 static void gpu_timer_begin(gpu_timer *t, gpu_stream stream, const uint64_t *wanted)
 {
     t->begin = t->end = NULL;
-    if (wanted && cudaEventCreate(&t->begin) == cudaSuccess &&
-        cudaEventCreate(&t->end) == cudaSuccess)
+    if (!wanted)
+        return;
+    if (cudaEventCreate(&t->begin) != cudaSuccess || cudaEventCreate(&t->end) != cudaSuccess)
+        (void)cudaGetLastError();         /* then there is no time to tell */
+    else
         (void)cudaEventRecord(t->begin, stream);
 }
 
@@ -186,34 +209,56 @@ static uint64_t gpu_free_bytes(sx_gpu *g)
     return free_bytes;
 }
 
+/* One try. With a limit, threads take turns: what one has seen free is its. */
+static cudaError_t gpu_take(sx_gpu *g, gpu_stream stream, void **out, uint64_t bytes)
+{
+    uint64_t used = 0;
+    cudaError_t e = cudaSuccess;
+
+    if (g->from.take) {
+        *out = g->from.take(g->from.context, bytes, stream);
+        return *out ? cudaSuccess : cudaErrorMemoryAllocation;
+    }
+    if (g->tune.memory) {
+        pthread_mutex_lock(&g->limit);
+        e = cudaMemPoolGetAttribute(g->memory, cudaMemPoolAttrUsedMemCurrent, &used);
+        if (e == cudaSuccess && (used > g->tune.memory || bytes > g->tune.memory - used))
+            e = cudaErrorMemoryAllocation;
+    }
+    if (e == cudaSuccess)
+        e = cudaMallocFromPoolAsync(out, bytes, g->memory, stream);
+    if (g->tune.memory)
+        pthread_mutex_unlock(&g->limit);
+    (void)cudaGetLastError();
+    return e;
+}
+
+static int gpu_give_up_idle(sx_gpu *g);
+
 static sx_status gpu_alloc(sx_gpu *g, gpu_stream stream, void **out, uint64_t bytes,
                            const char *what, sx_err *err)
 {
     void *p = NULL;
-    cudaError_t e = cudaSuccess;
-    uint64_t used = 0;
+    cudaError_t e;
 
     bytes = bytes ? bytes : 1;
-    if (g->from.take) {
-        p = g->from.take(g->from.context, bytes, stream);
-        if (!p)
-            return sx_fail(err, SX_ENOMEM, "cuda:%d has no memory for %s: the allocator given has "
-                           "none for %llu bytes", g->device, what, (unsigned long long)bytes);
-    } else {
-        if (g->tune.memory)
-            e = cudaMemPoolGetAttribute(g->memory, cudaMemPoolAttrUsedMemCurrent, &used);
-        if (e == cudaSuccess)
-            e = g->tune.memory && (used > g->tune.memory || bytes > g->tune.memory - used)
-                    ? cudaErrorMemoryAllocation
-                    : cudaMallocFromPoolAsync(&p, bytes, g->memory, stream);
+    e = gpu_take(g, stream, &p, bytes);
+    if (e == cudaErrorMemoryAllocation && gpu_give_up_idle(g))
+        e = gpu_take(g, stream, &p, bytes);
+    if (e == cudaSuccess && (uintptr_t)p % SX_LINE) {
+        g->from.give(g->from.context, p, stream);
+        return sx_fail(err, SX_EINVAL, "the allocator given returned %p for %s, not at a multiple "
+                       "of 256", p, what);
     }
     if (e == cudaSuccess) {
         *out = p;
         return SX_OK;
     }
-    (void)cudaGetLastError();
     if (e != cudaErrorMemoryAllocation)
         return gpu_failed(e, what, err);
+    if (g->from.take)
+        return sx_fail(err, SX_ENOMEM, "cuda:%d has no memory for %s: the allocator given has "
+                       "none for %llu bytes", g->device, what, (unsigned long long)bytes);
     return sx_fail(err, SX_ENOMEM, "cuda:%d has no memory for %s: %llu bytes needed, %llu free%s",
                    g->device, what, (unsigned long long)bytes,
                    (unsigned long long)gpu_free_bytes(g),
@@ -364,7 +409,7 @@ static sx_status cuda_use_allocator(void *self, const sx_allocator *allocator, s
     if (st != SX_OK)
         return st;
     gpu_settle(g);
-    gpu_stages_free(g);           /* what they have came from elsewhere */
+    (void)gpu_give_up_idle(g);           /* what they have came from elsewhere */
     g->from = *allocator;
     return SX_OK;
 }
@@ -387,18 +432,23 @@ static uint64_t set_persist(const cudaDeviceProp *props, const sx_gpu_tune *tune
 
 /* A pool of our own: the process's default one stays as it is. It keeps an
  * eighth of the device's memory for the next call rather than giving it back. */
-static cudaError_t new_pool(cudaMemPool_t *out, int device, uint64_t all)
+static cudaError_t new_pool(cudaMemPool_t *out, int device, uint64_t all, uint64_t limit)
 {
     cudaMemPoolProps props = {};
-    uint64_t keep = all / 8;
+    uint64_t keep = limit && limit < all / 8 ? limit : all / 8;
+    int no = 0;
     cudaError_t e;
 
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type = cudaMemLocationTypeDevice;
     props.location.id = device;
     e = cudaMemPoolCreate(out, &props);
-    return e == cudaSuccess
-               ? cudaMemPoolSetAttribute(*out, cudaMemPoolAttrReleaseThreshold, &keep) : e;
+    if (e == cudaSuccess)
+        e = cudaMemPoolSetAttribute(*out, cudaMemPoolAttrReleaseThreshold, &keep);
+    /* memory that a busy stream has yet to free is not for others: they would wait */
+    if (e == cudaSuccess)
+        e = cudaMemPoolSetAttribute(*out, cudaMemPoolReuseAllowInternalDependencies, &no);
+    return e;
 }
 
 static sx_status cuda_open(void **self, const char *args, sx_err *err)
@@ -433,9 +483,13 @@ static sx_status cuda_open(void **self, const char *args, sx_err *err)
     if (e == cudaSuccess)
         e = cudaGetDeviceProperties(&props, device);
     if (e == cudaSuccess)
-        e = new_pool(&pool, device, props.totalGlobalMem);
-    if (e != cudaSuccess)
+        e = new_pool(&pool, device, props.totalGlobalMem, tune.memory);
+    if (e != cudaSuccess) {
+        if (pool)
+            (void)cudaMemPoolDestroy(pool);
+        (void)cudaGetLastError();
         return sx_fail(err, SX_ENODEV, "cuda:%d can't be used: %s", device, cudaGetErrorString(e));
+    }
     st = sx_alloc(&memory, sizeof *g, "a device", err);
     if (st != SX_OK) {
         (void)cudaMemPoolDestroy(pool);
@@ -459,6 +513,7 @@ static sx_status cuda_open(void **self, const char *args, sx_err *err)
     g->tune = tune;
     g->memory = pool;
     pthread_mutex_init(&g->lock, NULL);
+    pthread_mutex_init(&g->limit, NULL);
     *self = g;
     return SX_OK;
 }
@@ -470,12 +525,13 @@ static void cuda_close(void *self)
 
     if (gpu_enter(g, &err) == SX_OK) {    /* a child has none of it */
         gpu_settle(g);
-        gpu_stages_free(g);
+        (void)gpu_give_up_idle(g);
         (void)cudaStreamSynchronize(cudaStreamPerThread);
         (void)cudaMemPoolDestroy(g->memory);
     }
     sx_pool_free(g->pool);
     pthread_mutex_destroy(&g->lock);
+    pthread_mutex_destroy(&g->limit);
     sx_release(g);
 }
 
@@ -503,7 +559,7 @@ static const sx_backend cuda_backend = {
     SX_BACKEND_ABI, "cuda", 0, 1,
     32,                           /* a sector: measured faster than 64 and 16 */
     cuda_open, cuda_close, cuda_describe,
-    gpu_backend_alloc, gpu_backend_release, gpu_backend_copy,
+    gpu_backend_alloc, gpu_backend_release, gpu_backend_settle, gpu_backend_copy,
     gpu_backend_sort, gpu_backend_build, gpu_backend_peak,
     gpu_backend_lookup, gpu_backend_count, gpu_backend_range, gpu_backend_fold,
     cuda_use_allocator, cuda_check_pointer, gpu_backend_measure,

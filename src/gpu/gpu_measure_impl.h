@@ -89,8 +89,10 @@ static sx_status gpu_backend_measure(void *self, sx_measure *job, sx_err *err)
     a.found = (sx_word *)found;
     if (st == SX_OK && found)
         st = gpu_set(g, stream, found, 0, sizeof(sx_word), err);
-    if (st != SX_OK)
+    if (st != SX_OK) {
+        gpu_free(g, stream, found);
         return st;
+    }
     gpu_timer_begin(&timer, stream, &job->ns);
     switch (job->what) {
     case SX_MEASURE_GATHER:

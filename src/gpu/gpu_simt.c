@@ -18,6 +18,7 @@
 #define GPU_BLOCK 64u
 #define GPU_BLOCK_MOST 128u
 #define GPU_GRID_MOST 7u          /* several turns of a loop for some threads, none for some */
+#define GPU_IDLE_MOST 4u
 #define GPU_LANES 3u
 #define GPU_LANE_BYTES 2048ull
 #define GPU_CHUNK_LEAST 8ull
@@ -36,9 +37,10 @@ typedef struct {
     uint64_t l2_bytes, persist;
     sx_gpu_tune tune;
     sx_allocator from;
-    _Atomic uint64_t used;        /* bytes, where tune.memory is a limit */
-    pthread_mutex_t lock;
-    struct gpu_stage *stages;
+    _Atomic uint64_t used;        /* bytes */
+    pthread_mutex_t lock, limit;
+    struct gpu_stage *stages;     /* that no call uses now, and how many */
+    unsigned idle;
 } sx_gpu;
 
 static sx_status gpu_enter(sx_gpu *g, sx_err *err)
@@ -80,6 +82,13 @@ static sx_status gpu_wait(sx_gpu *g, gpu_stream stream, const char *what, sx_err
 {
     (void)stream;
     return gpu_launched(g, what, err);
+}
+
+static sx_status gpu_follow_caller(gpu_stream stream, sx_err *err)
+{
+    (void)stream;
+    (void)err;
+    return SX_OK;
 }
 
 static void gpu_settle(sx_gpu *g)
@@ -130,31 +139,49 @@ static uint64_t gpu_pin_room(const sx_gpu *g, uint32_t block)
 
 #define HEAD 64u
 
-static sx_status gpu_alloc(sx_gpu *g, gpu_stream stream, void **out, uint64_t bytes,
-                           const char *what, sx_err *err)
+static int gpu_take(sx_gpu *g, gpu_stream stream, void **out, uint64_t bytes, const char *what,
+                    sx_err *err)
 {
-    unsigned char *p;
-    sx_status st;
+    unsigned char *p = NULL;
+    int fits;
 
     if (g->from.take) {
         *out = g->from.take(g->from.context, bytes ? bytes : 1, stream);
-        if (!*out)
-            return sx_fail(err, SX_ENOMEM, "simt has no memory for %s: the allocator given has "
-                           "none for %llu bytes", what, (unsigned long long)bytes);
-        memset(*out, 0xa5, bytes);
-        return SX_OK;
+        return *out != NULL;
     }
-    if (g->tune.memory && g->used + bytes > g->tune.memory)
-        return sx_fail(err, SX_ENOMEM, "simt has no memory for %s: %llu bytes needed, %llu free of "
-                       "what memory= allows", what, (unsigned long long)bytes,
-                       (unsigned long long)(g->tune.memory - g->used));
-    st = sx_alloc((void **)&p, bytes + HEAD, what, err);
-    if (st != SX_OK)
-        return st;
+    pthread_mutex_lock(&g->limit);
+    fits = !g->tune.memory || (g->used <= g->tune.memory && bytes <= g->tune.memory - g->used);
+    if (fits && sx_alloc((void **)&p, bytes + HEAD, what, err) == SX_OK)
+        g->used += bytes;
+    pthread_mutex_unlock(&g->limit);
+    if (!p)
+        return 0;
     memcpy(p, &bytes, sizeof bytes);
-    memset(p + HEAD, 0xa5, bytes);        /* device memory is never zero by itself */
-    g->used += bytes;
     *out = p + HEAD;
+    return 1;
+}
+
+static int gpu_give_up_idle(sx_gpu *g);
+
+static sx_status gpu_alloc(sx_gpu *g, gpu_stream stream, void **out, uint64_t bytes,
+                           const char *what, sx_err *err)
+{
+    void *p = NULL;
+
+    if (!gpu_take(g, stream, &p, bytes, what, err) &&
+        (!gpu_give_up_idle(g) || !gpu_take(g, stream, &p, bytes, what, err)))
+        return sx_fail(err, SX_ENOMEM, "simt has no memory for %s: %llu bytes needed, %llu free%s",
+                       what, (unsigned long long)bytes,
+                       (unsigned long long)(g->tune.memory ? g->tune.memory - g->used : 0),
+                       g->from.take ? " (the allocator given has none)"
+                       : g->tune.memory ? " of what memory= allows" : "");
+    if ((uintptr_t)p % SX_LINE) {
+        g->from.give(g->from.context, p, stream);
+        return sx_fail(err, SX_EINVAL, "the allocator given returned %p for %s, not at a multiple "
+                       "of 256", p, what);
+    }
+    memset(p, 0xa5, bytes);       /* device memory is never zero by itself */
+    *out = p;
     return SX_OK;
 }
 
@@ -255,7 +282,7 @@ static sx_status simt_use_allocator(void *self, const sx_allocator *allocator, s
     sx_gpu *g = self;
 
     (void)err;
-    gpu_stages_free(g);
+    (void)gpu_give_up_idle(g);
     g->from = *allocator;
     return SX_OK;
 }
@@ -312,6 +339,7 @@ static sx_status simt_open(void **self, const char *args, sx_err *err)
         return st;
     }
     pthread_mutex_init(&g->lock, NULL);
+    pthread_mutex_init(&g->limit, NULL);
     *self = g;
     return SX_OK;
 }
@@ -320,9 +348,10 @@ static void simt_close(void *self)
 {
     sx_gpu *g = self;
 
-    gpu_stages_free(g);
+    (void)gpu_give_up_idle(g);
     sx_pool_free(g->pool);
     pthread_mutex_destroy(&g->lock);
+    pthread_mutex_destroy(&g->limit);
     sx_release(g);
 }
 
@@ -348,6 +377,7 @@ const sx_backend sx_backend_simt = {
     .describe = simt_describe,
     .alloc = gpu_backend_alloc,
     .release = gpu_backend_release,
+    .settle = gpu_backend_settle,
     .copy = gpu_backend_copy,
     .sort = gpu_backend_sort,
     .build = gpu_backend_build,

@@ -57,13 +57,30 @@ static void gpu_stage_free(sx_gpu *g, gpu_stage *s)
     sx_release(s);
 }
 
-static void gpu_stages_free(sx_gpu *g)
+/* All that no call uses at the moment; whether there were any. Their memory is
+ * free when this returns. */
+static int gpu_give_up_idle(sx_gpu *g)
 {
-    while (g->stages) {
-        gpu_stage *s = g->stages;
-        g->stages = s->next;
+    gpu_stage *s, *next;
+    sx_err err;
+    int any;
+
+    pthread_mutex_lock(&g->lock);
+    s = g->stages;
+    g->stages = NULL;
+    g->idle = 0;
+    pthread_mutex_unlock(&g->lock);
+    any = s != NULL;
+    for (; s; s = next) {
+        next = s->next;
+        for (unsigned l = 0; l < GPU_LANES; l++) {
+            gpu_free(g, s->lane[l].stream, s->lane[l].dev);
+            s->lane[l].dev = NULL;
+            (void)gpu_wait(g, s->lane[l].stream, "giving memory back", &err);
+        }
         gpu_stage_free(g, s);
     }
+    return any;
 }
 
 static sx_status gpu_stage_take(sx_gpu *g, gpu_stage **out, sx_err *err)
@@ -74,8 +91,10 @@ static sx_status gpu_stage_take(sx_gpu *g, gpu_stage **out, sx_err *err)
 
     pthread_mutex_lock(&g->lock);
     s = g->stages;
-    if (s)
+    if (s) {
         g->stages = s->next;
+        g->idle--;
+    }
     pthread_mutex_unlock(&g->lock);
     if (s) {
         *out = s;
@@ -97,10 +116,18 @@ static sx_status gpu_stage_take(sx_gpu *g, gpu_stage **out, sx_err *err)
 
 static void gpu_stage_give(sx_gpu *g, gpu_stage *s)
 {
+    int keep;
+
     pthread_mutex_lock(&g->lock);
-    s->next = g->stages;
-    g->stages = s;
+    keep = g->idle < GPU_IDLE_MOST;
+    if (keep) {
+        s->next = g->stages;
+        g->stages = s;
+        g->idle++;
+    }
     pthread_mutex_unlock(&g->lock);
+    if (!keep)
+        gpu_stage_free(g, s);
 }
 
 /* ---- filling and emptying ------------------------------------------------------- */
@@ -244,15 +271,18 @@ static sx_status gpu_lane_start(gpu_trip *t, gpu_lane *lane, uint64_t at, uint64
     return st;
 }
 
-/* Lanes of the largest chunk that memory allows, `most` elements if it does. */
-static sx_status gpu_trip_rooms(gpu_trip *t, uint64_t *most, unsigned lanes, int pinned, sx_err *err)
+/* Lanes of the largest chunk that memory allows, `most` elements if it does;
+ * at worst one lane. */
+static sx_status gpu_trip_rooms(gpu_trip *t, uint64_t *most, unsigned *lanes, int pinned, sx_err *err)
 {
     for (;;) {
         sx_status st = SX_OK;
-        for (unsigned l = 0; l < lanes && st == SX_OK; l++)
+        for (unsigned l = 0; l < *lanes && st == SX_OK; l++)
             st = gpu_lane_room(t, &t->stage->lane[l], gpu_trip_bytes(t, *most), pinned, err);
-        if (st != SX_ENOMEM || *most <= GPU_CHUNK_LEAST)
+        if (st != SX_ENOMEM || (*most <= GPU_CHUNK_LEAST && *lanes == 1))
             return st;
+        if (*most <= GPU_CHUNK_LEAST)
+            *lanes = 1;
         *most = *most / 2 > GPU_CHUNK_LEAST ? *most / 2 : GPU_CHUNK_LEAST;
         for (unsigned l = 0; l < GPU_LANES; l++) {      /* what was too large to share */
             gpu_free(t->g, t->stage->lane[l].stream, t->stage->lane[l].dev);
@@ -266,7 +296,7 @@ static sx_status gpu_trip_run(gpu_trip *t, uint64_t n, sx_err *err)
 {
     uint64_t each = gpu_trip_each(t), most = GPU_LANE_BYTES / each, step = n / 8 + 1, turn = 0;
     unsigned lanes;
-    int pinned = 0;
+    int pinned = 0, any_there = 0;
     sx_err other;
     sx_status st = gpu_stage_take(t->g, &t->stage, err);
 
@@ -275,6 +305,7 @@ static sx_status gpu_trip_run(gpu_trip *t, uint64_t n, sx_err *err)
     t->direct = n * each <= GPU_DIRECT_BYTES;
     for (unsigned c = 0; c < t->count; c++) {
         gpu_column *col = &t->columns[c];
+        any_there |= col->data && col->there;
         if (!col->data || col->there || t->direct)
             continue;
         col->pinned = gpu_is_pinned(col->data) &&
@@ -287,7 +318,10 @@ static sx_status gpu_trip_run(gpu_trip *t, uint64_t n, sx_err *err)
     most = most < step ? most : step;
     most = t->direct || most > n ? n : most;
     lanes = n > most * (GPU_LANES - 1) ? GPU_LANES : (unsigned)((n + most - 1) / most);
-    st = gpu_trip_rooms(t, &most, lanes, pinned, err);
+    st = gpu_trip_rooms(t, &most, &lanes, pinned, err);
+    /* columns in device memory may still be on their way there */
+    for (unsigned l = 0; l < lanes && st == SX_OK && any_there; l++)
+        st = gpu_follow_caller(t->stage->lane[l].stream, err);
     for (uint64_t at = 0; at < n && st == SX_OK; at += most, turn++) {
         gpu_lane *lane = &t->stage->lane[turn % lanes];
         if (lane->n > 0)

@@ -32,6 +32,7 @@
 
 #include <cub/block/block_radix_sort.cuh>
 #include <cuda_runtime.h>
+#include <pthread.h>
 #include <stdint.h>
 
 #define SX_FN static __host__ __device__ __forceinline__
@@ -74,6 +75,19 @@
 #define SX_LAUNCH(name, grid, block, shared_bytes, stream, args) \
     SX_LAUNCH_TOP(name, grid, block, shared_bytes, stream, args, NULL, 0)
 
+/* A kernel has to ask for more shared memory than it gets by itself. What it
+ * asked for holds for all threads, so it is only ever raised. */
+static void sx_allow_shared(const void *kernel, int bytes)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    cudaFuncAttributes has;
+
+    pthread_mutex_lock(&lock);
+    if (cudaFuncGetAttributes(&has, kernel) == cudaSuccess && has.maxDynamicSharedSizeBytes < bytes)
+        (void)cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    pthread_mutex_unlock(&lock);
+}
+
 /* Errors show in cudaGetLastError(). */
 template <class type>
 static void sx_launch(void (*kernel)(type), unsigned grid, unsigned block, size_t shared_bytes,
@@ -82,10 +96,8 @@ static void sx_launch(void (*kernel)(type), unsigned grid, unsigned block, size_
     cudaLaunchAttribute window = {};
     cudaLaunchConfig_t config = {};
 
-    if (shared_bytes > 0)                /* static and dynamic may be over 48 KiB together,
-                                            and a kernel has to ask for so much */
-        (void)cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   (int)shared_bytes);
+    if (shared_bytes > 0)
+        sx_allow_shared((const void *)kernel, (int)shared_bytes);
     config.gridDim = dim3(grid);
     config.blockDim = dim3(block);
     config.dynamicSmemBytes = shared_bytes;

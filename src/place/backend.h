@@ -10,7 +10,7 @@
 #include "index/shape.h"
 #include "keys/types.h"
 
-#define SX_BACKEND_ABI 4
+#define SX_BACKEND_ABI 5
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -53,6 +53,7 @@ typedef struct {
 typedef struct {
     uint64_t *first;              /* one more than there are ranges */
     void *rows, *keys;            /* or NULL */
+    uint32_t rows_wanted, keys_wanted;    /* though they may have room for none */
     uint64_t rows_room, keys_room;
     uint32_t row_bytes;
     uint32_t first_there, rows_there, keys_there;
@@ -125,6 +126,8 @@ typedef struct {
     sx_status (*alloc)(void *self, void **out, uint64_t bytes,
                        const char *what, sx_err *err);
     void (*release)(void *self, void *block);
+    /* Before memory is released that calls with streams may still use; or NULL. */
+    void (*settle)(void *self);
     /* Between any two of host memory and such memory (there); NULL for a CPU. */
     sx_status (*copy)(void *self, void *to, int to_there, const void *from, int from_there,
                       uint64_t bytes, sx_err *err);

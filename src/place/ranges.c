@@ -27,7 +27,7 @@ static sx_status check(uint64_t room, uint64_t total, const char *name, sx_err *
 
 sx_status sx_ranges_check_room(const sx_range_out *out, uint64_t total, sx_err *err)
 {
-    sx_status st = out->rows ? check(out->rows_room, total, "rows", err) : SX_OK;
+    sx_status st = out->rows_wanted ? check(out->rows_room, total, "rows", err) : SX_OK;
 
-    return st == SX_OK && out->keys ? check(out->keys_room, total, "keys", err) : st;
+    return st == SX_OK && out->keys_wanted ? check(out->keys_room, total, "keys", err) : st;
 }

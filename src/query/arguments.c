@@ -45,6 +45,9 @@ sx_status sx_check_call(const sx_call *call, const sx_device *dev, sx_call *out,
     if (out->device_ns && out->stream)
         return sx_fail(err, SX_EINVAL, "%s: device_ns is of calls that wait, and a stream is given",
                        verb);
+    if ((uintptr_t)out->status % sizeof *out->status)
+        return sx_fail(err, SX_EINVAL, "%s: the status word, %p, is not at a multiple of %zu", verb,
+                       (void *)out->status, sizeof *out->status);
     return out->status ? dev->backend->check_pointer(dev->self, out->status, sizeof *out->status,
                                                      SX_DEVICE, verb, "status", err)
                        : SX_OK;

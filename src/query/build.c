@@ -47,6 +47,10 @@ static sx_status estimate(sx_device *dev, sx_spec spec, int key_type, uint64_t n
 
     if (asks)
         spec = sx_favourite(dev, spec.purpose, n, width);
+    if (spec.family == SX_FAM_GUIDE && !(spec.given & SX_P_PIECES)) {
+        spec.pieces = SX_GUIDE_PIECES;    /* the most there can be */
+        spec.given |= SX_P_PIECES;
+    }
     st = sx_shape(&shape, &spec, dev->backend->node_bytes, width, widest_row(row_type, n), n,
                   err);
     if (st == SX_OK) {
@@ -126,8 +130,13 @@ static sx_status build(sx_store *s, sx_device *dev, const sx_spec *spec, const s
         st = sx_choose(dev, s, spec, &sorted, in, sx_clock_ns() - begin, err);
     } else {
         s->spec = *spec;
-        st = sx_shape(&s->view, &s->spec, be->node_bytes, sorted.width, sorted.row_bytes, in->n,
-                      err);
+        if (spec->family == SX_FAM_GUIDE && !(spec->given & SX_P_PIECES)) {
+            st = sx_resolve_pieces(dev, &s->spec, &sorted, in, err);
+            s->spec.given |= SX_P_PIECES;
+        }
+        if (st == SX_OK)
+            st = sx_shape(&s->view, &s->spec, be->node_bytes, sorted.width, sorted.row_bytes,
+                          in->n, err);
         if (st == SX_OK)
             st = be->build(dev->self, &s->view, &sorted, in->threads, s->base, err);
     }
@@ -194,6 +203,8 @@ void sx_free(sx_index *ix)
 {
     if (!ix)
         return;
+    if (ix->dev->backend->settle)
+        ix->dev->backend->settle(ix->dev->self);
     sx_store_drop(&ix->store, ix->dev->backend, ix->dev->self);
     sx_device_drop(ix->dev);
     sx_release(ix);

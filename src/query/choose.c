@@ -247,6 +247,11 @@ static sx_status measure(sx_device *dev, sx_store *s, uint32_t purpose, sx_sorte
         q.points = 0;
     sx_store_bind(s);
     st = make_questions(dev, &s->view, in, &q, err);
+    if (st == SX_ENOMEM) {                /* the index is there: it stays */
+        sx_text_add(why, "the usual choice; not measured, for want of memory");
+        drop_questions(dev, &q);
+        return SX_OK;
+    }
     if (st == SX_OK)
         st = compare(dev, s, &array, in, &q, &array_wins, why, err);
     if (st == SX_OK && array_wins) {
@@ -255,6 +260,73 @@ static sx_status measure(sx_device *dev, sx_store *s, uint32_t purpose, sx_sorte
     }
     drop_questions(dev, &q);
     return st;
+}
+
+/* ---- how skewed keys are ---------------------------------------------------- */
+
+#define SAMPLES 1024u
+/* A piece that flattens a skewed distribution has at least so many keys. */
+#define PIECE_KEYS 1024u
+/* Keys are skewed where so many of SAMPLES equal parts of them lie this many
+ * times denser than the average: their buckets would be too full to count. */
+#define DENSE 10
+#define DENSE_PARTS 10u
+
+static sx_key16 encoded_at(const sx_type_info *type, const unsigned char *keys, unsigned i)
+{
+    sx_key4 k4;
+    sx_key8 k8;
+    sx_key16 k16;
+
+    switch (type->width) {
+    case 4:
+        type->encode(&k4, keys + i * type->bytes, 1);
+        return k4;
+    case 8:
+        type->encode(&k8, keys + i * type->bytes, 1);
+        return k8;
+    default:
+        type->encode(&k16, keys + i * type->bytes, 1);
+        return k16;
+    }
+}
+
+sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
+                            const sx_input *in, sx_err *err)
+{
+    sx_spec plain = {.family = SX_FAM_SORTED};
+    const sx_type_info *type = sx_type_of(in->key_type);
+    unsigned char keys[(SAMPLES + 1) * 16];
+    uint64_t ranks[SAMPLES + 1];
+    sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = in->key_type, .rank_bytes = 8,
+                      .n = SAMPLES + 1, .q = ranks, .keys = keys, .how.threads = in->threads};
+    sx_view array;
+    unsigned dense = 0;
+    sx_status st;
+
+    spec->pieces = 1;
+    if (sorted->n < 4 * SAMPLES)
+        return SX_OK;
+    st = sx_shape(&array, &plain, dev->backend->node_bytes, sorted->width, sorted->row_bytes,
+                  sorted->n, err);
+    if (st != SX_OK)
+        return st;
+    sx_view_bind(&array, (const void *const[SX_SECTION_KINDS]){
+                             [SX_SEC_KEYS] = sorted->keys, [SX_SEC_ROWS] = sorted->rows});
+    for (unsigned i = 0; i <= SAMPLES; i++)
+        ranks[i] = (uint64_t)((unsigned __int128)i * (sorted->n - 1) / SAMPLES);
+    st = dev->backend->lookup(dev->self, &array, &pick, err);
+    if (st != SX_OK)
+        return st;
+    sx_key16 all = encoded_at(type, keys, SAMPLES) - encoded_at(type, keys, 0);
+    for (unsigned i = 0; i < SAMPLES; i++) {
+        sx_key16 part = encoded_at(type, keys, i + 1) - encoded_at(type, keys, i);
+        dense += part < all / (SAMPLES * DENSE);
+    }
+    if (dense > DENSE_PARTS)
+        while (spec->pieces < SX_GUIDE_PIECES && sorted->n / spec->pieces > 2 * PIECE_KEYS)
+            spec->pieces *= 2;
+    return SX_OK;
 }
 
 sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted *sorted,

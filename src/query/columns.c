@@ -58,6 +58,8 @@ void sx_column_free(sx_column *column, sx_device *dev)
 {
     if (!column || !dev)
         return;
+    if (dev->backend->settle)
+        dev->backend->settle(dev->self);
     dev->backend->release(dev->self, column->data);
     column->data = NULL;
     column->n = 0;

@@ -56,6 +56,13 @@ uint64_t sx_question_bytes(const sx_device *dev);
 /* What auto takes when it does not measure, the largest it may take. */
 sx_spec sx_favourite(const sx_device *dev, uint32_t purpose, uint64_t n, uint32_t width);
 
+/* Pieces of a guide, where nobody says else: as many as stay in a cache. */
+#define SX_GUIDE_PIECES 4096u
+/* A guide's pieces, where the spec does not say how many: more than one where
+ * the keys, of which it looks at some, are skewed. */
+sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
+                            const sx_input *in, sx_err *err);
+
 /* Builds the index that suits the keys, the device and spec's purpose into
  * *s, which is all zero but for its type and largest row, and says why
  * there. spent_ns: what the build took so far; measuring takes a small part

@@ -91,6 +91,7 @@ sx_status sx_range(const sx_index *ix, const sx_ranges *ranges, sx_column *first
     if (st != SX_OK)
         return sx_report(&err, st);
     out = (sx_range_out){.first = first->data, .first_there = first->place == SX_DEVICE,
+                         .rows_wanted = rows != NULL, .keys_wanted = keys != NULL,
                          .rows = rows ? rows->data : NULL, .rows_room = rows ? rows->n : 0,
                          .row_bytes = rows ? (uint32_t)sx_type_bytes(rows->type) : 0,
                          .rows_there = rows && rows->place == SX_DEVICE,
