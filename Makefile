@@ -48,6 +48,7 @@ help:
 	@echo "make demo       install what is missing, build, show it at work"
 	@echo "make examples   build/own_kernel, where nvcc is"
 	@echo "make test       install what is missing, build, run all tests"
+	@echo "make gpu-streams  build/gpu-streams, a part of gpu-test, where nvcc is"
 	@echo "make gpu-test   build, run the tests of kernels on the GPU of this machine"
 	@echo "make bench      the figures of the README, into bench/results/"
 	@echo "make gpu-bench  those of doc/PERFORMANCE.md, on a GPU, into bench/results/"
@@ -91,6 +92,14 @@ examples: $(if $(NVCC),$(B)/own_kernel)
 $(B)/own_kernel: examples/own_kernel.cu examples/own_kernel.h $(B)/sextant_device.cuh \
                  $(B)/libsextant.a
 	$(NVCC) -std=c++14 -O3 $(CUDA_CODE) -Iinclude -I$(B) $< $(B)/libsextant.a -o $@ \
+	    -lxxhash -lpthread -ldl
+
+# What only a GPU can show: streams, threads and memory of a program's own.
+.PHONY: gpu-streams
+gpu-streams: $(if $(NVCC),$(B)/gpu-streams)
+
+$(B)/gpu-streams: test/gpu_streams.cu include/sextant.h $(B)/libsextant.a
+	$(NVCC) -std=c++17 -O3 $(CUDA_CODE) -Iinclude $< $(B)/libsextant.a -o $@ \
 	    -lxxhash -lpthread -ldl
 
 # ---- tests ---------------------------------------------------------------------

@@ -63,7 +63,7 @@ build() {
 echo "building"
 # With nvcc the CUDA backend is part of "all", and there are examples: a kernel that
 # does not compile fails.
-build plain build all test-programs examples
+build plain build all test-programs examples gpu-streams
 build asan build/asan OPT=-O1 CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer" test-programs
 build tsan build/tsan OPT=-O1 CFLAGS="-fsanitize=thread" build/tsan/test/bin/test_threads build/tsan/test/bin/test_fork
 

@@ -1,7 +1,8 @@
 /* test_device_memory.c - where the memory of a device comes from, and what
- * happens when there is none: an allocator of the caller's, memory=, and every
- * piece of memory refused once. */
+ * happens when there is none: an allocator of the caller's, memory=, every
+ * piece of memory refused once, and outputs without room. */
 #include <inttypes.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -26,8 +27,7 @@ typedef struct {
     sx_column block[BLOCKS];
     bool given[BLOCKS];
     unsigned taken, live;
-    unsigned fail_at, failed;     /* the so manieth from now fails; ... */
-    bool fail_on;                 /* ... and all behind it */
+    unsigned fail_at, fail_run;   /* the so manieth from now fails, and so many in all */
     bool wrong;
 } blocks;
 
@@ -36,8 +36,7 @@ static void *take(void *context, uint64_t bytes, void *stream)
     blocks *b = context;
     (void)stream;
     if (b->fail_at && --b->fail_at == 0) {
-        b->failed++;
-        b->fail_at = b->fail_on;
+        b->fail_at = --b->fail_run > 0;
         return NULL;
     }
     if (b->taken == BLOCKS || bytes == 0 ||
@@ -143,16 +142,64 @@ static void test_allocator_refused(void **state)
     blocks_free(b);
 }
 
+/* Memory that kernels could not read nodes from is refused, and given back. */
+static void *take_askew(void *context, uint64_t bytes, void *stream)
+{
+    return (char *)take(context, bytes + 8, stream) + 8;
+}
+
+static void give_askew(void *context, void *block, void *stream)
+{
+    give(context, (char *)block - 8, stream);
+}
+
+static void test_allocator_askew(void **state)
+{
+    (void)state;
+    sx_device *dev = device_open(kernel_with(""));
+    blocks *b = blocks_new();
+    sx_allocator from = { sizeof from, take_askew, give_askew, b };
+    uint32_t key[3] = { 5, 2, 9 };
+    sx_column keys = column(SX_U32, 3, key), mark = keys, made = mark;
+    sx_index *ix = NULL;
+    OK(sx_device_allocator(dev, &from));
+    for (size_t s = 0; s < DEVICE_SPECS; s++) {
+        REFUSED(sx_build(&ix, dev, device_specs[s], &keys, NULL, NULL), SX_EINVAL, "multiple of");
+        assert_null(ix);
+        assert_int_equal(b->live, 0);
+    }
+    REFUSED(sx_column_new(&made, dev, SX_U64, 10), SX_EINVAL, "multiple of");
+    assert_memory_equal(&made, &mark, sizeof made);
+    assert_int_equal(b->live, 0);
+    assert_true(b->taken > 0);
+    sx_close(dev);
+    blocks_free(b);
+}
+
 /* ---- memory that is not there --------------------------------------------------------------- */
 
-/* One question, its columns wholly on the host or wholly in device memory,
- * with or without a stream. */
+/* One question, and where its columns are; the last four are of ranges only. */
+typedef enum {
+    SCENE_HOST, SCENE_DEVICE, SCENE_QUEUED,     /* wholly; in device memory and with a stream */
+    SCENE_FIRST_THERE,                          /* outputs in device memory, inputs not */
+    SCENE_FIRST_ONLY,                           /* first in device memory, nothing else */
+    SCENE_FIRST_HERE,                           /* first on the host, nothing else */
+    SCENE_ROWS_HERE,                            /* rows and keys on the host, nothing else */
+    SCENE_WAYS
+} scene_way;
+
+static const char *const scene_ways[SCENE_WAYS] = {
+    "host", "device", "device, queued", "outputs on the device", "first on the device",
+    "first on the host", "rows and keys on the host",
+};
+
 typedef struct {
     sx_device *dev;
     const dataset *d;
     sx_index *ix;
-    int place;
+    scene_way way;
     bool queued;
+    uint64_t *right;              /* what first must be */
     sx_column in[3], out[4];      /* queries, lo, hi; numbers, keys, first, more */
     sx_column mark[2];            /* one element each, in device memory */
     unsigned char *fill, *seen;   /* as outputs begin; and what they are now */
@@ -160,6 +207,7 @@ typedef struct {
 } scene;
 
 #define SCENE_VERBS 9
+#define SCENE_RANGE 5             /* the verb, with all its outputs; the next has only first */
 
 static sx_status scene_call(scene *s, int verb)
 {
@@ -175,7 +223,7 @@ static sx_status scene_call(scene *s, int verb)
     case 2: return sx_floor(s->ix, q, numbers, keys, &call);
     case 3: return sx_ceil(s->ix, q, numbers, keys, &call);
     case 4: return sx_range_count(s->ix, &ranges, numbers, &call);
-    case 5: return sx_range(s->ix, &ranges, first, numbers, keys, &call);
+    case SCENE_RANGE: return sx_range(s->ix, &ranges, first, numbers, keys, &call);
     case 6: return sx_range(s->ix, &ranges, first, NULL, NULL, &call);
     case 7: return sx_range_aggregate(s->ix, &ranges, &g, &call);
     default:
@@ -206,27 +254,46 @@ static void scene_poison(scene *s)
     }
 }
 
-/* All outputs are as they were. */
-static bool scene_untouched(scene *s)
+/* All outputs are as they were; but first may be filled already when memory
+ * for other outputs on the host is not there. */
+static bool scene_untouched(scene *s, int verb)
 {
     bool same = true;
     for (unsigned i = 0; i < 4; i++) {
         sx_column c = s->out[i], host = column(c.type, c.n, s->seen);
+        size_t bytes = c.n * sx_type_bytes(c.type);
         OK(sx_column_copy(&host, &c, s->dev));
-        same &= memcmp(s->seen, s->fill, c.n * sx_type_bytes(c.type)) == 0;
+        same &= memcmp(s->seen, s->fill, bytes) == 0 ||
+                (i == 2 && verb == SCENE_RANGE && s->out[0].place == SX_HOST &&
+                 memcmp(s->seen, s->right, bytes) == 0);
     }
     return same;
 }
 
-static void scene_new(scene *s, sx_device *dev, const dataset *d, const char *spec, int place,
-                      bool queued)
+/* The inputs are columns 0 to 2, the outputs 3 to 6. */
+static bool scene_there(scene_way way, unsigned column)
 {
-    sx_device *from = place == SX_DEVICE ? dev : NULL;
+    switch (way) {
+    case SCENE_HOST: return false;
+    case SCENE_FIRST_THERE: return column >= 3;
+    case SCENE_FIRST_ONLY: return column == 5;
+    case SCENE_FIRST_HERE: return column != 5;
+    case SCENE_ROWS_HERE: return column != 3 && column != 4;
+    default: return true;
+    }
+}
+
+static void scene_new(scene *s, sx_device *dev, const dataset *d, const char *spec, scene_way way)
+{
     const void *in[3] = { d->q.data, d->lo.data, d->hi.data };
     uint64_t hits = d->queries;
-    *s = (scene){ .dev = dev, .d = d, .place = place, .queued = queued };
-    for (uint64_t i = 0; i < d->ranges; i++)
+    *s = (scene){ .dev = dev, .d = d, .way = way, .queued = way == SCENE_QUEUED,
+                  .right = need((d->ranges + 1) * sizeof *s->right) };
+    s->right[0] = 0;
+    for (uint64_t i = 0; i < d->ranges; i++) {
+        s->right[i + 1] = s->right[i] + d->spans[0][i].count;
         hits += d->spans[0][i].count;
+    }
     s->room = hits * 16;
     s->fill = need(s->room);
     s->seen = need(s->room);
@@ -234,7 +301,7 @@ static void scene_new(scene *s, sx_device *dev, const dataset *d, const char *sp
     for (unsigned i = 0; i < 3; i++) {
         sx_column host = column(d->type, i ? d->ranges : d->queries, in[i]);
         s->in[i] = host;
-        if (from) {
+        if (scene_there(way, i)) {
             OK(sx_column_new(&s->in[i], dev, d->type, host.n));
             OK(sx_column_copy(&s->in[i], &host, dev));
         }
@@ -242,7 +309,7 @@ static void scene_new(scene *s, sx_device *dev, const dataset *d, const char *sp
     const uint64_t rooms[4] = { hits, hits, d->ranges + 1, d->ranges };
     for (unsigned i = 0; i < 4; i++) {
         int type = i == 1 ? d->type : SX_U64;
-        if (from)
+        if (scene_there(way, i + 3))
             OK(sx_column_new(&s->out[i], dev, type, rooms[i]));
         else
             s->out[i] = column(type, rooms[i], need(rooms[i] * sx_type_bytes(type)));
@@ -266,19 +333,20 @@ static void scene_free(scene *s)
         sx_column_free(&s->mark[i], s->dev);
     free(s->fill);
     free(s->seen);
+    free(s->right);
 }
 
 /* What fails, and how it is told to. */
 typedef struct {
     blocks *b;                    /* the caller's allocator, or ... */
-    bool on;                      /* ... all of the library's own memory */
+    unsigned run;                 /* ... once, all of the library's own memory */
 } failing;
 
 static void fail_at(failing *f, unsigned nth)
 {
     if (f->b) {
         f->b->fail_at = nth;
-        f->b->fail_on = f->on;
+        f->b->fail_run = f->run;
     } else {
         sx_alloc_fail_at(nth);
     }
@@ -294,8 +362,7 @@ static uint64_t live_now(failing *f)
 static unsigned every_failure(scene *s, failing *f, int verb, const char *spec)
 {
     unsigned failures = 0, successes = 0;
-    begin_step("%s, verb %d, %s%s", spec, verb, s->place ? "device" : "host",
-               s->queued ? ", queued" : "");
+    begin_step("%s, verb %d, %s", spec, verb, scene_ways[s->way]);
     OK(scene_ask(s, verb));       /* what is kept for later calls is there now */
     for (unsigned nth = 1; successes < 6; nth++) {
         scene_poison(s);
@@ -314,9 +381,9 @@ static unsigned every_failure(scene *s, failing *f, int verb, const char *spec)
                      sx_detail());
         if (live_now(f) > live)
             fail_msg("%s, verb %d, block %u: kept %" PRIu64, spec, verb, nth, live_now(f) - live);
-        if (!scene_untouched(s))
-            fail_msg("%s, verb %d, block %u, %s%s: wrote outputs", spec, verb, nth,
-                     s->place ? "device" : "host", s->queued ? ", queued" : "");
+        if (!scene_untouched(s, verb))
+            fail_msg("%s, verb %d, block %u, %s: wrote outputs", spec, verb, nth,
+                     scene_ways[s->way]);
         if (nth > 3000)
             fail_msg("%s, verb %d: never ends", spec, verb);
     }
@@ -326,19 +393,21 @@ static unsigned every_failure(scene *s, failing *f, int verb, const char *spec)
 
 /* Of the caller's allocator, or of the library's own (the emulator's memory
  * comes from there as well). */
-static void check_failures(bool own, bool on)
+static void check_failures(bool own, unsigned run, unsigned least)
 {
-    rnd r = rnd_start(test_seed() + own + 2 * on);
+    rnd r = rnd_start(test_seed() + own + 2 * run);
     unsigned failures = 0;
     for (size_t spec = 0; spec < DEVICE_SPECS; spec++)
-        for (int way = 0; way < 3; way++) {
+        for (int way = 0; way < SCENE_WAYS; way++) {
             dataset *d = data_make(device_widths[(spec + (size_t)way) % 3], KEYS_DUPLICATES, 300,
                                    (row_kind)(spec % ROWS_KINDS), 250, &r);
-            failing f = { .b = own ? blocks_new() : NULL, .on = on };
+            failing f = { .b = own ? blocks_new() : NULL, .run = run };
             sx_device *dev = own ? open_with(f.b) : device_open(kernel_with(""));
             scene s;
-            scene_new(&s, dev, d, device_specs[spec], way ? SX_DEVICE : SX_HOST, way == 2);
-            for (int verb = 0; verb < SCENE_VERBS; verb++)
+            bool ranges = way > SCENE_QUEUED;
+            scene_new(&s, dev, d, device_specs[spec], (scene_way)way);
+            for (int verb = ranges ? SCENE_RANGE : 0;
+                 verb < (ranges ? SCENE_RANGE + 2 : SCENE_VERBS); verb++)
                 failures += every_failure(&s, &f, verb, device_specs[spec]);
             ask_all(asking, dev, s.ix, d, device_specs[spec]);
             scene_free(&s);
@@ -347,14 +416,15 @@ static void check_failures(bool own, bool on)
                 blocks_free(f.b);
             data_free(d);
         }
-    assert_true(failures > 50);
+    assert_true(failures >= least);
 }
 
 static void test_failing_allocator(void **state)
 {
     (void)state;
-    check_failures(true, false);
-    check_failures(true, true);
+    check_failures(true, 1, 0);           /* helped by what earlier calls kept, if they did */
+    check_failures(true, 2, 50);
+    check_failures(true, UINT_MAX, 50);
 }
 
 static void test_failing_memory(void **state)
@@ -363,7 +433,7 @@ static void test_failing_memory(void **state)
     if (kernel_is_gpu())          /* whose memory does not come from there */
         skip();
     uint64_t live = sx_alloc_live();
-    check_failures(false, false);
+    check_failures(false, 1, 5);
     assert_true(sx_alloc_live() == live);
 }
 
@@ -385,7 +455,7 @@ static void test_little_memory(void **state)
     snprintf(options, sizeof options, "memory=%" PRIu64, cap);
     for (size_t s = 0; s < DEVICE_SPECS; s++) {
         sx_device *dev = device_open(kernel_with(options));
-        sx_column kept[KEPT];
+        sx_column kept[KEPT], little;
         unsigned count = 0;
         sx_index *ix = NULL;
         dataset *d = data_make(SX_U32, KEYS_RANDOM, cap / 80, (row_kind)s, 2000, &r);
@@ -401,6 +471,7 @@ static void test_little_memory(void **state)
                 ix = NULL;
             }
         }
+        OK(sx_column_new(&little, dev, SX_U32, cap / 40));      /* what will be left */
         for (uint64_t size = cap / 4; size > cap / 8 && count < KEPT;) {
             sx_status st = sx_column_new(&kept[count], dev, SX_U32, size / 4);
             if (st == SX_OK)
@@ -410,6 +481,7 @@ static void test_little_memory(void **state)
             assert_true(st == SX_OK || st == SX_ENOMEM);
         }
         assert_true(count > 0 && count < KEPT);
+        sx_column_free(&little, dev);
         ask_all(asking, NULL, ix, d, "with hardly any memory left");
         for (unsigned i = 0; i < count; i++)
             sx_column_free(&kept[i], dev);
@@ -421,14 +493,147 @@ static void test_little_memory(void **state)
     free(keys);
 }
 
+/* Memory in which columns travelled is kept for the next, but not from a
+ * column that needs it. */
+static void test_idle_memory(void **state)
+{
+    (void)state;
+    const uint64_t cap = (kernel_is_gpu() ? 1024 : 1) * 40960u, n = cap / 8;
+    uint32_t *q = calloc(n, sizeof *q), *rows = calloc(n, sizeof *rows), key[4] = { 0, 7, 3, 1 };
+    sx_column keys = column(SX_U32, 4, key), from = column(SX_U32, n, q);
+    sx_column to = column(SX_U32, n, rows), large;
+    sx_device *dev = device_open(kernel_with(kernel_is_gpu() ? "memory=40MiB" : "memory=40KiB"));
+    sx_index *ix = NULL;
+    if (!q || !rows)
+        die("memory");
+    for (unsigned round = 0; round < 3; round++) {
+        OK(sx_build(&ix, dev, "sorted", &keys, NULL, NULL));
+        OK(sx_get(ix, &from, &to, NULL));
+        OK(sx_column_new(&large, dev, SX_U32, cap / 4 * 9 / 10));       /* beside the index */
+        memset(rows, GUARD_FILL, n * sizeof *rows);
+        OK(sx_get(ix, &from, &to, NULL));
+        for (uint64_t i = 0; i < n; i++)
+            assert_int_equal(rows[i], 0);
+        sx_column_free(&large, dev);
+        OK(sx_get(ix, &from, &to, NULL));
+        sx_free(ix);
+        OK(sx_column_new(&large, dev, SX_U32, cap / 4));                /* and all there is */
+        sx_column_free(&large, dev);
+    }
+    sx_close(dev);
+    free(q);
+    free(rows);
+}
+
+/* ---- outputs without room, status words ------------------------------------------------------ */
+
+/* One range with hits, or none, into columns with room for nothing; which: 1
+ * rows, 2 keys, 3 both. Returns the status, which first shows too. */
+static sx_status range_no_room(sx_device *dev, const sx_index *ix, bool hits, unsigned which,
+                               bool there, bool queued)
+{
+    uint64_t ends[2] = { 3, hits ? 6 : 2 }, seen[2] = { 9, 9 };
+    uint32_t word = 99;
+    sx_column in = column(SX_U64, 2, ends), out = column(SX_U64, 2, seen);
+    sx_column ask = in, first = out, status = { 0 }, host = column(SX_U32, 1, &word);
+    sx_column rows = column(SX_U64, 0, NULL), keys = rows;
+    sx_call call = { .size = sizeof call };
+    if (there) {
+        OK(sx_column_new(&ask, dev, SX_U64, 2));
+        OK(sx_column_new(&first, dev, SX_U64, 2));
+        OK(sx_column_copy(&ask, &in, dev));
+        OK(sx_column_copy(&first, &out, dev));
+        rows.place = keys.place = SX_DEVICE;
+    }
+    if (queued) {
+        OK(sx_column_new(&status, dev, SX_U32, 1));
+        OK(sx_column_copy(&status, &host, dev));
+        call.stream = (void *)2;
+        call.status = status.data;
+    }
+    sx_column lo = slice(&ask, 0, 1), hi = slice(&ask, 1, 1);
+    sx_ranges ranges = { .size = sizeof ranges, .lo = &lo, .hi = &hi };
+    sx_status st = sx_range(ix, &ranges, &first, which & 1 ? &rows : NULL, which & 2 ? &keys : NULL,
+                            &call);
+    if (queued) {
+        assert_int_equal(st, SX_OK);
+        OK(sx_column_copy(&host, &status, dev));
+        st = (sx_status)word;
+        sx_column_free(&status, dev);
+    }
+    if (there) {
+        OK(sx_column_copy(&out, &first, dev));
+        sx_column_free(&ask, dev);
+        sx_column_free(&first, dev);
+    }
+    assert_int_equal(seen[0], 0);
+    assert_int_equal(seen[1], hits ? 3 : 0);
+    return st;
+}
+
+static void test_no_room(void **state)
+{
+    (void)state;
+    uint64_t key[6] = { 9, 4, 3, 1, 6, 7 };
+    sx_column keys = column(SX_U64, 6, key);
+    for (size_t s = 0; s < DEVICE_SPECS; s++)
+        for (int way = 0; way < 4; way++) {     /* the CPU; host, device, and a stream */
+            sx_device *dev = device_open(way ? kernel_with("") : "cpu");
+            sx_index *ix = NULL;
+            OK(sx_build(&ix, dev, device_specs[s], &keys, NULL, NULL));
+            for (unsigned which = 1; which < 4; which++)
+                for (int hits = 0; hits < 2; hits++) {
+                    begin_step("%s, way %d, outputs %u, hits %d", device_specs[s], way, which,
+                               hits);
+                    sx_status st = range_no_room(dev, ix, hits, which, way >= 2, way == 3);
+                    if (st != (hits ? SX_ESPACE : SX_OK))
+                        fail_msg("%s: status %d", step_now, (int)st);
+                }
+            sx_free(ix);
+            sx_close(dev);
+        }
+}
+
+static void test_status_word(void **state)
+{
+    (void)state;
+    sx_device *dev = device_open(kernel_with(""));
+    uint64_t key[4] = { 9, 4, 3, 1 };
+    sx_column keys = column(SX_U64, 4, key), q, rows, words;
+    sx_call call = { .size = sizeof call, .stream = (void *)2 };
+    sx_index *ix = NULL;
+    OK(sx_column_new(&q, dev, SX_U64, 4));
+    OK(sx_column_new(&rows, dev, SX_U64, 4));
+    OK(sx_column_new(&words, dev, SX_U32, 4));
+    OK(sx_column_copy(&q, &keys, dev));
+    OK(sx_build(&ix, dev, "sorted", &keys, NULL, NULL));
+    for (size_t off = 0; off < 8; off++) {
+        void *at = (char *)words.data + off;
+        call.status = at;
+        if (off % 4)
+            REFUSED(sx_get(ix, &q, &rows, &call), SX_EINVAL, "multiple of 4");
+        else
+            OK(sx_get(ix, &q, &rows, &call));
+    }
+    sx_free(ix);
+    sx_column_free(&q, dev);
+    sx_column_free(&rows, dev);
+    sx_column_free(&words, dev);
+    sx_close(dev);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_allocator),
         cmocka_unit_test(test_allocator_refused),
+        cmocka_unit_test(test_allocator_askew),
         cmocka_unit_test(test_failing_allocator),
         cmocka_unit_test(test_failing_memory),
         cmocka_unit_test(test_little_memory),
+        cmocka_unit_test(test_idle_memory),
+        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_status_word),
     };
     test_seed();
     asking = asker_new();
