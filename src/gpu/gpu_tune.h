@@ -1,6 +1,6 @@
 /* gpu_tune.h - how kernels run on a device: what follows its name, each
  * option after a comma (sextant.h lists them). 0 in a field is "not told":
- * chosen by the shape of the index, see gpu_points_launch(). */
+ * chosen by the shape of the index, see gpu_points_plan(). */
 #ifndef SX_GPU_TUNE_H
 #define SX_GPU_TUNE_H
 
