@@ -260,8 +260,8 @@ SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, uint32_t leaf, KEY w, unsig
 
 /* Writes what question i asks for, whose lower bound has this rank and is what
  * the leaf says. Slots are ranks here. */
-SX_DEV void F(answer)(const sx_gpu_lookup *ap, uint32_t i, uint64_t rank, int all,
-                      const F(leaf) *leaf, uint32_t rows)
+SX_DEV void F(answer)(const sx_gpu_lookup *ap, uint32_t i, uint64_t rank, int all, F(leaf) leaf,
+                      uint32_t rows)
 {
     const sx_view *v = &ap->v;
     uint64_t row = SX_MISS;
@@ -270,12 +270,12 @@ SX_DEV void F(answer)(const sx_gpu_lookup *ap, uint32_t i, uint64_t rank, int al
         sx_put_result(ap->out, ap->out_bytes, i, all ? v->n : rank);
         return;
     }
-    if (ap->op == SX_OP_GET && !leaf->equal)
+    if (ap->op == SX_OP_GET && !leaf.equal)
         rank = v->n;
     else if (ap->op == SX_OP_FLOOR)
         rank = (all ? v->n : rank) - 1;           /* 0 - 1 is past the end */
     if (rank < v->n && ap->out)
-        row = ap->op == SX_OP_GET && rows ? leaf->row : sx_row_at(v, rank, rank);
+        row = ap->op == SX_OP_GET && rows ? leaf.row : sx_row_at(v, rank, rank);
     F(put)(ap, i, row, rank < v->n ? rank : SX_NO_SLOT);
 }
 
@@ -300,7 +300,7 @@ SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
         if (rows == 0)            /* the last leaf begins early enough to be whole */
             rank = sx_min64(rank, v->slots - v->leaf);
         rank = sx_min64(rank + leaf.below, v->n);
-        F(answer)(ap, i, rank, all, &leaf, rows);
+        F(answer)(ap, i, rank, all, leaf, rows);
     }
 }
 
@@ -338,7 +338,7 @@ SX_DEV void F(ask_guided)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
         rank = sx_min64(rank + leaf.below, v->n);
         if (left && leaf.below == unit)   /* the bound is the first key there */
             leaf = behind;
-        F(answer)(ap, i, rank, all, &leaf, rows);
+        F(answer)(ap, i, rank, all, leaf, rows);
     }
 }
 
