@@ -258,27 +258,6 @@ SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, uint32_t leaf, KEY w, unsig
     return mine;
 }
 
-/* Writes what question i asks for, whose lower bound has this rank and is what
- * the leaf says. Slots are ranks here. */
-SX_DEV void F(answer)(const sx_gpu_lookup *ap, uint32_t i, uint64_t rank, int all, F(leaf) leaf,
-                      uint32_t rows)
-{
-    const sx_view *v = &ap->v;
-    uint64_t row = SX_MISS;
-
-    if (ap->op == SX_OP_RANK_LEFT || ap->op == SX_OP_RANK_RIGHT) {
-        sx_put_result(ap->out, ap->out_bytes, i, all ? v->n : rank);
-        return;
-    }
-    if (ap->op == SX_OP_GET && !leaf.equal)
-        rank = v->n;
-    else if (ap->op == SX_OP_FLOOR)
-        rank = (all ? v->n : rank) - 1;           /* 0 - 1 is past the end */
-    if (rank < v->n && ap->out)
-        row = ap->op == SX_OP_GET && rows ? leaf.row : sx_row_at(v, rank, rank);
-    F(put)(ap, i, row, rank < v->n ? rank : SX_NO_SLOT);
-}
-
 /* For pivots over whole leaves (gpu_shared_args()). */
 SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, uint32_t rows)
 {
@@ -289,7 +268,7 @@ SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
     for (uint32_t base = (uint32_t)SX_THREAD - SX_LANE, n = (uint32_t)ap->n; base < n;
          base += (uint32_t)SX_THREADS) {
         uint32_t i = base + SX_LANE < n ? base + SX_LANE : n - 1;
-        uint64_t rank;
+        uint64_t rank, row = SX_MISS;
         int all;
         KEY q = F(read_query)(ap->key_type, ap->q, i), w = F(walked)(ap, q, &all);
         KEY other = F(shuffle_key)(w, SX_LANE ^ 1);
@@ -300,7 +279,17 @@ SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
         if (rows == 0)            /* the last leaf begins early enough to be whole */
             rank = sx_min64(rank, v->slots - v->leaf);
         rank = sx_min64(rank + leaf.below, v->n);
-        F(answer)(ap, i, rank, all, leaf, rows);
+        if (ap->op == SX_OP_RANK_LEFT || ap->op == SX_OP_RANK_RIGHT) {
+            sx_put_result(ap->out, ap->out_bytes, i, all ? v->n : rank);
+            continue;
+        }
+        if (ap->op == SX_OP_GET && !leaf.equal)
+            rank = v->n;
+        else if (ap->op == SX_OP_FLOOR)
+            rank = (all ? v->n : rank) - 1;       /* 0 - 1 is past the end */
+        if (rank < v->n && ap->out)
+            row = ap->op == SX_OP_GET && rows ? leaf.row : sx_row_at(v, rank, rank);
+        F(put)(ap, i, row, rank < v->n ? rank : SX_NO_SLOT);
     }
 }
 
@@ -315,7 +304,7 @@ SX_DEV void F(ask_guided)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
         uint32_t i = base + SX_LANE < n ? base + SX_LANE : n - 1, unit = ap->unit, fraction, at;
         int all, left = 0, right = 0, on = 1;
         KEY q = F(read_query)(ap->key_type, ap->q, i), w = F(walked)(ap, q, &all);
-        uint64_t count, start, rank;
+        uint64_t count, start, rank, row = SX_MISS;
         F(leaf) leaf, behind;     /* behind: the unit to the right of where it ended */
         behind.below = behind.equal = 0;
         behind.row = SX_MISS;
@@ -338,7 +327,17 @@ SX_DEV void F(ask_guided)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
         rank = sx_min64(rank + leaf.below, v->n);
         if (left && leaf.below == unit)   /* the bound is the first key there */
             leaf = behind;
-        F(answer)(ap, i, rank, all, leaf, rows);
+        if (ap->op == SX_OP_RANK_LEFT || ap->op == SX_OP_RANK_RIGHT) {
+            sx_put_result(ap->out, ap->out_bytes, i, all ? v->n : rank);
+            continue;
+        }
+        if (ap->op == SX_OP_GET && !leaf.equal)
+            rank = v->n;
+        else if (ap->op == SX_OP_FLOOR)
+            rank = (all ? v->n : rank) - 1;       /* 0 - 1 is past the end */
+        if (rank < v->n && ap->out)
+            row = ap->op == SX_OP_GET && rows ? leaf.row : sx_row_at(v, rank, rank);
+        F(put)(ap, i, row, rank < v->n ? rank : SX_NO_SLOT);
     }
 }
 

@@ -39,7 +39,7 @@ typedef struct {
     unsigned most, least, from;
 } manner;
 static const manner on_cpu = {200000, 1u << 10, 1u << 6, 1u << 16};
-static const manner on_gpu = {100, 1u << 16, 1u << 14, 1u << 22};
+static const manner on_gpu = {100, 1u << 18, 1u << 14, 1u << 22};
 
 static const manner *manner_of(const sx_device *dev)
 {
