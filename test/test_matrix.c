@@ -30,6 +30,8 @@ static const struct {
                      "k=33" } },
     { "guide", { "", "bucket=1", "bucket=5,pieces=3", "pieces=64", "bucket=128,pieces=7",
                  "bucket=2,pieces=65536" } },
+    { "pgm", { "", "eps=1", "eps=1,eps2=1", "eps=2,cuts=7", "eps=4,eps2=2,cuts=64", "eps=16",
+               "eps=1000000", "eps=3,eps2=1024,cuts=3" } },
     { "pivot", { "k=2", "k=3", "k=5", "k=8", "k=9", "k=17", "k=33",
                  "k=9,levels=0", "k=9,levels=1", "k=3,levels=2",
                  "k=5,leaf=1", "k=17,leaf=3", "k=4,leaf=40,levels=1" } },

@@ -12,8 +12,11 @@ typedef struct {
 } sx_cpu;
 
 sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *err);
-sx_status sx_cpu_build(void *self, const sx_view *shape, sx_sorted *sorted,
+sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
                        uint32_t threads, void *base[SX_SECTION_KINDS], sx_err *err);
+/* The segments of a pgm over sorted keys, and with them its shape. */
+sx_status sx_cpu_fit(const sx_cpu *cpu, sx_view *v, const void *keys, uint32_t threads,
+                     void *base[SX_SECTION_KINDS], sx_err *err);
 uint64_t sx_cpu_build_peak(const void *self, const sx_view *shape);
 
 sx_status sx_cpu_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err);

@@ -328,14 +328,18 @@ static void build_pieces(const build_work *w, unsigned char *pieces)
         maps[p] = sx_guide_make_map(v, w->sorted->keys, p);
 }
 
-sx_status sx_cpu_build(void *self, const sx_view *shape, sx_sorted *sorted,
+sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
                        uint32_t threads, void *base[SX_SECTION_KINDS], sx_err *err)
 {
     sx_cpu *cpu = self;
-    sx_view v = *shape;
+    sx_view v;
     build_work w = {.v = &v, .sorted = sorted};
-    int keep = sx_shape_is_arrays(&v);
+    int keep = sx_shape_is_arrays(shape);
     sx_status st = SX_OK;
+
+    if (shape->family == SX_FAM_PGM && shape->n > 0)
+        st = sx_cpu_fit(cpu, shape, sorted->keys, threads, base, err);
+    v = *shape;
 
     if (!keep && !v.block && sorted->spare_keys &&
         sx_section_bytes(&v, SX_SEC_KEYS) <= sorted->spare_key_bytes) {

@@ -3,6 +3,7 @@
 #include "cpu/cpu_simd.h"
 #include "index/eytz_layout.h"
 #include "index/guide_layout.h"
+#include "index/pgm_layout.h"
 #include "index/pivot_layout.h"
 
 /* Walks that go down together. Measured on Zen 4 at 2^24 and 2^26 keys: 32

@@ -24,11 +24,53 @@
 
 #define SX_LOAD_RECORD(p, w) memcpy((w), (p), 32)
 
+#define SX_LOAD_SEGMENT(p, s) memcpy(&(s), (p), SX_SEGMENT)
+#define SX_COUNT_FROM(keys, i, m, q) F(count_from)((keys), (i), (m), (q))
+
+/* Line by line, each wherever it begins. */
+SX_WALK uint64_t F(count_from)(const unsigned char *keys, uint64_t i, uint64_t m, KEY q)
+{
+    const unsigned char *p = keys + i * W;
+    uint64_t c = SX_COUNT_UNIT(p, 64 / W, q);
+
+    for (uint64_t seen = 64 / W; seen < m; seen += 64 / W)
+        c += SX_COUNT_UNIT(p + seen * W, 64 / W, q);
+    return c;
+}
+
 #include "index/eytz_walk_impl.h"
 #include "index/pivot_walk_impl.h"
 #include "index/guide_walk_impl.h"
+#include "index/pgm_walk_impl.h"
 
-/* ---- pivot, sorted -------------------------------------------------------- */
+/* ---- pivot, sorted, pgm -------------------------------------------------------- */
+
+/* From windows of `len` units, each beginning at at[j], whose middle is asked
+ * for, to the unit that holds the bound; that is asked for, with its rows. */
+SX_WALK void F(narrow)(const sx_view *v, const KEY *q, unsigned m, uint64_t at[GROUP],
+                       uint64_t len, uint32_t unit, int rows)
+{
+    uint64_t row_step = v->block ? v->block_bytes : unit * (uint64_t)v->row_bytes;
+    uint64_t last_key = (unit - 1) * W;
+
+    while (len > 1) {
+        uint64_t half = len / 2;
+        len -= half;
+        if (m <= FEW && len > 1)
+            for (unsigned j = 0; j < m; j++) {
+                uint64_t probe = at[j] + len / 2 - 1;
+                __builtin_prefetch(F(pivot_unit)(v, probe, unit) + last_key);
+                __builtin_prefetch(F(pivot_unit)(v, probe + half, unit) + last_key);
+            }
+        for (unsigned j = 0; j < m; j++) {
+            at[j] = F(pivot_halve)(v, at[j], half, q[j], unit);
+            __builtin_prefetch(F(pivot_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), unit) +
+                               (len > 1 ? last_key : 0));
+            if (rows && unit > 1 && len == 1)
+                __builtin_prefetch(v->rows + at[j] * row_step);
+        }
+    }
+}
 
 /* Down to the line or slot that holds the bound, which is asked for, and
  * with it its rows. */
@@ -64,23 +106,47 @@ SX_WALK void F(pivot_descend)(const sx_view *v, const KEY *q, unsigned m,
                 __builtin_prefetch(v->rows + at[j] * row_step);
         }
     }
-    while (len > 1) {
-        uint64_t half = len / 2;
-        len -= half;
-        if (m <= FEW && len > 1)
-            for (unsigned j = 0; j < m; j++) {
-                uint64_t probe = at[j] + len / 2 - 1;
-                __builtin_prefetch(F(pivot_unit)(v, probe, unit) + last_key);
-                __builtin_prefetch(F(pivot_unit)(v, probe + half, unit) + last_key);
-            }
+    F(narrow)(v, q, m, at, len, unit, rows);
+}
+
+/* The same under lines: each step asks for the keys it will look at, or for
+ * the line of the segment it has found. */
+SX_WALK void F(pgm_descend)(const sx_view *v, const KEY *q, unsigned m, uint64_t at[GROUP],
+                            uint32_t unit, int rows)
+{
+    uint64_t len = F(pgm_units)(v, unit), latest = F(pivot_units)(v, unit) - len, count;
+    uint64_t first = v->level_first[v->levels - 1], last_key = (unit - 1) * W;
+
+    for (unsigned j = 0; j < GROUP; j++)
+        at[j] = 0;
+    for (uint32_t l = 1; l < v->levels && !v->concise; l++) {
+        const unsigned char *keys = v->segment_keys + (v->level_first[l] + 1) * W;
+        const unsigned char *segments = v->segments + v->level_first[l] * SX_SEGMENT;
         for (unsigned j = 0; j < m; j++) {
-            at[j] = F(pivot_halve)(v, at[j], half, q[j], unit);
-            __builtin_prefetch(F(pivot_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), unit) +
-                               (len > 1 ? last_key : 0));
-            if (rows && unit > 1 && len == 1)
-                __builtin_prefetch(v->rows + at[j] * row_step);
+            at[j] = F(pgm_start)(v, l - 1, at[j], q[j], v->segment_keys, v->segments);
+            __builtin_prefetch(keys + at[j] * W);
+            __builtin_prefetch(keys + at[j] * W + 63);
+            if (W > 4)
+                __builtin_prefetch(keys + at[j] * W + 127);
+        }
+        for (unsigned j = 0; j < m; j++) {
+            at[j] = F(pgm_find)(v, l, at[j], q[j], v->segment_keys);
+            __builtin_prefetch(segments + at[j] * SX_SEGMENT);
+            __builtin_prefetch(segments + at[j] * SX_SEGMENT + 31);
         }
     }
+    if (v->concise)
+        for (unsigned j = 0; j < m; j++) {
+            at[j] = F(pgm_search)(v, q[j]);
+            __builtin_prefetch(v->segments + (first + at[j]) * SX_SEGMENT);
+        }
+    for (unsigned j = 0; j < m; j++) {
+        at[j] = F(pgm_window)(v, at[j], q[j], &count) / unit;
+        at[j] = at[j] < latest ? at[j] : latest;
+        __builtin_prefetch(F(pivot_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), unit) +
+                           (len > 1 ? last_key : 0));
+    }
+    F(narrow)(v, q, m, at, len, unit, rows && v->row_bytes != 0);
 }
 
 SX_WALK void F(pivot_finish_all)(const sx_view *v, const KEY *q, unsigned m,
@@ -97,14 +163,17 @@ SX_WALK void F(pivot_finish_all)(const sx_view *v, const KEY *q, unsigned m,
 /* A group is finished after the next one has gone down: by then the lines
  * it asked for have come. */
 SX_WALK void F(pivot_groups)(const sx_view *v, const KEY *q, unsigned m,
-                             uint64_t *rank, uint32_t unit, int rows)
+                             uint64_t *rank, uint32_t unit, int rows, int lines)
 {
     uint64_t at[2][GROUP];
     unsigned i = 0, before = 0, part;
 
     for (; i < m; before = i, i += part) {
         part = m - i < GROUP ? m - i : GROUP;
-        F(pivot_descend)(v, q + i, part, at[i / GROUP % 2], unit, rows);
+        if (lines)
+            F(pgm_descend)(v, q + i, part, at[i / GROUP % 2], unit, rows);
+        else
+            F(pivot_descend)(v, q + i, part, at[i / GROUP % 2], unit, rows);
         if (i > 0)
             F(pivot_finish_all)(v, q + before, GROUP, at[before / GROUP % 2], rank + before,
                                 unit, rows);
@@ -116,10 +185,14 @@ SX_WALK void F(pivot_groups)(const sx_view *v, const KEY *q, unsigned m,
 TARGET static void F(pivot_bounds)(const sx_view *v, const KEY *q, unsigned m,
                                    uint64_t *rank, uint64_t *slot, int rows)
 {
-    if (sx_pivot_unit(v) == 64 / W)       /* a constant: one comparison of a line */
-        F(pivot_groups)(v, q, m, rank, 64 / W, rows);
+    int line = sx_pivot_unit(v) == 64 / W, lines = v->family == SX_FAM_PGM;
+
+    if (line && lines)            /* constants: one comparison of a line */
+        F(pivot_groups)(v, q, m, rank, 64 / W, rows, 1);
+    else if (line)
+        F(pivot_groups)(v, q, m, rank, 64 / W, rows, 0);
     else
-        F(pivot_groups)(v, q, m, rank, 1, rows);
+        F(pivot_groups)(v, q, m, rank, 1, rows, lines);
     for (unsigned i = 0; slot && i < m; i++)
         slot[i] = rank[i] < v->n ? rank[i] : SX_NO_SLOT;
 }
@@ -276,6 +349,8 @@ TARGET static void F(crossed)(const void *lo, const void *hi, unsigned char *emp
         empty[i] = a[i] > b[i];
 }
 
+#undef SX_COUNT_FROM
+#undef SX_LOAD_SEGMENT
 #undef SX_LOAD_RECORD
 #undef SX_COUNT_UNIT
 #undef SX_COUNT

@@ -2,6 +2,7 @@
 #ifndef SX_GPU_ARGS_H
 #define SX_GPU_ARGS_H
 
+#include "index/pgm_layout.h"
 #include "place/backend.h"
 
 #define SX_SHARED_LEVELS 24u
@@ -87,5 +88,17 @@ typedef struct {
     uint64_t whole;               /* k_blocks: so many blocks; k_slots: the slots
                                      before are there already */
 } sx_gpu_build;
+
+typedef struct {                  /* see gpu_fit_impl.h */
+    const void *below;            /* k_level: the segments' first keys */
+    uint64_t n;
+    uint32_t eps, parts;
+    uint64_t hull_room, room;     /* of a part */
+    uint32_t *hulls;
+    unsigned char *keys, *to_keys;
+    sx_segment *segments, *to_segments;
+    uint64_t *count;              /* of each part; k_collect: of all before it */
+    uint64_t total, entries;
+} sx_gpu_fit;
 
 #endif

@@ -54,6 +54,10 @@ static uint64_t gpu_search_bytes(const sx_view *v, const void **top)
         *top = v->guide;
         return sx_section_bytes(v, SX_SEC_GUIDE);
     }
+    if (v->family == SX_FAM_PGM) {
+        *top = v->segment_keys;
+        return sx_section_bytes(v, SX_SEC_SEGMENTS);
+    }
     *top = v->pivots;
     return sx_section_bytes(v, SX_SEC_PIVOTS);
 }
@@ -67,6 +71,13 @@ static uint32_t gpu_pin_bytes(const sx_view *v, uint32_t unit, uint32_t pin, uin
 
     if (pin == SX_PIN_NONE || v->n == 0 || v->family == SX_FAM_GUIDE)
         return 0;
+    if (v->family == SX_FAM_PGM) {
+        for (uint32_t l = 1; l <= v->levels; l++) {
+            uint64_t entries = v->level_first[l] * (v->width + SX_SEGMENT);
+            bytes = entries <= room ? entries : bytes;
+        }
+        return (uint32_t)bytes;
+    }
     if (v->family != SX_FAM_EYTZ && v->levels == 0) {     /* halvings */
         uint64_t steps = 0;
         while ((2ull << steps) * v->width <= room && (2ull << steps) <= v->n)
@@ -93,7 +104,7 @@ static void gpu_shared_args(const sx_view *v, sx_gpu_lookup *a)
     uint64_t key_bytes = v->leaf * (uint64_t)v->width, bytes = v->block ? v->block_bytes : key_bytes;
     uint64_t node_bytes = (v->k - 1) * (uint64_t)v->width;
 
-    if (v->family == SX_FAM_GUIDE && a->unit > 1 && v->n > 0 && v->slots / a->unit < UINT32_MAX) {
+    if ((v->family == SX_FAM_GUIDE || v->family == SX_FAM_PGM) && a->unit > 1 && v->n > 0 && v->slots / a->unit < UINT32_MAX) {
         /* units are leaves that lie side by side */
         a->leaf_key_bytes = a->unit * v->width;
         a->leaf_bytes = a->leaf_step = v->block ? (uint32_t)v->block_bytes : a->leaf_key_bytes;
@@ -126,7 +137,7 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     if (p.walk == SX_WALK_SHARED && a->leaf_bytes == 0)
         p.walk = SX_WALK_ALONE;
     p.reorder = tune->reorder ? tune->reorder : SX_REORDER_NONE;
-    if (!tune->reorder && !tune->walk && !few && !ascending && v->family != SX_FAM_GUIDE &&
+    if (!tune->reorder && !tune->walk && !few && !ascending && v->family != SX_FAM_GUIDE && v->family != SX_FAM_PGM &&
         v->n * v->width > 2 * g->l2_bytes)
         p.reorder = v->family == SX_FAM_EYTZ ? (a->unit == 1 ? SX_REORDER_DOUBLE : SX_REORDER_NONE)
                     : v->levels == 0 ? SX_REORDER_LOOKUP : SX_REORDER_NONE;
@@ -155,12 +166,12 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
         a->window = GPU_WINDOW_BYTES / v->width;
         p.shared_bytes = SX_WINDOW_HEAD + GPU_WINDOW_BYTES;
     }
-    if (p.walk == SX_WALK_SHARED && v->family == SX_FAM_GUIDE && p.block > 512)
+    if (p.walk == SX_WALK_SHARED && v->family != SX_FAM_PIVOT && p.block > 512)
         p.block = 512;
     a->each = p.each;
     a->top_bytes = gpu_pin_bytes(v, a->unit, p.pin, gpu_pin_room(g, p.block));
     p.shared_bytes += a->top_bytes;
-    while (a->near_levels < v->levels && v->levels <= SX_SHARED_LEVELS &&
+    while (v->family == SX_FAM_PIVOT && a->near_levels < v->levels && v->levels <= SX_SHARED_LEVELS &&
            v->level_first[a->near_levels + 1] * v->width <= a->top_bytes)
         a->near_levels++;
     a->twice = p.reorder == SX_REORDER_DOUBLE;
@@ -235,6 +246,8 @@ static unsigned gpu_plan_grid(const sx_gpu *g, const gpu_plan *p, uint64_t threa
         GPU_LAUNCH_REORDER(w)                       \
     else if (p->walk == SX_WALK_SHARED && a->v.family == SX_FAM_GUIDE) \
         GPU_LAUNCH_LEAVES(k_guided, w)              \
+    else if (p->walk == SX_WALK_SHARED && a->v.family == SX_FAM_PGM) \
+        GPU_LAUNCH_LEAVES(k_lines, w)               \
     else if (p->walk == SX_WALK_SHARED)             \
         GPU_LAUNCH_LEAVES(k_shared, w)              \
     else if (p->walk == SX_WALK_GROUP)              \

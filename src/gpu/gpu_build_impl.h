@@ -238,7 +238,7 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
 
 /* ---- build ------------------------------------------------------------------------ */
 
-static sx_status gpu_backend_build(void *self, const sx_view *shape, sx_sorted *sorted,
+static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted,
                                    uint32_t threads, void *base[SX_SECTION_KINDS], sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;
@@ -248,9 +248,11 @@ static sx_status gpu_backend_build(void *self, const sx_view *shape, sx_sorted *
     sx_status st = gpu_enter(g, err);
 
     (void)threads;
+    if (st == SX_OK && shape->family == SX_FAM_PGM && shape->n > 0)
+        st = gpu_fit(g, stream, shape, sorted->keys, base, err);
     for (int kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
         uint64_t bytes = sx_section_bytes(shape, (sx_section_kind)kind);
-        if (bytes > 0 && !(keep && (kind == SX_SEC_KEYS || kind == SX_SEC_ROWS)))
+        if (bytes > 0 && !base[kind] && !(keep && (kind == SX_SEC_KEYS || kind == SX_SEC_ROWS)))
             st = gpu_alloc(g, stream, &base[kind], bytes, sx_section_name((sx_section_kind)kind),
                            err);
     }

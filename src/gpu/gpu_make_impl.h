@@ -94,3 +94,53 @@ SX_KERNEL(F(k_guide), sx_gpu_build)
         F(guide_record)(&ap->v, (const unsigned char *)ap->from_keys, r,
                         ap->guide + r * SX_GUIDE_RECORD);
 }
+
+/* ---- pgm -------------------------------------------------------------------------- */
+
+#define SX_WALK SX_DEV
+#include "index/pgm_fit_impl.h"
+#undef SX_WALK
+
+/* A thread fits lines to a part. */
+SX_KERNEL(F(k_fit), sx_gpu_fit)
+{
+    for (uint64_t p = SX_THREAD; p < ap->parts; p += SX_THREADS) {
+        uint64_t first = sx_pgm_part(ap->n, ap->parts, p), end = sx_pgm_part(ap->n, ap->parts, p + 1);
+        uint64_t count = 0;
+        if (first < end)
+            count = F(pgm_fit_part)((const KEY *)ap->below, ap->n, first, end, ap->eps,
+                                    ap->hulls + p * ap->hull_room,
+                                    (KEY *)(void *)ap->keys + p * ap->room,
+                                    ap->segments + p * ap->room);
+        ap->count[p] = count;
+    }
+}
+
+/* Segments of all parts, one behind the other: count[p] is where those of part
+ * p go. */
+SX_KERNEL(F(k_collect), sx_gpu_fit)
+{
+    for (uint64_t i = SX_THREAD; i < ap->total; i += SX_THREADS) {
+        uint64_t p = 0, len = ap->parts, from;
+        while (len > 1) {         /* the last part that does not begin behind i */
+            uint64_t half = len / 2;
+            p += ap->count[p + half] <= i ? half : 0;
+            len -= half;
+        }
+        from = p * ap->room + (i - ap->count[p]);
+        ((KEY *)(void *)ap->to_keys)[i] = ((const KEY *)(const void *)ap->keys)[from];
+        ap->to_segments[i] = ap->segments[from];
+    }
+}
+
+/* The entries of a level: segments, the end, and what is behind it. */
+SX_KERNEL(F(k_level), sx_gpu_fit)
+{
+    for (uint64_t i = SX_THREAD; i < ap->entries; i += SX_THREADS) {
+        sx_segment s;
+        s.slope = 0;
+        s.base = i == ap->total ? ap->n << 16 : 0;
+        ((KEY *)(void *)ap->to_keys)[i] = i < ap->total ? ((const KEY *)ap->below)[i] : (KEY)~(KEY)0;
+        ap->to_segments[i] = i < ap->total ? ap->segments[i] : s;
+    }
+}

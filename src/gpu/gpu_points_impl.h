@@ -87,6 +87,14 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 
     if (ap->top_bytes == 0)
         return;
+    if (v->family == SX_FAM_PGM) {        /* keys, then lines, of as many entries */
+        uint32_t keys = ap->top_bytes / (W + SX_SEGMENT) * W;
+        for (uint32_t i = SX_TID * 16; i < ap->top_bytes; i += SX_BLOCK_THREADS * 16)
+            *(uint4 *)(void *)(SX_SHARED + i) =
+                sx_load16(i < keys ? v->segment_keys + i : v->segments + (i - keys));
+        SX_BARRIER();
+        return;
+    }
     for (uint32_t i = SX_TID; i < ap->top_bytes / W; i += SX_BLOCK_THREADS)
         top[i] = v->family == SX_FAM_EYTZ || v->levels > 0 ? from[i]
                  : i > 0 ? F(top_key)(v, ap->unit, i) : 0;
@@ -293,11 +301,16 @@ SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
     }
 }
 
-/* For a guide: each lane finds its window by itself, lanes read the unit that
- * is guessed for each in turn, and those of its neighbours where it is there. */
-SX_DEV void F(ask_guided)(const sx_gpu_lookup *ap, unsigned lanes, int twice, uint32_t rows)
+/* For a guide, or (lines) a pgm: each lane finds its window by itself, lanes
+ * read the unit that is guessed for each in turn, and those of its neighbours
+ * where it is there. */
+SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, uint32_t rows,
+                          int lines)
 {
     const sx_view *v = &ap->v;
+
+    if (lines)
+        F(fill_top)(ap);
 
     for (uint32_t base = (uint32_t)SX_THREAD - SX_LANE, n = (uint32_t)ap->n; base < n;
          base += (uint32_t)SX_THREADS) {
@@ -308,7 +321,13 @@ SX_DEV void F(ask_guided)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
         F(leaf) leaf, behind;     /* behind: the unit to the right of where it ended */
         behind.below = behind.equal = 0;
         behind.row = SX_MISS;
-        start = F(guide_window)(v, F(guide_bucket)(v, w, v->piece_keys, &fraction), &count);
+        if (lines) {
+            start = F(pgm_segment_near)(v, w, SX_SHARED, ap->top_bytes);
+            start = F(pgm_window)(v, start, w, &count);
+            fraction = 1u << 31;
+        } else {
+            start = F(guide_window)(v, F(guide_bucket)(v, w, v->piece_keys, &fraction), &count);
+        }
         at = (uint32_t)F(guide_guess)(v, w, start, count, fraction, unit);
         for (;;) {                /* as guide_finish() does, all lanes at once */
             leaf = F(read_leaf)(ap, at, w, lanes, twice, rows);
@@ -341,7 +360,7 @@ SX_DEV void F(ask_guided)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
     }
 }
 
-/* Kernels by how leaves are read: k_shared_W_LANES_TWICE_ROWS, k_guided_... .
+/* Kernels by how leaves are read: k_shared_W_LANES_TWICE_ROWS, k_guided_..., k_lines_... .
  * Each has only what it needs, and so few registers that a multiprocessor is
  * full. */
 #define SX_SHARED_KERNEL(lanes, twice, rows)                                              \
@@ -351,7 +370,11 @@ SX_DEV void F(ask_guided)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
     }                                                                                     \
     SX_KERNEL_1536(NAME5(k_guided, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)          \
     {                                                                                     \
-        F(ask_guided)(ap, lanes, twice, rows);                                            \
+        F(ask_window)(ap, lanes, twice, rows, 0);                                         \
+    }                                                                                     \
+    SX_KERNEL_1536(NAME5(k_lines, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)           \
+    {                                                                                     \
+        F(ask_window)(ap, lanes, twice, rows, 1);                                         \
     }
 SX_SHARED_KERNEL(4, 0, 0)
 SX_SHARED_KERNEL(8, 0, 0)
@@ -423,7 +446,7 @@ SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
     *slot = SX_NO_SLOT;
     if (v->n == 0)
         return 0;
-    if (v->family == SX_FAM_GUIDE)        /* nothing to share: all lanes do the same */
+    if (v->family == SX_FAM_GUIDE || v->family == SX_FAM_PGM)     /* nothing to share: all lanes do the same */
         return F(bound_near)(v, w, slot, unit, 0, 0);
     if (v->family == SX_FAM_EYTZ) {
         for (uint32_t t = 0; t < v->levels; t++) {

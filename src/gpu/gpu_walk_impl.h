@@ -59,9 +59,38 @@ SX_DEV unsigned F(count_unit)(const unsigned char *p, uint32_t m, KEY q)
         (to)[3] = b_.z | (uint64_t)b_.w << 32;                \
     } while (0)
 
+#define SX_LOAD_SEGMENT(p, s)                                 \
+    do {                                                      \
+        uint4 a_ = sx_load16_any(p);                              \
+        (s).slope = a_.x | (uint64_t)a_.y << 32;              \
+        (s).base = a_.z | (uint64_t)a_.w << 32;               \
+    } while (0)
+#define SX_COUNT_FROM(keys, i, m, q) F(count_from)((keys), (i), (m), (q))
+
+/* In pieces of 16 bytes, the first of which may begin with keys before i: all
+ * below q, or i is behind the very first key. Up to 9 keys, those around a
+ * line wrong by at most 4, are all on their way before any is needed. */
+SX_DEV uint64_t F(count_from)(const unsigned char *keys, uint64_t i, uint64_t m, KEY q)
+{
+    uint32_t per = 16 / W, before = (uint32_t)i & (per - 1);
+    const unsigned char *p = keys + (i - before) * W;
+    uint64_t c = 0;
+
+    if (m <= 9) {
+        SX_UNROLL
+        for (uint32_t j = 0; j < (9 + 2 * per - 2) / per; j++)
+            c += F(count_16)(sx_load16_any(p + j * 16), q);
+    } else {
+        for (uint64_t j = 0; j < before + m; j += per)
+            c += F(count_16)(sx_load16_any(p + j * W), q);
+    }
+    return c > before ? c - before : 0;
+}
+
 #include "index/eytz_walk_impl.h"
 #include "index/pivot_walk_impl.h"
 #include "index/guide_walk_impl.h"
+#include "index/pgm_walk_impl.h"
 
 SX_DEV KEY F(slot_key)(const sx_view *v, uint64_t slot)
 {
@@ -158,6 +187,41 @@ SX_DEV uint64_t F(guide_bound)(const sx_view *v, KEY q, uint32_t unit)
                            F(guide_guess)(v, q, start, count, fraction, unit), unit);
 }
 
+/* The levels whose entries are in top, keys before lines, are walked there. */
+SX_DEV uint64_t F(pgm_segment_near)(const sx_view *v, KEY q, const unsigned char *top,
+                                    uint64_t top_bytes)
+{
+    uint64_t entries = top_bytes / (W + SX_SEGMENT), at = 0;
+    const unsigned char *lines = top + entries * W;
+    uint32_t l = 1;
+
+    if (v->concise || entries == 0)
+        return F(pgm_segment)(v, q);
+    for (; l < v->levels && v->level_first[l + 1] <= entries; l++) {
+        at = F(pgm_start)(v, l - 1, at, q, top, lines);
+        at = F(pgm_find)(v, l, at, q, top);
+    }
+    if (l < v->levels) {
+        at = F(pgm_start)(v, l - 1, at, q, top, lines);
+        at = F(pgm_find)(v, l, at, q, v->segment_keys);
+    }
+    for (l++; l < v->levels; l++) {
+        at = F(pgm_start)(v, l - 1, at, q, v->segment_keys, v->segments);
+        at = F(pgm_find)(v, l, at, q, v->segment_keys);
+    }
+    return at;
+}
+
+SX_DEV uint64_t F(pgm_bound)(const sx_view *v, KEY q, uint32_t unit, const unsigned char *top,
+                             uint64_t top_bytes)
+{
+    uint64_t len = F(pgm_units)(v, unit), latest = F(pivot_units)(v, unit) - len, count;
+    uint64_t at = F(pgm_window)(v, F(pgm_segment_near)(v, q, top, top_bytes), q, &count) / unit;
+
+    at = F(pivot_halvings)(v, at < latest ? at : latest, len, q, unit, 0, 0);
+    return F(pivot_finish)(v, at, q, unit);
+}
+
 /* The rank of the lower bound of q, and its slot. unit: sx_walk_unit(). */
 SX_DEV uint64_t F(bound_near)(const sx_view *v, KEY q, uint64_t *slot, uint32_t unit,
                               const unsigned char *top, uint64_t top_bytes)
@@ -171,6 +235,8 @@ SX_DEV uint64_t F(bound_near)(const sx_view *v, KEY q, uint64_t *slot, uint32_t 
         return F(eytz_bound)(v, q, slot, unit, top, top_bytes);
     if (v->family == SX_FAM_GUIDE)
         rank = F(guide_bound)(v, q, unit);
+    else if (v->family == SX_FAM_PGM)
+        rank = F(pgm_bound)(v, q, unit, top, top_bytes);
     else
         rank = F(pivot_bound)(v, q, unit, top, top_bytes);
     if (rank < v->n)
@@ -190,6 +256,8 @@ SX_DEV uint64_t F(right_rank)(const sx_view *v, KEY q)
     return q == (KEY)~(KEY)0 ? v->n : F(bound)(v, (KEY)(q + 1), &slot);
 }
 
+#undef SX_COUNT_FROM
+#undef SX_LOAD_SEGMENT
 #undef SX_LOAD_RECORD
 #undef SX_COUNT_UNIT
 #undef SX_COUNT

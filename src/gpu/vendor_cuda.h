@@ -166,6 +166,12 @@ SX_DEV uint4 sx_load16(const void *p)
     return __ldg((const uint4 *)p);
 }
 
+/* The same, where it may be shared memory. */
+SX_DEV uint4 sx_load16_any(const void *p)
+{
+    return *(const uint4 *)p;
+}
+
 /* The same, of what is hardly read again soon: it is the first to go from L2,
  * so that what is read often stays. */
 SX_DEV uint4 sx_load16_once(const void *p)

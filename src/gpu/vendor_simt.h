@@ -83,6 +83,7 @@ typedef struct {
 
 /* Macros, so that a fault names the line of the kernel. */
 #define sx_load16_once(p) sx_load16(p)
+#define sx_load16_any(p) sx_load16(p)
 #define sx_load16(p) sx_load16_at((p), SIMT_HERE)
 #define sx_load8(p) sx_load8_at((p), SIMT_HERE)
 

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "index/guide_make.h"
+#include "index/pgm_check.h"
 #include "index/slots.h"
 #include "index/spec.h"
 
@@ -146,6 +147,8 @@ sx_status sx_index_check(const sx_view *v, uint64_t max_row, int unique, sx_err 
         st = check_pivots(v, err);
     if (st == SX_OK)
         st = check_guide(v, err);
+    if (st == SX_OK && v->family == SX_FAM_PGM)
+        st = sx_pgm_check(v, err);
     if (st == SX_OK)
         st = check_rows(v, max_row, err);
     return st;

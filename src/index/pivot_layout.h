@@ -53,9 +53,10 @@ SX_FN uint32_t sx_pivot_node_unit(const sx_view *v)
  * 16 bytes, in a line. Else 1. An array without pivots has lines, or blocks. */
 SX_FN uint32_t sx_pivot_unit(const sx_view *v)
 {
-    uint32_t line = sx_line_keys(v), unit = v->levels ? v->k - 1 : v->block ? v->block : line;
+    uint32_t line = sx_line_keys(v), pivots = v->family == SX_FAM_PIVOT ? v->levels : 0;
+    uint32_t unit = pivots ? v->k - 1 : v->block ? v->block : line;
 
-    if (line % unit || unit * v->width < 16 || (v->levels && v->leaf % unit) ||
+    if (line % unit || unit * v->width < 16 || (pivots && v->leaf % unit) ||
         (v->block && (v->block != unit || v->block_bytes % 16)))
         return 1;
     return unit;

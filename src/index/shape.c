@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "index/guide_layout.h"
+#include "index/pgm_layout.h"
 
 /* Room for `used` slots, in whole lines or blocks. */
 static void shape_slots(sx_view *v, const sx_spec *spec, uint64_t used)
@@ -77,6 +78,69 @@ static void shape_guide(sx_view *v, sx_spec *spec)
         v->piece_buckets = SX_PIECE_BUCKETS_MAX;
 }
 
+/* Lines wrong by 64 ranks take a thousandth of what keys do, mostly. */
+static void shape_pgm(sx_view *v, sx_spec *spec)
+{
+    if (!(spec->given & SX_P_EPS))
+        spec->eps = 64;
+    if (!(spec->given & SX_P_EPS2))
+        spec->eps2 = 4;
+    if (!(spec->given & SX_P_CUTS))
+        spec->cuts = sx_pgm_cuts(v->n, spec->eps);
+    if (v->n / spec->cuts >= SX_PART_MOST)
+        spec->cuts = (uint32_t)(v->n / SX_PART_MOST) + 1;
+    v->cuts = spec->cuts;
+    v->eps = spec->eps;
+    v->eps2 = spec->eps2;
+}
+
+static void add_level(sx_view *v, uint64_t segments)
+{
+    v->level_nodes[v->levels] = segments;
+    v->level_first[v->levels + 1] = v->level_first[v->levels] + sx_level_entries(segments);
+    v->levels++;
+}
+
+sx_status sx_shape_levels(sx_view *v, const uint64_t *segments, uint64_t levels, sx_err *err)
+{
+    v->levels = 0;
+    v->level_first[0] = 0;
+    if (levels == 0 || levels > SX_LEVELS_MAX || segments[0] != 1)
+        return sx_fail(err, SX_ECORRUPT, "%llu levels of segments, the first of %llu",
+                       (unsigned long long)levels,
+                       (unsigned long long)(levels ? segments[0] : 0));
+    for (uint64_t l = 0; l < levels; l++) {
+        uint64_t below = l + 1 < levels ? segments[l + 1] : v->n;
+        if (segments[l] == 0 || segments[l] > below || below > v->n ||
+            (l + 1 < levels && segments[l] >= below)) {
+            v->levels = 0;
+            return sx_fail(err, SX_ECORRUPT, "level %llu has %llu segments over %llu",
+                           (unsigned long long)l, (unsigned long long)segments[l],
+                           (unsigned long long)below);
+        }
+        add_level(v, segments[l]);
+    }
+    return SX_OK;
+}
+
+void sx_shape_levels_most(sx_view *v)
+{
+    uint64_t most[SX_LEVELS_MAX], m = v->n;
+    uint32_t levels = 0, eps = v->eps;
+
+    do {                          /* as sx_pgm_most(), for all parts together */
+        uint64_t parts = sx_level_cuts(m, eps, v->cuts, levels);
+        uint64_t segments = m / (2 * (uint64_t)eps + 1) + 1 + 2 * (parts - 1);
+        m = segments < m || m == 1 ? segments : m;
+        most[levels++] = m;
+        eps = v->eps2;
+    } while (m > 1 && levels < SX_LEVELS_MAX);
+    v->levels = 0;
+    v->level_first[0] = 0;
+    while (levels > 0)
+        add_level(v, most[--levels]);
+}
+
 sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t node_bytes, uint32_t width,
                    uint32_t row_bytes, uint64_t n, sx_err *err)
 {
@@ -133,6 +197,11 @@ sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t node_bytes, uint32_t wi
         spec->given = SX_P_BUCKET | SX_P_PIECES | SX_P_LAYOUT;
         shape_slots(&v, spec, n);
         break;
+    case SX_FAM_PGM:
+        shape_pgm(&v, spec);
+        spec->given = SX_P_EPS | SX_P_EPS2 | SX_P_CUTS | SX_P_LAYOUT;
+        shape_slots(&v, spec, n);
+        break;
     default:
         return sx_fail(err, SX_EINVAL, "'%s' has no shape of its own",
                        sx_family_name(spec->family));
@@ -147,7 +216,7 @@ sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t node_bytes, uint32_t wi
 const char *sx_section_name(sx_section_kind kind)
 {
     static const char *const names[] = {"keys", "rows", "pairs", "pivots", "pieces",
-                                        "guide"};
+                                        "guide", "levels", "segments"};
 
     return names[kind];
 }
@@ -170,6 +239,11 @@ uint64_t sx_section_bytes(const sx_view *v, sx_section_kind kind)
                    ? sx_piece_key_bytes(v) + v->pieces * sizeof(sx_piece_map) : 0;
     case SX_SEC_GUIDE:
         return v->family == SX_FAM_GUIDE ? sx_guide_records(v) * SX_GUIDE_RECORD : 0;
+    case SX_SEC_LEVELS:
+        return v->family == SX_FAM_PGM ? v->levels * sizeof(uint64_t) : 0;
+    case SX_SEC_SEGMENTS:
+        return v->family == SX_FAM_PGM && v->levels
+                   ? sx_segment_key_bytes(v) + v->level_first[v->levels] * SX_SEGMENT : 0;
     default:
         return 0;
     }
@@ -190,6 +264,8 @@ void sx_view_bind(sx_view *v, const void *const base[SX_SECTION_KINDS])
         v->rows = base[SX_SEC_ROWS];
     }
     v->pivots = base[SX_SEC_PIVOTS];
+    v->segment_keys = base[SX_SEC_SEGMENTS];
+    v->segments = v->segment_keys ? v->segment_keys + sx_segment_key_bytes(v) : NULL;
     v->guide = base[SX_SEC_GUIDE];
     v->piece_keys = base[SX_SEC_PIECES];
     v->piece_maps = v->piece_keys ? v->piece_keys + sx_piece_key_bytes(v) : NULL;

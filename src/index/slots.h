@@ -4,6 +4,7 @@
 
 #include "index/eytz_layout.h"
 #include "index/guide_layout.h"
+#include "index/pgm_layout.h"
 #include "index/pivot_layout.h"
 
 /* What a walk compares at once; see there. */

@@ -1,6 +1,7 @@
 #include "index/spec.h"
 
 #include "base/text.h"
+#include "index/pgm_layout.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,10 @@ static const struct {
     {"levels", SX_P_LEVELS, offsetof(sx_spec, levels), 0, SX_LEVELS_MAX, {0}},
     {"bucket", SX_P_BUCKET, offsetof(sx_spec, bucket), 1, SX_BUCKET_MAX, {0}},
     {"pieces", SX_P_PIECES, offsetof(sx_spec, pieces), 1, SX_PIECES_MAX, {0}},
+    {"eps", SX_P_EPS, offsetof(sx_spec, eps), 1, SX_EPS_MAX, {0}},
+    {"eps2", SX_P_EPS2, offsetof(sx_spec, eps2), 1, SX_EPS2_MAX, {0}},
+    {"cuts", SX_P_CUTS, offsetof(sx_spec, cuts), 1, 1u << 20, {0}},
+    {"budget", SX_P_BUDGET, offsetof(sx_spec, budget), 1, SX_BUDGET_MAX, {0}},
     {"layout", SX_P_LAYOUT, offsetof(sx_spec, layout), 0, 0, {"split", "pairs"}},
     {"block", SX_P_BLOCK, offsetof(sx_spec, block), 1, SX_BLOCK_MAX, {0}},
     {"for", SX_P_FOR, offsetof(sx_spec, purpose), 0, 0,

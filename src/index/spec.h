@@ -7,7 +7,8 @@
 
 enum {                            /* parameters, as bits */
     SX_P_K = 1, SX_P_LEAF = 2, SX_P_LEVELS = 4, SX_P_LAYOUT = 8,
-    SX_P_BLOCK = 16, SX_P_FOR = 32, SX_P_BUCKET = 64, SX_P_PIECES = 128
+    SX_P_BLOCK = 16, SX_P_FOR = 32, SX_P_BUCKET = 64, SX_P_PIECES = 128,
+    SX_P_EPS = 256, SX_P_EPS2 = 512, SX_P_CUTS = 1024, SX_P_BUDGET = 2048
 };
 
 enum { SX_SPLIT, SX_PAIRS };                              /* layout= */
@@ -18,11 +19,14 @@ enum { SX_FOR_MIXED, SX_FOR_POINT, SX_FOR_RANGE, SX_FOR_MEMORY }; /* for= */
 #define SX_BLOCK_MAX 64u
 #define SX_BUCKET_MAX 128u
 #define SX_PIECES_MAX 65536u
+#define SX_EPS_MAX (1u << 20)
+#define SX_EPS2_MAX 1024u
+#define SX_BUDGET_MAX 999999999u  /* KiB */
 
 typedef struct {
     sx_family family;
     uint32_t given;               /* SX_P_ bits: the rest is to be chosen */
-    uint32_t k, leaf, levels, layout, block, purpose, bucket, pieces;
+    uint32_t k, leaf, levels, layout, block, purpose, bucket, pieces, eps, eps2, cuts, budget;
     uint32_t unique;
 } sx_spec;
 

@@ -43,17 +43,23 @@ typedef struct {
     uint64_t bottom;              /* eytzinger: keys below the full levels */
     uint64_t piece_buckets;       /* guide: buckets of a piece */
     uint32_t pieces;
+    uint32_t eps, eps2;           /* pgm: how wrong lines may be, for keys and for
+                                     segments */
+    uint32_t cuts;                /* pgm: parts that its segments were made in */
+    uint32_t concise;             /* pgm: search the last level, skip those above */
     /* Level l: nodes in it; its first key, counted in keys from the start
-     * of the pivots (pivot) or in slots (eytzinger). */
+     * of the pivots (pivot) or in slots (eytzinger). Of pgm: segments, and
+     * the first one's entry; no level: they are not made yet. */
     uint64_t level_nodes[SX_LEVELS_MAX], level_first[SX_LEVELS_MAX + 1];
     const unsigned char *keys;    /* slot 0's key */
     const unsigned char *rows;    /* slot 0's row, or NULL */
     const unsigned char *pivots;  /* or NULL */
     const unsigned char *guide, *piece_keys, *piece_maps;     /* or NULL */
+    const unsigned char *segment_keys, *segments;             /* or NULL */
 } sx_view;
 
 /* A view and what its keys are: what kernels of a user's own get by value. */
-#define SX_KERNEL_VIEW_VERSION 2u
+#define SX_KERNEL_VIEW_VERSION 3u
 typedef struct {
     uint32_t version;
     int32_t key_type;

@@ -10,7 +10,7 @@
 #include "index/shape.h"
 #include "keys/types.h"
 
-#define SX_BACKEND_ABI 5
+#define SX_BACKEND_ABI 6
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -133,9 +133,10 @@ typedef struct {
                       uint64_t bytes, sx_err *err);
 
     sx_status (*sort)(void *self, const sx_input *in, sx_sorted *out, sx_err *err);
-    /* Makes the sections of a shape. It may keep arrays of `sorted` as
-     * sections, and sets those to NULL there. base[] is all NULL before. */
-    sx_status (*build)(void *self, const sx_view *shape, sx_sorted *sorted,
+    /* Makes the sections of a shape, and completes it where it depends on the
+     * keys (the levels of a pgm). It may keep arrays of `sorted` as sections,
+     * and sets those to NULL there. base[] is all NULL before. */
+    sx_status (*build)(void *self, sx_view *shape, sx_sorted *sorted,
                        uint32_t threads, void *base[SX_SECTION_KINDS],
                        sx_err *err);
     /* Most memory that sort and build of this shape take, all at once. */

@@ -310,6 +310,50 @@ static sx_status read_shape(sx_store *s, const file_header *h, const char *path,
     return SX_OK;
 }
 
+static int read_all(int fd, void *to, uint64_t bytes, uint64_t at)
+{
+    char *p = to;
+
+    while (bytes > 0) {
+        ssize_t n = pread(fd, p, bytes < (1u << 30) ? bytes : 1u << 30, (off_t)at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            errno = n < 0 ? errno : EIO;
+            return -1;
+        }
+        p += n;
+        at += (uint64_t)n;
+        bytes -= (uint64_t)n;
+    }
+    return 0;
+}
+
+/* How many segments a pgm's levels have: what its keys do not say. */
+static sx_status read_levels(sx_store *s, int fd, const file_front *front, const char *path,
+                             sx_err *err)
+{
+    uint64_t segments[SX_LEVELS_MAX];
+    sx_err inner;
+
+    if (s->view.family != SX_FAM_PGM || s->view.n == 0)
+        return SX_OK;
+    for (uint32_t i = 0; i < front->head.sections; i++) {
+        const file_section *e = &front->table[i];
+        if (strncmp(e->name, sx_section_name(SX_SEC_LEVELS), sizeof e->name) != 0)
+            continue;
+        if (e->bytes == 0 || e->bytes > sizeof segments || e->bytes % sizeof *segments ||
+            e->offset > front->head.file_bytes || e->bytes > front->head.file_bytes - e->offset)
+            return damaged(path, "the section 'levels' has an impossible size", err);
+        if (read_all(fd, segments, e->bytes, e->offset) < 0)
+            return io_failed("can't read", path, err);
+        if (sx_shape_levels(&s->view, segments, e->bytes / sizeof *segments, &inner) != SX_OK)
+            return damaged(path, inner.text, err);
+        return SX_OK;
+    }
+    return damaged(path, "it has no section 'levels'", err);
+}
+
 /* The table must be the one this shape has. */
 static sx_status check_table(const sx_store *s, const file_front *front, const char *path,
                              sx_err *err)
@@ -336,25 +380,6 @@ static sx_status check_table(const sx_store *s, const file_front *front, const c
                            (unsigned long long)expected.table[i].offset);
     }
     return SX_OK;
-}
-
-static int read_all(int fd, void *to, uint64_t bytes, uint64_t at)
-{
-    char *p = to;
-
-    while (bytes > 0) {
-        ssize_t n = pread(fd, p, bytes < (1u << 30) ? bytes : 1u << 30, (off_t)at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            errno = n < 0 ? errno : EIO;
-            return -1;
-        }
-        p += n;
-        at += (uint64_t)n;
-        bytes -= (uint64_t)n;
-    }
-    return 0;
 }
 
 /* Sections into memory of their own, or into one mapping of the file. */
@@ -419,6 +444,8 @@ static sx_status load_open(sx_store *s, int fd, unsigned flags, const char *path
     st = check_front(&front, bytes, path, err);
     if (st == SX_OK)
         st = read_shape(s, &front.head, path, err);
+    if (st == SX_OK)
+        st = read_levels(s, fd, &front, path, err);
     if (st == SX_OK)
         st = check_table(s, &front, path, err);
     if (st == SX_OK)

@@ -53,6 +53,8 @@ static sx_status estimate(sx_device *dev, sx_spec spec, int key_type, uint64_t n
     }
     st = sx_shape(&shape, &spec, dev->backend->node_bytes, width, widest_row(row_type, n), n,
                   err);
+    if (st == SX_OK && spec.family == SX_FAM_PGM && n > 0)
+        sx_shape_levels_most(&shape);     /* how many there are depends on the keys */
     if (st == SX_OK) {
         store.view = shape;
         uint64_t resident = sx_store_bytes(&store);
@@ -113,6 +115,14 @@ static sx_status check_budget(sx_device *dev, const sx_spec *spec, const sx_inpu
     return st;
 }
 
+static int one_thread(const sx_device *dev, const sx_input *in)
+{
+    sx_device_info info = {.size = sizeof info};
+
+    dev->backend->describe(dev->self, &info);
+    return !dev->backend->device_columns && (in->threads == 1 || info.threads == 1);
+}
+
 /* Sort, choose if it is to be chosen, make the sections. */
 static sx_status build(sx_store *s, sx_device *dev, const sx_spec *spec, const sx_input *in,
                        sx_err *err)
@@ -133,6 +143,10 @@ static sx_status build(sx_store *s, sx_device *dev, const sx_spec *spec, const s
         if (spec->family == SX_FAM_GUIDE && !(spec->given & SX_P_PIECES)) {
             st = sx_resolve_pieces(dev, &s->spec, &sorted, in, err);
             s->spec.given |= SX_P_PIECES;
+        }
+        if (spec->family == SX_FAM_PGM && one_thread(dev, in) && !(spec->given & SX_P_CUTS)) {
+            s->spec.cuts = 1;             /* as few segments as there can be */
+            s->spec.given |= SX_P_CUTS;
         }
         if (st == SX_OK)
             st = sx_shape(&s->view, &s->spec, be->node_bytes, sorted.width, sorted.row_bytes,

@@ -130,9 +130,16 @@ static void explain_text(const sx_index *ix, const sx_index_info *info,
     if (v->family == SX_FAM_GUIDE)
         sx_text_add(t, "guide    %u piece%s of %" PRIu64 " buckets, of %u keys on average\n",
                     v->pieces, v->pieces == 1 ? "" : "s", v->piece_buckets, s->spec.bucket);
+    if (v->family == SX_FAM_PGM) {
+        sx_text_add(t, "lines    wrong by at most %u ranks, inner ones by %u, made in %u part%s; "
+                    "segments of each level:", v->eps, v->eps2, v->cuts, v->cuts == 1 ? "" : "s");
+        for (uint32_t l = 0; l < v->levels; l++)
+            sx_text_add(t, " %" PRIu64, v->level_nodes[l]);
+        sx_text_add(t, "%s\n", v->concise ? "; the last is searched at once" : "");
+    }
     for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)
         if (sx_section_bytes(v, kind))
-            sx_text_add(t, "section  %-7s %" PRIu64 " bytes\n", sx_section_name(kind),
+            sx_text_add(t, "section  %-8s %" PRIu64 " bytes\n", sx_section_name(kind),
                         sx_section_bytes(v, kind));
     sx_text_add(t, "memory   %" PRIu64 " bytes, ", info->bytes);
     sx_text_fixed(t, per_key(s), 3);
@@ -162,6 +169,13 @@ static void explain_json(const sx_index *ix, const sx_index_info *info,
     if (v->family == SX_FAM_GUIDE)
         sx_text_add(t, ", \"bucket\": %u, \"pieces\": %u, \"piece_buckets\": %" PRIu64,
                     s->spec.bucket, v->pieces, v->piece_buckets);
+    if (v->family == SX_FAM_PGM) {
+        sx_text_add(t, ", \"eps\": %u, \"eps2\": %u, \"cuts\": %u, \"concise\": %s, "
+                    "\"segments\": [", v->eps, v->eps2, v->cuts, v->concise ? "true" : "false");
+        for (uint32_t l = 0; l < v->levels; l++)
+            sx_text_add(t, "%s%" PRIu64, l ? ", " : "", v->level_nodes[l]);
+        sx_text_add(t, "]");
+    }
     if (v->family == SX_FAM_PIVOT)
         sx_text_add(t, ", \"leaf\": %u, \"window\": %" PRIu64, v->leaf, v->window);
     sx_text_add(t, ", \"sections\": [");

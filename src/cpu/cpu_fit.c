@@ -1,0 +1,136 @@
+/* cpu_fit.c - a pgm's segments on the CPU: parts of the keys by all threads,
+ * then the same with the segments' first keys, until one segment is left. */
+#include "cpu/cpu_backend.h"
+
+#include "base/alloc.h"
+#include "index/pgm_make.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* One level while it is made. Each part has room for as many segments as the
+ * largest can have; afterwards they lie one behind the other. */
+typedef struct {
+    const void *below;            /* the keys that it is of */
+    uint64_t n;
+    uint32_t width, eps, cuts;
+    uint64_t room;                /* of a part */
+    unsigned char *keys;
+    sx_segment *segments;
+    uint64_t count;
+    uint64_t *part_count;
+    _Atomic int failed;           /* there was no memory for the hulls */
+} level;
+
+static void fit_part(void *work, unsigned part)
+{
+    level *w = work;
+    uint64_t first = sx_pgm_part(w->n, w->cuts, part), end = sx_pgm_part(w->n, w->cuts, part + 1);
+    void *hulls = NULL;
+    sx_err err;
+
+    if (first == end)
+        return;
+    if (sx_alloc(&hulls, sx_pgm_hull_entries(end - first) * sizeof(uint32_t), "hulls", &err) !=
+        SX_OK) {
+        atomic_store(&w->failed, 1);
+        return;
+    }
+    w->part_count[part] = sx_pgm_fit(w->width, w->below, w->n, first, end, w->eps, hulls,
+                                     w->keys + part * w->room * w->width,
+                                     w->segments + part * w->room);
+    sx_release(hulls);
+}
+
+static void drop_level(level *w)
+{
+    sx_release(w->keys);
+    sx_release(w->segments);
+    w->keys = NULL;
+    w->segments = NULL;
+}
+
+static sx_status fit_level(const sx_cpu *cpu, level *w, uint32_t threads, sx_err *err)
+{
+    void *keys = NULL, *segments = NULL, *counts = NULL;
+    sx_status st;
+
+    w->room = sx_pgm_most((w->n + w->cuts - 1) / w->cuts + 1, w->eps);
+    st = sx_alloc_array(&keys, w->cuts * w->room, w->width, "segments", err);
+    if (st == SX_OK)
+        st = sx_alloc_array(&segments, w->cuts * w->room, SX_SEGMENT, "segments", err);
+    if (st == SX_OK)
+        st = sx_alloc_array(&counts, w->cuts, sizeof(uint64_t), "segments", err);
+    w->keys = keys;
+    w->segments = segments;
+    w->part_count = counts;
+    if (st == SX_OK) {
+        memset(counts, 0, w->cuts * sizeof(uint64_t));
+        sx_pool_run(cpu->pool, threads, w->cuts, fit_part, w);
+        if (w->failed)
+            st = sx_fail(err, SX_ENOMEM, "no memory for the hulls of %llu keys, %llu bytes a thread",
+                         (unsigned long long)w->n,
+                         (unsigned long long)(sx_pgm_hull_entries(w->n / w->cuts + 1) * 4));
+    }
+    for (uint32_t p = 0; p < w->cuts && st == SX_OK; p++) {
+        memmove(w->keys + w->count * w->width, w->keys + p * w->room * w->width,
+                w->part_count[p] * w->width);
+        memmove(w->segments + w->count, w->segments + p * w->room,
+                w->part_count[p] * SX_SEGMENT);
+        w->count += w->part_count[p];
+    }
+    sx_release(counts);
+    if (st != SX_OK)
+        drop_level(w);
+    return st;
+}
+
+/* The levels, from the keys up, become the sections of a shape. */
+static sx_status put_levels(sx_view *v, const level *w, uint32_t levels,
+                            void *base[SX_SECTION_KINDS], sx_err *err)
+{
+    uint64_t counts[SX_LEVELS_MAX];
+    sx_status st;
+
+    for (uint32_t l = 0; l < levels; l++)
+        counts[l] = w[levels - 1 - l].count;
+    st = sx_shape_levels(v, counts, levels, err);
+    if (st == SX_OK)
+        st = sx_alloc(&base[SX_SEC_LEVELS], sx_section_bytes(v, SX_SEC_LEVELS), "levels", err);
+    if (st == SX_OK)
+        st = sx_alloc(&base[SX_SEC_SEGMENTS], sx_section_bytes(v, SX_SEC_SEGMENTS), "segments",
+                      err);
+    if (st != SX_OK)
+        return st;
+    memcpy(base[SX_SEC_LEVELS], counts, levels * sizeof *counts);
+    unsigned char *keys = base[SX_SEC_SEGMENTS];
+    for (uint32_t l = 0; l < levels; l++)
+        sx_pgm_put_level(v, l, w[levels - 1 - l].keys, w[levels - 1 - l].segments, keys,
+                         keys + sx_segment_key_bytes(v));
+    return SX_OK;
+}
+
+sx_status sx_cpu_fit(const sx_cpu *cpu, sx_view *v, const void *keys, uint32_t threads,
+                     void *base[SX_SECTION_KINDS], sx_err *err)
+{
+    level w[SX_LEVELS_MAX];
+    uint32_t levels = 0;
+    sx_status st;
+
+    memset(w, 0, sizeof w);
+    do {
+        level *below = levels ? &w[levels - 1] : NULL, *now = &w[levels];
+        now->below = below ? below->keys : keys;
+        now->n = below ? below->count : v->n;
+        now->width = v->width;
+        now->eps = below ? v->eps2 : v->eps;
+        now->cuts = sx_level_cuts(now->n, now->eps, v->cuts, levels);
+        st = fit_level(cpu, now, threads, err);
+        levels++;
+    } while (st == SX_OK && w[levels - 1].count > 1 && levels < SX_LEVELS_MAX);
+    if (st == SX_OK)
+        st = put_levels(v, w, levels, base, err);
+    for (uint32_t l = 0; l < levels; l++)
+        drop_level(&w[l]);
+    return st;
+}

@@ -1,0 +1,167 @@
+/* gpu_fit_impl.h - a pgm's segments on a GPU: a thread fits lines to a part of
+ * the keys, and so does one to a part of the segments' first keys, until one
+ * segment is left. How many there are is asked for after each level. */
+
+/* One level while it is made, in device memory: first with room for each part,
+ * then one segment behind the other. */
+typedef struct {
+    uint64_t n, count;
+    void *keys, *segments;
+} gpu_level;
+
+static void gpu_drop_level(sx_gpu *g, gpu_stream stream, gpu_level *w)
+{
+    gpu_free(g, stream, w->keys);
+    gpu_free(g, stream, w->segments);
+    w->keys = w->segments = NULL;
+}
+
+/* Where the segments of each part begin; returns how many there are. */
+static uint64_t gpu_sum_parts(uint64_t *count, uint32_t parts)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t p = 0; p <= parts; p++) {
+        uint64_t here = p < parts ? count[p] : 0;
+        count[p] = sum;
+        sum += here;
+    }
+    return sum;
+}
+
+/* Arrays that are only needed while a level is made. */
+typedef struct {
+    void *hulls, *keys, *segments, *count;
+    uint64_t *host_count;
+} gpu_fitting;
+
+static sx_status gpu_fit_parts(sx_gpu *g, gpu_stream stream, const sx_view *v, sx_gpu_fit *a,
+                               gpu_fitting *f, sx_err *err)
+{
+    uint64_t longest = (a->n + a->parts - 1) / a->parts + 1;
+    uint64_t counts = (a->parts + 1) * sizeof(uint64_t);
+    sx_status st;
+
+    a->hull_room = sx_hull_entries(longest);
+    a->room = sx_pgm_most(longest, a->eps);
+    st = gpu_alloc(g, stream, &f->hulls, a->parts * a->hull_room * sizeof(uint32_t), "hulls", err);
+    if (st == SX_OK)
+        st = gpu_alloc(g, stream, &f->keys, a->parts * a->room * v->width, "segments", err);
+    if (st == SX_OK)
+        st = gpu_alloc(g, stream, &f->segments, a->parts * a->room * SX_SEGMENT, "segments", err);
+    if (st == SX_OK)
+        st = gpu_alloc(g, stream, &f->count, counts, "segments", err);
+    if (st == SX_OK)
+        st = sx_alloc((void **)&f->host_count, counts, "segments", err);
+    if (st != SX_OK)
+        return st;
+    a->hulls = (uint32_t *)f->hulls;
+    a->keys = (unsigned char *)f->keys;
+    a->segments = (sx_segment *)f->segments;
+    a->count = (uint64_t *)f->count;
+    if (v->width == 4)
+        SX_LAUNCH(k_fit_4, GPU_FIT_GRID(a->parts), GPU_FIT_BLOCK, 0, stream, a);
+    else if (v->width == 8)
+        SX_LAUNCH(k_fit_8, GPU_FIT_GRID(a->parts), GPU_FIT_BLOCK, 0, stream, a);
+    else
+        SX_LAUNCH(k_fit_16, GPU_FIT_GRID(a->parts), GPU_FIT_BLOCK, 0, stream, a);
+    st = gpu_launched(g, "fitting lines", err);
+    if (st == SX_OK)
+        st = gpu_copy(g, stream, f->host_count, f->count, a->parts * sizeof(uint64_t), err);
+    return st == SX_OK ? gpu_wait(g, stream, "fitting lines", err) : st;
+}
+
+static sx_status gpu_fit_level(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *below,
+                               uint32_t eps, uint32_t cuts, gpu_level *w, sx_err *err)
+{
+    gpu_fitting f = {0};
+    sx_gpu_fit a = {0};
+    sx_status st;
+
+    a.below = below;
+    a.n = w->n;
+    a.eps = eps;
+    a.parts = cuts;
+    st = gpu_fit_parts(g, stream, v, &a, &f, err);
+    if (st == SX_OK) {
+        w->count = gpu_sum_parts(f.host_count, cuts);
+        st = gpu_copy(g, stream, f.count, f.host_count, (cuts + 1) * sizeof(uint64_t), err);
+    }
+    if (st == SX_OK)
+        st = gpu_alloc(g, stream, &w->keys, w->count * v->width, "segments", err);
+    if (st == SX_OK)
+        st = gpu_alloc(g, stream, &w->segments, w->count * SX_SEGMENT, "segments", err);
+    if (st == SX_OK) {
+        a.to_keys = (unsigned char *)w->keys;
+        a.to_segments = (sx_segment *)w->segments;
+        a.total = w->count;
+        GPU_RUN_W(k_collect, v->width, w->count, stream, &a);
+        st = gpu_launched(g, "collecting segments", err);
+    }
+    if (st == SX_OK)                      /* the host's counts are on their way */
+        st = gpu_wait(g, stream, "collecting segments", err);
+    sx_release(f.host_count);
+    gpu_free(g, stream, f.hulls);
+    gpu_free(g, stream, f.keys);
+    gpu_free(g, stream, f.segments);
+    gpu_free(g, stream, f.count);
+    return st;
+}
+
+/* The levels, from the keys up, become the sections of a shape. */
+static sx_status gpu_put_levels(sx_gpu *g, gpu_stream stream, sx_view *v, const gpu_level *w,
+                                uint32_t levels, void *base[SX_SECTION_KINDS], sx_err *err)
+{
+    uint64_t counts[SX_LEVELS_MAX];
+    sx_status st;
+
+    for (uint32_t l = 0; l < levels; l++)
+        counts[l] = w[levels - 1 - l].count;
+    st = sx_shape_levels(v, counts, levels, err);
+    if (st == SX_OK)
+        st = gpu_alloc(g, stream, &base[SX_SEC_LEVELS], sx_section_bytes(v, SX_SEC_LEVELS),
+                       "levels", err);
+    if (st == SX_OK)
+        st = gpu_alloc(g, stream, &base[SX_SEC_SEGMENTS], sx_section_bytes(v, SX_SEC_SEGMENTS),
+                       "segments", err);
+    if (st == SX_OK)
+        st = gpu_copy(g, stream, base[SX_SEC_LEVELS], counts, levels * sizeof *counts, err);
+    for (uint32_t l = 0; l < levels && st == SX_OK; l++) {
+        sx_gpu_fit a = {0};
+        a.total = counts[l];
+        a.n = sx_level_below(v, l);
+        a.entries = v->level_first[l + 1] - v->level_first[l];
+        a.below = w[levels - 1 - l].keys;
+        a.segments = (sx_segment *)w[levels - 1 - l].segments;
+        a.to_keys = (unsigned char *)base[SX_SEC_SEGMENTS] + v->level_first[l] * v->width;
+        a.to_segments = (sx_segment *)(void *)((unsigned char *)base[SX_SEC_SEGMENTS] +
+                                               sx_segment_key_bytes(v)) + v->level_first[l];
+        GPU_RUN_W(k_level, v->width, a.entries, stream, &a);
+    }
+    if (st == SX_OK)
+        st = gpu_launched(g, "putting levels together", err);
+    return st == SX_OK ? gpu_wait(g, stream, "putting levels together", err) : st;
+}
+
+static sx_status gpu_fit(sx_gpu *g, gpu_stream stream, sx_view *v, const void *keys,
+                         void *base[SX_SECTION_KINDS], sx_err *err)
+{
+    gpu_level w[SX_LEVELS_MAX];
+    uint32_t levels = 0;
+    sx_status st;
+
+    memset(w, 0, sizeof w);
+    do {
+        const gpu_level *below = levels ? &w[levels - 1] : NULL;
+        uint32_t eps = below ? v->eps2 : v->eps;
+        w[levels].n = below ? below->count : v->n;
+        st = gpu_fit_level(g, stream, v, below ? below->keys : keys, eps,
+                           sx_level_cuts(w[levels].n, eps, v->cuts, levels), &w[levels], err);
+        levels++;
+    } while (st == SX_OK && w[levels - 1].count > 1 && levels < SX_LEVELS_MAX);
+    if (st == SX_OK)
+        st = gpu_put_levels(g, stream, v, w, levels, base, err);
+    for (uint32_t l = 0; l < levels; l++)
+        gpu_drop_level(g, stream, &w[l]);
+    return st;
+}

@@ -1,0 +1,130 @@
+/* pgm_check_impl.h - pgm_check.c for one width W. */
+#define NAME2_(a, b) a##b
+#define NAME2(a, b) NAME2_(a, b)
+#define NAME3_(a, b) a##_##b
+#define NAME3(a, b) NAME3_(a, b)
+#define F(name) NAME3(name, W)
+#define KEY NAME2(sx_key, W)
+#define SX_WALK static inline __attribute__((unused))
+#define SX_LOAD(p) F(load)(p)
+#define SX_COUNT(p, m, q) F(count_from)((p), 0, (m), (q))
+#define SX_COUNT_UNIT(p, m, q) F(count_from)((p), 0, (m), (q))
+#define SX_LOAD_SEGMENT(p, s) memcpy(&(s), (p), SX_SEGMENT)
+#define SX_COUNT_FROM(keys, i, m, q) F(count_from)((keys), (i), (m), (q))
+
+SX_WALK KEY F(load)(const unsigned char *p)
+{
+    KEY k;
+
+    memcpy(&k, p, W);
+    return k;
+}
+
+SX_WALK uint64_t F(count_from)(const unsigned char *keys, uint64_t i, uint64_t m, KEY q)
+{
+    uint64_t below = 0;
+
+    for (uint64_t j = 0; j < m; j++)
+        below += SX_LOAD(keys + (i + j) * W) < q;
+    return below;
+}
+
+#include "index/pivot_walk_impl.h"
+#include "index/pgm_walk_impl.h"
+
+/* q's lower bound is `bound`, and on level l its segment is at[l], which only
+ * grows from one q to the next. */
+static sx_status F(check_query)(const sx_view *v, uint64_t at[SX_LEVELS_MAX], KEY q,
+                                uint64_t bound, sx_err *err)
+{
+    uint64_t start, count;
+
+    for (uint32_t l = 1; l < v->levels; l++) {
+        const unsigned char *keys = v->segment_keys + v->level_first[l] * W;
+        while (at[l] + 1 < v->level_nodes[l] && SX_LOAD(keys + (at[l] + 1) * W) <= q) {
+            if (SX_LOAD(keys + at[l] * W) >= SX_LOAD(keys + (at[l] + 1) * W))
+                return broken("S1", "no larger key follows that of segment", l, at[l], err);
+            at[l]++;
+        }
+        start = F(pgm_start)(v, l - 1, at[l - 1], q, v->segment_keys, v->segments);
+        if (start > at[l] || at[l] - start > 2 * (uint64_t)v->eps2 + 1)
+            return broken("S3", "a query is not led to its segment,", l, at[l], err);
+    }
+    start = F(pgm_window)(v, at[v->levels - 1], q, &count);
+    if (bound < start || bound - start > count)
+        return broken("S3", "the window of a query misses its lower bound, rank", v->levels, bound,
+                      err);
+    return SX_OK;
+}
+
+/* (G): entry i of level l is right about q, which has rank y below. */
+static sx_status F(check_line)(const sx_view *v, uint32_t l, uint64_t at, KEY q, uint64_t y,
+                               uint64_t eps, sx_err *err)
+{
+    uint64_t p = F(pgm_predict)(v->segment_keys, v->segments, v->level_first[l] + at, q);
+
+    if (p > y + eps || p + eps < y)
+        return broken("S2", "a line is wrong by more than epsilon for rank", l, y, err);
+    return SX_OK;
+}
+
+/* Lines of inner levels, at the first keys of the level below. */
+static sx_status F(check_inner)(const sx_view *v, sx_err *err)
+{
+    sx_status st = SX_OK;
+
+    for (uint32_t l = 0; l + 1 < v->levels; l++) {
+        const unsigned char *keys = v->segment_keys + v->level_first[l] * W;
+        const unsigned char *below = v->segment_keys + v->level_first[l + 1] * W;
+        uint64_t at = 0;
+        for (uint64_t i = 0; i < v->level_nodes[l + 1] && st == SX_OK; i++) {
+            KEY q = SX_LOAD(below + i * W);
+            while (at + 1 < v->level_nodes[l] && SX_LOAD(keys + (at + 1) * W) <= q)
+                at++;
+            st = F(check_line)(v, l, at, q, i, v->eps2, err);
+        }
+    }
+    return st;
+}
+
+static sx_status F(check_pgm)(const sx_view *v, sx_err *err)
+{
+    uint64_t at[SX_LEVELS_MAX] = {0};
+    KEY most = (KEY)~(KEY)0, q = 0;       /* the last one looked at */
+    sx_status st = F(check_inner)(v, err);
+
+    for (uint64_t first = 0, end; first < v->n && st == SX_OK; first = end) {
+        KEY x = SX_LOAD(v->keys + sx_key_offset(v, first));
+        for (end = first + 1; end < v->n; end++)
+            if (SX_LOAD(v->keys + sx_key_offset(v, end)) != x)
+                break;
+        if (first > 0 ? x > q : x > 0)    /* the last value before it */
+            st = F(check_query)(v, at, (KEY)(x - 1), first, err);
+        if (st == SX_OK)
+            st = F(check_query)(v, at, x, first, err);
+        if (st == SX_OK)
+            st = F(check_line)(v, v->levels - 1, at[v->levels - 1], x, first, v->eps, err);
+        q = x;
+        if (st == SX_OK && x < most) {
+            q = (KEY)(x + 1);
+            if (end == v->n || SX_LOAD(v->keys + sx_key_offset(v, end)) != q)
+                st = F(check_query)(v, at, q, end, err);
+        }
+    }
+    if (st == SX_OK && SX_LOAD(v->keys + sx_key_offset(v, v->n - 1)) < most)
+        st = F(check_query)(v, at, most, v->n, err);
+    return st;
+}
+
+#undef SX_COUNT_FROM
+#undef SX_LOAD_SEGMENT
+#undef SX_COUNT_UNIT
+#undef SX_COUNT
+#undef SX_LOAD
+#undef SX_WALK
+#undef KEY
+#undef F
+#undef NAME3
+#undef NAME3_
+#undef NAME2
+#undef NAME2_

@@ -1,0 +1,540 @@
+/* pgm_fit_impl.h - segments as long as they can be over the points of a part
+ * of the keys. Points, records, what they guarantee: pgm_layout.h.
+ *
+ * Parameters as in pivot_walk_impl.h: W, KEY, F(name), SX_WALK. Nothing is
+ * allocated; keys of a part + 2 * eps < 2^30, n + eps < 2^48 - 1, eps >= 1.
+ *
+ * Parts. A part [first, end) owns the runs of equal keys that begin in it, whole,
+ * also where they reach behind `end`; it has their points: each run's first, its
+ * extra point, and if it is the last run of all, the final point. Hence the points
+ * of all parts, one part behind the other, are the points of the whole array, and
+ * (L), (U) hold for any cuts. A part that no run begins in has no segments.
+ *
+ * How. A line fits the points so far if it meets, at each of them, the span from
+ * y - eps to y + eps: upper corners are not below it, lower corners are not above.
+ * Of all lines that fit, `least` has the least slope: through an upper corner and
+ * a lower one further right; `most` the most slope: through a lower corner and an
+ * upper one further right. A new point whose span is all below `least` or all
+ * above `most` ends the segment. If its upper corner is below `most`, that line
+ * turns down, about a corner on the hull of the lower corners; if its lower corner
+ * is above `least`, that one turns up, about the hull of the upper corners.
+ * Either pivot only moves right, and a corner leaves its hull once: O(n).
+ *
+ * Most points turn neither line. The loop in pgm_fit_part passes over these and
+ * keeps, for either line, dx * (y + eps - height of the line at x), exactly; it
+ * must be in [0, 2 * eps * dx]. Any other point is added by fit_add.
+ *
+ * Bounds. Heights differ by less than 2^49 (W == 4: 2^30), x by 2^(8 * W).
+ * So products are below 2^62, 2^113 and 2^177, and sums of three fit in signed
+ * 64, 128 and 192 bits. */
+
+typedef struct {                  /* a corner, or the left one of a line */
+    KEY x;
+    uint64_t y;
+} F(fit_corner);
+
+typedef struct {
+    F(fit_corner) from;
+    KEY dx;
+    int64_t dy;
+} F(fit_line);
+
+typedef struct {
+    const KEY *keys;
+    uint64_t first;               /* of the part; entries of hulls are from here */
+    uint64_t eps;
+    uint32_t *upper, *lower;      /* entry: (rank - first) * 2, + 1 for an extra point */
+    uint32_t upper_from, upper_to, lower_from, lower_to;
+    uint32_t points;              /* of the segment: 1, or 2 for more */
+    F(fit_corner) start, last;    /* its points */
+    F(fit_line) least, most;
+} F(fit_state);
+
+/* Signed sums of products of a distance and a difference of heights. */
+#if W == 16
+typedef struct {
+    uint64_t low, mid, high;
+} F(fit_sum);
+
+SX_WALK F(fit_sum) F(sum_plus)(F(fit_sum) a, F(fit_sum) b)
+{
+    unsigned __int128 t = (unsigned __int128)a.low + b.low;
+
+    a.low = (uint64_t)t;
+    t = (t >> 64) + a.mid + b.mid;
+    a.mid = (uint64_t)t;
+    a.high += b.high + (uint64_t)(t >> 64);
+    return a;
+}
+
+SX_WALK F(fit_sum) F(sum_minus)(F(fit_sum) a, F(fit_sum) b)
+{
+    unsigned __int128 t = (unsigned __int128)a.low - b.low;
+
+    a.low = (uint64_t)t;
+    t = (unsigned __int128)a.mid - b.mid - ((uint64_t)(t >> 64) & 1);
+    a.mid = (uint64_t)t;
+    a.high -= b.high + ((uint64_t)(t >> 64) & 1);
+    return a;
+}
+
+SX_WALK F(fit_sum) F(sum_of)(KEY dx, int64_t dy)
+{
+    uint64_t size = dy < 0 ? (uint64_t)0 - (uint64_t)dy : (uint64_t)dy;
+    unsigned __int128 t = (unsigned __int128)(uint64_t)dx * size;
+    F(fit_sum) a, zero;
+
+    a.low = (uint64_t)t;
+    t = (t >> 64) + (unsigned __int128)(uint64_t)(dx >> 64) * size;
+    a.mid = (uint64_t)t;
+    a.high = (uint64_t)(t >> 64);
+    zero.low = zero.mid = zero.high = 0;
+    return dy < 0 ? F(sum_minus)(zero, a) : a;
+}
+
+SX_WALK int F(sum_below)(F(fit_sum) a, F(fit_sum) b)
+{
+    return (int64_t)F(sum_minus)(a, b).high < 0;
+}
+
+SX_WALK int F(sum_within)(F(fit_sum) a, F(fit_sum) most)
+{
+    return (int64_t)a.high >= 0 && !F(sum_below)(most, a);
+}
+#else
+#if W == 4
+typedef int64_t F(fit_sum);
+typedef uint64_t F(fit_size);
+#else
+typedef __int128 F(fit_sum);
+typedef unsigned __int128 F(fit_size);
+#endif
+
+SX_WALK F(fit_sum) F(sum_plus)(F(fit_sum) a, F(fit_sum) b)
+{
+    return a + b;
+}
+
+SX_WALK F(fit_sum) F(sum_minus)(F(fit_sum) a, F(fit_sum) b)
+{
+    return a - b;
+}
+
+SX_WALK F(fit_sum) F(sum_of)(KEY dx, int64_t dy)
+{
+    return (F(fit_sum))dx * dy;
+}
+
+SX_WALK int F(sum_below)(F(fit_sum) a, F(fit_sum) b)
+{
+    return a < b;
+}
+
+SX_WALK int F(sum_within)(F(fit_sum) a, F(fit_sum) most)
+{
+    return (F(fit_size))a <= (F(fit_size))most;
+}
+#endif
+
+/* Is slope dy/dx below slope ey/ex? */
+SX_WALK int F(fit_flatter)(KEY dx, int64_t dy, KEY ex, int64_t ey)
+{
+    return F(sum_below)(F(sum_of)(ex, dy), F(sum_of)(dx, ey));
+}
+
+SX_WALK uint64_t F(fit_low)(uint64_t y, uint64_t eps)
+{
+    return y > eps ? y - eps : 0;
+}
+
+SX_WALK F(fit_corner) F(fit_upper)(const F(fit_state) *s, uint32_t i)
+{
+    uint32_t entry = s->upper[i];
+    F(fit_corner) c;
+
+    c.y = s->first + (entry >> 1);
+    c.x = (KEY)(s->keys[c.y] + (KEY)(entry & 1));
+    c.y += s->eps;
+    return c;
+}
+
+SX_WALK F(fit_corner) F(fit_lower)(const F(fit_state) *s, uint32_t i)
+{
+    uint32_t entry = s->lower[i];
+    F(fit_corner) c;
+
+    c.y = s->first + (entry >> 1);
+    c.x = (KEY)(s->keys[c.y] + (KEY)(entry & 1));
+    c.y = F(fit_low)(c.y, s->eps);
+    return c;
+}
+
+SX_WALK F(fit_line) F(fit_between)(F(fit_corner) from, F(fit_corner) to)
+{
+    F(fit_line) l;
+
+    l.from = from;
+    l.dx = (KEY)(to.x - from.x);
+    l.dy = (int64_t)(to.y - from.y);
+    return l;
+}
+
+/* The line of least slope from a lower corner to `to`, an upper one. */
+SX_WALK void F(fit_turn_most)(F(fit_state) *s, F(fit_corner) to)
+{
+    F(fit_line) best = F(fit_between)(F(fit_lower)(s, s->lower_from), to), l;
+
+    while (s->lower_from + 1 < s->lower_to) {
+        l = F(fit_between)(F(fit_lower)(s, (uint32_t)(s->lower_from + 1)), to);
+        if (F(fit_flatter)(best.dx, best.dy, l.dx, l.dy))
+            break;
+        best = l;
+        s->lower_from++;
+    }
+    s->most = best;
+}
+
+/* The line of most slope from one of the upper corners before `upper_to` to
+ * `to`, a lower one. */
+SX_WALK void F(fit_turn_least)(F(fit_state) *s, F(fit_corner) to, uint32_t upper_to)
+{
+    F(fit_line) best = F(fit_between)(F(fit_upper)(s, s->upper_from), to), l;
+
+    while (s->upper_from + 1 < upper_to) {
+        l = F(fit_between)(F(fit_upper)(s, (uint32_t)(s->upper_from + 1)), to);
+        if (F(fit_flatter)(l.dx, l.dy, best.dx, best.dy))
+            break;
+        best = l;
+        s->upper_from++;
+    }
+    s->least = best;
+}
+
+/* Puts a corner behind the hull of upper ones, which slopes rise along, and
+ * takes off those that this leaves above it. */
+SX_WALK void F(fit_push_upper)(F(fit_state) *s, F(fit_corner) c, uint32_t entry)
+{
+    F(fit_corner) a, b = F(fit_upper)(s, (uint32_t)(s->upper_to - 1));
+    F(fit_line) ab, ac;
+
+    while (s->upper_to >= s->upper_from + 2) {
+        a = F(fit_upper)(s, (uint32_t)(s->upper_to - 2));
+        ab = F(fit_between)(a, b);
+        ac = F(fit_between)(a, c);
+        if (F(fit_flatter)(ab.dx, ab.dy, ac.dx, ac.dy))
+            break;
+        b = a;
+        s->upper_to--;
+    }
+    s->upper[s->upper_to++] = entry;
+}
+
+SX_WALK void F(fit_push_lower)(F(fit_state) *s, F(fit_corner) c, uint32_t entry)
+{
+    F(fit_corner) a, b = F(fit_lower)(s, (uint32_t)(s->lower_to - 1));
+    F(fit_line) ab, ac;
+
+    while (s->lower_to >= s->lower_from + 2) {
+        a = F(fit_lower)(s, (uint32_t)(s->lower_to - 2));
+        ab = F(fit_between)(a, b);
+        ac = F(fit_between)(a, c);
+        if (F(fit_flatter)(ac.dx, ac.dy, ab.dx, ab.dy))
+            break;
+        b = a;
+        s->lower_to--;
+    }
+    s->lower[s->lower_to++] = entry;
+}
+
+/* A segment begins with point (x, y). */
+SX_WALK void F(fit_start)(F(fit_state) *s, KEY x, uint64_t y, uint32_t entry)
+{
+    s->points = 1;
+    s->start.x = s->last.x = x;
+    s->start.y = s->last.y = y;
+    s->upper_from = s->lower_from = 0;
+    s->upper_to = s->lower_to = 1;
+    s->upper[0] = s->lower[0] = entry;
+    s->least.from = s->most.from = s->start;
+    s->least.dx = s->most.dx = 1;
+    s->least.dy = s->most.dy = 0;
+}
+
+/* Adds a point further right; 0: no line fits it too, nothing has changed. The
+ * entry of a part's last point is never read again, so it may be anything: its
+ * rank may be far behind the part. */
+SX_WALK int F(fit_add)(F(fit_state) *s, KEY x, uint64_t y, uint32_t entry)
+{
+    F(fit_corner) top, low, c;
+    F(fit_sum) least, most;
+    uint32_t upper_to;
+    int sinks, rises;
+
+    top.x = low.x = x;
+    top.y = y + s->eps;
+    low.y = F(fit_low)(y, s->eps);
+#if W == 4                        /* only a run that leaves the part is that long */
+    if (y - s->start.y + 2 * s->eps >= (uint64_t)1 << 30)
+        return 0;
+#endif
+    if (s->points == 1) {
+        c = s->start;
+        c.y = s->start.y + s->eps;
+        s->least = F(fit_between)(c, low);
+        c.y = F(fit_low)(s->start.y, s->eps);
+        s->most = F(fit_between)(c, top);
+        s->upper[s->upper_to++] = entry;
+        s->lower[s->lower_to++] = entry;
+        s->points = 2;
+        return 1;
+    }
+    least = F(sum_of)((KEY)(x - s->least.from.x), s->least.dy);
+    most = F(sum_of)((KEY)(x - s->most.from.x), s->most.dy);
+    if (F(sum_below)(F(sum_of)(s->least.dx, (int64_t)(top.y - s->least.from.y)), least) ||
+        F(sum_below)(most, F(sum_of)(s->most.dx, (int64_t)(low.y - s->most.from.y))))
+        return 0;
+    sinks = F(sum_below)(F(sum_of)(s->most.dx, (int64_t)(top.y - s->most.from.y)), most);
+    rises = F(sum_below)(least, F(sum_of)(s->least.dx, (int64_t)(low.y - s->least.from.y)));
+    upper_to = s->upper_to;
+    if (sinks) {
+        F(fit_turn_most)(s, top);
+        F(fit_push_upper)(s, top, entry);
+        upper_to = (uint32_t)(s->upper_to - 1);   /* without `top`, right above `low` */
+    }
+    if (rises) {
+        F(fit_turn_least)(s, low, upper_to);
+        F(fit_push_lower)(s, low, entry);
+    }
+    return 1;
+}
+
+SX_WALK uint32_t F(fit_zeros)(uint64_t v)        /* leading ones; v is not 0 */
+{
+    uint32_t zeros = 0, half;
+
+    for (half = 32; half > 0; half /= 2)
+        if (v >> (64 - half) == 0) {
+            zeros += half;
+            v <<= half;
+        }
+    return zeros;
+}
+
+/* The slope dy / dx in units of 2^(lz - 72) (W == 16: 2^(lz - 136)), rounded up by
+ * at most 2; and (dx * h - dy * a) / dx, not negative, in units of 1/256, rounded
+ * up by less than 1.2. dy > 0. Both are at most 2^57. */
+#if W == 16
+SX_WALK uint32_t F(fit_key_zeros)(KEY v)
+{
+    return v >> 64 ? F(fit_zeros)((uint64_t)(v >> 64)) : 64 + F(fit_zeros)((uint64_t)v);
+}
+
+/* a * 2^e * t / dx rounded down, or 1 less; a >= 2^63, 0 < t <= 2^57, result <= 2^57.
+ * With 61 bits of the quotient right, the rounding before the last is below 1/8. */
+SX_WALK uint64_t F(fit_scale)(uint64_t a, int e, uint64_t t, KEY dx)
+{
+    uint32_t zeros = F(fit_key_zeros)(dx), shift = F(fit_zeros)(t) - 2;
+    uint64_t divisor;             /* 2^62 .. 2^63, not below dx in its units */
+
+    if (zeros < 65) {
+        divisor = (uint64_t)(dx >> (65 - zeros));
+        divisor += (dx & (((KEY)1 << (65 - zeros)) - 1)) != 0;
+    } else {
+        divisor = (uint64_t)dx << (zeros - 65);
+    }
+    e -= (int)shift + 65 - (int)zeros;
+    a = (uint64_t)((unsigned __int128)a * (t << shift) / divisor);
+    return e <= -64 ? 0 : a >> -e;               /* a >= 2^61, so e < 0 */
+}
+
+SX_WALK uint64_t F(fit_slope)(KEY dx, uint64_t dy, uint32_t lz)
+{
+    return F(fit_scale)((uint64_t)1 << 63, 65 - (int)lz, 256 * dy, dx) + 2;
+}
+
+SX_WALK uint64_t F(fit_height)(const F(fit_line) *l, KEY a)
+{
+    uint32_t zeros;
+
+    if (a == 0)
+        return 256 * l->from.y;
+    zeros = F(fit_key_zeros)(a);
+    return 256 * l->from.y - F(fit_scale)((uint64_t)(a << zeros >> 64), 64 - (int)zeros,
+                                          256 * (uint64_t)l->dy, l->dx);
+}
+#else
+SX_WALK uint32_t F(fit_key_zeros)(KEY v)
+{
+    return F(fit_zeros)(v);
+}
+
+SX_WALK uint64_t F(fit_slope)(KEY dx, uint64_t dy, uint32_t lz)
+{
+    return (uint64_t)(((unsigned __int128)dy << (72 - lz)) / dx) + 1;
+}
+
+SX_WALK uint64_t F(fit_height)(const F(fit_line) *l, KEY a)
+{
+    return 256 * l->from.y - (uint64_t)((unsigned __int128)a * (256 * (uint64_t)l->dy) / l->dx);
+}
+#endif
+
+/* The record of the segment: the line in the middle between `least` and `most`,
+ * which fits as both do.
+ *
+ * Let f be that line, in units of 1/256, s its slope. f(x0) is at least y0 - eps
+ * >= 0 and at most 256 * (n + eps). C is in f(x0) + [2, 3.7]; the slope is too large
+ * by at most 2.5 in its unit, and times D < 2^64 by at most 2.5 behind the product's
+ * upper half; that half loses less than 1, and D of 16-byte keys less than one
+ * unit, 2^-6 behind the product. So f(x) < C + P < f(x) + 7 at every point: as
+ * the bounds on f(x) / 256 are whole numbers, they hold for (C + P) >> 8 too.
+ *
+ * `least` may fall; then a level line fits too, as of two lines that fit, all in
+ * between do, and takes its place. So no line falls. A line that fits rises by at
+ * most n + eps < 2^48 over the segment, hence the slope is at most
+ * 256 * 2^48 * 2^64 / 2^63 = 2^57 before it is rounded up. */
+SX_WALK sx_segment F(fit_record)(const F(fit_state) *s)
+{
+    KEY span = (KEY)(s->last.x - s->start.x);
+    uint32_t lz = W == 16 ? 127 : 63;
+    uint64_t slope = 0, height, low, high;
+    sx_segment record;
+
+    if (span == 0) {
+        height = 256 * s->start.y;
+    } else {
+        lz = F(fit_key_zeros)(span);
+        slope = F(fit_slope)(s->most.dx, (uint64_t)s->most.dy, lz);
+        height = F(fit_height)(&s->most, (KEY)(s->most.from.x - s->start.x));
+        if (s->least.dy > 0) {
+            slope += F(fit_slope)(s->least.dx, (uint64_t)s->least.dy, lz);
+            height += F(fit_height)(&s->least, (KEY)(s->least.from.x - s->start.x));
+        } else {
+            low = F(fit_low)(s->last.y, s->eps);
+            high = s->start.y + s->eps;
+            height += 256 * (low + (high - low) / 2);
+        }
+        slope = (slope + 1) / 2;
+        height = (height + 1) / 2 + 2;
+    }
+    record.slope = slope;
+    record.base = height << 8 | lz;
+    return record;
+}
+
+/* The last rank of the run of equal keys that holds rank i. */
+SX_WALK uint64_t F(fit_run_last)(const KEY *keys, uint64_t n, uint64_t i)
+{
+    KEY x = keys[i];
+    uint64_t step = 1, end;
+
+    while (step < n - i && keys[i + step] == x) {
+        i += step;
+        step *= 2;
+    }
+    end = step < n - i ? i + step : n;           /* keys[end] is not x, keys[i] is */
+    while (i + 1 < end) {
+        step = i + (end - i) / 2;
+        if (keys[step] == x)
+            i = step;
+        else
+            end = step;
+    }
+    return i;
+}
+
+/* From the point (*x, *y), the part's next; 0 if there is none. *y is n for the
+ * final point. */
+SX_WALK int F(fit_next)(const KEY *keys, uint64_t n, uint64_t end, KEY *x, uint64_t *y,
+                        uint32_t *extra)
+{
+    uint64_t run, next;
+    KEY gap;
+
+    if (*y >= n)
+        return 0;
+    run = *extra ? *y : F(fit_run_last)(keys, n, *y);
+    next = run + 1;
+    gap = next < n ? (KEY)(keys[next] - *x) : (KEY)((KEY)~(KEY)0 - *x);
+    if (next == n ? gap > 0 : run > *y && gap > 1) {
+        *x += 1;
+        *y = next == n ? n : run;
+        *extra = 1;
+        return 1;
+    }
+    if (next >= end)
+        return 0;
+    *x = keys[next];
+    *y = next;
+    *extra = 0;
+    return 1;
+}
+
+/* Passes over points that turn neither line: from (x, y), the last one added, to the
+ * last such point, whose rank it returns; *x is its x. None is the first of several
+ * equal keys but the last. */
+SX_WALK uint64_t F(fit_pass)(const F(fit_state) *s, uint64_t end, KEY *x, uint64_t y)
+{
+    const KEY *keys = s->keys;
+    KEY at = *x, next, dx1 = s->least.dx, dx2 = s->most.dx;
+    int64_t dy1 = s->least.dy, dy2 = s->most.dy, e = (int64_t)s->eps;
+    F(fit_sum) step1 = F(sum_of)(dx1, 1), step2 = F(sum_of)(dx2, 1);
+    F(fit_sum) room1 = F(sum_of)(dx1, 2 * e), room2 = F(sum_of)(dx2, 2 * e);
+    F(fit_sum) sum1, sum2;
+
+    sum1 = F(sum_minus)(F(sum_of)(dx1, (int64_t)(y - s->least.from.y) + e),
+                        F(sum_of)((KEY)(at - s->least.from.x), dy1));
+    sum2 = F(sum_minus)(F(sum_of)(dx2, (int64_t)(y - s->most.from.y) + e),
+                        F(sum_of)((KEY)(at - s->most.from.x), dy2));
+    while (y + 1 < end) {
+        next = keys[y + 1];
+        sum1 = F(sum_minus)(F(sum_plus)(sum1, step1), F(sum_of)((KEY)(next - at), dy1));
+        sum2 = F(sum_minus)(F(sum_plus)(sum2, step2), F(sum_of)((KEY)(next - at), dy2));
+        if (next == at || !F(sum_within)(sum1, room1) || !F(sum_within)(sum2, room2))
+            break;
+        at = next;
+        y++;
+    }
+    *x = at;
+    return y;
+}
+
+/* The segments of part [first, end) of the n keys, in order: first values to
+ * out_keys, records to out; returns how many. `hull` has sx_hull_entries(),
+ * the others sx_pgm_most(). Keys behind `end` are read where a run leaves the part. */
+SX_WALK uint64_t F(pgm_fit_part)(const KEY *keys, uint64_t n, uint64_t first, uint64_t end,
+                                 uint64_t eps, uint32_t *hull, KEY *out_keys, sx_segment *out)
+{
+    uint64_t y = first > 0 ? F(fit_run_last)(keys, n, first - 1) + 1 : 0, segments = 0, passed;
+    uint32_t extra = 0;
+    uint32_t entry;
+    F(fit_state) s;
+    KEY x;
+
+    if (y >= end)
+        return 0;
+    s.keys = keys;
+    s.first = first;
+    s.eps = eps;
+    s.upper = hull;
+    s.lower = hull + (end - first + 1);
+    x = keys[y];
+    F(fit_start)(&s, x, y, (uint32_t)((y - first) * 2));
+    while (F(fit_next)(keys, n, end, &x, &y, &extra)) {
+        entry = (uint32_t)((y - first) * 2 + extra);
+        if (!F(fit_add)(&s, x, y, entry)) {
+            out_keys[segments] = s.start.x;
+            out[segments++] = F(fit_record)(&s);
+            F(fit_start)(&s, x, y, entry);
+        } else if (y + 1 >= eps) {               /* no span is cut off at 0 behind it */
+            passed = F(fit_pass)(&s, end, &x, y);
+            extra &= passed == y;
+            y = passed;
+        }
+        s.last.x = x;
+        s.last.y = y;
+    }
+    out_keys[segments] = s.start.x;
+    out[segments++] = F(fit_record)(&s);
+    return segments;
+}
