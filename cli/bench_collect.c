@@ -316,9 +316,7 @@ static sx_collector *new_collector(const sx_index *ix, const bench_options *o,
                                    (uint32_t)o->interval };
     sx_collector *collector;
 
-    if (batch > UINT32_MAX || o->interval > UINT32_MAX)
-        fail_usage("--batch and --interval are below 2^32");
-    expect_ok_usage(sx_collector_new(&collector, ix, &options), NULL);
+    expect_ok(sx_collector_new(&collector, ix, &options), NULL);
     return collector;
 }
 
@@ -393,6 +391,12 @@ uint64_t bench_collect(const bench_options *o, const spec_list *specs,
         if (wanted[op])
             fail_usage("--collect is for get, rank, floor and ceil, not for "
                        "%s", op_name(op));
+    if (o->batch > SX_COLLECT_MOST)
+        fail_usage("--collect is for a --batch of at most %u, not of %llu",
+                   SX_COLLECT_MOST, (unsigned long long)o->batch);
+    if (o->interval > UINT32_MAX)
+        fail_usage("--interval is at most %u, not %llu", UINT32_MAX,
+                   (unsigned long long)o->interval);
     expect_ok(sx_device_describe(device, &info), NULL);
     out = output_open(path);
     if (o->json)

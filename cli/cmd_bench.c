@@ -277,8 +277,7 @@ int cmd_bench(int argc, char **argv)
         { "--queries", 0, OPT_COUNT, "N", &o.queries,
           "how many queries (n, but 2^16 to 2^22)" },
         { "--batch", 0, OPT_COUNT, "B", &o.batch,
-          "queries per call (all of them); with --collect, keys per batch "
-          "(half of the submitters)" },
+          "queries per call (all); collect: per batch (half of submitters)" },
         { "--misses", 0, OPT_FRACTION, "F", &o.misses,
           "part of the queries that are no key (0)" },
         { "--zipf", 0, OPT_FLAG, 0, &o.zipf,

@@ -304,11 +304,12 @@ SX_API sx_status sx_range_aggregate(const sx_index *ix,
 
 typedef struct sx_collector sx_collector;
 
+#define SX_COLLECT_MOST 65536u    /* keys in a batch */
+
 typedef struct {                  /* NULL: all defaults */
     size_t size;                  /* sizeof(sx_collect_options) */
-    uint32_t batch;               /* keys that make a batch, at most 65536;
-                                     0: 1024. More than there are threads never
-                                     come together */
+    uint32_t batch;               /* keys that make a batch; 0: 1024. More than
+                                     there are threads never come together */
     uint32_t interval_us;         /* longest that a key waits for others; 0: 50.
                                      The system's timers come late by their
                                      slack, on Linux 50 us */

@@ -35,7 +35,6 @@
 #include <time.h>
 
 #define BATCH_DEFAULT 1024u
-#define BATCH_MOST 65536u         /* more threads than a system has */
 #define INTERVAL_DEFAULT 50u      /* five times a GPU's round trip */
 #define NEVER UINT64_MAX
 #define NOBODY UINT32_MAX
@@ -281,9 +280,9 @@ static sx_status check_options(const sx_collect_options *o, sx_collector_info *i
                                 .batch = o && o->batch ? o->batch : BATCH_DEFAULT,
                                 .interval_us = o && o->interval_us ? o->interval_us
                                                                    : INTERVAL_DEFAULT};
-    if (info->batch > BATCH_MOST)
+    if (info->batch > SX_COLLECT_MOST)
         return sx_fail(err, SX_EINVAL, "%s: batch of sx_collect_options is %u; at most: %u", verb,
-                       info->batch, BATCH_MOST);
+                       info->batch, SX_COLLECT_MOST);
     return SX_OK;
 }
 
