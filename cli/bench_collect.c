@@ -1,5 +1,5 @@
-/* bench_collect.c - threads that each have one key at a time, by a collector
- * and by a call for each key: how many keys, and how long each took. */
+/* bench_collect.c - threads that each have one key at a time, by a call for
+ * each key and by collectors: how many keys, and how long each took. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +197,11 @@ static double keys_per_batch(const sx_collector_info *info)
     return info->batches ? (double)info->answered / (double)info->batches : 0;
 }
 
+static const char *way_of(const result *r)
+{
+    return !r->info ? "direct" : r->info->eager ? "eager" : "collected";
+}
+
 static double mkeys_per_s(const result *r)
 {
     return (double)r->tally->keys / (double)r->o->ms * 1e-3;
@@ -231,7 +236,7 @@ static void print_text(FILE *to, const result *r)
 {
     fprintf(to, "%-40s %-6s %10llu %-9s ", r->spec, op_name(r->op),
             (unsigned long long)r->submitters,
-            r->info ? "collected" : "direct");
+            way_of(r));
     if (r->tally->wrong)
         fprintf(to, "%s%9s%s", red(to), "WRONG", plain(to));
     else
@@ -252,7 +257,7 @@ static void print_json(FILE *to, const result *r)
     json_string(&j, "dist", dist_name((distribution)r->o->dist));
     json_unsigned(&j, "n", r->o->n);
     json_string(&j, "op", op_name(r->op));
-    json_string(&j, "way", r->info ? "collected" : "direct");
+    json_string(&j, "way", way_of(r));
     json_unsigned(&j, "submitters", r->submitters);
     json_unsigned(&j, "batch", r->info ? r->info->batch : 1);
     json_unsigned(&j, "interval_us", r->info ? r->info->interval_us : 0);
@@ -276,6 +281,8 @@ static void print_json(FILE *to, const result *r)
 }
 
 /* ---- all of it ----------------------------------------------------------- */
+
+typedef enum { WAY_DIRECT, WAY_COLLECTED, WAY_EAGER, WAYS } way;
 
 typedef struct {
     uint64_t count[COUNTS_MOST];
@@ -309,11 +316,11 @@ static submitter_list split_submitters(const char *text)
 /* As the options say; where they do not, batches that half of the submitters
  * fill, so that one half gathers while the other is being answered. */
 static sx_collector *new_collector(const sx_index *ix, const bench_options *o,
-                                   uint64_t submitters)
+                                   uint64_t submitters, bool eager)
 {
     uint64_t batch = o->batch ? o->batch : (submitters + 1) / 2;
     sx_collect_options options = { sizeof options, (uint32_t)batch,
-                                   (uint32_t)o->interval };
+                                   (uint32_t)o->interval, eager, 0 };
     sx_collector *collector;
 
     expect_ok(sx_collector_new(&collector, ix, &options), NULL);
@@ -321,22 +328,24 @@ static sx_collector *new_collector(const sx_index *ix, const bench_options *o,
 }
 
 /* Returns the number of wrong answers. */
-static uint64_t measure(output *out, result *r, trial *t, bool collected)
+static uint64_t measure(output *out, result *r, trial *t, way how)
 {
     sx_collector_info info = { .size = sizeof info };
     tally *sum;
     uint64_t wrong;
 
-    t->collector = collected ? new_collector(t->ix, t->o, t->submitters) : NULL;
+    t->collector = how == WAY_DIRECT ? NULL
+                   : new_collector(t->ix, t->o, t->submitters,
+                                   how == WAY_EAGER);
     progress_start("measuring", 0);
     sum = run_trial(t);
     progress_stop();
-    if (collected)
+    if (t->collector)
         expect_ok(sx_collector_describe(t->collector, &info), NULL);
     sx_collector_free(t->collector);
     r->submitters = t->submitters;
     r->op = t->task->op;
-    r->info = collected ? &info : NULL;
+    r->info = how == WAY_DIRECT ? NULL : &info;
     r->tally = sum;
     if (t->o->json)
         print_json(out->to, r);
@@ -370,8 +379,8 @@ static uint64_t bench_spec(output *out, const bench_options *o,
         for (int k = 0; k < list->n; k++) {
             t.task = &work->tasks[i];
             t.submitters = list->count[k];
-            wrong += measure(out, &r, &t, false);
-            wrong += measure(out, &r, &t, true);
+            for (way how = WAY_DIRECT; how < WAYS; how++)
+                wrong += measure(out, &r, &t, how);
         }
     sx_free(ix);
     return wrong;

@@ -299,7 +299,8 @@ SX_API sx_status sx_range_aggregate(const sx_index *ix,
  *
  * Threads that each have one key at a time hand it to a collector and wait;
  * it asks the index about many at once. A batch is asked when it is full, or
- * when its first key has waited for the interval. The collector has no thread
+ * when its first key has waited for the interval, or, if the collector is
+ * eager, when nothing else is being asked. The collector has no thread
  * of its own: whoever fills a batch, or sees its time over, asks for all. */
 
 typedef struct sx_collector sx_collector;
@@ -313,6 +314,9 @@ typedef struct {                  /* NULL: all defaults */
     uint32_t interval_us;         /* longest that a key waits for others; 0: 50.
                                      The system's timers come late by their
                                      slack, on Linux 50 us */
+    uint32_t eager;               /* 1: keys wait only while another batch is
+                                     being asked about */
+    uint32_t reserved;            /* zero */
 } sx_collect_options;
 
 /* The index is only asked, not held: it has to outlive the collector. */
@@ -334,7 +338,7 @@ typedef enum { SX_ASK_GET = 0, SX_ASK_RANK_LEFT, SX_ASK_RANK_RIGHT, SX_ASK_FLOOR
 /* The answer for one key of the index's type, SX_MISS for no match.
  * timeout_us: below 0: wait as long as it takes; else SX_ETIMEDOUT when there
  * is no answer in that time, and *answer stays as it is (0: only if this key
- * fills a batch; a thread that asks for a batch stays until it has the answer).
+ * need not wait; a thread that asks for a batch stays until it has the answer).
  * Where the batch fails, all its submitters get its status and sentence. Not a
  * cancellation point. After fork() the child has the collector to itself. */
 SX_API sx_status sx_collect(sx_collector *c, sx_ask what, const void *key,
@@ -343,6 +347,7 @@ SX_API sx_status sx_collect(sx_collector *c, sx_ask what, const void *key,
 typedef struct {
     size_t size;                  /* sizeof(sx_collector_info) */
     uint32_t batch, interval_us;  /* as it works with */
+    uint32_t eager, reserved;
     uint64_t batches;             /* asked, and ... */
     uint64_t full;                /* ... of them because they were full */
     uint64_t answered;            /* keys */

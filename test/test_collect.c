@@ -56,11 +56,13 @@ typedef struct {
     sx_collector *c;
 } scene;
 
+static bool eager;                /* scenes to come */
+
 static scene scene_of(unsigned device, int type, const char *spec, uint32_t batch,
                       uint32_t interval_us, rnd *r)
 {
     scene s = { .dev = device_open(device_name(device)) };
-    sx_collect_options o = { sizeof o, batch, interval_us };
+    sx_collect_options o = { sizeof o, batch, interval_us, eager, 0 };
     s.d = data_make(type, KEYS_DUPLICATES, 700, ROWS_U64_WIDE, 200, r);
     OK(data_build(s.d, s.dev, spec, NULL, &s.ix));
     OK(sx_collector_new(&s.c, s.ix, &o));
@@ -295,7 +297,7 @@ static void test_arguments(void **state)
     rnd r = rnd_start(test_seed());
     scene s = scene_of(0, SX_U64, "pivot", 0, 0, &r);
     sx_collector *c = NULL;
-    sx_collect_options o = { sizeof o, 65536, 1 };
+    sx_collect_options o = { sizeof o, 65536, 1, 0, 0 };
     sx_collector_info info = info_of(s.c);
     uint64_t key = 1, answer = MARK;
     assert_int_equal(info.batch, 1024);
@@ -304,12 +306,16 @@ static void test_arguments(void **state)
     REFUSED(sx_collector_new(&c, NULL, NULL), SX_EINVAL, "index is NULL");
     o.size = 8;
     REFUSED(sx_collector_new(&c, s.ix, &o), SX_EINVAL, "is 8");
-    o = (sx_collect_options){ sizeof o, 65537, 1 };
+    o = (sx_collect_options){ sizeof o, 65537, 1, 0, 0 };
     REFUSED(sx_collector_new(&c, s.ix, &o), SX_EINVAL, "65537; at most: 65536");
+    o = (sx_collect_options){ sizeof o, 0, 0, 2, 0 };
+    REFUSED(sx_collector_new(&c, s.ix, &o), SX_EINVAL, "eager of sx_collect_options is 2");
+    o = (sx_collect_options){ sizeof o, 0, 0, 1, 7 };
+    REFUSED(sx_collector_new(&c, s.ix, &o), SX_EINVAL, "is 7, not 0");
+    o = (sx_collect_options){ sizeof o, 65536, 1, 0, 0 };
     sx_alloc_fail_at(1);
     REFUSED(sx_collector_new(&c, s.ix, NULL), SX_ENOMEM, "a collector");
     assert_null(c);
-    o.batch = 65536;
     OK(sx_collector_new(&c, s.ix, &o));
     sx_alloc_fail_at(1);
     REFUSED(sx_collect(c, SX_ASK_GET, &key, &answer, FOREVER), SX_ENOMEM, "batch");
@@ -348,6 +354,7 @@ static void test_answers(void **state)
     for (unsigned device = 0; device < DEVICES; device++)
         for (unsigned t = 0; t < COUNT_OF(key_types); t++, turn++) {
             unsigned many = threads[turn % COUNT_OF(threads)];
+            eager = turn % 5 == 0;
             scene s = scene_of(device, key_types[t], device_specs[turn % DEVICE_SPECS],
                                batches[turn % COUNT_OF(batches)], 30, &r);
             for (int what = 0; what < QUESTIONS; what++) {
@@ -400,6 +407,7 @@ static void test_crowds(void **state)
     for (unsigned device = 0; device < DEVICES; device++)
         for (unsigned threads = 1; threads <= 64; threads *= 2) {
             unsigned asks = (device ? 400 : 4000) / threads;
+            eager = !eager;
             scene s = scene_of(device, SX_I64, "pivot(k=5)", 1 + (uint32_t)rnd_below(&r, threads),
                                1 + (uint32_t)rnd_below(&r, 100), &r);
             worker like = { .fn = ask_wildly, .s = &s, .asks = asks, .what = -1 };
@@ -446,6 +454,65 @@ static void test_interval(void **state)
     sx_collector_info info = info_of(s.c);
     assert_int_equal(info.batches, 2);
     assert_int_equal(info.full, 0);
+    scene_free(&s);
+}
+
+/* An eager collector asks at once; what comes meanwhile goes together, when the
+ * first is back and not before. */
+static void test_eager(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed() + 14);
+    eager = true;
+    scene s = scene_of(0, SX_U64, "pivot", 64, LONG_US, &r);
+    uint64_t answer = MARK;
+    assert_int_equal(info_of(s.c).eager, 1);
+    OK(sx_collect(s.c, SX_ASK_GET, query(s.d, 3), &answer, 0));
+    assert_int_equal(answer, s.d->get[3]);
+    gate_install(&s);
+    gate_set(true);
+    for (unsigned i = 0; i < 12; i++) {
+        workers[i] = (worker){ .fn = ask_in_turn, .s = &s, .number = i, .asks = 1,
+                               .what = SX_ASK_GET, .timeout_us = FOREVER };
+        if (pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]) != 0)
+            die("no thread");
+        if (i == 0)
+            gate_await(1);
+    }
+    REFUSED(sx_collect(s.c, SX_ASK_GET, query(s.d, 3), &answer, 2000), SX_ETIMEDOUT, "not full");
+    assert_int_equal(info_of(s.c).batches, 1);
+    gate_set(false);
+    for (unsigned i = 0; i < 12; i++) {
+        pthread_join(workers[i].thread, NULL);
+        assert_string_equal(workers[i].why, "");
+        assert_int_equal(workers[i].answered, 1);
+    }
+    assert_in_range(info_of(s.c).batches, 3, 13);
+    scene_free(&s);
+}
+
+/* ---- cancelling ------------------------------------------------------------------------ */
+
+static void ask_and_end(worker *w)
+{
+    ask_in_turn(w);
+    pthread_testcancel();
+}
+
+/* A thread that is cancelled ends when it has its answer. */
+static void test_cancelled(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed() + 15);
+    scene s = scene_of(0, SX_U64, "pivot", 64, 10000, &r);
+    worker like = { .fn = ask_and_end, .s = &s, .asks = 1, .what = SX_ASK_GET,
+                    .timeout_us = FOREVER };
+    start(4, &like);
+    for (unsigned i = 0; i < 4; i++)
+        pthread_cancel(workers[i].thread);
+    assert_int_equal(join(4, &s).answered, 4);
+    uint64_t answer;
+    OK(sx_collect(s.c, SX_ASK_GET, query(s.d, 3), &answer, FOREVER));
     scene_free(&s);
 }
 
@@ -590,6 +657,7 @@ static void test_close_while_submitting(void **state)
     rnd r = rnd_start(test_seed() + 11);
     for (unsigned round = 0; round < 12; round++) {
         unsigned threads = round % 2 ? 32 : 6;
+        eager = round % 4 > 1;
         scene s = scene_of(round % DEVICES, SX_I32, "eytzinger(k=9)",
                            1 + (uint32_t)rnd_below(&r, 2 * threads),
                            round % 3 ? 50 : LONG_US, &r);
@@ -676,23 +744,32 @@ static void test_fork(void **state)
     scene_free(&s);
 }
 
+static int not_eager(void **state)
+{
+    (void)state;
+    eager = false;
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_empty_and_equal),
-        cmocka_unit_test(test_crowds),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_interval),
-        cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_time_keepers),
-        cmocka_unit_test(test_gives_up_in_flight),
-        cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_failures_in_crowds),
-        cmocka_unit_test(test_close_while_submitting),
-        cmocka_unit_test(test_close_answers),
-        cmocka_unit_test(test_fork),
+        cmocka_unit_test_setup(test_arguments, not_eager),
+        cmocka_unit_test_setup(test_answers, not_eager),
+        cmocka_unit_test_setup(test_empty_and_equal, not_eager),
+        cmocka_unit_test_setup(test_crowds, not_eager),
+        cmocka_unit_test_setup(test_full, not_eager),
+        cmocka_unit_test_setup(test_interval, not_eager),
+        cmocka_unit_test_setup(test_eager, not_eager),
+        cmocka_unit_test_setup(test_cancelled, not_eager),
+        cmocka_unit_test_setup(test_alone, not_eager),
+        cmocka_unit_test_setup(test_time_keepers, not_eager),
+        cmocka_unit_test_setup(test_gives_up_in_flight, not_eager),
+        cmocka_unit_test_setup(test_failures, not_eager),
+        cmocka_unit_test_setup(test_failures_in_crowds, not_eager),
+        cmocka_unit_test_setup(test_close_while_submitting, not_eager),
+        cmocka_unit_test_setup(test_close_answers, not_eager),
+        cmocka_unit_test_setup(test_fork, not_eager),
     };
     test_seed();
     return cmocka_run_group_tests_name("collect", tests, NULL, NULL) != 0;

@@ -69,6 +69,7 @@ struct sx_collector {
     unsigned busy;                /* batches that are not FREE */
     batch *all, *free;
     batch *open[QUESTIONS];
+    unsigned sent[QUESTIONS];     /* batches that are SENT */
     sx_collector_info info;       /* options and counters */
 };
 
@@ -97,6 +98,7 @@ static void reset(sx_collector *c)
     c->busy = 0;
     c->free = NULL;
     memset(c->open, 0, sizeof c->open);
+    memset(c->sent, 0, sizeof c->sent);
     for (batch *b = c->all; b; b = b->link) {
         init_cond(&b->turn);
         b->state = FREE;
@@ -214,12 +216,15 @@ static sx_status ask_index(const sx_collector *c, const batch *b)
 
 /* From OPEN to DONE. The caller counts in b->here, so the batch stays. The lock
  * is let go of twice: to ask, and to wake the others, who could not go on
- * otherwise. */
+ * otherwise. An eager collector's next batch has waited for this one: its time
+ * is over, and one of its submitters is woken to see that. */
 static void send_batch(sx_collector *c, batch *b)
 {
     sx_status st;
+    batch *next;
 
     c->open[b->what] = NULL;
+    c->sent[b->what]++;
     b->state = SENT;
     pthread_mutex_unlock(&c->lock);
     st = ask_index(c, b);
@@ -230,6 +235,11 @@ static void send_batch(sx_collector *c, batch *b)
     b->state = DONE;
     c->info.batches++;
     c->info.full += b->n == c->info.batch;
+    next = c->open[b->what];
+    if (--c->sent[b->what] == 0 && c->info.eager && next) {
+        next->deadline = 0;
+        pthread_cond_signal(&next->turn);
+    }
     if (b->here == 1)
         return;
     pthread_mutex_unlock(&c->lock);
@@ -279,14 +289,22 @@ static sx_status check_options(const sx_collect_options *o, sx_collector_info *i
     *info = (sx_collector_info){.size = sizeof *info,
                                 .batch = o && o->batch ? o->batch : BATCH_DEFAULT,
                                 .interval_us = o && o->interval_us ? o->interval_us
-                                                                   : INTERVAL_DEFAULT};
+                                                                   : INTERVAL_DEFAULT,
+                                .eager = o && o->eager};
+    if (o && o->eager > 1)
+        return sx_fail(err, SX_EINVAL, "%s: eager of sx_collect_options is %u; allowed: 0, 1", verb,
+                       o->eager);
+    if (o && o->reserved)
+        return sx_fail(err, SX_EINVAL, "%s: reserved of sx_collect_options is %u, not 0", verb,
+                       o->reserved);
     if (info->batch > SX_COLLECT_MOST)
         return sx_fail(err, SX_EINVAL, "%s: batch of sx_collect_options is %u; at most: %u", verb,
                        info->batch, SX_COLLECT_MOST);
     return SX_OK;
 }
 
-sx_status sx_collector_new(sx_collector **out, const sx_index *ix, const sx_collect_options *options)
+sx_status sx_collector_new(sx_collector **out, const sx_index *ix,
+                           const sx_collect_options *options)
 {
     static const char verb[] = "sx_collector_new";
     sx_collector *c = NULL;
@@ -416,7 +434,7 @@ static sx_status submit(sx_collector *c, sx_ask what, const void *key, uint64_t 
     slot = b->n++;
     b->here++;
     memcpy(b->keys + (uint64_t)slot * c->key_bytes, key, c->key_bytes);
-    if (b->n == c->info.batch)
+    if (b->n == c->info.batch || (c->info.eager && c->sent[what] == 0))
         send_batch(c, b);
     else
         wait_for(c, b, slot, until);
