@@ -9,6 +9,9 @@
  *       ^                      | all gave up              (no lock held)       |
  *       +----------------------+-----------------<----- the last one has left -+
  *
+ * Time is over when the interval is; for an eager collector, as soon as no
+ * batch of the same question is SENT.
+ *
  * One lock guards everything but a SENT batch's keys and answers, and is held
  * for a few instructions at a time. While one batch is asked about, the next
  * one opens: as many are under way as there are threads to ask.
