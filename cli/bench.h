@@ -4,6 +4,7 @@
  *                search, which is timed on the way
  * bench_run.c    one index, one operation: time and wrong answers
  * bench_print.c  the header, then a line for each measurement
+ * bench_collect.c  threads with one key each, collected and not
  * cmd_bench.c    options, and the loop over specs and operations
  * bench_gpu.h    the same on a GPU, whose memory holds all of it */
 #ifndef CLI_BENCH_H
@@ -42,6 +43,9 @@ typedef struct {
     bool sorted;                  /* the rest: on a GPU only */
     uint64_t ranges;              /* 0: by hits */
     uint64_t builds;              /* NOT_GIVEN: some */
+    bool collect;                 /* the rest: with it only */
+    const char *submitters;
+    uint64_t interval, ms;
 } bench_options;
 
 typedef struct {
@@ -78,6 +82,11 @@ typedef struct {
 bench_result bench_measure(const sx_index *ix, const bench_work *work,
                            const bench_task *task, const bench_options *o);
 double median_of(double *values, uint64_t n); /* sorts them */
+
+/* Returns the number of wrong answers. */
+uint64_t bench_collect(const bench_options *o, const spec_list *specs,
+                       sx_device *device, const bool wanted[OP_ALL],
+                       const char *path);
 
 typedef struct {                  /* what a line says of an index */
     const char *spec, *requested;

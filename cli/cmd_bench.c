@@ -204,6 +204,20 @@ static void refuse_on_cpu(const bench_options *o, const device_list *devices,
                    o->open.device ? o->open.device : "the CPU");
 }
 
+/* Fills in what is not given; only --collect takes these. */
+static void complete_collect(bench_options *o)
+{
+    const char *word = o->submitters ? "--submitters"
+                       : o->interval ? "--interval" : o->ms ? "--ms" : NULL;
+
+    if (!o->collect && word)
+        fail_usage("%s is for --collect", word);
+    if (!o->submitters)
+        o->submitters = "1,2,4,8,16,32,64,128,256";
+    if (!o->ms)
+        o->ms = 500;
+}
+
 /* On a GPU if the first device is one. */
 static uint64_t bench_all(bench_options *o, const spec_list *specs,
                           const bool wanted[OP_ALL], const char *path)
@@ -220,7 +234,13 @@ static uint64_t bench_all(bench_options *o, const spec_list *specs,
         o->open.device = devices.name[0];
     }
     device = open_device(&o->open);
-    if (is_gpu(device)) {
+    if (o->collect) {
+        if (devices.count > 1)
+            fail_usage("--collect is for one device, not for %d",
+                       devices.count);
+        check_specs(device, specs, o);
+        wrong = bench_collect(o, specs, device, wanted, path);
+    } else if (is_gpu(device)) {
         for (int i = 1; i < devices.count; i++)
             expect_gpu(devices.name[i], device);
         check_specs(device, specs, o);
@@ -239,7 +259,7 @@ int cmd_bench(int argc, char **argv)
     bench_options o = { .type = SX_U64, .dist = DIST_UNIFORM, .n = 1 << 20,
                         .runs = 5, .hits = 100, .rows = ROWS_64, .seed = 1,
                         .builds = NOT_GIVEN };
-    const char *spec_text = "all", *op_text = "get,rank", *path = "-";
+    const char *spec_text = NULL, *op_text = NULL, *path = "-";
     const operand operands[] = { { 0, 0 } };
     const option options[] = {
         OPTION_TYPE(&o.type, "type of the keys (u64)"),
@@ -257,7 +277,7 @@ int cmd_bench(int argc, char **argv)
         { "--queries", 0, OPT_COUNT, "N", &o.queries,
           "how many queries (n, but 2^16 to 2^22)" },
         { "--batch", 0, OPT_COUNT, "B", &o.batch,
-          "queries per call (all of them)" },
+          "queries per call (all); collect: per batch (half of submitters)" },
         { "--misses", 0, OPT_FRACTION, "F", &o.misses,
           "part of the queries that are no key (0)" },
         { "--zipf", 0, OPT_FLAG, 0, &o.zipf,
@@ -274,6 +294,14 @@ int cmd_bench(int argc, char **argv)
           "timed runs, of which the median counts (5)" },
         { "--seed", 0, OPT_SIZE, "S", &o.seed,
           "same seed, same keys and queries (1)" },
+        { "--collect", 0, OPT_FLAG, 0, &o.collect,
+          "threads with one key at a time, collected into batches and not" },
+        { "--submitters", 0, OPT_WORD, "LIST", &o.submitters,
+          "collect: how many threads (1,2,4,...,256)" },
+        { "--interval", 0, OPT_COUNT, "US", &o.interval,
+          "collect: microseconds that a key waits for others at most (50)" },
+        { "--ms", 0, OPT_COUNT, "MS", &o.ms,
+          "collect: milliseconds that each measurement takes (500)" },
         OPTION_OUTPUT(&path, "where to (stdout)"),
         OPTION_JSON(&o.json),
         { "--device", 0, OPT_WORD, "LIST", &o.open.device,
@@ -293,8 +321,10 @@ int cmd_bench(int argc, char **argv)
     if (o.unique && o.dist != DIST_UNIFORM)
         fail_usage("--unique is for --dist uniform, not for %s",
                    dist_name((distribution)o.dist));
-    split_ops(op_text, wanted);
-    specs = split_specs(spec_text, o.type);
+    complete_collect(&o);
+    split_ops(op_text ? op_text : o.collect ? "get" : "get,rank", wanted);
+    specs = split_specs(spec_text ? spec_text : o.collect ? "pivot" : "all",
+                        o.type);
     if (!o.queries) {
         o.queries = o.n > 1 << 16 ? o.n : 1 << 16;
         o.queries = o.queries < 1 << 22 ? o.queries : 1 << 22;

@@ -45,7 +45,8 @@ typedef enum {                    /* ABI: append only */
     SX_EDEVICE,                   /* the device failed */
     SX_ECORRUPT,                  /* a file or an index is damaged */
     SX_EFORK,                     /* not usable after fork() */
-    SX_EIO                        /* the operating system refused a file */
+    SX_EIO,                       /* the operating system refused a file */
+    SX_ETIMEDOUT                  /* sx_collect(): no answer in that time */
 } sx_status;
 
 SX_API const char *sx_strerror(sx_status status);
@@ -293,6 +294,67 @@ typedef struct {                  /* over the rows of each range; U64; */
 SX_API sx_status sx_range_aggregate(const sx_index *ix,
                                     const sx_ranges *ranges,
                                     sx_aggregates *out, const sx_call *call);
+
+/* ---- collecting single keys ---------------------------------------------
+ *
+ * Threads that each have one key at a time hand it to a collector and wait;
+ * it asks the index about many at once. A batch is asked when it is full, or
+ * when its first key has waited for the interval, or, if the collector is
+ * eager, when nothing else is being asked. The collector has no thread
+ * of its own: whoever fills a batch, or sees its time over, asks for all. */
+
+typedef struct sx_collector sx_collector;
+
+#define SX_COLLECT_MOST 65536u    /* keys in a batch */
+
+typedef struct {                  /* NULL: all defaults */
+    size_t size;                  /* sizeof(sx_collect_options) */
+    uint32_t batch;               /* keys that make a batch; 0: 1024. More than
+                                     there are threads never come together */
+    uint32_t interval_us;         /* longest that a key waits for others; 0: 50.
+                                     The system's timers come late by their
+                                     slack, on Linux 50 us */
+    uint32_t eager;               /* 1: keys wait only while another batch is
+                                     being asked about */
+    uint32_t reserved;            /* zero */
+} sx_collect_options;
+
+/* The index is only asked, not held: it has to outlive the collector. */
+SX_API sx_status sx_collector_new(sx_collector **out, const sx_index *ix,
+                                  const sx_collect_options *options);
+
+/* Answers what was submitted before and waits until nobody is inside any
+ * more; from its begin on sx_collect() is refused with SX_EINVAL, "is
+ * closing". So threads that still submit learn that it is over, and can be
+ * joined before sx_collector_free(), which closes, too. */
+SX_API void sx_collector_close(sx_collector *c);
+SX_API void sx_collector_free(sx_collector *c);
+
+/* What a key is asked: its row as by sx_get(), its rank as by sx_rank(), the
+ * row as by sx_floor() and sx_ceil(). Each has batches of its own. */
+typedef enum { SX_ASK_GET = 0, SX_ASK_RANK_LEFT, SX_ASK_RANK_RIGHT, SX_ASK_FLOOR,
+               SX_ASK_CEIL } sx_ask;
+
+/* The answer for one key of the index's type, SX_MISS for no match.
+ * timeout_us: below 0: wait as long as it takes; else SX_ETIMEDOUT when there
+ * is no answer in that time, and *answer stays as it is (0: only if this key
+ * need not wait; a thread that asks for a batch stays until it has the answer).
+ * Where the batch fails, all its submitters get its status and sentence. Not a
+ * cancellation point. After fork() the child has the collector to itself. */
+SX_API sx_status sx_collect(sx_collector *c, sx_ask what, const void *key,
+                            uint64_t *answer, int64_t timeout_us);
+
+typedef struct {
+    size_t size;                  /* sizeof(sx_collector_info) */
+    uint32_t batch, interval_us;  /* as it works with */
+    uint32_t eager, reserved;
+    uint64_t batches;             /* asked, and ... */
+    uint64_t full;                /* ... of them because they were full */
+    uint64_t answered;            /* keys */
+    uint64_t failed;              /* keys of batches that failed */
+    uint64_t timed_out;           /* keys whose submitters gave up */
+} sx_collector_info;
+SX_API sx_status sx_collector_describe(sx_collector *c, sx_collector_info *info);
 
 /* ---- files ------------------------------------------------------------- */
 

@@ -45,6 +45,7 @@ const char *sx_strerror(sx_status status)
     case SX_ECORRUPT: return "damaged file or index";
     case SX_EFORK:    return "not usable after fork";
     case SX_EIO:      return "file error";
+    case SX_ETIMEDOUT: return "no answer in time";
     }
     return "unknown status";
 }

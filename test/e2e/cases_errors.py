@@ -97,6 +97,16 @@ USAGE_ERRORS = {
     "bench --spec nonsense": "nonsense",
     "bench --n 0": "'0'",
     "bench --runs 0": "'0'",
+    "bench --submitters 2": "--collect",
+    "bench --interval 2": "--collect",
+    "bench --ms 2": "--collect",
+    "bench --collect --submitters 1,,2": "''",
+    "bench --collect --submitters 1,0": "'0'",
+    "bench --collect --submitters 1025": "'1025'",
+    "bench --collect --op range": "range",
+    "bench --collect --batch 65537": "65537",
+    "bench --collect --interval 2^32": "4294967296",
+    "bench --collect --device cpu;cpu": "--collect",
 }
 
 FAILURES = {
