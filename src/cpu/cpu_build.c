@@ -73,16 +73,13 @@ static uint64_t sorted_row(const sx_sorted *s, uint64_t rank)
                                : rank;
 }
 
-static sx_status check_unique(const sx_cpu *cpu, const sx_sorted *s, const sx_input *in,
-                              sx_err *err)
+/* Key i is equal to the next. */
+static sx_status say_repeat(const sx_sorted *s, const sx_input *in, uint64_t i, sx_err *err)
 {
-    uint64_t i = sx_first_repeat(cpu->pool, in->threads, s->width, s->n, s->keys);
     int key_type = in->key_type;
     _Alignas(16) unsigned char key[16];
     char text[64];
 
-    if (i == s->n)
-        return SX_OK;
     sx_type_of(key_type)->decode(key, (unsigned char *)s->keys + i * s->width, 1);
     sx_type_print(key_type, key, text, sizeof text);
     return sx_fail(err, SX_EINVAL, "the spec says unique, but key %s comes more than once: "
@@ -199,8 +196,12 @@ sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *er
         return SX_OK;
     }
     st = sort_input(cpu, &w, &s, err);
-    if (st == SX_OK && in->unique)
-        st = check_unique(cpu, &s, in, err);
+    if (st == SX_OK) {
+        uint64_t repeat = sx_first_repeat(cpu->pool, in->threads, s.width, s.n, s.keys);
+        s.distinct = repeat == s.n;
+        if (in->unique && !s.distinct)
+            st = say_repeat(&s, in, repeat, err);
+    }
     if (st != SX_OK) {
         sx_release(s.keys);
         sx_release(s.rows);

@@ -22,7 +22,7 @@
 /* Units are lines here. */
 #define SX_COUNT_UNIT(p, m, q) NAME4(count_line, W, LEVEL)((p), (q))
 
-#define SX_LOAD_RECORD(p, w) memcpy((w), (p), 32)
+#define SX_RECORD_WINDOW(p, j, count) sx_record_window((p), (j), (count))
 
 #define SX_LOAD_SEGMENT(p, s) memcpy(&(s), (p), SX_SEGMENT)
 #define SX_COUNT_FROM(keys, i, m, q) F(count_from)((keys), (i), (m), (q))
@@ -351,7 +351,7 @@ TARGET static void F(crossed)(const void *lo, const void *hi, unsigned char *emp
 
 #undef SX_COUNT_FROM
 #undef SX_LOAD_SEGMENT
-#undef SX_LOAD_RECORD
+#undef SX_RECORD_WINDOW
 #undef SX_COUNT_UNIT
 #undef SX_COUNT
 #undef SX_LOAD

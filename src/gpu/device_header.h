@@ -72,6 +72,15 @@ SX_DEV uint4 sx_load16(const void *p)
 {
     return __ldg((const uint4 *)p);
 }
+
+SX_DEV uint4 sx_load16_any(const void *p)
+{
+    return *(const uint4 *)p;
+}
+
+#define SX_UNROLL _Pragma("unroll")
+#define SX_SUM_BYTES(x, sum) __dp4a((uint32_t)(x), 0x01010101u, (uint32_t)(sum))
+#define SX_LOW_BITS(bits) __funnelshift_lc(~0u, 0u, (uint32_t)(bits))
 #endif
 
 #pragma push_macro("W")
@@ -231,6 +240,9 @@ SX_DEVICE_KEYS(double, f64)
 #endif
 
 #ifdef SX_DEVICE_DIALECT
+#undef SX_LOW_BITS
+#undef SX_SUM_BYTES
+#undef SX_UNROLL
 #undef SX_DEV
 #undef SX_ENC
 #undef SX_FN

@@ -25,7 +25,7 @@
  *   pin       what fits beside two blocks of 1024 threads, and then with
  *             static scheduling, as the copy is made once per block; not
  *             where there are too few questions to pay for the copy, and not
- *             in a tree in level order, whose top is in L1 anyway
+ *             in a tree in level order or under lines, whose top is in L1 anyway
  *   reorder   pays by 15 % where a search has many steps and the array is far
  *             larger than L2: plain binary search (lookup) and binary trees in
  *             level order (double). Elsewhere it costs more than it gives
@@ -69,8 +69,10 @@ static uint32_t gpu_pin_bytes(const sx_view *v, uint32_t unit, uint32_t pin, uin
     const void *top;
     uint64_t all = gpu_search_bytes(v, &top), bytes = 0, node;
 
-    if (pin == SX_PIN_NONE || v->n == 0 || v->family == SX_FAM_GUIDE)
+    if (pin == SX_PIN_NONE || v->n == 0)
         return 0;
+    if (v->family == SX_FAM_GUIDE)
+        return v->pieces > 1 && sx_piece_key_bytes(v) <= room ? (uint32_t)sx_piece_key_bytes(v) : 0;
     if (v->family == SX_FAM_PGM) {
         for (uint32_t l = 1; l <= v->levels; l++) {
             uint64_t entries = v->level_first[l] * (v->width + SX_SEGMENT);
@@ -143,8 +145,10 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
                     : v->levels == 0 ? SX_REORDER_LOOKUP : SX_REORDER_NONE;
     if (p.reorder != SX_REORDER_NONE)
         p.walk = SX_WALK_ALONE;
-    p.pin = tune->pin ? tune->pin : few || v->family == SX_FAM_EYTZ || v->family == SX_FAM_GUIDE
-                                        ? SX_PIN_NONE : SX_PIN_STEPS;
+    p.pin = tune->pin ? tune->pin
+            : few || v->family == SX_FAM_EYTZ || v->family == SX_FAM_PGM ||
+              (v->family == SX_FAM_GUIDE && (v->pieces == 1 || p.walk != SX_WALK_SHARED))
+                ? SX_PIN_NONE : SX_PIN_STEPS;
     if (p.walk == SX_WALK_GROUP || (ascending && !tune->pin))
         p.pin = SX_PIN_NONE;
     p.block = tune->block ? tune->block : p.pin != SX_PIN_NONE ? GPU_BLOCK_MOST : GPU_BLOCK;

@@ -186,12 +186,13 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
     if (st == SX_OK)
         st = gpu_set(g, b->stream, (unsigned char *)s->keys + n * s->width, 0xff,
                      bytes - n * s->width, err);
-    if (st == SX_OK && b->in->unique) {
+    if (st == SX_OK) {
         sx_gpu_input a = gpu_input_args(b, 0);
         a.keys = s->keys;
         GPU_RUN_W(k_repeat, s->width, n, b->stream, &a);
         st = gpu_read_facts(b, &facts, "looking for equal keys", err);
-        if (st == SX_OK && facts.repeat_at < n)
+        s->distinct = facts.repeat_at == n;
+        if (st == SX_OK && b->in->unique && !s->distinct)
             st = gpu_say_repeat(b, s, facts.repeat_at, err);
     }
     return st;

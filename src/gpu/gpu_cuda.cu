@@ -26,8 +26,8 @@ extern "C" {
 
 #include "gpu/gpu_kernels.h"
 
-#define GPU_FIT_BLOCK 32u
-#define GPU_FIT_GRID(parts) ((unsigned)(((parts) + 31) / 32))
+#define GPU_FIT_BLOCK 128u
+#define GPU_FIT_GRID(parts) ((unsigned)(((parts) + 3) / 4))
 #define GPU_BLOCK 256u
 #define GPU_BLOCK_MOST 1024u
 #define GPU_GRID_MOST (1u << 30)

@@ -27,9 +27,15 @@ SX_KERNEL(F(k_repeat), sx_gpu_input)
 {
     const KEY *k = (const KEY *)ap->keys;
 
-    for (uint64_t i = SX_THREAD; i + 1 < ap->n; i += SX_THREADS)
-        if (k[i] == k[i + 1])
-            atomicMin(&ap->facts->repeat_at, (sx_word)i);
+    for (uint64_t base = SX_THREAD - SX_LANE; base + 1 < ap->n; base += SX_THREADS) {
+        uint64_t i = base + SX_LANE;
+        unsigned repeats = SX_BALLOT(i + 1 < ap->n && k[i] == k[i + 1]);
+        if (repeats) {
+            if (SX_LANE == 0)     /* as above; the lowest lane that saw one */
+                atomicMin(&ap->facts->repeat_at, (sx_word)(base + SX_POPC((repeats - 1) & ~repeats)));
+            return;
+        }
+    }
 }
 
 /* One load and one store per slot: where its key comes from is arithmetic. */
@@ -101,10 +107,11 @@ SX_KERNEL(F(k_guide), sx_gpu_build)
 #include "index/pgm_fit_impl.h"
 #undef SX_WALK
 
-/* A thread fits lines to a part. */
+/* The first lane of a warp fits lines to a part: what it does next depends on
+ * every key, so that lanes together would mostly wait for each other. */
 SX_KERNEL(F(k_fit), sx_gpu_fit)
 {
-    for (uint64_t p = SX_THREAD; p < ap->parts; p += SX_THREADS) {
+    for (uint64_t p = SX_THREAD / 32; p < ap->parts && SX_LANE == 0; p += SX_THREADS / 32) {
         uint64_t first = sx_pgm_part(ap->n, ap->parts, p), end = sx_pgm_part(ap->n, ap->parts, p + 1);
         uint64_t count = 0;
         if (first < end)

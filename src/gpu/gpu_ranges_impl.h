@@ -76,9 +76,9 @@ SX_KERNEL_1024(F(k_fold), sx_gpu_folds)
         for (unsigned r = 0; r < ranges; r++) {
             uint64_t n = SX_SHUFFLE(count, r), from = SX_SHUFFLE(start, r);
             sx_gpu_fold_state f = sx_fold_begin();
-            if (n <= most_short || base + r >= ap->spans.n)
-                if (n > 0 || ap->scan != SX_SCAN_WARP || base + r >= ap->spans.n)
-                    continue;
+            int short_ones = n <= most_short && (n > 0 || ap->scan != SX_SCAN_WARP);
+            if (short_ones || base + r >= ap->spans.n)
+                continue;         /* done above, or past the end */
             sx_fold_span(v, &f, from, n, SX_LANE, 32, extremes);
             sx_fold_lanes(&f, 32);
             if (SX_LANE == 0)

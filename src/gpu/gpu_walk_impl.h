@@ -49,15 +49,30 @@ SX_DEV unsigned F(count_unit)(const unsigned char *p, uint32_t m, KEY q)
     return below + F(count_16)(c, q) + F(count_16)(d, q);
 }
 
-/* 32 bytes, of which both halves are on their way before either is needed. */
-#define SX_LOAD_RECORD(p, to)                                 \
-    do {                                                      \
-        uint4 a_ = sx_load16(p), b_ = sx_load16((p) + 16);    \
-        (to)[0] = a_.x | (uint64_t)a_.y << 32;                \
-        (to)[1] = a_.z | (uint64_t)a_.w << 32;                \
-        (to)[2] = b_.x | (uint64_t)b_.y << 32;                \
-        (to)[3] = b_.z | (uint64_t)b_.w << 32;                \
-    } while (0)
+#define SX_RECORD_WINDOW(p, j, count) F(record_window)((p), (j), (count))
+
+/* sx_record_window() in 32 bits, four bytes at a time. Both halves are on their
+ * way before either is needed. */
+SX_DEV uint64_t F(record_window)(const unsigned char *p, uint32_t j, uint32_t *count)
+{
+    uint4 a = sx_load16(p), b = sx_load16(p + 16);
+    uint32_t w[7], byte = SX_GUIDE_HEAD - 4 + j, before = 0, word = 0;
+
+    w[0] = a.y & 0xffff0000u;     /* without the upper half of begin */
+    w[1] = a.z;
+    w[2] = a.w;
+    w[3] = b.x;
+    w[4] = b.y;
+    w[5] = b.z;
+    w[6] = b.w;
+    SX_UNROLL
+    for (uint32_t i = 0; i < 7; i++) {
+        before = SX_SUM_BYTES(w[i] & SX_LOW_BITS(byte > 4 * i ? 8 * (byte - 4 * i) : 0), before);
+        word = byte / 4 == i ? w[i] : word;
+    }
+    *count = word >> 8 * (byte % 4) & 255u;
+    return (a.x | (uint64_t)(a.y & 0xffff) << 32) + (*count == SX_GUIDE_CROWDED ? 0 : before);
+}
 
 #define SX_LOAD_SEGMENT(p, s)                                 \
     do {                                                      \
@@ -258,7 +273,7 @@ SX_DEV uint64_t F(right_rank)(const sx_view *v, KEY q)
 
 #undef SX_COUNT_FROM
 #undef SX_LOAD_SEGMENT
-#undef SX_LOAD_RECORD
+#undef SX_RECORD_WINDOW
 #undef SX_COUNT_UNIT
 #undef SX_COUNT
 #undef SX_LOAD

@@ -57,6 +57,8 @@ typedef unsigned long long sx_word;
 #define SX_ANY(pred) (SX_BALLOT(pred) != 0)
 #define SX_ALL(pred) (SX_BALLOT(pred) == 0xffffffffu)
 #define SX_POPC(x) ((unsigned)__builtin_popcount(x))
+#define SX_SUM_BYTES(x, sum) simt_sum_bytes((x), (sum))
+#define SX_LOW_BITS(bits) ((bits) < 32 ? (1u << (bits)) - 1 : ~0u)
 
 /* The types that CUDA has them for, and no others. */
 #define SIMT_ATOMIC(op, p, v, expected)                                    \
@@ -80,6 +82,11 @@ typedef struct {
 typedef struct {
     uint32_t x, y, z, w;
 } uint4;
+
+SX_DEV uint32_t simt_sum_bytes(uint32_t x, uint32_t sum)
+{
+    return sum + (x & 255) + (x >> 8 & 255) + (x >> 16 & 255) + (x >> 24);
+}
 
 /* Macros, so that a fault names the line of the kernel. */
 #define sx_load16_once(p) sx_load16(p)

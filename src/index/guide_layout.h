@@ -75,10 +75,11 @@ SX_FN uint32_t sx_sum_bytes(uint64_t x)
     return (uint32_t)(x * 0x0001000100010001ull >> 48);
 }
 
-/* The record in four words: where the keys of its bucket j begin, and how
- * many they are; SX_GUIDE_CROWDED: the count is not known. */
-SX_FN uint64_t sx_record_window(const uint64_t w[4], uint32_t j, uint32_t *count)
+/* The record at p: where the keys of its bucket j begin, and how many they
+ * are; SX_GUIDE_CROWDED: the count is not known. */
+SX_FN uint64_t sx_record_window(const unsigned char *p, uint32_t j, uint32_t *count)
 {
+    const uint64_t *w = (const uint64_t *)(const void *)p;
     uint32_t byte = SX_GUIDE_HEAD + j, before = 0;
     uint64_t word = 0;
 

@@ -9,7 +9,7 @@
 #define SX_LOAD(p) (*(const KEY *)(const void *)(p))
 #define SX_COUNT(p, m, q) F(count)((p), (m), (q))
 #define SX_COUNT_UNIT(p, m, q) F(count)((p), (m), (q))
-#define SX_LOAD_RECORD(p, w) memcpy((w), (p), SX_GUIDE_RECORD)
+#define SX_RECORD_WINDOW(p, j, count) sx_record_window((p), (j), (count))
 
 static inline unsigned F(count)(const unsigned char *p, uint32_t m, KEY q)
 {
@@ -30,7 +30,7 @@ static sx_piece_map F(make_map)(const sx_view *v, const unsigned char *keys, uin
     return F(guide_map)(v, SX_LOAD(keys + sx_piece_rank(v, piece) * W), SX_LOAD(keys + end * W));
 }
 
-#undef SX_LOAD_RECORD
+#undef SX_RECORD_WINDOW
 #undef SX_COUNT_UNIT
 #undef SX_COUNT
 #undef SX_LOAD

@@ -1,7 +1,7 @@
 /* guide_walk_impl.h - the lower bound in a sorted array under a guide.
  *
  * Parameters as in pivot_walk_impl.h, which comes before; and
- * SX_LOAD_RECORD(p, w), the 32 bytes at p as four words. A walk is: the
+ * SX_RECORD_WINDOW(p, j, count), as sx_record_window(). A walk is: the
  * piece, the bucket, the bucket's window of keys, and the bound in it. What
  * is in the sections never leads outside them: each step ends in a minimum. */
 
@@ -52,18 +52,15 @@ SX_WALK uint64_t F(guide_bucket)(const sx_view *v, KEY q, const unsigned char *f
  * query of the bucket. */
 SX_WALK uint64_t F(guide_window)(const sx_view *v, uint64_t bucket, uint64_t *count)
 {
-    uint64_t record = bucket / SX_GUIDE_BUCKETS, w[4], start;
+    uint64_t record = bucket / SX_GUIDE_BUCKETS, start;
     const unsigned char *p = v->guide + record * SX_GUIDE_RECORD;
     uint32_t c;
 
-    SX_LOAD_RECORD(p, w);
-    start = sx_record_window(w, (uint32_t)(bucket - record * SX_GUIDE_BUCKETS), &c);
+    start = SX_RECORD_WINDOW(p, (uint32_t)(bucket - record * SX_GUIDE_BUCKETS), &c);
     *count = c;
     if (c == SX_GUIDE_CROWDED) {          /* up to where the next record begins */
-        uint64_t next[4];
-        SX_LOAD_RECORD(p + SX_GUIDE_RECORD, next);
-        next[0] &= 0xffffffffffffull;
-        *count = next[0] > start ? next[0] - start : 0;
+        uint64_t next = *(const uint64_t *)(const void *)(p + SX_GUIDE_RECORD) & 0xffffffffffffull;
+        *count = next > start ? next - start : 0;
     }
     start = start < v->n ? start : v->n;
     *count = *count < v->n - start ? *count : v->n - start;

@@ -50,6 +50,8 @@ static sx_status check_order(const sx_view *v, int unique, sx_err *err)
             return broken(v, rule, "a smaller key follows rank", rank - 1, err);
         if (rank > 0 && unique && key == before)
             return broken(v, rule, "an equal key follows (unique) rank", rank - 1, err);
+        if (rank > 0 && v->distinct && key == before)
+            return broken(v, rule, "an equal key follows (distinct) rank", rank - 1, err);
         before = key;
     }
     return SX_OK;

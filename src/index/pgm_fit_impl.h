@@ -20,35 +20,14 @@
  * is above `least`, that one turns up, about the hull of the upper corners.
  * Either pivot only moves right, and a corner leaves its hull once: O(n).
  *
- * Most points turn neither line. The loop in pgm_fit_part passes over these and
- * keeps, for either line, dx * (y + eps - height of the line at x), exactly; it
- * must be in [0, 2 * eps * dx]. Any other point is added by fit_add.
+ * Either line has a sum, dx * (y + eps - height of the line at x), exact, that goes
+ * from point to point: the upper corner is below the line if it is negative, the
+ * lower corner is above if it exceeds `room`, 2 * eps * dx. Most points turn
+ * neither line and end nothing; for these that is all.
  *
  * Bounds. Heights differ by less than 2^49 (W == 4: 2^30), x by 2^(8 * W).
  * So products are below 2^62, 2^113 and 2^177, and sums of three fit in signed
  * 64, 128 and 192 bits. */
-
-typedef struct {                  /* a corner, or the left one of a line */
-    KEY x;
-    uint64_t y;
-} F(fit_corner);
-
-typedef struct {
-    F(fit_corner) from;
-    KEY dx;
-    int64_t dy;
-} F(fit_line);
-
-typedef struct {
-    const KEY *keys;
-    uint64_t first;               /* of the part; entries of hulls are from here */
-    uint64_t eps;
-    uint32_t *upper, *lower;      /* entry: (rank - first) * 2, + 1 for an extra point */
-    uint32_t upper_from, upper_to, lower_from, lower_to;
-    uint32_t points;              /* of the segment: 1, or 2 for more */
-    F(fit_corner) start, last;    /* its points */
-    F(fit_line) least, most;
-} F(fit_state);
 
 /* Signed sums of products of a distance and a difference of heights. */
 #if W == 16
@@ -136,10 +115,43 @@ SX_WALK int F(sum_within)(F(fit_sum) a, F(fit_sum) most)
 }
 #endif
 
-/* Is slope dy/dx below slope ey/ex? */
-SX_WALK int F(fit_flatter)(KEY dx, int64_t dy, KEY ex, int64_t ey)
+typedef struct {                  /* a corner, or a point */
+    KEY x;
+    uint64_t y;
+} F(fit_corner);
+
+typedef struct {
+    F(fit_corner) from;           /* its left corner */
+    KEY dx;                       /* from there to the right one */
+    int64_t dy;
+    F(fit_sum) sum, room;
+} F(fit_line);
+
+typedef struct {
+    const KEY *keys;
+    uint64_t first;               /* of the part; entries of hulls are from here */
+    uint64_t eps;
+    uint32_t *upper, *lower;      /* entry: (rank - first) * 2, + 1 for an extra point */
+    uint32_t upper_from, upper_to, lower_from, lower_to;
+    uint32_t points;              /* of the segment: 1, or 2 for more */
+    F(fit_corner) start, last;    /* its points */
+    F(fit_line) least, most;
+} F(fit_state);
+
+/* Is the slope of a below that of b? */
+SX_WALK int F(fit_flatter)(const F(fit_line) *a, const F(fit_line) *b)
 {
-    return F(sum_below)(F(sum_of)(ex, dy), F(sum_of)(dx, ey));
+    return F(sum_below)(F(sum_of)(b->dx, a->dy), F(sum_of)(a->dx, b->dy));
+}
+
+/* The same; neither falls. */
+SX_WALK int F(fit_flatter_up)(const F(fit_line) *a, const F(fit_line) *b)
+{
+#if W == 16
+    return F(fit_flatter)(a, b);
+#else
+    return (F(fit_size))b->dx * (uint64_t)a->dy < (F(fit_size))a->dx * (uint64_t)b->dy;
+#endif
 }
 
 SX_WALK uint64_t F(fit_low)(uint64_t y, uint64_t eps)
@@ -179,6 +191,22 @@ SX_WALK F(fit_line) F(fit_between)(F(fit_corner) from, F(fit_corner) to)
     return l;
 }
 
+/* At a point whose upper corner is `above` the line. */
+SX_WALK void F(fit_set_line)(F(fit_line) *l, const F(fit_line) *as, uint64_t eps, uint64_t above)
+{
+    l->from = as->from;
+    l->dx = as->dx;
+    l->dy = as->dy;
+    l->sum = F(sum_of)(as->dx, (int64_t)above);
+    l->room = F(sum_of)(as->dx, (int64_t)(2 * eps));
+}
+
+/* On to the point dx further right and one rank up. */
+SX_WALK void F(fit_move_line)(F(fit_line) *l, KEY dx)
+{
+    l->sum = F(sum_minus)(F(sum_plus)(l->sum, F(sum_of)(l->dx, 1)), F(sum_of)(dx, l->dy));
+}
+
 /* The line of least slope from a lower corner to `to`, an upper one. */
 SX_WALK void F(fit_turn_most)(F(fit_state) *s, F(fit_corner) to)
 {
@@ -186,28 +214,28 @@ SX_WALK void F(fit_turn_most)(F(fit_state) *s, F(fit_corner) to)
 
     while (s->lower_from + 1 < s->lower_to) {
         l = F(fit_between)(F(fit_lower)(s, (uint32_t)(s->lower_from + 1)), to);
-        if (F(fit_flatter)(best.dx, best.dy, l.dx, l.dy))
+        if (F(fit_flatter_up)(&best, &l))
             break;
         best = l;
         s->lower_from++;
     }
-    s->most = best;
+    F(fit_set_line)(&s->most, &best, s->eps, 0);
 }
 
 /* The line of most slope from one of the upper corners before `upper_to` to
- * `to`, a lower one. */
-SX_WALK void F(fit_turn_least)(F(fit_state) *s, F(fit_corner) to, uint32_t upper_to)
+ * `to`, a lower one; the upper one is `above` it. */
+SX_WALK void F(fit_turn_least)(F(fit_state) *s, F(fit_corner) to, uint64_t above, uint32_t upper_to)
 {
     F(fit_line) best = F(fit_between)(F(fit_upper)(s, s->upper_from), to), l;
 
     while (s->upper_from + 1 < upper_to) {
         l = F(fit_between)(F(fit_upper)(s, (uint32_t)(s->upper_from + 1)), to);
-        if (F(fit_flatter)(l.dx, l.dy, best.dx, best.dy))
+        if (F(fit_flatter)(&l, &best))
             break;
         best = l;
         s->upper_from++;
     }
-    s->least = best;
+    F(fit_set_line)(&s->least, &best, s->eps, above);
 }
 
 /* Puts a corner behind the hull of upper ones, which slopes rise along, and
@@ -221,7 +249,7 @@ SX_WALK void F(fit_push_upper)(F(fit_state) *s, F(fit_corner) c, uint32_t entry)
         a = F(fit_upper)(s, (uint32_t)(s->upper_to - 2));
         ab = F(fit_between)(a, b);
         ac = F(fit_between)(a, c);
-        if (F(fit_flatter)(ab.dx, ab.dy, ac.dx, ac.dy))
+        if (F(fit_flatter_up)(&ab, &ac))
             break;
         b = a;
         s->upper_to--;
@@ -238,7 +266,7 @@ SX_WALK void F(fit_push_lower)(F(fit_state) *s, F(fit_corner) c, uint32_t entry)
         a = F(fit_lower)(s, (uint32_t)(s->lower_to - 2));
         ab = F(fit_between)(a, b);
         ac = F(fit_between)(a, c);
-        if (F(fit_flatter)(ac.dx, ac.dy, ab.dx, ab.dy))
+        if (F(fit_flatter_up)(&ac, &ab))
             break;
         b = a;
         s->lower_to--;
@@ -246,7 +274,7 @@ SX_WALK void F(fit_push_lower)(F(fit_state) *s, F(fit_corner) c, uint32_t entry)
     s->lower[s->lower_to++] = entry;
 }
 
-/* A segment begins with point (x, y). */
+/* A segment begins with point (x, y). Until there are lines, no point passes them. */
 SX_WALK void F(fit_start)(F(fit_state) *s, KEY x, uint64_t y, uint32_t entry)
 {
     s->points = 1;
@@ -256,53 +284,62 @@ SX_WALK void F(fit_start)(F(fit_state) *s, KEY x, uint64_t y, uint32_t entry)
     s->upper_to = s->lower_to = 1;
     s->upper[0] = s->lower[0] = entry;
     s->least.from = s->most.from = s->start;
-    s->least.dx = s->most.dx = 1;
+    s->least.dx = s->most.dx = 0;
     s->least.dy = s->most.dy = 0;
+    s->least.sum = s->most.sum = F(sum_of)(1, -1);
+    s->least.room = s->most.room = F(sum_of)(0, 0);
 }
 
-/* Adds a point further right; 0: no line fits it too, nothing has changed. The
- * entry of a part's last point is never read again, so it may be anything: its
+/* The second point: it makes the lines. */
+SX_WALK void F(fit_second)(F(fit_state) *s, F(fit_corner) top, F(fit_corner) low, uint32_t entry)
+{
+    F(fit_corner) from = s->start;
+    F(fit_line) l;
+
+    from.y = s->start.y + s->eps;
+    l = F(fit_between)(from, low);
+    F(fit_set_line)(&s->least, &l, s->eps, top.y - low.y);
+    from.y = F(fit_low)(s->start.y, s->eps);
+    l = F(fit_between)(from, top);
+    F(fit_set_line)(&s->most, &l, s->eps, 0);
+    s->upper[s->upper_to++] = entry;
+    s->lower[s->lower_to++] = entry;
+    s->points = 2;
+}
+
+/* Adds a point further right, that the lines have moved to; 0: no line fits it too.
+ * The entry of a part's last point is never read again, so it may be anything: its
  * rank may be far behind the part. */
 SX_WALK int F(fit_add)(F(fit_state) *s, KEY x, uint64_t y, uint32_t entry)
 {
-    F(fit_corner) top, low, c;
-    F(fit_sum) least, most;
+    F(fit_sum) none = F(sum_of)(0, 0), room1 = s->least.room, room2 = s->most.room;
+    F(fit_corner) top, low;
     uint32_t upper_to;
     int sinks, rises;
 
     top.x = low.x = x;
     top.y = y + s->eps;
     low.y = F(fit_low)(y, s->eps);
-#if W == 4                        /* only a run that leaves the part is that long */
-    if (y - s->start.y + 2 * s->eps >= (uint64_t)1 << 30)
-        return 0;
-#endif
     if (s->points == 1) {
-        c = s->start;
-        c.y = s->start.y + s->eps;
-        s->least = F(fit_between)(c, low);
-        c.y = F(fit_low)(s->start.y, s->eps);
-        s->most = F(fit_between)(c, top);
-        s->upper[s->upper_to++] = entry;
-        s->lower[s->lower_to++] = entry;
-        s->points = 2;
+        F(fit_second)(s, top, low, entry);
         return 1;
     }
-    least = F(sum_of)((KEY)(x - s->least.from.x), s->least.dy);
-    most = F(sum_of)((KEY)(x - s->most.from.x), s->most.dy);
-    if (F(sum_below)(F(sum_of)(s->least.dx, (int64_t)(top.y - s->least.from.y)), least) ||
-        F(sum_below)(most, F(sum_of)(s->most.dx, (int64_t)(low.y - s->most.from.y))))
+    if (y < s->eps) {             /* the span is cut off at 0 */
+        room1 = F(sum_of)(s->least.dx, (int64_t)(top.y - low.y));
+        room2 = F(sum_of)(s->most.dx, (int64_t)(top.y - low.y));
+    }
+    if (F(sum_below)(s->least.sum, none) || F(sum_below)(room2, s->most.sum))
         return 0;
-    sinks = F(sum_below)(F(sum_of)(s->most.dx, (int64_t)(top.y - s->most.from.y)), most);
-    rises = F(sum_below)(least, F(sum_of)(s->least.dx, (int64_t)(low.y - s->least.from.y)));
+    sinks = F(sum_below)(s->most.sum, none);
+    rises = F(sum_below)(room1, s->least.sum);
     upper_to = s->upper_to;
     if (sinks) {
         F(fit_turn_most)(s, top);
         F(fit_push_upper)(s, top, entry);
-        upper_to = (uint32_t)(s->upper_to - 1);   /* without `top`, right above `low` */
+        upper_to = (uint32_t)(s->upper_to - 1);    /* without `top`, right above `low` */
     }
     if (rises) {
-        F(fit_turn_least)(s, low, upper_to);
+        F(fit_turn_least)(s, low, top.y - low.y, upper_to);
         F(fit_push_lower)(s, low, entry);
     }
     return 1;
@@ -470,33 +507,22 @@ SX_WALK int F(fit_next)(const KEY *keys, uint64_t n, uint64_t end, KEY *x, uint6
     return 1;
 }
 
-/* Passes over points that turn neither line: from (x, y), the last one added, to the
- * last such point, whose rank it returns; *x is its x. None is the first of several
- * equal keys but the last. */
-SX_WALK uint64_t F(fit_pass)(const F(fit_state) *s, uint64_t end, KEY *x, uint64_t y)
+/* Moves both lines to point (x, y) from the last one; 0 if it is too far up. */
+SX_WALK int F(fit_move)(F(fit_state) *s, KEY x, uint64_t y)
 {
-    const KEY *keys = s->keys;
-    KEY at = *x, next, dx1 = s->least.dx, dx2 = s->most.dx;
-    int64_t dy1 = s->least.dy, dy2 = s->most.dy, e = (int64_t)s->eps;
-    F(fit_sum) step1 = F(sum_of)(dx1, 1), step2 = F(sum_of)(dx2, 1);
-    F(fit_sum) room1 = F(sum_of)(dx1, 2 * e), room2 = F(sum_of)(dx2, 2 * e);
-    F(fit_sum) sum1, sum2;
+    int64_t rise = (int64_t)(y - s->last.y) - 1;
 
-    sum1 = F(sum_minus)(F(sum_of)(dx1, (int64_t)(y - s->least.from.y) + e),
-                        F(sum_of)((KEY)(at - s->least.from.x), dy1));
-    sum2 = F(sum_minus)(F(sum_of)(dx2, (int64_t)(y - s->most.from.y) + e),
-                        F(sum_of)((KEY)(at - s->most.from.x), dy2));
-    while (y + 1 < end) {
-        next = keys[y + 1];
-        sum1 = F(sum_minus)(F(sum_plus)(sum1, step1), F(sum_of)((KEY)(next - at), dy1));
-        sum2 = F(sum_minus)(F(sum_plus)(sum2, step2), F(sum_of)((KEY)(next - at), dy2));
-        if (next == at || !F(sum_within)(sum1, room1) || !F(sum_within)(sum2, room2))
-            break;
-        at = next;
-        y++;
+#if W == 4                        /* only behind a run that leaves the part */
+    if (y - s->start.y + 2 * s->eps >= (uint64_t)1 << 30)
+        return 0;
+#endif
+    if (rise > 0) {
+        s->least.sum = F(sum_plus)(s->least.sum, F(sum_of)(s->least.dx, rise));
+        s->most.sum = F(sum_plus)(s->most.sum, F(sum_of)(s->most.dx, rise));
     }
-    *x = at;
-    return y;
+    F(fit_move_line)(&s->least, (KEY)(x - s->last.x));
+    F(fit_move_line)(&s->most, (KEY)(x - s->last.x));
+    return 1;
 }
 
 /* The segments of part [first, end) of the n keys, in order: first values to
@@ -505,11 +531,12 @@ SX_WALK uint64_t F(fit_pass)(const F(fit_state) *s, uint64_t end, KEY *x, uint64
 SX_WALK uint64_t F(pgm_fit_part)(const KEY *keys, uint64_t n, uint64_t first, uint64_t end,
                                  uint64_t eps, uint32_t *hull, KEY *out_keys, sx_segment *out)
 {
-    uint64_t y = first > 0 ? F(fit_run_last)(keys, n, first - 1) + 1 : 0, segments = 0, passed;
+    uint64_t y = first > 0 ? F(fit_run_last)(keys, n, first - 1) + 1 : 0, segments = 0;
     uint32_t extra = 0;
     uint32_t entry;
     F(fit_state) s;
     KEY x;
+    int near;
 
     if (y >= end)
         return 0;
@@ -520,16 +547,26 @@ SX_WALK uint64_t F(pgm_fit_part)(const KEY *keys, uint64_t n, uint64_t first, ui
     s.lower = hull + (end - first + 1);
     x = keys[y];
     F(fit_start)(&s, x, y, (uint32_t)((y - first) * 2));
-    while (F(fit_next)(keys, n, end, &x, &y, &extra)) {
-        entry = (uint32_t)((y - first) * 2 + extra);
-        if (!F(fit_add)(&s, x, y, entry)) {
-            out_keys[segments] = s.start.x;
-            out[segments++] = F(fit_record)(&s);
-            F(fit_start)(&s, x, y, entry);
-        } else if (y + 1 >= eps) {               /* no span is cut off at 0 behind it */
-            passed = F(fit_pass)(&s, end, &x, y);
-            extra &= passed == y;
-            y = passed;
+    for (;;) {
+        near = 1;
+        if (y + 1 < end && keys[y + 1] != x) {   /* most points: the next key */
+            x = keys[++y];
+            extra = 0;
+            F(fit_move_line)(&s.least, (KEY)(x - s.last.x));
+            F(fit_move_line)(&s.most, (KEY)(x - s.last.x));
+        } else if (F(fit_next)(keys, n, end, &x, &y, &extra)) {
+            near = F(fit_move)(&s, x, y);
+        } else {
+            break;
+        }
+        if (y < eps || !near || !F(sum_within)(s.least.sum, s.least.room) ||
+            !F(sum_within)(s.most.sum, s.most.room)) {
+            entry = (uint32_t)((y - first) * 2 + extra);
+            if (!near || !F(fit_add)(&s, x, y, entry)) {
+                out_keys[segments] = s.start.x;
+                out[segments++] = F(fit_record)(&s);
+                F(fit_start)(&s, x, y, entry);
+            }
         }
         s.last.x = x;
         s.last.y = y;

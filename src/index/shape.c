@@ -57,14 +57,23 @@ static void shape_eytz(sx_view *v)
     v->bottom = v->n - (power - 1);
 }
 
-/* Unless told, 16 keys a bucket: a record's 26 are then one line of the array
- * or two from where they are guessed, and the guide has 0.08 bytes a key. */
-static void shape_guide(sx_view *v, sx_spec *spec)
+/* Keys of a bucket, unless told. The fewer, the nearer is a guess, and the more
+ * of a cache the guide takes. On a CPU 16: 0.08 bytes a key. On a GPU as many as
+ * leave most of L2 to the rest, but at least 8 and at most 40. */
+#define GUIDE_BYTES (16u << 20)
+static uint32_t guide_bucket(uint64_t n, int gpu)
+{
+    uint64_t keys = (n / SX_GUIDE_BUCKETS * SX_GUIDE_RECORD + GUIDE_BYTES - 1) / GUIDE_BYTES;
+
+    return !gpu ? 16 : keys < 8 ? 8 : keys > 40 ? 40 : (uint32_t)keys;
+}
+
+static void shape_guide(sx_view *v, sx_spec *spec, int gpu)
 {
     uint64_t buckets;
 
     if (!(spec->given & SX_P_BUCKET))
-        spec->bucket = 16;
+        spec->bucket = guide_bucket(v->n, gpu);
     if (!(spec->given & SX_P_PIECES))
         spec->pieces = 1;
     if (spec->pieces > v->n)
@@ -193,7 +202,7 @@ sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t node_bytes, uint32_t wi
         shape_slots(&v, spec, v.level_first[v.levels] + sx_round_up(v.bottom, v.k - 1));
         break;
     case SX_FAM_GUIDE:
-        shape_guide(&v, spec);
+        shape_guide(&v, spec, node_bytes < SX_LINE);
         spec->given = SX_P_BUCKET | SX_P_PIECES | SX_P_LAYOUT;
         shape_slots(&v, spec, n);
         break;

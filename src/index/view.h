@@ -46,6 +46,7 @@ typedef struct {
     uint32_t eps, eps2;           /* pgm: how wrong lines may be, for keys and for
                                      segments */
     uint32_t cuts;                /* pgm: parts that its segments were made in */
+    uint32_t distinct;            /* no key comes twice */
     uint32_t concise;             /* pgm: search the last level, skip those above */
     /* Level l: nodes in it; its first key, counted in keys from the start
      * of the pivots (pivot) or in slots (eytzinger). Of pgm: segments, and

@@ -81,6 +81,7 @@ typedef struct {
     uint64_t n, max_row;
     uint32_t width;
     uint32_t row_bytes;           /* 0: the input ascends and rows are ranks */
+    uint32_t distinct;            /* no key comes twice */
     void *keys;                   /* whole lines, the rest the largest key */
     void *rows;
     void *spare_keys, *spare_rows; /* arrays the sort needed, at least as large;

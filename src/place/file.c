@@ -21,7 +21,8 @@
 
 #define FORMAT 1u
 #define ORDER_MARK 0x01020304u
-#define FLAG_UNIQUE 1u
+#define FLAG_UNIQUE 1u            /* it was told so */
+#define FLAG_DISTINCT 2u          /* it is so */
 #define WHY_NAME "why"
 /* All kinds, and why. */
 #define TABLE_MAX (SX_SECTION_KINDS + 1)
@@ -219,7 +220,8 @@ sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err)
     front.head.key_type = (uint32_t)store->key_type;
     front.head.width = (uint8_t)store->view.width;
     front.head.row_bytes = (uint8_t)store->view.row_bytes;
-    front.head.flags = store->spec.unique ? FLAG_UNIQUE : 0;
+    front.head.flags = (uint16_t)((store->spec.unique ? FLAG_UNIQUE : 0) |
+                                  (store->view.distinct ? FLAG_DISTINCT : 0));
     sx_spec_print(&store->spec, front.head.spec);
     front.head.file_bytes = lay_out(store, strlen(store->why), &front, data);
     for (uint32_t i = 0; i < front.head.sections; i++)
@@ -298,13 +300,14 @@ static sx_status read_shape(sx_store *s, const file_header *h, const char *path,
         return damaged(path, "its largest row can't be", err);
     if (!memchr(h->spec, '\0', sizeof h->spec) ||
         sx_spec_parse(&s->spec, h->spec, &inner) != SX_OK ||
-        s->spec.family == SX_FAM_AUTO || h->flags != (s->spec.unique ? FLAG_UNIQUE : 0))
+        s->spec.family == SX_FAM_AUTO || (h->flags & ~FLAG_DISTINCT) != (s->spec.unique ? FLAG_UNIQUE : 0))
         return damaged(path, "its spec can't be read", err);
     if (sx_shape(&s->view, &s->spec, 64, type->width, h->row_bytes, h->n, &inner) != SX_OK)
         return damaged(path, inner.text, err);
     sx_spec_print(&s->spec, canonical);
     if (memcmp(canonical, h->spec, sizeof canonical) != 0)
         return damaged(path, "its spec is not a resolved one", err);
+    s->view.distinct = h->flags / FLAG_DISTINCT;
     s->key_type = (int)h->key_type;
     s->max_row = h->max_row;
     return SX_OK;

@@ -151,6 +151,7 @@ static sx_status build(sx_store *s, sx_device *dev, const sx_spec *spec, const s
         if (st == SX_OK)
             st = sx_shape(&s->view, &s->spec, be->node_bytes, sorted.width, sorted.row_bytes,
                           in->n, err);
+        s->view.distinct = sorted.distinct;
         if (st == SX_OK)
             st = be->build(dev->self, &s->view, &sorted, in->threads, s->base, err);
     }

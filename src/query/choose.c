@@ -39,7 +39,7 @@ typedef struct {
     unsigned most, least, from;
 } manner;
 static const manner on_cpu = {200000, 1u << 10, 1u << 6, 1u << 16};
-static const manner on_gpu = {100, 1u << 18, 1u << 14, 1u << 22};
+static const manner on_gpu = {100, 1u << 16, 1u << 14, 1u << 22};
 
 static const manner *manner_of(const sx_device *dev)
 {
@@ -216,6 +216,7 @@ static sx_status fall_back(sx_device *dev, sx_store *s, const sx_view *array, sx
     }
     sx_store_drop(s, dev->backend, dev->self);
     s->view = *array;
+    s->view.distinct = sorted->distinct;
     return dev->backend->build(dev->self, &s->view, sorted, threads, s->base, err);
 }
 
@@ -339,6 +340,7 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted 
     s->spec.unique = spec->unique;
     st = sx_shape(&s->view, &s->spec, dev->backend->node_bytes, sorted->width, sorted->row_bytes,
                   sorted->n, err);
+    s->view.distinct = sorted->distinct;
     if (st == SX_OK)
         st = dev->backend->build(dev->self, &s->view, sorted, in->threads, s->base, err);
     if (st != SX_OK)

@@ -1,0 +1,292 @@
+/* gpu_shared_impl.h - kernels in which neighbouring lanes read together, for one
+ * width of key: their bytes are asked for once, and side by side.
+ *
+ *   k_shared     nodes and leaves of pivots
+ *   k_guided     leaves under a guide
+ *   k_lines      leaves under lines (pgm)
+ *
+ * Parameters as in gpu_walk_impl.h; gpu_points_impl.h comes before. */
+
+SX_DEV KEY F(shuffle_key)(KEY k, unsigned lane)
+{
+#if W == 16
+    uint64_t low = SX_SHUFFLE((uint64_t)k, lane), high = SX_SHUFFLE((uint64_t)(k >> 64), lane);
+
+    return (KEY)high << 64 | low;
+#else
+    return SX_SHUFFLE(k, lane);
+#endif
+}
+
+/* How many of the keys in 16 bytes are q. */
+SX_DEV unsigned F(equal_16)(uint4 x, KEY q)
+{
+#if W == 4
+    return (unsigned)((x.x == q) + (x.y == q) + (x.z == q) + (x.w == q));
+#elif W == 8
+    return (unsigned)(((uint64_t)x.x | (uint64_t)x.y << 32) == q) +
+           (unsigned)(((uint64_t)x.z | (uint64_t)x.w << 32) == q);
+#else
+    return (unsigned)(((KEY)((uint64_t)x.z | (uint64_t)x.w << 32) << 64 |
+                       ((uint64_t)x.x | (uint64_t)x.y << 32)) == q);
+#endif
+}
+
+/* Each lane is at a node of `bytes` (32 or 64) and wants its keys below w;
+ * `other` is its neighbour's w. Both nodes are read by both: each lane takes
+ * one half of either. */
+SX_DEV unsigned F(count_both)(const sx_gpu_lookup *ap, uint32_t node, KEY w, KEY other,
+                              uint32_t bytes)
+{
+    const unsigned char *half = ap->v.pivots + (SX_LANE & 1) * (bytes / 2);
+    const unsigned char *p = half + (uint64_t)node * bytes;
+    const unsigned char *its = half + (uint64_t)SX_SHUFFLE_XOR(node, 1) * bytes;
+    uint4 a = sx_load16(p), b = sx_load16(its);
+    unsigned mine, for_it;
+
+    if (bytes == 64) {
+        uint4 c = sx_load16(p + 16), d = sx_load16(its + 16);
+        mine = F(count_16)(a, w) + F(count_16)(c, w);
+        for_it = F(count_16)(b, other) + F(count_16)(d, other);
+    } else {
+        mine = F(count_16)(a, w);
+        for_it = F(count_16)(b, other);
+    }
+    return mine + SX_SHUFFLE_XOR(for_it, 1);
+}
+
+/* Down to a leaf. Levels that are near are read there by each lane alone. */
+SX_DEV uint32_t F(shared_levels)(const sx_gpu_lookup *ap, KEY w, KEY other, uint32_t bytes)
+{
+    uint32_t at = 0;
+
+    for (uint32_t l = 0; l < ap->v.levels; l++) {
+        uint32_t node = ap->node_first[l] + at;
+        unsigned c = 0;
+        if (l < ap->near_levels) {
+            const KEY *near = (const KEY *)(const void *)(SX_SHARED + node * bytes);
+            SX_UNROLL
+            for (uint32_t j = 0; j < bytes / W; j++)
+                c += near[j] < w;
+        } else {
+            c = F(count_both)(ap, node, w, other, bytes);
+        }
+        at = at * (bytes / W + 1) + c;
+        at = at < ap->last_child[l] ? at : ap->last_child[l];
+    }
+    return at;
+}
+
+/* What a leaf says about the lane's question. */
+typedef struct {
+    unsigned below, equal;        /* of its keys */
+    uint64_t row;                 /* pairs: behind the key at `below` */
+} F(leaf);
+
+/* The bytes [at, at + bytes) of 16, bytes 4 or 8, as a number. */
+SX_DEV uint64_t F(word_of)(uint4 x, uint32_t at, uint32_t bytes)
+{
+    uint32_t low = at & 8 ? (at & 4 ? x.w : x.z) : (at & 4 ? x.y : x.x);
+
+    return bytes == 4 ? low : low | (uint64_t)(at & 8 ? x.w : x.y) << 32;
+}
+
+/* Each lane has a leaf, or (SX_NO_LEAF) none. `lanes` of them read the leaf of
+ * each in turn, 16 bytes at a time side by side, once or (twice) two times; the
+ * leaves of some turns are all asked for before the first is needed. rows: bytes
+ * of a row behind the keys; 0: there are none.
+ *
+ * What the lanes find, keys below and keys equal, they add up for these turns at
+ * once, in numbers of few bits: 4 of each where a leaf has at most 8 keys, else 8. */
+#define SX_NO_LEAF (~0u)
+
+SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, uint32_t leaf, KEY w, unsigned lanes, int twice,
+                            uint32_t rows)
+{
+    unsigned me = SX_LANE & (lanes - 1), first = SX_LANE - me, turns = twice ? 2 : 4;
+    unsigned bits = lanes == 4 && rows ? 4 : 8;
+    uint32_t key_bytes = ap->leaf_key_bytes;
+    F(leaf) mine;
+
+    mine.below = mine.equal = 0;
+    mine.row = SX_MISS;
+    SX_UNROLL
+    for (unsigned part = 0; part < lanes; part += turns) {
+        uint4 a[4], b[4];
+        uint32_t sum[2] = {0, 0};
+        SX_UNROLL
+        for (unsigned t = 0; t < turns; t++) {
+            uint32_t number = SX_SHUFFLE(leaf, first + part + t);
+            uint64_t its = (uint64_t)number * ap->leaf_step;
+            uint4 none = {0, 0, 0, 0};
+            const unsigned char *p;
+            if (rows == 0)        /* blocks are whole, an array may end sooner */
+                its = its < ap->leaf_latest ? its : ap->leaf_latest;
+            p = ap->v.keys + its + me * 16;
+            a[t] = b[t] = none;
+            if (number != SX_NO_LEAF && me * 16 < ap->leaf_bytes)
+                a[t] = sx_load16_once(p);
+            if (number != SX_NO_LEAF && twice && (me + lanes) * 16 < ap->leaf_bytes)
+                b[t] = sx_load16_once(p + lanes * 16);
+        }
+        SX_UNROLL
+        for (unsigned t = 0; t < turns; t++) {
+            KEY key = F(shuffle_key)(w, first + part + t);
+            unsigned counts = 0;
+            if (me * 16 < key_bytes)
+                counts = F(count_16)(a[t], key) + (F(equal_16)(a[t], key) << bits);
+            if (twice && (me + lanes) * 16 < key_bytes)
+                counts += F(count_16)(b[t], key) + (F(equal_16)(b[t], key) << bits);
+            sum[t * bits / 16] += counts << (t * bits * 2 & 31);
+        }
+        SX_UNROLL
+        for (unsigned s = 1; s < lanes; s *= 2) {
+            sum[0] += SX_SHUFFLE_XOR(sum[0], s);
+            if (turns * bits > 16)
+                sum[1] += SX_SHUFFLE_XOR(sum[1], s);
+        }
+        SX_UNROLL
+        for (unsigned t = 0; t < turns; t++) {
+            uint32_t counts = sum[t * bits / 16] >> (t * bits * 2 & 31);
+            uint32_t below = counts & ((1u << bits) - 1);
+            if (rows > 0) {
+                /* the row's place, and the number that each lane has there */
+                uint32_t at = key_bytes + below * rows;
+                uint64_t row = F(word_of)(twice && at >= lanes * 16 ? b[t] : a[t], at, rows);
+                unsigned from = first + (at / 16 & (lanes - 1));
+                if (rows == 4)
+                    row = SX_SHUFFLE((uint32_t)row, from);
+                else
+                    row = SX_SHUFFLE(row, from);
+                if (part + t == me)
+                    mine.row = row;
+            }
+            if (part + t == me) {
+                mine.below = below;
+                mine.equal = counts >> bits & ((1u << bits) - 1);
+            }
+        }
+    }
+    return mine;
+}
+
+/* Answers question i by the leaf that holds the bound, or is where it would be. */
+SX_DEV void F(answer)(const sx_gpu_lookup *ap, uint32_t i, uint64_t rank, int all, F(leaf) leaf,
+                      uint32_t rows)
+{
+    const sx_view *v = &ap->v;
+    uint64_t row = SX_MISS;
+
+    if (ap->op == SX_OP_RANK_LEFT || ap->op == SX_OP_RANK_RIGHT) {
+        sx_put_result(ap->out, ap->out_bytes, i, all ? v->n : rank);
+        return;
+    }
+    if (ap->op == SX_OP_GET && !leaf.equal)
+        rank = v->n;
+    else if (ap->op == SX_OP_FLOOR)
+        rank = (all ? v->n : rank) - 1;           /* 0 - 1 is past the end */
+    if (rank < v->n && ap->out)
+        row = ap->op == SX_OP_GET && rows ? leaf.row : sx_row_at(v, rank, rank);
+    F(put)(ap, i, row, rank < v->n ? rank : SX_NO_SLOT);
+}
+
+/* For pivots over whole leaves (gpu_shared_args()). */
+SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, uint32_t rows)
+{
+    const sx_view *v = &ap->v;
+
+    F(fill_top)(ap);
+    /* Lanes past the end ask the last question again: all must take part. */
+    for (uint32_t base = (uint32_t)SX_THREAD - SX_LANE, n = (uint32_t)ap->n; base < n;
+         base += (uint32_t)SX_THREADS) {
+        uint32_t i = base + SX_LANE < n ? base + SX_LANE : n - 1;
+        uint64_t rank;
+        int all;
+        KEY q = F(read_query)(ap->key_type, ap->q, i), w = F(walked)(ap, q, &all);
+        KEY other = F(shuffle_key)(w, SX_LANE ^ 1);
+        uint32_t at = ap->node_bytes == 32 ? F(shared_levels)(ap, w, other, 32)
+                                           : F(shared_levels)(ap, w, other, 64);
+        F(leaf) leaf = F(read_leaf)(ap, at, w, lanes, twice, rows);
+        rank = (uint64_t)at * v->leaf;
+        if (rows == 0)            /* the last leaf begins early enough to be whole */
+            rank = sx_min64(rank, v->slots - v->leaf);
+        F(answer)(ap, i, sx_min64(rank + leaf.below, v->n), all, leaf, rows);
+    }
+}
+
+/* For a guide, or (lines) a pgm: each lane finds its window by itself, lanes
+ * read the unit that is guessed for each in turn, and those of its neighbours
+ * where it is there. Among distinct keys one equal to the query is the bound,
+ * what is before it need not be looked at. */
+SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, uint32_t rows,
+                          int lines)
+{
+    const sx_view *v = &ap->v;
+
+    F(fill_top)(ap);
+    for (uint32_t base = (uint32_t)SX_THREAD - SX_LANE, n = (uint32_t)ap->n; base < n;
+         base += (uint32_t)SX_THREADS) {
+        uint32_t i = base + SX_LANE < n ? base + SX_LANE : n - 1, unit = ap->unit;
+        uint32_t fraction = 1u << 31, at, from, to;       /* units of the window */
+        int all, left = 0, right = 0;
+        KEY q = F(read_query)(ap->key_type, ap->q, i), w = F(walked)(ap, q, &all);
+        uint64_t count, start, rank;
+        F(leaf) leaf, behind;     /* behind: the unit to the right of it */
+        if (lines)
+            start = F(pgm_window)(v, F(pgm_segment_near)(v, w, SX_SHARED, ap->top_bytes), w, &count);
+        else
+            start = F(guide_window)(v, F(guide_bucket)(v, w, ap->top_bytes ? SX_SHARED
+                                                                          : v->piece_keys,
+                                                       &fraction), &count);
+        at = (uint32_t)F(guide_guess)(v, w, start, count, fraction, unit);
+        from = (uint32_t)(start / unit);
+        to = (uint32_t)((start + count + unit - 1) / unit);       /* right behind it */
+        leaf = F(read_leaf)(ap, at, w, lanes, twice, rows);
+        behind = leaf;
+        for (;;) {                /* as guide_finish() does, all lanes at once */
+            int on = 0;
+            if (leaf.below == unit && at + 1 < to && !left)
+                on = right = 1;
+            else if (leaf.below == 0 && at > from && !right && !(v->distinct && leaf.equal))
+                on = left = 1;
+            if (!SX_ANY(on))
+                break;
+            at += on ? (right ? 1u : ~0u) : 0u;
+            F(leaf) next = F(read_leaf)(ap, on ? at : SX_NO_LEAF, w, lanes, twice, rows);
+            if (on) {
+                behind = leaf;
+                leaf = next;
+            }
+        }
+        rank = sx_min64((uint64_t)at * unit + leaf.below, v->n);
+        if (left && leaf.below == unit)           /* the bound is the first key there */
+            leaf = behind;
+        F(answer)(ap, i, rank, all, leaf, rows);
+    }
+}
+
+/* Kernels by how leaves are read: k_shared_W_LANES_TWICE_ROWS, k_guided_..., k_lines_... .
+ * Each has only what it needs, and so few registers that a multiprocessor is
+ * full. */
+#define SX_SHARED_KERNEL(lanes, twice, rows)                                              \
+    SX_KERNEL_2048(NAME5(k_shared, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)          \
+    {                                                                                     \
+        F(ask_shared)(ap, lanes, twice, rows);                                            \
+    }                                                                                     \
+    SX_KERNEL_1536(NAME5(k_guided, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)          \
+    {                                                                                     \
+        F(ask_window)(ap, lanes, twice, rows, 0);                                         \
+    }                                                                                     \
+    SX_KERNEL_1536(NAME5(k_lines, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)           \
+    {                                                                                     \
+        F(ask_window)(ap, lanes, twice, rows, 1);                                         \
+    }
+SX_SHARED_KERNEL(4, 0, 0)
+SX_SHARED_KERNEL(8, 0, 0)
+SX_SHARED_KERNEL(8, 1, 0)
+SX_SHARED_KERNEL(4, 0, 4)
+SX_SHARED_KERNEL(8, 0, 4)
+SX_SHARED_KERNEL(8, 1, 4)
+SX_SHARED_KERNEL(8, 0, 8)
+SX_SHARED_KERNEL(8, 1, 8)
+#undef SX_SHARED_KERNEL
