@@ -3,6 +3,7 @@
 #define SX_SPEC_H
 
 #include "base/status.h"
+#include "base/text.h"
 #include "index/family.h"
 
 enum {                            /* parameters, as bits */
@@ -33,5 +34,10 @@ void sx_spec_print(const sx_spec *spec, char text[SX_SPEC_MAX]);
 
 const char *sx_family_name(sx_family family);
 const char *sx_family_what(sx_family family);
+/* Adds the names of its parameters: "k, layout, block". */
+void sx_family_params(sx_family family, sx_text *t);
+/* Whether it has levels above its keys, which can be in another memory than
+ * they are: all but a plain array have. */
+int sx_family_has_upper(sx_family family);
 
 #endif

@@ -16,6 +16,16 @@ sx_status sx_device_open(sx_device **out, const char *name, sx_err *err);
 void sx_device_hold(sx_device *dev);
 void sx_device_drop(sx_device *dev);
 
+/* A backend by the name of its devices, whether it can be used here or not. */
+typedef struct {
+    const char *name;             /* "cpu", "cuda", "simt" */
+    uint32_t gpu;                 /* it has memory of its own, and streams */
+} sx_backend_kind;
+
+/* That of a device's name, and what follows its colon or comma. */
+sx_status sx_backend_of(const char *device, const sx_backend_kind **out, const char **args,
+                        sx_err *err);
+
 /* The i-th device there could be; 0 past the last one. */
 int sx_device_known(unsigned i, sx_device_info *info);
 

@@ -1,0 +1,148 @@
+/* possible.c - families, verbs, places and devices: what goes together, and
+ * why the rest does not. */
+#include "query/possible.h"
+
+#include "query/index.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const places[SX_AT_PLACES] = {"host", "device", "hybrid"};
+
+/* Everything that is done with an index; test_matrix.c does each of it with
+ * every index that can be. */
+static const struct {
+    const char *name;
+    const char *lacks;            /* what a device that is no GPU lacks; NULL: nothing */
+} verbs[] = {
+    {"build", NULL},
+    {"get", NULL},
+    {"rank", NULL},
+    {"floor", NULL},
+    {"ceil", NULL},
+    {"key_at", NULL},
+    {"range_count", NULL},
+    {"range_rows", NULL},
+    {"range_keys", NULL},
+    {"aggregate", NULL},
+    {"check", NULL},
+    {"save", NULL},
+    {"load", NULL},
+    {"device_columns", "memory of its own that columns could be in"},
+    {"streams", "streams"},
+};
+#define VERBS (sizeof verbs / sizeof verbs[0])
+
+/* ---- what goes together ------------------------------------------------------ */
+
+sx_status sx_check_place(sx_family family, sx_at at, const sx_backend_kind *kind, sx_err *err)
+{
+    if (at != SX_AT_HOST && !kind->gpu)
+        return sx_fail(err, SX_ENOSYS, "%s has no memory of its own: place=%s needs a GPU",
+                       kind->name, places[at]);
+    if (at == SX_AT_HOST && kind->gpu)
+        return sx_fail(err, SX_ENOSYS, "kernels of %s search in the memory of their device: "
+                       "place=host needs cpu", kind->name);
+    if (at == SX_AT_BOTH && !sx_family_has_upper(family))
+        return sx_fail(err, SX_ENOSYS, "%s has no levels above its keys, which place=hybrid "
+                       "keeps on the device", sx_family_name(family));
+    if (at == SX_AT_BOTH)
+        return sx_fail(err, SX_ENOSYS, "place=hybrid can't be built yet");
+    return SX_OK;
+}
+
+static sx_status check_verb(unsigned verb, const sx_backend_kind *kind, sx_err *err)
+{
+    if (verbs[verb].lacks && !kind->gpu)
+        return sx_fail(err, SX_ENOSYS, "%s has no %s", kind->name, verbs[verb].lacks);
+    return SX_OK;
+}
+
+/* ---- by their names ------------------------------------------------------------ */
+
+static sx_status find_verb(const char *name, unsigned *out, sx_err *err)
+{
+    for (*out = 0; *out < VERBS; ++*out)
+        if (strcmp(name, verbs[*out].name) == 0)
+            return SX_OK;
+    return sx_fail(err, SX_EINVAL, "sx_possible: there is no verb '%.40s'; sx_verb_at() lists them",
+                   name);
+}
+
+static sx_status find_place(const char *name, sx_at *out, sx_err *err)
+{
+    for (unsigned i = 0; i < SX_AT_PLACES; i++)
+        if (strcmp(name, places[i]) == 0) {
+            *out = (sx_at)i;
+            return SX_OK;
+        }
+    return sx_fail(err, SX_EINVAL, "sx_possible: the place is '%.40s'; allowed: %s, %s, %s", name,
+                   places[SX_AT_HOST], places[SX_AT_DEVICE], places[SX_AT_BOTH]);
+}
+
+static sx_status possible(const char *text, int key_type, const char *verb_name,
+                          const char *place, const char *device, sx_err *err)
+{
+    sx_spec spec;
+    unsigned verb;
+    sx_at at = SX_AT_HOST;
+    const sx_backend_kind *kind;
+    const char *args;
+    sx_status st = sx_spec_parse(&spec, text, err);
+
+    if (st == SX_OK && !sx_type_of(key_type))
+        st = sx_fail(err, SX_EINVAL, "sx_possible: the key type is %d; allowed: %s", key_type,
+                     sx_type_list());
+    if (st == SX_OK)
+        st = find_verb(verb_name, &verb, err);
+    if (st == SX_OK)
+        st = find_place(place, &at, err);
+    if (st == SX_OK)
+        st = sx_backend_of(device, &kind, &args, err);
+    if (st == SX_OK)
+        st = sx_check_place(spec.family, at, kind, err);
+    return st == SX_OK ? check_verb(verb, kind, err) : st;
+}
+
+sx_status sx_possible(const char *spec, int key_type, const char *verb, const char *place,
+                      const char *device)
+{
+    const struct { const void *argument; const char *name; } needed[] = {
+        {spec, "the spec"}, {verb, "the verb"}, {place, "the place"}, {device, "the device"}
+    };
+    sx_err err;
+    sx_status st = SX_OK;
+
+    for (unsigned i = 0; i < sizeof needed / sizeof needed[0] && st == SX_OK; i++)
+        st = sx_need(needed[i].argument, "sx_possible", needed[i].name, &err);
+    if (st == SX_OK)
+        st = possible(spec, key_type, verb, place, device, &err);
+    return sx_report(&err, st);
+}
+
+/* ---- lists ----------------------------------------------------------------------- */
+
+sx_status sx_family_at(unsigned i, sx_family_info *info)
+{
+    sx_err err;
+    sx_status st = sx_need(info, "sx_family_at", "the output", &err);
+
+    if (st == SX_OK)
+        st = sx_check_size(info->size, sizeof *info, "sx_family_at", "sx_family_info", &err);
+    if (st == SX_OK && i >= SX_FAMILIES)
+        st = sx_fail(&err, SX_EINVAL, "sx_family_at: there is no family number %u; there are %u",
+                     i, (unsigned)SX_FAMILIES);
+    if (st != SX_OK)
+        return sx_report(&err, st);
+    sx_text t = {info->parameters, sizeof info->parameters, 0};
+    snprintf(info->name, sizeof info->name, "%s", sx_family_name((sx_family)i));
+    snprintf(info->what, sizeof info->what, "%s", sx_family_what((sx_family)i));
+    info->parameters[0] = '\0';
+    sx_family_params((sx_family)i, &t);
+    return SX_OK;
+}
+
+const char *sx_verb_at(unsigned i)
+{
+    return i < VERBS ? verbs[i].name : NULL;
+}
