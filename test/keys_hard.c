@@ -116,12 +116,16 @@ void keys_hard(int type, key_kind kind, uint64_t n, rnd *r, void *out)
     static const uint64_t pieces[] = { 3, 7, 64, 2, 300 };
     unsigned char *k = out;
     const number most = most_of(type);
-    uint64_t many = pieces[rnd_below(r, COUNT_OF(pieces))], run = 3 + (uint64_t)sqrt((double)n);
+    /* as many in a bucket of a guide as its count of a byte can just say */
+    const uint64_t equal[] = { 3 + (uint64_t)sqrt((double)n), 253, 254, 255, 256, 257 };
+    uint64_t many = pieces[rnd_below(r, COUNT_OF(pieces))], run = equal[0];
     bool high = rnd_below(r, 2);
     if (kind == KEYS_LINE) {
         on_line(type, n, r, out);
         return;
     }
+    if (kind == KEYS_STEPS && n >= 600)
+        run = equal[rnd_below(r, COUNT_OF(equal))];
     for (uint64_t i = 0; i < n; i++, k += sx_type_bytes(type)) {
         number x = 0;
         switch (kind) {
