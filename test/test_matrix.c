@@ -166,23 +166,13 @@ static const char *backend_name(unsigned backend)
     return backend == BY_CPU ? "cpu" : kernel_device(0);
 }
 
-static bool can_be(const char *family, int type, const char *verb, unsigned place, unsigned backend)
+static bool can_be(const char *family, int type, const char *verb, unsigned place,
+                   unsigned backend)
 {
     sx_status st = sx_possible(family, type, verb, places[place], backend_name(backend));
     if (st != SX_OK && st != SX_ENOSYS)
         die("sx_possible: %s", sx_detail());
     return st == SX_OK;
-}
-
-/* Where the next index is: each of the places that there are comes in turn. */
-static unsigned pick_place(unsigned backend)
-{
-    static unsigned turn;
-    for (;;) {
-        unsigned place = turn++ % COUNT_OF(places);
-        if (can_be(families[now.family].name, key_types[now.type], "build", place, backend))
-            return place;
-    }
 }
 
 /* ---- one cell ---------------------------------------------------------- */
@@ -232,14 +222,14 @@ static const char *through_a_file(const sx_index *ix, sx_device *dev,
     return wrong;
 }
 
-static void try_cell(const char *shape, int level, const dataset *d, rnd *r)
+static void try_cell(const char *shape, int level, unsigned place, const dataset *d, rnd *r)
 {
     char spec[SX_SPEC_MAX];
     sx_index *ix = NULL;
     const char *wrong = NULL;
     int out_type = rnd_below(r, 2) ? SX_U32 : SX_U64;
     bool kernels = level >= SIMD_LEVELS;
-    unsigned backend = kernels ? BY_KERNELS : BY_CPU, place = pick_place(backend);
+    unsigned backend = kernels ? BY_KERNELS : BY_CPU;
     bool usual = place == backend;              /* goes without saying */
     snprintf(spec, sizeof spec, "%s%s%s", shape, usual ? "" : " place=",
              usual ? "" : places[place]);
@@ -247,6 +237,7 @@ static void try_cell(const char *shape, int level, const dataset *d, rnd *r)
              device_names[level], (unsigned long long)d->n, sx_type_name(d->type),
              (int)d->row_kind, sx_type_name(out_type));
     asking->verbs = 0;
+    asking->no_streams = !can_be(families[now.family].name, d->type, "streams", place, backend);
     asker_use(asking, kernels ? devices[level] : NULL);
     if ((kernels ? ask_build(asking, d, spec, &ix)
                  : data_build(d, devices[level], spec, NULL, &ix)) != SX_OK)
@@ -269,6 +260,15 @@ static void try_cell(const char *shape, int level, const dataset *d, rnd *r)
     sx_free(ix);
 }
 
+/* The cell in every place where it can be. */
+static void try_places(const char *shape, int level, const dataset *d, rnd *r)
+{
+    unsigned backend = level >= SIMD_LEVELS ? BY_KERNELS : BY_CPU;
+    for (unsigned place = 0; place < COUNT_OF(places); place++)
+        if (can_be(families[now.family].name, d->type, "build", place, backend))
+            try_cell(shape, level, place, d, r);
+}
+
 /* The cell on a device that runs kernels, if it is its turn. */
 static void try_kernels(const char *spec, const dataset *d, rnd *r)
 {
@@ -278,7 +278,7 @@ static void try_kernels(const char *spec, const dataset *d, rnd *r)
             cells_left_out++;
             return;
         }
-        try_cell(spec, SIMD_LEVELS + (int)device, d, r);
+        try_places(spec, SIMD_LEVELS + (int)device, d, r);
         per_option[device % KERNEL_OPTIONS]++;
     }
 }
@@ -287,7 +287,7 @@ static void try_data(const char *spec, int level, const dataset *d, rnd *r)
 {
     try_kernels(spec, d, r);
     if (devices[level] && !kernel_only)
-        try_cell(spec, level, d, r);
+        try_places(spec, level, d, r);
     else
         cells_left_out++;
 }

@@ -283,8 +283,8 @@ static void test_possible(void **state)
     /* why not */
     check_possible("sorted", SX_U32, "get", "device", "cpu", SX_ENOSYS, "cpu has no memory");
     check_possible("pivot", SX_U32, "get", "hybrid", "cpu", SX_ENOSYS, "needs a GPU");
-    check_possible("pivot", SX_U32, "get", "host", "cuda", SX_ENOSYS, "kernels of cuda");
-    check_possible("sorted", SX_U32, "get", "hybrid", "cuda:0", SX_ENOSYS, "no levels");
+    check_possible("pivot", SX_U32, "get", "device", "cpu:scalar", SX_ENOSYS, "needs a GPU");
+    check_possible("sorted", SX_U32, "get", "hybrid", "cuda:0", SX_ENOSYS, "nothing above");
     check_possible("sorted", SX_U32, "streams", "host", "cpu", SX_ENOSYS, "cpu has no streams");
     check_possible("sorted", SX_U32, "device_columns", "host", "cpu", SX_ENOSYS, "columns");
     /* what is none */

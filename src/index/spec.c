@@ -33,6 +33,13 @@ static const struct {
 };
 #define PARAMS (sizeof params / sizeof params[0])
 
+static const char *const places[] = {"", "host", "device", "hybrid"};
+
+const char *sx_place_name(uint32_t place)
+{
+    return places[place];
+}
+
 const char *sx_family_name(sx_family family)
 {
     return families[family].name;

@@ -7,54 +7,59 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const places[SX_AT_PLACES] = {"host", "device", "hybrid"};
-
 /* Everything that is done with an index; test_matrix.c does each of it with
  * every index that can be. */
+enum { ANYWHERE, WITH_A_GPU, ON_A_GPU };
 static const struct {
     const char *name;
-    const char *lacks;            /* what a device that is no GPU lacks; NULL: nothing */
+    int where;                    /* the last: sections in the device's memory */
 } verbs[] = {
-    {"build", NULL},
-    {"get", NULL},
-    {"rank", NULL},
-    {"floor", NULL},
-    {"ceil", NULL},
-    {"key_at", NULL},
-    {"range_count", NULL},
-    {"range_rows", NULL},
-    {"range_keys", NULL},
-    {"aggregate", NULL},
-    {"check", NULL},
-    {"save", NULL},
-    {"load", NULL},
-    {"device_columns", "memory of its own that columns could be in"},
-    {"streams", "streams"},
+    {"build", ANYWHERE},
+    {"get", ANYWHERE},
+    {"rank", ANYWHERE},
+    {"floor", ANYWHERE},
+    {"ceil", ANYWHERE},
+    {"key_at", ANYWHERE},
+    {"range_count", ANYWHERE},
+    {"range_rows", ANYWHERE},
+    {"range_keys", ANYWHERE},
+    {"aggregate", ANYWHERE},
+    {"check", ANYWHERE},
+    {"save", ANYWHERE},
+    {"load", ANYWHERE},
+    {"device_columns", WITH_A_GPU},
+    {"streams", ON_A_GPU},
 };
 #define VERBS (sizeof verbs / sizeof verbs[0])
 
 /* ---- what goes together ------------------------------------------------------ */
 
-sx_status sx_check_place(sx_family family, sx_at at, const sx_backend_kind *kind, sx_err *err)
+sx_status sx_check_place(sx_family family, uint32_t place, const sx_backend_kind *kind,
+                         sx_err *err)
 {
-    if (at != SX_AT_HOST && !kind->gpu)
+    if (place != SX_PLACE_HOST && !kind->gpu)
         return sx_fail(err, SX_ENOSYS, "%s has no memory of its own: place=%s needs a GPU",
-                       kind->name, places[at]);
-    if (at == SX_AT_HOST && kind->gpu)
-        return sx_fail(err, SX_ENOSYS, "kernels of %s search in the memory of their device: "
-                       "place=host needs cpu", kind->name);
-    if (at == SX_AT_BOTH && !sx_family_has_upper(family))
-        return sx_fail(err, SX_ENOSYS, "%s has no levels above its keys, which place=hybrid "
-                       "keeps on the device", sx_family_name(family));
-    if (at == SX_AT_BOTH)
-        return sx_fail(err, SX_ENOSYS, "place=hybrid can't be built yet");
+                       kind->name, sx_place_name(place));
+    if (place == SX_PLACE_HYBRID && !sx_family_has_upper(family))
+        return sx_fail(err, SX_ENOSYS, "%s has nothing above its keys that place=hybrid could put "
+                       "on the device", sx_family_name(family));
+    if (place != SX_PLACE_DEVICE && kind->gpu)
+        return sx_fail(err, SX_ENOSYS, "place=%s can't be built on %s yet", sx_place_name(place),
+                       kind->name);
     return SX_OK;
 }
 
-static sx_status check_verb(unsigned verb, const sx_backend_kind *kind, sx_err *err)
+static sx_status check_verb(unsigned verb, uint32_t place, const sx_backend_kind *kind,
+                            sx_err *err)
 {
-    if (verbs[verb].lacks && !kind->gpu)
-        return sx_fail(err, SX_ENOSYS, "%s has no %s", kind->name, verbs[verb].lacks);
+    if (verbs[verb].where == WITH_A_GPU && !kind->gpu)
+        return sx_fail(err, SX_ENOSYS, "%s has no memory of its own that columns could be in",
+                       kind->name);
+    if (verbs[verb].where == ON_A_GPU && !kind->gpu)
+        return sx_fail(err, SX_ENOSYS, "%s has no streams", kind->name);
+    if (verbs[verb].where == ON_A_GPU && place != SX_PLACE_DEVICE)
+        return sx_fail(err, SX_ENOSYS, "with place=%s the host answers, which has no streams",
+                       sx_place_name(place));
     return SX_OK;
 }
 
@@ -69,23 +74,21 @@ static sx_status find_verb(const char *name, unsigned *out, sx_err *err)
                    name);
 }
 
-static sx_status find_place(const char *name, sx_at *out, sx_err *err)
+static sx_status find_place(const char *name, uint32_t *out, sx_err *err)
 {
-    for (unsigned i = 0; i < SX_AT_PLACES; i++)
-        if (strcmp(name, places[i]) == 0) {
-            *out = (sx_at)i;
+    for (*out = SX_PLACE_HOST; *out <= SX_PLACE_HYBRID; ++*out)
+        if (strcmp(name, sx_place_name(*out)) == 0)
             return SX_OK;
-        }
-    return sx_fail(err, SX_EINVAL, "sx_possible: the place is '%.40s'; allowed: %s, %s, %s", name,
-                   places[SX_AT_HOST], places[SX_AT_DEVICE], places[SX_AT_BOTH]);
+    return sx_fail(err, SX_EINVAL, "sx_possible: the place is '%.40s'; allowed: host, device, hybrid",
+                   name);
 }
 
 static sx_status possible(const char *text, int key_type, const char *verb_name,
-                          const char *place, const char *device, sx_err *err)
+                          const char *place_name, const char *device, sx_err *err)
 {
     sx_spec spec;
     unsigned verb;
-    sx_at at = SX_AT_HOST;
+    uint32_t place;
     const sx_backend_kind *kind;
     const char *args;
     sx_status st = sx_spec_parse(&spec, text, err);
@@ -96,12 +99,12 @@ static sx_status possible(const char *text, int key_type, const char *verb_name,
     if (st == SX_OK)
         st = find_verb(verb_name, &verb, err);
     if (st == SX_OK)
-        st = find_place(place, &at, err);
+        st = find_place(place_name, &place, err);
     if (st == SX_OK)
         st = sx_backend_of(device, &kind, &args, err);
     if (st == SX_OK)
-        st = sx_check_place(spec.family, at, kind, err);
-    return st == SX_OK ? check_verb(verb, kind, err) : st;
+        st = sx_check_place(spec.family, place, kind, err);
+    return st == SX_OK ? check_verb(verb, place, kind, err) : st;
 }
 
 sx_status sx_possible(const char *spec, int key_type, const char *verb, const char *place,
