@@ -6,16 +6,6 @@
 
 #include <stdatomic.h>
 
-struct sx_device {
-    const sx_backend *backend;
-    void *self;
-    _Atomic unsigned refs;        /* sx_open()'s, and one per index */
-};
-
-sx_status sx_device_open(sx_device **out, const char *name, sx_err *err);
-void sx_device_hold(sx_device *dev);
-void sx_device_drop(sx_device *dev);
-
 /* A backend by the name of its devices, whether it can be used here or not. */
 typedef struct {
     const char *name;             /* "cpu", "cuda", "simt" */
@@ -25,6 +15,16 @@ typedef struct {
 /* That of a device's name, and what follows its colon or comma. */
 sx_status sx_backend_of(const char *device, const sx_backend_kind **out, const char **args,
                         sx_err *err);
+
+struct sx_device {
+    const sx_backend *backend;
+    void *self;
+    _Atomic unsigned refs;        /* sx_open()'s, and one per index */
+};
+
+sx_status sx_device_open(sx_device **out, const char *name, sx_err *err);
+void sx_device_hold(sx_device *dev);
+void sx_device_drop(sx_device *dev);
 
 /* The i-th device there could be; 0 past the last one. */
 int sx_device_known(unsigned i, sx_device_info *info);
