@@ -36,7 +36,6 @@ static void random_spec(rnd *r, char *out, size_t room)
         "layout=split", "layout=pairs", "layout=pairs,block=1",
         "layout=pairs,block=4", "layout=pairs,block=64", ""
     };
-    static const char *const purposes[] = { "point", "range", "mixed", "memory" };
     const char *layout = layouts[rnd_below(r, COUNT_OF(layouts))];
     unsigned k = 2 + (unsigned)rnd_below(r, 32);
     char more[64] = "";
@@ -48,8 +47,8 @@ static void random_spec(rnd *r, char *out, size_t room)
         snprintf(out, room, "guide(bucket=%u,pieces=%u%s%s)", 1 + (unsigned)rnd_below(r, 128),
                  1 + (unsigned)rnd_below(r, rnd_below(r, 2) ? 9 : 300), *layout ? "," : "", layout);
         return;
-    case 11:
-        snprintf(out, room, "auto(for=%s)", purposes[rnd_below(r, COUNT_OF(purposes))]);
+    case 11:                      /* as many pieces as the keys want */
+        snprintf(out, room, *layout ? "guide(%s)" : "guide", layout);
         return;
     case 1: case 2: case 3:
         snprintf(out, room, "eytzinger(k=%u%s%s)", k, *layout ? "," : "",
