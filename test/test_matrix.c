@@ -224,13 +224,13 @@ static const char *through_a_file(const sx_index *ix, sx_device *dev,
 
 static void try_cell(const char *shape, int level, unsigned place, const dataset *d, rnd *r)
 {
-    char spec[SX_SPEC_MAX];
+    char spec[SX_SPEC_MAX + 16];
     sx_index *ix = NULL;
     const char *wrong = NULL;
     int out_type = rnd_below(r, 2) ? SX_U32 : SX_U64;
     bool kernels = level >= SIMD_LEVELS;
     unsigned backend = kernels ? BY_KERNELS : BY_CPU;
-    bool usual = place == backend;              /* goes without saying */
+    bool usual = place == (kernels ? 1 : 0);    /* device, host: goes without saying */
     snprintf(spec, sizeof spec, "%s%s%s", shape, usual ? "" : " place=",
              usual ? "" : places[place]);
     snprintf(cell_now, sizeof cell_now, "%s on %s, %llu keys of %s, rows %d, outputs %s", spec,

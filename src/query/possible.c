@@ -79,8 +79,8 @@ static sx_status find_place(const char *name, uint32_t *out, sx_err *err)
     for (*out = SX_PLACE_HOST; *out <= SX_PLACE_HYBRID; ++*out)
         if (strcmp(name, sx_place_name(*out)) == 0)
             return SX_OK;
-    return sx_fail(err, SX_EINVAL, "sx_possible: the place is '%.40s'; allowed: host, device, hybrid",
-                   name);
+    return sx_fail(err, SX_EINVAL, "sx_possible: the place is '%.40s'; allowed: host, device, "
+                   "hybrid", name);
 }
 
 static sx_status possible(const char *text, int key_type, const char *verb_name,
