@@ -1,6 +1,7 @@
 /* cmd_devices.c - sextant devices: where indexes can live. */
 #include "io.h"
 #include "json.h"
+#include "matrix.h"
 #include "opts.h"
 #include "say.h"
 #include "verbs.h"
@@ -27,23 +28,33 @@ static void print_text(FILE *to, const sx_device_info *info)
         fprintf(to, "not usable: %s\n", info->detail);
 }
 
-int cmd_devices(int argc, char **argv)
+static void list_devices(FILE *to, bool as_json)
 {
-    bool as_json = false;
-    const operand operands[] = { { 0, 0 } };
-    const option options[] = { OPTION_JSON(&as_json), OPTION_END };
-    const command_line line = { "Lists the devices of this machine.",
-                                operands, options };
     sx_device_info info = { .size = sizeof info };
     sx_status status;
+
+    for (unsigned i = 0; (status = sx_device_at(i, &info)) == SX_OK; i++)
+        (as_json ? print_json : print_text)(to, &info);
+    if (status != SX_ENODEV)      /* which says that the list is over */
+        expect_ok(status, NULL);
+}
+
+int cmd_devices(int argc, char **argv)
+{
+    bool as_json = false, matrix = false;
+    const operand operands[] = { { 0, 0 } };
+    const option options[] = {
+        { "--matrix", 0, OPT_FLAG, 0, &matrix,
+          "what can be done with which index where; why not else" },
+        OPTION_JSON(&as_json), OPTION_END
+    };
+    const command_line line = { "Lists the devices of this machine, or what can be done on which.",
+                                operands, options };
     output out;
 
     parse_arguments(&line, argc, argv);
     out = output_open("-");
-    for (unsigned i = 0; (status = sx_device_at(i, &info)) == SX_OK; i++)
-        (as_json ? print_json : print_text)(out.to, &info);
-    if (status != SX_ENODEV)      /* which says that the list is over */
-        expect_ok(status, NULL);
+    (matrix ? print_matrix : list_devices)(out.to, as_json);
     output_close(&out);
     return EXIT_OK;
 }

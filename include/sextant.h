@@ -227,6 +227,29 @@ SX_API sx_status sx_estimate(sx_device *dev, const char *spec, int key_type,
                              uint64_t n, int row_type,
                              sx_estimate_info *out);
 
+/* ---- what can be -------------------------------------------------------- */
+
+typedef struct {
+    size_t size;                  /* sizeof(sx_family_info) */
+    char name[32];                /* as specs have it */
+    char what[96];                /* what it is, in a few words */
+    char parameters[128];         /* their names: "k, layout, block" */
+} sx_family_info;
+
+/* The i-th family this library knows. SX_EINVAL past the last one. */
+SX_API sx_status sx_family_at(unsigned i, sx_family_info *info);
+
+/* The i-th thing to be done with an index: "build", "get", ... "load", and
+ * "device_columns", "streams", which questions can have. NULL past the last. */
+SX_API const char *sx_verb_at(unsigned i);
+
+/* Whether that can be done with an index of this spec and key type, which is
+ * in this place ("host", "device", "hybrid") of such a device, be there one
+ * or not: of its name only what is before a colon or comma counts. SX_ENOSYS:
+ * the detail says why it can't be. What can be, the library's tests do. */
+SX_API sx_status sx_possible(const char *spec, int key_type, const char *verb,
+                             const char *place, const char *device);
+
 /* ---- questions ------------------------------------------------------------
  *
  * Queries have the index's key type. Rows and ranks go to U32 or U64

@@ -40,6 +40,28 @@ void asker_use(asker *a, sx_device *dev)
             die("a column: %s", sx_detail());
 }
 
+void ask_note(asker *a, const char *verb)
+{
+    unsigned i = 0;
+    while (sx_verb_at(i) && strcmp(sx_verb_at(i), verb) != 0)
+        i++;
+    if (!sx_verb_at(i))
+        die("no verb '%s'", verb);
+    a->verbs |= 1u << i;
+}
+
+/* The same of a question with so many answers, and of where its columns were. */
+static void note_answers(asker *a, const char *verb, uint64_t answers)
+{
+    if (!answers)
+        return;
+    ask_note(a, verb);
+    if (a->way == WAY_DEVICE || a->way == WAY_STREAM)
+        ask_note(a, "device_columns");
+    if (a->way == WAY_STREAM)
+        ask_note(a, "streams");
+}
+
 /* Room for so many bytes in device memory. */
 static void make_there(asker *a, box *b, uint64_t bytes)
 {
@@ -228,6 +250,8 @@ static const sx_call *begin(asker *a, const sx_call *call)
         memcpy(&a->how, call, call->size < sizeof *call ? call->size : sizeof *call);
     a->how.size = sizeof a->how;
     a->way = a->dev ? (ask_way)rnd_below(&a->r, WAYS) : WAY_HOST;
+    if (a->way == WAY_STREAM && a->no_streams)
+        a->way = WAY_DEVICE;
     a->ways[a->way]++;
     if (rnd_below(&a->r, 2))
         a->how.hints |= SX_ASCENDING;
@@ -341,6 +365,7 @@ static const char *ask_places(asker *a, const char *what, verb *ask_verb,
         }
         TRY(check_edges(a, what, BOX_NUMBERS, n));
     }
+    note_answers(a, what, n);
     return NULL;
 }
 
@@ -383,8 +408,11 @@ static const char *ask_numbers(asker *a, const char *what, const sx_index *ix, i
     sx_column *out = output(a, BOX_NUMBERS, out_type, q.n);
     TRY(end(a, what, side < 0 ? sx_get(ix, &q, out, how)
                               : sx_rank(ix, &q, (sx_side)side, out, how), want));
-    return want == SX_OK ? check_numbers(a, what, answers, q.n)
-                         : check_edges(a, what, BOX_NUMBERS, 0);
+    if (want != SX_OK)
+        return check_edges(a, what, BOX_NUMBERS, 0);
+    TRY(check_numbers(a, what, answers, q.n));
+    note_answers(a, side < 0 ? "get" : "rank", q.n);
+    return NULL;
 }
 
 const char *ask_points(asker *a, const sx_index *ix, const dataset *d,
@@ -493,8 +521,13 @@ static const char *ask_range_rows(asker *a, const sx_index *ix,
         TRY(check_first(a, d, spans));
     else
         TRY(check_edges(a, "range first", BOX_FIRST, 0));
-    if (want == SX_OK)
+    if (want == SX_OK) {
         TRY(check_hits(a, d, spans, which != 2, which != 1));
+        if (which != 2)
+            note_answers(a, "range_rows", hits);
+        if (which != 1)
+            note_answers(a, "range_keys", hits);
+    }
     if (want != SX_OK || hits == 0 || rnd_below(&a->r, 2))
         return NULL;
 
@@ -544,6 +577,7 @@ static const char *ask_aggregates(asker *a, const sx_index *ix,
         TRY(check_edges(a, names[c], BOX_FOLDS + c,
                         c == missing ? 0 : d->ranges));
     }
+    note_answers(a, "aggregate", d->ranges);
     return NULL;
 }
 
@@ -566,6 +600,7 @@ static const char *ask_spans(asker *a, const sx_index *ix, const dataset *d,
                             last ? "last" : "first", number_at(seen, i),
                             spans[i].count);
     TRY(check_edges(a, "range_count", BOX_NUMBERS, d->ranges));
+    note_answers(a, "range_count", d->ranges);
     TRY(ask_range_rows(a, ix, d, limit, last, spans, out_type, call));
     return ask_aggregates(a, ix, d, limit, last, spans, call);
 }
@@ -606,6 +641,7 @@ const char *ask_description(asker *a, const sx_index *ix, const dataset *d)
     a->how = (sx_call){ .size = sizeof a->how };
     a->up = false;
     TRY(end(a, "check", sx_check(ix), SX_OK));
+    ask_note(a, "check");
     TRY(end(a, "describe", sx_describe(ix, &info), SX_OK));
     uint64_t max_row = d->truth->max_row;
     int row_type = max_row < SX_MISS32 ? SX_U32 : SX_U64;

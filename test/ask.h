@@ -78,12 +78,14 @@ typedef struct {
     unsigned turn;                /* rotates what differs between calls */
     sx_device *dev;               /* for columns in its memory; NULL: none */
     rnd r;
+    bool no_streams;              /* the index is on the host of its device */
     ask_way way;                  /* of the question being asked, and ... */
     bool up;                      /* ... whether its queries ascend */
     sx_call how;
     uint64_t ns;
     sx_column mark[2];            /* one element each, in device memory */
     uint64_t ways[WAYS], hinted;  /* how many questions */
+    uint32_t verbs;               /* done, and right: bit i is sx_verb_at(i) */
     char why[512];
 } asker;
 
@@ -93,6 +95,9 @@ void asker_free(asker *a);
 /* From now on columns may be in this device's memory; NULL: in none. Call it
  * with NULL, or asker_free(), before the device is closed. */
 void asker_use(asker *a, sx_device *dev);
+
+/* This was done, and what came of it is right. */
+void ask_note(asker *a, const char *verb);
 
 /* data_build() on that device, the input in any of the ways. */
 sx_status ask_build(asker *a, const dataset *d, const char *spec, sx_index **out);

@@ -26,7 +26,8 @@ static void limits_of_type(int type, void *least, void *most)
     }
 }
 
-/* Special keys first, then keys of the index and their neighbours (all of
+/* Special keys first, then the neighbours of the first key and the last on
+ * the outside, then keys of the index and their neighbours (all of
  * them if there is room), then random ones. */
 static void make_queries(dataset *d, rnd *r)
 {
@@ -35,6 +36,8 @@ static void make_queries(dataset *d, rnd *r)
     uint64_t at = rnd_below(r, step), i = 0;
     while (i < d->queries && key_special(d->type, (unsigned)i, q))
         i++, q += d->width;
+    for (int end = 0; end < 2 && d->n && i < d->queries; end++, i++, q += d->width)
+        key_step(d->type, oracle_key(d->truth, end ? d->n - 1 : 0), end ? 1 : -1, q);
     for (; i < d->queries; i++, q += d->width) {
         const unsigned char *key = oracle_key(d->truth, at);
         switch (at < d->n ? i % 3 : 3) {

@@ -290,7 +290,9 @@ void keys_make(int type, key_kind kind, uint64_t n, rnd *r, void *out)
     while (key_special(type, specials, tmp))
         specials++;
     key_random(type, r, tmp);
-    for (uint64_t i = 0; i < n; i++) {
+    if (kind >= KEYS_HARD)
+        keys_hard(type, kind, n, r, out);
+    for (uint64_t i = 0; i < n && kind < KEYS_HARD; i++) {
         unsigned char *k = keys + i * width;
         switch (kind) {
         case KEYS_EQUAL: memcpy(k, tmp, width); break;
@@ -307,6 +309,7 @@ void keys_make(int type, key_kind kind, uint64_t n, rnd *r, void *out)
             else
                 key_random(type, r, k);
             break;
+        default: die("kind of keys %d", (int)kind);
         }
     }
     for (uint64_t i = n; i > 1; i--) {              /* shuffle */

@@ -66,8 +66,26 @@ typedef enum {
     KEYS_DENSE,                   /* no gaps, shuffled */
     KEYS_RANDOM,
     KEYS_DUPLICATES,              /* about eight of each, shuffled */
-    KEYS_SPECIAL                  /* NaNs, infinities, -0.0; then random */
+    KEYS_SPECIAL,                 /* NaNs, infinities, -0.0; then random */
+    /* Keys against searches that guess (keys_hard.c): in the order of the
+     * type, from its least key to its largest. */
+    KEYS_POWERS,                  /* 1, 2, 4, 8 ..., more and more of each */
+    KEYS_EDGES,                   /* around 0, the maximum, and halfway */
+    KEYS_STEPS,                   /* long runs of equal keys, equally far apart */
+    KEYS_RUNS,                    /* no gaps, but for a few huge ones */
+    KEYS_OUTLIER,                 /* no gaps, but one key at the other end */
+    KEYS_PIECES,                  /* equally deep pieces, empty in the middle, that
+                                     begin and end with runs of equal keys */
+    KEYS_LINE,                    /* on a line, some off it by 2^i or one more */
+    KEYS_ROOTS,                   /* dense at one end ... */
+    KEYS_SQUARES,                 /* ... and at the other */
+    KEYS_LONG_RUN,                /* half of them equal, others on both sides */
+    KEYS_MOST,                    /* the largest key, n times */
+    KEYS_KINDS
 } key_kind;
+#define KEYS_HARD KEYS_POWERS     /* the first of those */
+/* n of these, in any order. */
+void keys_hard(int type, key_kind kind, uint64_t n, rnd *r, void *out);
 void keys_make(int type, key_kind kind, uint64_t n, rnd *r, void *out);
 
 typedef enum {

@@ -1,9 +1,11 @@
 /* test_matrix.c - everything times everything.
  *
  * families x parameters x layouts x key types x instruction sets, each with
- * all small data sets and some of the larger ones; each index is checked,
- * described and asked every question (ask.h). One cmocka test is one family
- * with one key type.
+ * all small data sets and some of the larger and of the hard ones; each index
+ * is checked, described and asked every question (ask.h). One cmocka test is
+ * one family with one key type. The last one compares what was done with what
+ * the library says can be (sx_possible()), so that what `sextant devices
+ * --matrix` calls tested is.
  *
  * A cell is one index that was built and asked. Kernels get some of the
  * cells, with each list of options in turn (support.h). SX_KERNEL_ONLY=1
@@ -14,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <cmocka.h>
 
@@ -24,18 +27,26 @@
 static const struct {
     const char *name;
     const char *parameters[16];   /* of each spec, then NULL */
+    bool no_layouts;              /* it takes none */
 } families[] = {
-    { "sorted", { "" } },
-    { "eytzinger", { "k=2", "k=3", "k=4", "k=5", "k=9", "k=10", "k=17",
-                     "k=33" } },
-    { "guide", { "", "bucket=1", "bucket=5,pieces=3", "pieces=64", "bucket=128,pieces=7",
-                 "bucket=2,pieces=65536" } },
-    { "pgm", { "", "eps=1", "eps=1,eps2=1", "eps=2,cuts=7", "eps=4,eps2=2,cuts=64", "eps=16",
-               "eps=1000000", "eps=3,eps2=1024,cuts=3" } },
-    { "pivot", { "k=2", "k=3", "k=5", "k=8", "k=9", "k=17", "k=33",
-                 "k=9,levels=0", "k=9,levels=1", "k=3,levels=2",
-                 "k=5,leaf=1", "k=17,leaf=3", "k=4,leaf=40,levels=1" } },
+    { .name = "auto", .no_layouts = true,
+      .parameters = { "", "for=point", "for=range", "for=mixed", "for=memory" } },
+    { .name = "sorted", .parameters = { "" } },
+    { .name = "eytzinger",
+      .parameters = { "k=2", "k=3", "k=4", "k=5", "k=9", "k=10", "k=17", "k=33" } },
+    { .name = "guide",
+      .parameters = { "", "bucket=1", "bucket=5,pieces=3", "pieces=64", "bucket=128,pieces=7",
+                      "bucket=2,pieces=65536" } },
+    { .name = "pgm",
+      .parameters = { "", "eps=1", "eps=1,eps2=1", "eps=2,cuts=7", "eps=4,eps2=2,cuts=64", "eps=16",
+                      "eps=1000000", "eps=3,eps2=1024,cuts=3" } },
+    { .name = "pivot",
+      .parameters = { "k=2", "k=3", "k=5", "k=8", "k=9", "k=17", "k=33",
+                      "k=9,levels=0", "k=9,levels=1", "k=3,levels=2",
+                      "k=5,leaf=1", "k=17,leaf=3", "k=4,leaf=40,levels=1" } },
 };
+
+static const char *const places[] = { "host", "device", "hybrid" };
 
 static const char *const layouts[] = {
     "layout=split", "layout=pairs", "layout=pairs,block=1"
@@ -88,7 +99,13 @@ static const struct { key_kind kind; uint64_t n; } large_sets[] = {
     { KEYS_DUPLICATES, 4097 },
 };
 
+/* Of the hard kinds there are two sets each, and each cell gets the next few. */
+#define HARD_KINDS (KEYS_KINDS - KEYS_HARD)
+#define HARD_SETS (2 * HARD_KINDS)
+static const uint64_t hard_sizes[] = { 260, 700, 300, 1100, 1500, 2600, 4097 };
+
 #define LARGE_PER_CELL 9
+#define HARD_PER_CELL 4
 #define SAVED_EVERY 16            /* cells: one is also saved and loaded */
 #define KERNEL_SAVED_EVERY 5      /* cells of kernels */
 /* Batches of many lengths: they are worked off in groups, with a rest. */
@@ -100,6 +117,7 @@ static const struct { key_kind kind; uint64_t n; } large_sets[] = {
 typedef struct {
     dataset *small[COUNT_OF(small_sets)][ROWS_KINDS];
     dataset *large[COUNT_OF(large_sets)];
+    dataset *hard[HARD_SETS];
 } type_data;
 
 static type_data data[COUNT_OF(key_types)];
@@ -119,6 +137,11 @@ static void make_data(unsigned t)
             data_make(key_types[t], large_sets[s].kind, large_sets[s].n,
                       (row_kind)(s % ROWS_KINDS), LARGE_QUERIES(&r),
                       &r);
+    for (size_t s = 0; s < HARD_SETS; s++)
+        data[t].hard[s] =
+            data_make(key_types[t], (key_kind)(KEYS_HARD + s % HARD_KINDS),
+                      hard_sizes[(s + t) % COUNT_OF(hard_sizes)],
+                      (row_kind)((s + t) % ROWS_KINDS), LARGE_QUERIES(&r), &r);
 }
 
 static void free_data(unsigned t)
@@ -128,6 +151,31 @@ static void free_data(unsigned t)
             data_free(data[t].small[s][rows]);
     for (size_t s = 0; s < COUNT_OF(large_sets); s++)
         data_free(data[t].large[s]);
+    for (size_t s = 0; s < HARD_SETS; s++)
+        data_free(data[t].hard[s]);
+}
+
+/* ---- what was done ------------------------------------------------------- */
+
+enum { BY_CPU, BY_KERNELS, BACKENDS };
+typedef struct { unsigned family, type; } subject;
+
+/* Bit v: sx_verb_at(v) was done, and came out right. */
+static uint32_t done[COUNT_OF(families)][COUNT_OF(key_types)][COUNT_OF(places)][BACKENDS];
+static subject now;
+
+static const char *backend_name(unsigned backend)
+{
+    return backend == BY_CPU ? "cpu" : kernel_device(0);
+}
+
+static bool can_be(const char *family, int type, const char *verb, unsigned place,
+                   unsigned backend)
+{
+    sx_status st = sx_possible(family, type, verb, places[place], backend_name(backend));
+    if (st != SX_OK && st != SX_ENOSYS)
+        die("sx_possible: %s", sx_detail());
+    return st == SX_OK;
 }
 
 /* ---- one cell ---------------------------------------------------------- */
@@ -163,6 +211,10 @@ static const char *through_a_file(const sx_index *ix, sx_device *dev,
         wrong = ask_description(asking, loaded, d);
     if (!wrong)
         wrong = ask(asking, loaded, d, out_type, NULL);
+    if (!wrong) {
+        ask_note(asking, "save");
+        ask_note(asking, "load");
+    }
     if (wrong) {
         snprintf(why, sizeof why, "through a file, flags %u: %s", flags,
                  wrong);
@@ -173,15 +225,22 @@ static const char *through_a_file(const sx_index *ix, sx_device *dev,
     return wrong;
 }
 
-static void try_cell(const char *spec, int level, const dataset *d, rnd *r)
+static void try_cell(const char *shape, int level, unsigned place, const dataset *d, rnd *r)
 {
+    char spec[SX_SPEC_MAX + 16];
     sx_index *ix = NULL;
     const char *wrong = NULL;
     int out_type = rnd_below(r, 2) ? SX_U32 : SX_U64;
+    bool kernels = level >= SIMD_LEVELS;
+    unsigned backend = kernels ? BY_KERNELS : BY_CPU;
+    bool usual = place == (kernels ? 1 : 0);    /* device, host: goes without saying */
+    snprintf(spec, sizeof spec, "%s%s%s", shape, usual ? "" : " place=",
+             usual ? "" : places[place]);
     snprintf(cell_now, sizeof cell_now, "%s on %s, %llu keys of %s, rows %d, outputs %s", spec,
              device_names[level], (unsigned long long)d->n, sx_type_name(d->type),
              (int)d->row_kind, sx_type_name(out_type));
-    bool kernels = level >= SIMD_LEVELS;
+    asking->verbs = 0;
+    asking->no_streams = !can_be(families[now.family].name, d->type, "streams", place, backend);
     asker_use(asking, kernels ? devices[level] : NULL);
     if ((kernels ? ask_build(asking, d, spec, &ix)
                  : data_build(d, devices[level], spec, NULL, &ix)) != SX_OK)
@@ -190,6 +249,8 @@ static void try_cell(const char *spec, int level, const dataset *d, rnd *r)
         wrong = ask_description(asking, ix, d);
     if (!wrong)
         wrong = ask(asking, ix, d, out_type, NULL);
+    if (!wrong)
+        ask_note(asking, "build");
     cells++;
     kernel_cells += kernels;
     if (!wrong && (kernels ? kernel_cells % KERNEL_SAVED_EVERY
@@ -197,7 +258,18 @@ static void try_cell(const char *spec, int level, const dataset *d, rnd *r)
         wrong = through_a_file(ix, devices[level], d, out_type, cells_saved++ % 4);
     if (wrong)
         fail_msg("%s: %s", cell_now, wrong);
+    if (d->n)
+        done[now.family][now.type][place][backend] |= asking->verbs;
     sx_free(ix);
+}
+
+/* The cell in every place where it can be. */
+static void try_places(const char *shape, int level, const dataset *d, rnd *r)
+{
+    unsigned backend = level >= SIMD_LEVELS ? BY_KERNELS : BY_CPU;
+    for (unsigned place = 0; place < COUNT_OF(places); place++)
+        if (can_be(families[now.family].name, d->type, "build", place, backend))
+            try_cell(shape, level, place, d, r);
 }
 
 /* The cell on a device that runs kernels, if it is its turn. */
@@ -209,60 +281,112 @@ static void try_kernels(const char *spec, const dataset *d, rnd *r)
             cells_left_out++;
             return;
         }
-        try_cell(spec, SIMD_LEVELS + (int)device, d, r);
+        try_places(spec, SIMD_LEVELS + (int)device, d, r);
         per_option[device % KERNEL_OPTIONS]++;
     }
+}
+
+static void try_data(const char *spec, int level, const dataset *d, rnd *r)
+{
+    try_kernels(spec, d, r);
+    if (devices[level] && !kernel_only)
+        try_places(spec, level, d, r);
+    else
+        cells_left_out++;
 }
 
 /* All data for one spec on one level of instructions. */
 static void try_spec(const char *spec, int level, unsigned t, rnd *r)
 {
+    static uint64_t hard;
     for (size_t s = 0; s < COUNT_OF(small_sets); s++)
-        for (int rows = 0; rows < ROWS_KINDS; rows++) {
-            try_kernels(spec, data[t].small[s][rows], r);
-            if (devices[level] && !kernel_only)
-                try_cell(spec, level, data[t].small[s][rows], r);
-            else
-                cells_left_out++;
-        }
+        for (int rows = 0; rows < ROWS_KINDS; rows++)
+            try_data(spec, level, data[t].small[s][rows], r);
     uint64_t first = rnd_below(r, COUNT_OF(large_sets));
-    for (size_t i = 0; i < LARGE_PER_CELL; i++) {
+    for (size_t i = 0; i < LARGE_PER_CELL; i++)
         /* 7 apart, of 31: no set twice, sizes of all magnitudes */
-        size_t s = (first + 7 * i) % COUNT_OF(large_sets);
-        try_kernels(spec, data[t].large[s], r);
-        if (devices[level] && !kernel_only)
-            try_cell(spec, level, data[t].large[s], r);
-        else
-            cells_left_out++;
-    }
+        try_data(spec, level, data[t].large[(first + 7 * i) % COUNT_OF(large_sets)], r);
+    for (size_t i = 0; i < HARD_PER_CELL; i++)
+        try_data(spec, level, data[t].hard[hard++ % HARD_SETS], r);
 }
 
 /* ---- tests --------------------------------------------------------------- */
-
-typedef struct { unsigned family, type; } subject;
 
 static void test_subject(void **state)
 {
     const subject *s = *state;
     rnd r = rnd_start(test_seed() ^ (uint64_t)(s->family * 8 + s->type) << 32);
+    bool no_layouts = families[s->family].no_layouts;
+    now = *s;
     make_data(s->type);
     say_on_crash(cell_now);
     for (const char *const *p = families[s->family].parameters; *p; p++)
-        for (size_t l = 0; l < COUNT_OF(layouts); l++)
+        for (size_t l = 0; l < (no_layouts ? 1 : COUNT_OF(layouts)); l++)
             for (int level = 0; level < SIMD_LEVELS; level++) {
                 char spec[SX_SPEC_MAX];
                 snprintf(spec, sizeof spec, "%s(%s%s%s)",
-                         families[s->family].name, *p, **p ? "," : "",
-                         layouts[l]);
+                         families[s->family].name, *p, **p && !no_layouts ? "," : "",
+                         no_layouts ? "" : layouts[l]);
                 try_spec(spec, level, s->type, &r);
             }
+}
+
+/* Whether this run was asked for all cells of a backend. */
+static bool all_wanted(unsigned backend)
+{
+    return backend == BY_CPU ? !kernel_only
+                             : !kernel_end && kernel_every <= KERNEL_CELLS_EVERY;
+}
+
+static bool was_done(const char *family, unsigned type, unsigned verb, unsigned place,
+                     unsigned backend)
+{
+    for (unsigned f = 0; f < COUNT_OF(families); f++)
+        if (strcmp(families[f].name, family) == 0)
+            return done[f][type][place][backend] >> verb & 1;
+    return false;
+}
+
+/* Returns 1 for a cell that is as it should be. */
+static unsigned check_cell(const char *family, unsigned type, unsigned verb, unsigned place,
+                           unsigned backend)
+{
+    bool can = can_be(family, key_types[type], sx_verb_at(verb), place, backend);
+    if (can == was_done(family, type, verb, place, backend))
+        return 1;
+    print_error("%s of %s: %s, place %s on %s %s\n", family, sx_type_name(key_types[type]),
+                sx_verb_at(verb), places[place], backend_name(backend),
+                can ? "can be but was not tried" : "can't be but was done");
+    return 0;
+}
+
+/* What the library says can be, and nothing else, was done. */
+static void test_every_cell(void **state)
+{
+    (void)state;
+    sx_family_info f = { .size = sizeof f };
+    uint64_t right = 0, all = 0;
+    unsigned types = 0;
+    for (int type = 0; type < 64; type++)
+        types += sx_type_bytes(type) > 0;
+    assert_int_equal(types, COUNT_OF(key_types));
+    for (unsigned i = 0; sx_family_at(i, &f) == SX_OK; i++)
+        for (unsigned t = 0; t < COUNT_OF(key_types); t++)
+            for (unsigned v = 0; sx_verb_at(v); v++)
+                for (unsigned p = 0; p < COUNT_OF(places); p++)
+                    for (unsigned b = 0; b < BACKENDS; b++)
+                        if (all_wanted(b)) {
+                            right += check_cell(f.name, t, v, p, b);
+                            all++;
+                        }
+    assert_int_equal(right, all);
 }
 
 int main(void)
 {
     static subject subjects[COUNT_OF(families) * COUNT_OF(key_types)];
     static char names[COUNT_OF(subjects)][32];
-    struct CMUnitTest tests[COUNT_OF(subjects)];
+    struct CMUnitTest tests[COUNT_OF(subjects) + 1];
     for (unsigned i = 0; i < COUNT_OF(subjects); i++) {
         subjects[i].family = i / COUNT_OF(key_types);
         subjects[i].type = i % COUNT_OF(key_types);
@@ -272,6 +396,7 @@ int main(void)
         tests[i] = (struct CMUnitTest){ names[i], test_subject, NULL, NULL,
                                         &subjects[i] };
     }
+    tests[COUNT_OF(subjects)] = (struct CMUnitTest)cmocka_unit_test(test_every_cell);
     test_seed();
     if (getenv("SX_KERNEL_CELLS") && atoi(getenv("SX_KERNEL_CELLS")) > 0)
         kernel_every = (uint64_t)atoi(getenv("SX_KERNEL_CELLS"));

@@ -39,9 +39,16 @@ static void random_spec(rnd *r, char *out, size_t room)
     const char *layout = layouts[rnd_below(r, COUNT_OF(layouts))];
     unsigned k = 2 + (unsigned)rnd_below(r, 32);
     char more[64] = "";
-    switch (rnd_below(r, 8)) {
+    switch (rnd_below(r, 12)) {
     case 0:
         snprintf(out, room, *layout ? "sorted(%s)" : "sorted", layout);
+        return;
+    case 8: case 9: case 10:
+        snprintf(out, room, "guide(bucket=%u,pieces=%u%s%s)", 1 + (unsigned)rnd_below(r, 128),
+                 1 + (unsigned)rnd_below(r, rnd_below(r, 2) ? 9 : 300), *layout ? "," : "", layout);
+        return;
+    case 11:                      /* as many pieces as the keys want */
+        snprintf(out, room, *layout ? "guide(%s)" : "guide", layout);
         return;
     case 1: case 2: case 3:
         snprintf(out, room, "eytzinger(k=%u%s%s)", k, *layout ? "," : "",
@@ -79,7 +86,7 @@ static void random_keys(rnd *r, int type, uint64_t n, unsigned char *out)
     size_t width = oracle_width(type);
     uint64_t at = 0;
     while (at < n) {
-        key_kind kind = (key_kind)rnd_below(r, KEYS_SPECIAL + 1);
+        key_kind kind = (key_kind)rnd_below(r, KEYS_KINDS);
         uint64_t run = rnd_below(r, 2) ? n - at : 1 + rnd_below(r, n - at);
         keys_make(type, kind, run, r, out + at * width);
         at += run;

@@ -240,6 +240,69 @@ static void test_estimates_are_bounds(void **state)
         }
 }
 
+/* ---- families, verbs, and what can be ------------------------------------ */
+
+static void test_families(void **state)
+{
+    (void)state;
+    sx_family_info f = { .size = sizeof f };
+    unsigned n = 0;
+    bool pivot = false;
+    for (; sx_family_at(n, &f) == SX_OK; n++) {
+        char spec[64];
+        assert_true(f.name[0] && f.what[0] && f.parameters[0]);
+        pivot = pivot || (strcmp(f.name, "pivot") == 0 &&
+                          strcmp(f.parameters, "k, leaf, levels, layout, block") == 0);
+        snprintf(spec, sizeof spec, "%s(nothing=1)", f.name);
+        bad_spec(spec, f.name, f.parameters);   /* the same lists */
+    }
+    assert_true(n >= 5 && pivot);
+    assert_int_equal(sx_family_at(n, &f), SX_EINVAL);
+    assert_non_null(strstr(sx_detail(), "family number"));
+    assert_int_equal(sx_family_at(0, NULL), SX_EINVAL);
+    f.size = 3;
+    assert_int_equal(sx_family_at(0, &f), SX_EINVAL);
+    assert_non_null(strstr(sx_detail(), "sx_family_info"));
+}
+
+static void check_possible(const char *spec, int type, const char *verb, const char *place,
+                           const char *device, sx_status want, const char *words)
+{
+    sx_status got = sx_possible(spec, type, verb, place, device);
+    if (got != want || (want != SX_OK && !strstr(sx_detail(), words)))
+        fail_msg("%s, %d, %s, %s, %s: %d, not %d: %s", spec, type, verb, place, device, (int)got,
+                 (int)want, got ? sx_detail() : "none");
+}
+
+static void test_possible(void **state)
+{
+    (void)state;
+    check_possible("pivot(k=9) unique", SX_U32, "get", "host", "cpu:avx2,threads=3", SX_OK, "");
+    check_possible("guide", SX_B16, "streams", "device", "cuda:7", SX_OK, "");
+    check_possible("guide", SX_B16, "load", "device", "simt,pin=none", SX_OK, "");
+    /* why not */
+    check_possible("sorted", SX_U32, "get", "device", "cpu", SX_ENOSYS, "cpu has no memory");
+    check_possible("pivot", SX_U32, "get", "hybrid", "cpu", SX_ENOSYS, "needs a GPU");
+    check_possible("pivot", SX_U32, "get", "device", "cpu:scalar", SX_ENOSYS, "needs a GPU");
+    check_possible("sorted", SX_U32, "get", "hybrid", "cuda:0", SX_ENOSYS, "nothing above");
+    check_possible("sorted", SX_U32, "streams", "host", "cpu", SX_ENOSYS, "cpu has no streams");
+    check_possible("sorted", SX_U32, "device_columns", "host", "cpu", SX_ENOSYS, "columns");
+    /* what is none */
+    check_possible("btree", SX_U32, "get", "host", "cpu", SX_EINVAL, "btree");
+    check_possible("pivot(k=1)", SX_U32, "get", "host", "cpu", SX_EINVAL, "k can't be");
+    check_possible("pivot", 99, "get", "host", "cpu", SX_EINVAL, "99");
+    check_possible("pivot", SX_U32, "put", "host", "cpu", SX_EINVAL, "'put'");
+    check_possible("pivot", SX_U32, "get", "moon", "cpu", SX_EINVAL, "'moon'; allowed: host");
+    check_possible("pivot", SX_U32, "get", "host", "tpu", SX_ENODEV, "tpu");
+    for (unsigned none = 0; none < 4; none++) {
+        static const char *const names[] = { "the spec", "the verb", "the place", "the device" };
+        const char *words[] = { "pivot", "get", "host", "cpu" };
+        words[none] = NULL;
+        assert_int_equal(sx_possible(words[0], SX_U32, words[1], words[2], words[3]), SX_EINVAL);
+        assert_non_null(strstr(sx_detail(), names[none]));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +310,8 @@ int main(void)
         cmocka_unit_test(test_good_specs),
         cmocka_unit_test(test_natural_k),
         cmocka_unit_test(test_estimates_are_bounds),
+        cmocka_unit_test(test_families),
+        cmocka_unit_test(test_possible),
     };
     test_seed();
     return cmocka_run_group_tests_name("spec", tests, set_up, tear_down)

@@ -1,6 +1,5 @@
 #include "index/spec.h"
 
-#include "base/text.h"
 #include "index/pgm_layout.h"
 
 #include <stdio.h>
@@ -40,6 +39,13 @@ static const struct {
 };
 #define PARAMS (sizeof params / sizeof params[0])
 
+static const char *const places[] = {"", "host", "device", "hybrid"};
+
+const char *sx_place_name(uint32_t place)
+{
+    return places[place];
+}
+
 const char *sx_family_name(sx_family family)
 {
     return families[family].name;
@@ -48,6 +54,22 @@ const char *sx_family_name(sx_family family)
 const char *sx_family_what(sx_family family)
 {
     return families[family].what;
+}
+
+void sx_family_params(sx_family family, sx_text *t)
+{
+    const char *sep = "";
+
+    for (unsigned p = 0; p < PARAMS; p++)
+        if (families[family].params & params[p].bit) {
+            sx_text_add(t, "%s%s", sep, params[p].name);
+            sep = ", ";
+        }
+}
+
+int sx_family_has_upper(sx_family family)
+{
+    return family != SX_FAM_SORTED;
 }
 
 /* ---- reading ---------------------------------------------------------- */
@@ -128,9 +150,7 @@ static sx_status unknown_param(const reader *r, const char *at,
     char list[128], what[64];
     sx_text t = {list, sizeof list, 0};
 
-    for (unsigned p = 0; p < PARAMS; p++)
-        if (families[family].params & params[p].bit)
-            sx_text_add(&t, "%s%s", t.length ? ", " : "", params[p].name);
+    sx_family_params(family, &t);
     snprintf(what, sizeof what, "%s has no parameter", families[family].name);
     return complain_allowed(r, at, word, what, list);
 }

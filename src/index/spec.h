@@ -3,6 +3,7 @@
 #define SX_SPEC_H
 
 #include "base/status.h"
+#include "base/text.h"
 #include "index/family.h"
 
 enum {                            /* parameters, as bits */
@@ -13,6 +14,7 @@ enum {                            /* parameters, as bits */
 
 enum { SX_SPLIT, SX_PAIRS };                              /* layout= */
 enum { SX_FOR_MIXED, SX_FOR_POINT, SX_FOR_RANGE, SX_FOR_MEMORY }; /* for= */
+enum { SX_PLACE_USUAL, SX_PLACE_HOST, SX_PLACE_DEVICE, SX_PLACE_HYBRID }; /* place= */
 
 #define SX_K_MAX 33u
 #define SX_LEAF_MAX 4096u
@@ -35,7 +37,14 @@ sx_status sx_spec_parse(sx_spec *out, const char *text, sx_err *err);
 /* The text that parses to this spec; at most SX_SPEC_MAX bytes with NUL. */
 void sx_spec_print(const sx_spec *spec, char text[SX_SPEC_MAX]);
 
+/* "host", "device", "hybrid" */
+const char *sx_place_name(uint32_t place);
 const char *sx_family_name(sx_family family);
 const char *sx_family_what(sx_family family);
+/* Adds the names of its parameters: "k, layout, block". */
+void sx_family_params(sx_family family, sx_text *t);
+/* Whether it has levels above its keys, which can be in another memory than
+ * they are: all but a plain array have. */
+int sx_family_has_upper(sx_family family);
 
 #endif

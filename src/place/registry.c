@@ -67,24 +67,38 @@ static sx_status load_cuda(const sx_backend **out, const char *name, sx_err *err
     return st;
 }
 
-/* The backend of a device's name, and what follows its colon. */
-static sx_status find_backend(const char *name, const sx_backend **out, const char **args,
-                              sx_err *err)
+enum { KIND_CPU, KIND_CUDA };
+static const sx_backend_kind kinds[] = {{"cpu", 0}, {"cuda", 1}, {"simt", 1}};
+
+sx_status sx_backend_of(const char *name, const sx_backend_kind **out, const char **args,
+                        sx_err *err)
 {
-    static const char *const names[] = {"cpu", "cuda", "simt"};
     size_t n = strcspn(name, ":,");
 
     *args = name[n] ? name + n + 1 : "";
-    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strlen(names[i]) != n || memcmp(name, names[i], n) != 0 || (name[n] && !name[n + 1]))
+    for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        const char *kind = kinds[i].name;
+        if (strlen(kind) != n || memcmp(name, kind, n) != 0 || (name[n] && !name[n + 1]))
             continue;
-        if (i == 1)
-            return load_cuda(out, name, err);
-        *out = i == 0 ? &sx_backend_cpu : &sx_backend_simt;
+        *out = &kinds[i];
         return SX_OK;
     }
     return sx_fail(err, SX_ENODEV, "no device '%.60s'; known: cpu, cpu:scalar, cpu:avx2, "
                    "cpu:avx512 (with threads=N behind a comma or colon), cuda:N, simt", name);
+}
+
+static sx_status find_backend(const char *name, const sx_backend **out, const char **args,
+                              sx_err *err)
+{
+    const sx_backend_kind *kind;
+    sx_status st = sx_backend_of(name, &kind, args, err);
+
+    if (st != SX_OK)
+        return st;
+    if (kind == &kinds[KIND_CUDA])
+        return load_cuda(out, name, err);
+    *out = kind == &kinds[KIND_CPU] ? &sx_backend_cpu : &sx_backend_simt;
+    return SX_OK;
 }
 
 sx_status sx_device_open(sx_device **out, const char *name, sx_err *err)

@@ -6,6 +6,16 @@
 
 #include <stdatomic.h>
 
+/* A backend by the name of its devices, whether it can be used here or not. */
+typedef struct {
+    const char *name;             /* "cpu", "cuda", "simt" */
+    uint32_t gpu;                 /* it has memory of its own, and streams */
+} sx_backend_kind;
+
+/* That of a device's name, and what follows its colon or comma. */
+sx_status sx_backend_of(const char *device, const sx_backend_kind **out, const char **args,
+                        sx_err *err);
+
 struct sx_device {
     const sx_backend *backend;
     void *self;

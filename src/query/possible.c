@@ -1,0 +1,151 @@
+/* possible.c - families, verbs, places and devices: what goes together, and
+ * why the rest does not. */
+#include "query/possible.h"
+
+#include "query/index.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Everything that is done with an index; test_matrix.c does each of it with
+ * every index that can be. */
+enum { ANYWHERE, WITH_A_GPU, ON_A_GPU };
+static const struct {
+    const char *name;
+    int where;                    /* the last: sections in the device's memory */
+} verbs[] = {
+    {"build", ANYWHERE},
+    {"get", ANYWHERE},
+    {"rank", ANYWHERE},
+    {"floor", ANYWHERE},
+    {"ceil", ANYWHERE},
+    {"key_at", ANYWHERE},
+    {"range_count", ANYWHERE},
+    {"range_rows", ANYWHERE},
+    {"range_keys", ANYWHERE},
+    {"aggregate", ANYWHERE},
+    {"check", ANYWHERE},
+    {"save", ANYWHERE},
+    {"load", ANYWHERE},
+    {"device_columns", WITH_A_GPU},
+    {"streams", ON_A_GPU},
+};
+#define VERBS (sizeof verbs / sizeof verbs[0])
+
+/* ---- what goes together ------------------------------------------------------ */
+
+sx_status sx_check_place(sx_family family, uint32_t place, const sx_backend_kind *kind,
+                         sx_err *err)
+{
+    if (place != SX_PLACE_HOST && !kind->gpu)
+        return sx_fail(err, SX_ENOSYS, "%s has no memory of its own: place=%s needs a GPU",
+                       kind->name, sx_place_name(place));
+    if (place == SX_PLACE_HYBRID && !sx_family_has_upper(family))
+        return sx_fail(err, SX_ENOSYS, "%s has nothing above its keys that place=hybrid could put "
+                       "on the device", sx_family_name(family));
+    if (place != SX_PLACE_DEVICE && kind->gpu)
+        return sx_fail(err, SX_ENOSYS, "place=%s can't be built on %s yet", sx_place_name(place),
+                       kind->name);
+    return SX_OK;
+}
+
+static sx_status check_verb(unsigned verb, uint32_t place, const sx_backend_kind *kind,
+                            sx_err *err)
+{
+    if (verbs[verb].where == WITH_A_GPU && !kind->gpu)
+        return sx_fail(err, SX_ENOSYS, "%s has no memory of its own that columns could be in",
+                       kind->name);
+    if (verbs[verb].where == ON_A_GPU && !kind->gpu)
+        return sx_fail(err, SX_ENOSYS, "%s has no streams", kind->name);
+    if (verbs[verb].where == ON_A_GPU && place != SX_PLACE_DEVICE)
+        return sx_fail(err, SX_ENOSYS, "with place=%s the host answers, which has no streams",
+                       sx_place_name(place));
+    return SX_OK;
+}
+
+/* ---- by their names ------------------------------------------------------------ */
+
+static sx_status find_verb(const char *name, unsigned *out, sx_err *err)
+{
+    for (*out = 0; *out < VERBS; ++*out)
+        if (strcmp(name, verbs[*out].name) == 0)
+            return SX_OK;
+    return sx_fail(err, SX_EINVAL, "sx_possible: there is no verb '%.40s'; sx_verb_at() lists them",
+                   name);
+}
+
+static sx_status find_place(const char *name, uint32_t *out, sx_err *err)
+{
+    for (*out = SX_PLACE_HOST; *out <= SX_PLACE_HYBRID; ++*out)
+        if (strcmp(name, sx_place_name(*out)) == 0)
+            return SX_OK;
+    return sx_fail(err, SX_EINVAL, "sx_possible: the place is '%.40s'; allowed: host, device, "
+                   "hybrid", name);
+}
+
+static sx_status possible(const char *text, int key_type, const char *verb_name,
+                          const char *place_name, const char *device, sx_err *err)
+{
+    sx_spec spec;
+    unsigned verb;
+    uint32_t place;
+    const sx_backend_kind *kind;
+    const char *args;
+    sx_status st = sx_spec_parse(&spec, text, err);
+
+    if (st == SX_OK && !sx_type_of(key_type))
+        st = sx_fail(err, SX_EINVAL, "sx_possible: the key type is %d; allowed: %s", key_type,
+                     sx_type_list());
+    if (st == SX_OK)
+        st = find_verb(verb_name, &verb, err);
+    if (st == SX_OK)
+        st = find_place(place_name, &place, err);
+    if (st == SX_OK)
+        st = sx_backend_of(device, &kind, &args, err);
+    if (st == SX_OK)
+        st = sx_check_place(spec.family, place, kind, err);
+    return st == SX_OK ? check_verb(verb, place, kind, err) : st;
+}
+
+sx_status sx_possible(const char *spec, int key_type, const char *verb, const char *place,
+                      const char *device)
+{
+    const struct { const void *argument; const char *name; } needed[] = {
+        {spec, "the spec"}, {verb, "the verb"}, {place, "the place"}, {device, "the device"}
+    };
+    sx_err err;
+    sx_status st = SX_OK;
+
+    for (unsigned i = 0; i < sizeof needed / sizeof needed[0] && st == SX_OK; i++)
+        st = sx_need(needed[i].argument, "sx_possible", needed[i].name, &err);
+    if (st == SX_OK)
+        st = possible(spec, key_type, verb, place, device, &err);
+    return sx_report(&err, st);
+}
+
+/* ---- lists ----------------------------------------------------------------------- */
+
+sx_status sx_family_at(unsigned i, sx_family_info *info)
+{
+    sx_err err;
+    sx_status st = sx_need(info, "sx_family_at", "the output", &err);
+
+    if (st == SX_OK)
+        st = sx_check_size(info->size, sizeof *info, "sx_family_at", "sx_family_info", &err);
+    if (st == SX_OK && i >= SX_FAMILIES)
+        st = sx_fail(&err, SX_EINVAL, "sx_family_at: there is no family number %u; there are %u",
+                     i, (unsigned)SX_FAMILIES);
+    if (st != SX_OK)
+        return sx_report(&err, st);
+    sx_text t = {info->parameters, sizeof info->parameters, 0};
+    snprintf(info->name, sizeof info->name, "%s", sx_family_name((sx_family)i));
+    snprintf(info->what, sizeof info->what, "%s", sx_family_what((sx_family)i));
+    info->parameters[0] = '\0';
+    sx_family_params((sx_family)i, &t);
+    return SX_OK;
+}
+
+const char *sx_verb_at(unsigned i)
+{
+    return i < VERBS ? verbs[i].name : NULL;
+}
