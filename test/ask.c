@@ -228,6 +228,8 @@ static const sx_call *begin(asker *a, const sx_call *call)
         memcpy(&a->how, call, call->size < sizeof *call ? call->size : sizeof *call);
     a->how.size = sizeof a->how;
     a->way = a->dev ? (ask_way)rnd_below(&a->r, WAYS) : WAY_HOST;
+    if (a->way == WAY_STREAM && a->no_streams)
+        a->way = WAY_DEVICE;
     a->ways[a->way]++;
     if (rnd_below(&a->r, 2))
         a->how.hints |= SX_ASCENDING;

@@ -78,6 +78,7 @@ typedef struct {
     unsigned turn;                /* rotates what differs between calls */
     sx_device *dev;               /* for columns in its memory; NULL: none */
     rnd r;
+    bool no_streams;              /* the index is on the host of its device */
     ask_way way;                  /* of the question being asked, and ... */
     bool up;                      /* ... whether its queries ascend */
     sx_call how;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <cmocka.h>
 
@@ -144,7 +145,7 @@ static time_t kernel_end;         /* 0: never */
 static uint64_t kernel_turn, kernel_every = KERNEL_CELLS_EVERY, per_option[KERNEL_OPTIONS];
 static asker *asking;
 static char cell_now[400];
-static uint64_t cells, cells_left_out, cells_saved, kernel_cells;
+static uint64_t cells, cells_left_out, cells_saved, kernel_cells, hybrid_cells;
 
 static const char *through_a_file(const sx_index *ix, sx_device *dev,
                                   const dataset *d, int out_type,
@@ -180,6 +181,7 @@ static void try_cell(const char *spec, int level, const dataset *d, rnd *r)
              device_names[level], (unsigned long long)d->n, sx_type_name(d->type),
              (int)d->row_kind, sx_type_name(out_type));
     bool kernels = level >= SIMD_LEVELS;
+    asking->no_streams = strstr(spec, "place=h") != NULL;
     asker_use(asking, kernels ? devices[level] : NULL);
     if ((kernels ? ask_build(asking, d, spec, &ix)
                  : data_build(d, devices[level], spec, NULL, &ix)) != SX_OK)
@@ -209,6 +211,12 @@ static void try_kernels(const char *spec, const dataset *d, rnd *r)
         }
         try_cell(spec, SIMD_LEVELS + (int)device, d, r);
         per_option[device % KERNEL_OPTIONS]++;
+        if (strncmp(spec, "sorted", 6) != 0) {
+            char hybrid[SX_SPEC_MAX + 16];
+            snprintf(hybrid, sizeof hybrid, "%s place=hybrid", spec);
+            try_cell(hybrid, SIMD_LEVELS + (int)device, d, r);
+            hybrid_cells++;
+        }
     }
 }
 
@@ -285,11 +293,11 @@ int main(void)
     }
     asking = asker_new();
     int failed = cmocka_run_group_tests_name("matrix", tests, NULL, NULL);
-    printf("%llu cells, %llu of them by kernels (%s), %llu also through a "
+    printf("%llu cells, %llu of them by kernels (%s), of these %llu hybrid, %llu also through a "
            "file; %llu left out\n",
            (unsigned long long)cells, (unsigned long long)kernel_cells,
-           device_names[SIMD_LEVELS], (unsigned long long)cells_saved,
-           (unsigned long long)cells_left_out);
+           device_names[SIMD_LEVELS], (unsigned long long)hybrid_cells,
+           (unsigned long long)cells_saved, (unsigned long long)cells_left_out);
     printf("questions: %llu of host columns, %llu of device columns, %llu on a stream, %llu of "
            "both; %llu hinted\n", (unsigned long long)asking->ways[WAY_HOST],
            (unsigned long long)asking->ways[WAY_DEVICE],

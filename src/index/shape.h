@@ -18,6 +18,10 @@ typedef enum { SX_SEC_KEYS, SX_SEC_ROWS, SX_SEC_PAIRS, SX_SEC_PIVOTS, SX_SEC_PIE
 const char *sx_section_name(sx_section_kind kind);
 /* Bytes of a section in this shape; 0: there is none (or it is empty). */
 uint64_t sx_section_bytes(const sx_view *v, sx_section_kind kind);
+/* Bytes at the start of a section that are its index's top: what a walk reads
+ * before it comes to the leaves, and what a device has of a hybrid index. 0:
+ * nothing of it is. */
+uint64_t sx_upper_bytes(const sx_view *v, sx_section_kind kind);
 /* Sorted keys and rows, each in whole lines, are sections of this shape as
  * they are: nothing needs to be moved. */
 int sx_shape_is_arrays(const sx_view *v);

@@ -12,6 +12,7 @@ enum {                            /* parameters, as bits */
 
 enum { SX_SPLIT, SX_PAIRS };                              /* layout= */
 enum { SX_FOR_MIXED, SX_FOR_POINT, SX_FOR_RANGE, SX_FOR_MEMORY }; /* for= */
+enum { SX_PLACE_USUAL, SX_PLACE_HOST, SX_PLACE_DEVICE, SX_PLACE_HYBRID }; /* place= */
 
 #define SX_K_MAX 33u
 #define SX_LEAF_MAX 4096u
@@ -24,6 +25,7 @@ typedef struct {
     uint32_t given;               /* SX_P_ bits: the rest is to be chosen */
     uint32_t k, leaf, levels, layout, block, purpose, bucket, pieces;
     uint32_t unique;
+    uint32_t place;               /* SX_PLACE_; USUAL: where its device has all */
 } sx_spec;
 
 sx_status sx_spec_parse(sx_spec *out, const char *text, sx_err *err);
@@ -31,6 +33,8 @@ sx_status sx_spec_parse(sx_spec *out, const char *text, sx_err *err);
 /* The text that parses to this spec; at most SX_SPEC_MAX bytes with NUL. */
 void sx_spec_print(const sx_spec *spec, char text[SX_SPEC_MAX]);
 
+/* "host", "device", "hybrid" */
+const char *sx_place_name(uint32_t place);
 const char *sx_family_name(sx_family family);
 const char *sx_family_what(sx_family family);
 

@@ -89,10 +89,10 @@ sx_status sx_check(const sx_index *ix)
     sx_status st = sx_need(ix, "sx_check", "the index", &err);
 
     if (st == SX_OK)
-        st = sx_store_on_host(&ix->store, ix->dev->backend, ix->dev->self, &host, &err);
+        st = sx_store_on_host(&ix->store, ix->at->backend, ix->at->self, &host, &err);
     if (st == SX_OK) {
         st = sx_index_check(&host.view, host.max_row, (int)host.spec.unique, &err);
-        sx_store_leave(&host, ix->dev->backend);
+        sx_store_leave(&host, ix->at->backend);
     }
     return sx_report(&err, st);
 }
@@ -137,7 +137,7 @@ static void explain_text(const sx_index *ix, const sx_index_info *info,
     sx_text_add(t, "memory   %" PRIu64 " bytes, ", info->bytes);
     sx_text_fixed(t, per_key(s), 3);
     sx_text_add(t, " per key, %s\n", s->map ? "mapped from a file"
-                : ix->dev->backend->host_sections ? "on the host" : "on the device");
+                : ix->at->backend->host_sections ? "on the host" : "on the device");
     sx_text_add(t, "device   %s (%s)\n", dev->name, dev->detail);
     if (s->why[0])
         sx_text_add(t, "why      %s\n", s->why);
