@@ -7,6 +7,8 @@
 #include "base/alloc.h"
 #include "place/ranges.h"
 
+#include <string.h>
+
 /* ---- columns in device memory --------------------------------------------------- */
 
 #define VISITS 6u
@@ -15,33 +17,44 @@ typedef struct {
     const sx_index *ix;
     unsigned n;
     struct {
-        void *here, *there;
+        void *here, *home;
         uint64_t bytes;
+        uint32_t there;           /* home is in device memory */
         int out;
     } visit[VISITS];
 } visits;
 
-/* *data, if it is `there`, becomes memory of the host: with what it holds (in),
- * and to be copied back at the end (out). */
+/* *here becomes memory of the host that goes to `data` in the end (out). */
+static sx_status stand_in(visits *all, void *data, uint32_t there, uint64_t bytes, int out,
+                          void **here, sx_err *err)
+{
+    sx_status st = sx_alloc(here, bytes, "columns of the device", err);
+
+    if (st == SX_OK) {
+        all->visit[all->n].here = *here;
+        all->visit[all->n].home = data;
+        all->visit[all->n].bytes = bytes;
+        all->visit[all->n].there = there;
+        all->visit[all->n++].out = out;
+    }
+    return st;
+}
+
+/* The same, if data is in device memory, and with what it holds (in); else *here
+ * is data. */
 static sx_status bring(visits *all, void *data, uint32_t there, uint64_t bytes, int in, int out,
                        void **here, sx_err *err)
 {
     const sx_device *dev = all->ix->dev;
-    void *copy = NULL;
     sx_status st;
 
     *here = data;
     if (!data || !there || bytes == 0)
         return SX_OK;
-    st = sx_alloc(&copy, bytes, "columns of the device", err);
-    if (st != SX_OK)
-        return st;
-    all->visit[all->n].here = copy;
-    all->visit[all->n].there = data;
-    all->visit[all->n].bytes = bytes;
-    all->visit[all->n++].out = out;
-    *here = copy;
-    return in ? dev->backend->copy(dev->self, copy, 0, data, 1, bytes, err) : SX_OK;
+    st = stand_in(all, data, there, bytes, out, here, err);
+    if (st == SX_OK && in)
+        st = dev->backend->copy(dev->self, *here, 0, data, 1, bytes, err);
+    return st;
 }
 
 /* Outputs go home if all went well; all memory goes back. */
@@ -50,9 +63,11 @@ static sx_status leave(visits *all, sx_status st, sx_err *err)
     const sx_device *dev = all->ix->dev;
 
     for (unsigned i = 0; i < all->n; i++) {
-        if (st == SX_OK && all->visit[i].out)
-            st = dev->backend->copy(dev->self, all->visit[i].there, 1, all->visit[i].here, 0,
+        if (st == SX_OK && all->visit[i].out && all->visit[i].there)
+            st = dev->backend->copy(dev->self, all->visit[i].home, 1, all->visit[i].here, 0,
                                     all->visit[i].bytes, err);
+        else if (st == SX_OK && all->visit[i].out)
+            memcpy(all->visit[i].home, all->visit[i].here, all->visit[i].bytes);
         sx_release(all->visit[i].here);
     }
     all->n = 0;
@@ -262,15 +277,17 @@ sx_status sx_answer_range(const sx_index *ix, const sx_span_query *job, const sx
     sx_span_query here;
     sx_hinted ask;
     ranges w = {.ix = ix, .job = &here};
-    void *first = NULL, *start = NULL;
+    uint64_t bytes = (job->n + 1) * sizeof(uint64_t);
+    void *first = out->first, *start = NULL;
     sx_status st, room = SX_OK;
 
     if (ix->at == ix->dev)
         return ix->dev->backend->range(ix->dev->self, &ix->store.view, job, out, err);
     st = bring_ranges(&all, job, &here, &ask, err);
-    if (st == SX_OK)
-        st = bring(&offsets, out->first, out->first_there, (job->n + 1) * sizeof(uint64_t), 0, 1,
-                   &first, err);
+    /* Memory for the rest, if it is on the device, is taken when first is known:
+     * whoever has too little finds all outputs as they were. */
+    if (st == SX_OK && (out->first_there || out->rows_there || out->keys_there))
+        st = stand_in(&offsets, out->first, out->first_there, bytes, 1, &first, err);
     if (st == SX_OK && (out->rows || out->keys))
         st = sx_alloc_array(&start, job->n, sizeof(uint64_t), "ranges", err);
     if (st == SX_OK) {
