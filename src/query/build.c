@@ -81,9 +81,12 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
 static sx_status bad_place(const sx_device *dev, const sx_spec *spec, const char *verb,
                            sx_err *err)
 {
-    return sx_fail(err, SX_EINVAL, "%s: spec '%s place=%s' needs a GPU, but the device is %s, whose "
-                   "memory is the host's", verb, sx_family_name(spec->family),
-                   sx_place_name(spec->place), dev->backend->name);
+    char text[SX_SPEC_MAX];
+
+    sx_spec_print(spec, text);
+    return sx_fail(err, SX_EINVAL, "%s: spec '%s': place=%s needs a GPU, but the device is %s, whose "
+                   "memory is the host's", verb, text, sx_place_name(spec->place),
+                   dev->backend->name);
 }
 
 /* `auto` goes hybrid where the index, or building it, would not fit the device. */
