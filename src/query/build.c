@@ -36,7 +36,7 @@ static uint32_t widest_row(int row_type, uint64_t n)
     return n > SX_MISS32 ? 8 : 4;
 }
 
-/* Of an index at a device, dev or the CPU beside it (sx_settle_place()). */
+/* Of an index at a device, dev or the CPU beside it (settle_place()). */
 static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n, int row_type,
                           sx_estimate_info *e, sx_err *err)
 {
@@ -84,8 +84,8 @@ static sx_status bad_place(const sx_device *dev, const sx_spec *spec, const char
     char text[SX_SPEC_MAX];
 
     sx_spec_print(spec, text);
-    return sx_fail(err, SX_EINVAL, "%s: spec '%s': place=%s needs a GPU, but the device is %s, whose "
-                   "memory is the host's", verb, text, sx_place_name(spec->place),
+    return sx_fail(err, SX_EINVAL, "%s: spec '%s': place=%s needs a GPU, but the device is %s, "
+                   "whose memory is the host's", verb, text, sx_place_name(spec->place),
                    dev->backend->name);
 }
 

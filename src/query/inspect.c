@@ -161,8 +161,8 @@ static void explain_text(const sx_index *ix, const sx_index_info *info,
         sx_text_add(t, "guide    %u piece%s of %" PRIu64 " buckets, of %u keys on average\n",
                     v->pieces, v->pieces == 1 ? "" : "s", v->piece_buckets, s->spec.bucket);
     if (ix->hybrid)
-        sx_text_add(t, "place    hybrid: the top on the device, %" PRIu64 " bytes; all on the host\n",
-                    ix->hybrid->top.bytes);
+        sx_text_add(t, "place    hybrid: the top on the device, %" PRIu64 " bytes; all on the "
+                    "host\n", ix->hybrid->top.bytes);
     else
         sx_text_add(t, "place    %s\n", sx_place_name(place_of(ix)));
     explain_sections(ix, t);
