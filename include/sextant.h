@@ -147,6 +147,8 @@ typedef struct sx_device sx_device;
  *                     the results back in order before it writes them
  *   schedule=static|dynamic, block=THREADS, each=QUERIES
  *   scan=thread|mixed|warp     who reads the entries of a range
+ *   bucket=QUERIES    of hybrid indexes, that the GPU and the CPU take turns
+ *                     with; batches of no more are the CPU's alone (1048576)
  *
  * How kernels run never changes an answer; what is not told is chosen by
  * the index's shape. NULL: "cpu". */
@@ -207,7 +209,17 @@ typedef struct sx_index sx_index;
  *         auto(for=point|range|mixed|memory)  measured on these keys
  *       layout=split|pairs (and block=) inside the parentheses says how
  *       keys and rows lie in memory. Words behind: unique (equal keys are
- *       an error), place=host. */
+ *       an error) and place=host|device|hybrid: where it is, if not in the
+ *       memory of its device.
+ *
+ * On a GPU, place=host has all of it in the host's memory, and the CPU builds it
+ * and answers. place=hybrid has that too, and a copy of its top in the GPU's
+ * memory: pivots, a guide, the first levels of eytzinger (sorted has none:
+ * SX_EINVAL). The GPU walks that for a batch, and the CPU goes on from there, so
+ * the index may be larger than the GPU's memory. Columns may be in device memory
+ * in either case, but there are no streams (SX_ENOSYS). `auto` takes hybrid where
+ * building on the GPU would not fit its memory. Files do not depend on the place,
+ * and sx_load() puts them where the device has its memory. */
 SX_API sx_status sx_build(sx_index **out, sx_device *dev, const char *spec,
                           const sx_column *keys, const sx_column *rows,
                           const sx_call *call);

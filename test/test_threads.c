@@ -117,6 +117,44 @@ static void test_readers(void **state)
     sx_close(dev);
 }
 
+/* ---- hybrid ---------------------------------------------------------- */
+
+/* Each thread builds its own index, so that the first of them meet where the
+ * host of the device is opened; then all ask one. */
+static const char *build_hybrid(worker *w)
+{
+    static const char *const hybrid[] = {
+        "pivot place=hybrid", "guide place=hybrid", "eytzinger(k=3) place=hybrid",
+        "sorted place=host",
+    };
+    sx_index *ix = NULL;
+    const char *why = sentence(data_build(w->d, w->dev, hybrid[w->number % COUNT_OF(hybrid)], NULL,
+                                          &ix));
+    if (!why)
+        why = ask(w->asking, ix, w->d, SX_U64, NULL);
+    sx_free(ix);
+    return why ? why : w->ix ? read_all(w) : NULL;
+}
+
+/* Batches of many buckets: each call has a thread that drives the GPU. */
+static void test_hybrid(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed() + 5);
+    dataset *d = data_make(SX_U64, KEYS_DUPLICATES, 3000, ROWS_U32, 700, &r);
+    for (unsigned round = 0; round < 2; round++) {
+        sx_device *dev = device_open(kernel_with("bucket=64"));
+        worker w[THREADS], like = { .dev = dev, .d = d };
+        if (round > 0)
+            assert_int_equal(data_build(d, dev, "pivot place=hybrid", NULL, &like.ix), SX_OK);
+        start_workers(w, build_hybrid, &like);
+        join_workers(w);
+        sx_free(like.ix);
+        sx_close(dev);
+    }
+    data_free(d);
+}
+
 /* ---- builders -------------------------------------------------------- */
 
 static const char *build_and_ask(worker *w)
@@ -264,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_readers),
+        cmocka_unit_test(test_hybrid),
         cmocka_unit_test(test_builders),
         cmocka_unit_test(test_lifetimes),
         cmocka_unit_test(test_files),

@@ -19,16 +19,17 @@ typedef struct {
     uint64_t rank[SX_CHUNK], slot[SX_CHUNK];
 } chunk;
 
-static void left_ranks(const sx_cpu_walks *w, const sx_view *v, chunk *c)
+/* hint: of these queries (of their successors, for right ranks), or NULL. */
+static void left_ranks(const sx_cpu_walks *w, const sx_view *v, chunk *c, const uint64_t *hint)
 {
-    w->bounds(v, c->q, c->m, c->rank, NULL, 0);
+    w->bounds(v, c->q, c->m, hint, c->rank, NULL, 0);
 }
 
 /* How many keys are below or equal is how many are below the successor. */
-static void right_ranks(const sx_cpu_walks *w, const sx_view *v, chunk *c)
+static void right_ranks(const sx_cpu_walks *w, const sx_view *v, chunk *c, const uint64_t *hint)
 {
     w->successors(c->q, c->next, c->flag, c->m);
-    w->bounds(v, c->next, c->m, c->rank, NULL, 0);
+    w->bounds(v, c->next, c->m, hint, c->rank, NULL, 0);
     for (unsigned i = 0; i < c->m; i++)
         if (c->flag[i])
             c->rank[i] = v->n;
@@ -103,6 +104,7 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
 {
     const sx_lookup *job = w->job;
     const sx_view *v = w->v;
+    const uint64_t *hint = job->hint ? job->hint + at : NULL;
 
     if (job->op == SX_OP_KEY_AT)
         for (unsigned i = 0; i < c->m; i++)
@@ -113,26 +115,26 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
 
     switch (job->op) {
     case SX_OP_GET:
-        w->walks->bounds(v, c->q, c->m, c->rank, c->slot, job->out != NULL);
+        w->walks->bounds(v, c->q, c->m, hint, c->rank, c->slot, job->out != NULL);
         w->walks->equal(v, c->q, c->slot, c->flag, c->m);
         for (unsigned i = 0; i < c->m; i++)
             if (!c->flag[i])
                 c->slot[i] = SX_NO_SLOT;
         break;
     case SX_OP_RANK_LEFT:
-        left_ranks(w->walks, v, c);
+        left_ranks(w->walks, v, c, hint);
         break;
     case SX_OP_RANK_RIGHT:
-        right_ranks(w->walks, v, c);
+        right_ranks(w->walks, v, c, hint);
         break;
     case SX_OP_FLOOR:
-        right_ranks(w->walks, v, c);
+        right_ranks(w->walks, v, c, hint);
         for (unsigned i = 0; i < c->m; i++)
             c->rank[i]--;         /* 0 - 1 is past the end: no such key */
         find_slots(v, c);
         break;
     case SX_OP_CEIL:
-        w->walks->bounds(v, c->q, c->m, c->rank, c->slot, job->out != NULL);
+        w->walks->bounds(v, c->q, c->m, hint, c->rank, c->slot, job->out != NULL);
         break;
     case SX_OP_KEY_AT:
         find_slots(v, c);
@@ -188,12 +190,12 @@ static void span_chunk(const span_work *w, chunk *c, uint64_t at,
     unsigned char empty[SX_CHUNK];
 
     w->type->encode(c->q, (const unsigned char *)job->lo + at * bytes, c->m);
-    left_ranks(w->walks, w->v, c);
+    left_ranks(w->walks, w->v, c, job->hint_lo ? job->hint_lo + at : NULL);
     memcpy(start, c->rank, c->m * sizeof *start);
     memcpy(c->next, c->q, c->m * w->v->width);
     w->type->encode(c->q, (const unsigned char *)job->hi + at * bytes, c->m);
     w->walks->crossed(c->next, c->q, empty, c->m);
-    right_ranks(w->walks, w->v, c);
+    right_ranks(w->walks, w->v, c, job->hint_hi ? job->hint_hi + at : NULL);
     for (unsigned i = 0; i < c->m; i++) {
         /* An index whose keys do not ascend (a damaged file) may end before
          * it starts. */
@@ -236,7 +238,7 @@ sx_status sx_cpu_range_count(void *self, const sx_view *v, const sx_span_query *
 {
     (void)count_there;
     (void)err;
-    find_spans(self, v, job, NULL, count);
+    find_spans(self, v, job, job->start, count);
     return SX_OK;
 }
 
@@ -451,10 +453,14 @@ static void fill_share(void *work, uint64_t first, uint64_t end)
 sx_status sx_cpu_range(void *self, const sx_view *v, const sx_span_query *job,
                        const sx_range_out *out, sx_err *err)
 {
-    fill_work w = {v, out, sx_type_of(job->key_type), job->n, NULL};
+    fill_work w = {v, out, sx_type_of(job->key_type), job->n, out->start};
     void *start = NULL;
     sx_status st = SX_OK;
 
+    if (out->start) {
+        sx_cpu_share(self, job->how.threads, out->first[job->n], 1024, fill_share, &w);
+        return SX_OK;
+    }
     if (out->rows || out->keys)
         st = sx_alloc_array(&start, job->n, sizeof(uint64_t), "ranges", err);
     if (st != SX_OK)

@@ -17,9 +17,10 @@ typedef struct {
 typedef struct {
     /* Lower bounds of m <= SX_CHUNK keys of the view's width: the ranks,
      * and, unless slot is NULL, the slots (SX_NO_SLOT: every key is below).
-     * `rows` says that the rows there are wanted soon. */
-    void (*bounds)(const sx_view *v, const void *q, unsigned m, uint64_t *rank,
-                   uint64_t *slot, int rows);
+     * `rows` says that the rows there are wanted soon. hint: NULL, or where
+     * each walk goes on (sx_hints). */
+    void (*bounds)(const sx_view *v, const void *q, unsigned m, const uint64_t *hint,
+                   uint64_t *rank, uint64_t *slot, int rows);
     /* q[i] + 1 for right ranks; max[i]: q[i] was the largest key, which has
      * no successor (it is left as it is). */
     void (*successors)(const void *q, void *next, unsigned char *max, unsigned m);

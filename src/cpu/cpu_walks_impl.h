@@ -73,8 +73,8 @@ SX_WALK void F(narrow)(const sx_view *v, const KEY *q, unsigned m, uint64_t at[G
 }
 
 /* Down to the line or slot that holds the bound, which is asked for, and
- * with it its rows. */
-SX_WALK void F(pivot_descend)(const sx_view *v, const KEY *q, unsigned m,
+ * with it its rows. hint: NULL, or the pivots have been walked elsewhere. */
+SX_WALK void F(pivot_descend)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *hint,
                               uint64_t at[GROUP], uint32_t unit, int rows)
 {
     uint64_t len = F(pivot_window)(v, unit);
@@ -84,7 +84,7 @@ SX_WALK void F(pivot_descend)(const sx_view *v, const KEY *q, unsigned m,
     rows = rows && v->row_bytes != 0;
     for (unsigned j = 0; j < GROUP; j++)
         at[j] = 0;
-    for (uint32_t l = 0; l + 1 < v->levels; l++) {
+    for (uint32_t l = 0; !hint && l + 1 < v->levels; l++) {
         uint64_t last = F(pivot_last_child)(v, l);
         for (unsigned j = 0; j < m; j++) {
             at[j] = F(pivot_level)(v, l, at[j], last, q[j], unit);
@@ -98,8 +98,11 @@ SX_WALK void F(pivot_descend)(const sx_view *v, const KEY *q, unsigned m,
         uint32_t l = v->levels - 1;
         uint64_t last = F(pivot_last_child)(v, l);
         for (unsigned j = 0; j < m; j++) {
-            at[j] = F(pivot_level)(v, l, at[j], last, q[j], unit);
-            at[j] = F(pivot_begin)(v, at[j], len, unit);
+            if (hint)
+                at[j] = F(pivot_from_hint)(v, hint[j], len, unit);
+            else
+                at[j] = F(pivot_begin)(v, F(pivot_level)(v, l, at[j], last, q[j], unit), len,
+                                       unit);
             __builtin_prefetch(F(pivot_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), unit) +
                                (len > 1 ? last_key : 0));
             if (rows && unit > 1 && len == 1)
@@ -111,15 +114,15 @@ SX_WALK void F(pivot_descend)(const sx_view *v, const KEY *q, unsigned m,
 
 /* The same under lines: each step asks for the keys it will look at, or for
  * the line of the segment it has found. */
-SX_WALK void F(pgm_descend)(const sx_view *v, const KEY *q, unsigned m, uint64_t at[GROUP],
-                            uint32_t unit, int rows)
+SX_WALK void F(pgm_descend)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *hint,
+                            uint64_t at[GROUP], uint32_t unit, int rows)
 {
     uint64_t len = F(pgm_units)(v, unit), latest = F(pivot_units)(v, unit) - len, count;
     uint64_t first = v->level_first[v->levels - 1], last_key = (unit - 1) * W;
 
     for (unsigned j = 0; j < GROUP; j++)
         at[j] = 0;
-    for (uint32_t l = 1; l < v->levels && !v->concise; l++) {
+    for (uint32_t l = 1; l < v->levels && !v->concise && !hint; l++) {
         const unsigned char *keys = v->segment_keys + (v->level_first[l] + 1) * W;
         const unsigned char *segments = v->segments + v->level_first[l] * SX_SEGMENT;
         for (unsigned j = 0; j < m; j++) {
@@ -135,13 +138,13 @@ SX_WALK void F(pgm_descend)(const sx_view *v, const KEY *q, unsigned m, uint64_t
             __builtin_prefetch(segments + at[j] * SX_SEGMENT + 31);
         }
     }
-    if (v->concise)
+    if (v->concise && !hint)
         for (unsigned j = 0; j < m; j++) {
             at[j] = F(pgm_search)(v, q[j]);
             __builtin_prefetch(v->segments + (first + at[j]) * SX_SEGMENT);
         }
     for (unsigned j = 0; j < m; j++) {
-        at[j] = F(pgm_window)(v, at[j], q[j], &count) / unit;
+        at[j] = (hint ? hint[j] : F(pgm_window)(v, at[j], q[j], &count)) / unit;
         at[j] = at[j] < latest ? at[j] : latest;
         __builtin_prefetch(F(pivot_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), unit) +
                            (len > 1 ? last_key : 0));
@@ -162,7 +165,7 @@ SX_WALK void F(pivot_finish_all)(const sx_view *v, const KEY *q, unsigned m,
 
 /* A group is finished after the next one has gone down: by then the lines
  * it asked for have come. */
-SX_WALK void F(pivot_groups)(const sx_view *v, const KEY *q, unsigned m,
+SX_WALK void F(pivot_groups)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *hint,
                              uint64_t *rank, uint32_t unit, int rows, int lines)
 {
     uint64_t at[2][GROUP];
@@ -170,10 +173,11 @@ SX_WALK void F(pivot_groups)(const sx_view *v, const KEY *q, unsigned m,
 
     for (; i < m; before = i, i += part) {
         part = m - i < GROUP ? m - i : GROUP;
+        const uint64_t *h = hint ? hint + i : NULL;
         if (lines)
-            F(pgm_descend)(v, q + i, part, at[i / GROUP % 2], unit, rows);
+            F(pgm_descend)(v, q + i, part, h, at[i / GROUP % 2], unit, rows);
         else
-            F(pivot_descend)(v, q + i, part, at[i / GROUP % 2], unit, rows);
+            F(pivot_descend)(v, q + i, part, h, at[i / GROUP % 2], unit, rows);
         if (i > 0)
             F(pivot_finish_all)(v, q + before, GROUP, at[before / GROUP % 2], rank + before,
                                 unit, rows);
@@ -183,24 +187,30 @@ SX_WALK void F(pivot_groups)(const sx_view *v, const KEY *q, unsigned m,
 }
 
 TARGET static void F(pivot_bounds)(const sx_view *v, const KEY *q, unsigned m,
-                                   uint64_t *rank, uint64_t *slot, int rows)
+                                   const uint64_t *hint, uint64_t *rank, uint64_t *slot, int rows)
 {
     int line = sx_pivot_unit(v) == 64 / W, lines = v->family == SX_FAM_PGM;
 
-    if (line && lines)            /* constants: one comparison of a line */
-        F(pivot_groups)(v, q, m, rank, 64 / W, rows, 1);
+    /* Constants: one comparison of a line, no test for hints. */
+    if (line && !hint && lines)
+        F(pivot_groups)(v, q, m, NULL, rank, 64 / W, rows, 1);
+    else if (line && !hint)
+        F(pivot_groups)(v, q, m, NULL, rank, 64 / W, rows, 0);
     else if (line)
-        F(pivot_groups)(v, q, m, rank, 64 / W, rows, 0);
+        F(pivot_groups)(v, q, m, hint, rank, 64 / W, rows, lines);
+    else if (!hint)
+        F(pivot_groups)(v, q, m, NULL, rank, 1, rows, lines);
     else
-        F(pivot_groups)(v, q, m, rank, 1, rows, lines);
+        F(pivot_groups)(v, q, m, hint, rank, 1, rows, lines);
     for (unsigned i = 0; slot && i < m; i++)
         slot[i] = rank[i] < v->n ? rank[i] : SX_NO_SLOT;
 }
 
 /* ---- eytzinger -------------------------------------------------------------- */
 
-SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m,
-                           uint64_t *rank, uint64_t *slot, uint32_t unit, int rows)
+/* From level `level` on, to which hints have led unless it is 0. */
+SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *hint,
+                           uint32_t level, uint64_t *rank, uint64_t *slot, uint32_t unit, int rows)
 {
     /* Kept here and copied out at the end: stores through `slot` inside the
      * loops might change *v, for all the compiler knows. */
@@ -212,7 +222,11 @@ SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m,
         g[j] = 0;
         s[j] = SX_NO_SLOT;
     }
-    for (uint32_t t = 0; t < v->levels; t++) {
+    for (unsigned j = 0; level > 0 && j < m; j++) {
+        g[j] = F(eytz_from_hint)(v, hint[j], level);
+        __builtin_prefetch(F(eytz_node)(v, v->level_first[level] + g[j] * per_node, unit));
+    }
+    for (uint32_t t = level; t < v->levels; t++) {
         uint64_t next = v->level_first[t + 1];
         if (unit == 1 && m <= FEW && t + 3 <= v->levels)
             for (unsigned j = 0; j < m; j++) {    /* all descendants 3 levels down */
@@ -230,6 +244,8 @@ SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m,
     }
     for (unsigned j = 0; j < m; j++) {
         rank[j] = F(eytz_finish)(v, g[j], &s[j], q[j], unit);
+        if (level > 0 && s[j] == SX_NO_SLOT && rank[j] < v->n)
+            s[j] = sx_eytz_slot_of_rank(v, rank[j]);      /* in a level above */
         if (rows && s[j] != SX_NO_SLOT)
             __builtin_prefetch(v->rows + sx_row_offset(v, s[j]));
     }
@@ -246,15 +262,33 @@ TARGET static void F(eytz_bounds)(const sx_view *v, const KEY *q, unsigned m,
         unsigned part = m - i < GROUP ? m - i : GROUP;
         uint64_t *s = slot ? slot + i : NULL;
         if (line && s)
-            F(eytz_group)(v, q + i, part, rank + i, s, 64 / W, rows);
+            F(eytz_group)(v, q + i, part, NULL, 0, rank + i, s, 64 / W, rows);
         else if (line)
-            F(eytz_group)(v, q + i, part, rank + i, NULL, 64 / W, rows);
+            F(eytz_group)(v, q + i, part, NULL, 0, rank + i, NULL, 64 / W, rows);
         else if (binary && s)
-            F(eytz_group)(v, q + i, part, rank + i, s, 1, rows);
+            F(eytz_group)(v, q + i, part, NULL, 0, rank + i, s, 1, rows);
         else if (binary)
-            F(eytz_group)(v, q + i, part, rank + i, NULL, 1, rows);
+            F(eytz_group)(v, q + i, part, NULL, 0, rank + i, NULL, 1, rows);
         else
-            F(eytz_group)(v, q + i, part, rank + i, s, 0, rows);
+            F(eytz_group)(v, q + i, part, NULL, 0, rank + i, s, 0, rows);
+    }
+}
+
+TARGET static void F(eytz_hinted)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *hint,
+                                  uint64_t *rank, uint64_t *slot, int rows)
+{
+    int line = sx_eytz_unit(v) == 64 / W, binary = sx_eytz_unit(v) == 1;
+    uint32_t level = sx_eytz_upper_levels(v);
+
+    for (unsigned i = 0; i < m; i += GROUP) {
+        unsigned part = m - i < GROUP ? m - i : GROUP;
+        uint64_t *s = slot ? slot + i : NULL;
+        if (line)
+            F(eytz_group)(v, q + i, part, hint + i, level, rank + i, s, 64 / W, rows);
+        else if (binary)
+            F(eytz_group)(v, q + i, part, hint + i, level, rank + i, s, 1, rows);
+        else
+            F(eytz_group)(v, q + i, part, hint + i, level, rank + i, s, 0, rows);
     }
 }
 
@@ -262,19 +296,20 @@ TARGET static void F(eytz_bounds)(const sx_view *v, const KEY *q, unsigned m,
 
 /* The record first, then the line that is guessed, then the bound: each waits
  * for one line of memory while the other walks step. */
-SX_WALK void F(guide_group)(const sx_view *v, const KEY *q, unsigned m, uint64_t *rank,
-                            uint32_t unit, int rows)
+SX_WALK void F(guide_group)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *hint,
+                            uint64_t *rank, uint32_t unit, int rows)
 {
     uint64_t at[GROUP], start[GROUP], count[GROUP];
     uint32_t fraction[GROUP];
     uint64_t row_step = v->block ? v->block_bytes : unit * (uint64_t)v->row_bytes;
 
-    for (unsigned j = 0; j < m; j++) {
+    for (unsigned j = 0; !hint && j < m; j++) {
         at[j] = F(guide_bucket)(v, q[j], v->piece_keys, &fraction[j]);
         __builtin_prefetch(v->guide + at[j] / SX_GUIDE_BUCKETS * SX_GUIDE_RECORD);
     }
     for (unsigned j = 0; j < m; j++) {
-        start[j] = F(guide_window)(v, at[j], &count[j]);
+        start[j] = hint ? F(guide_from_hint)(v, q[j], hint[j], &count[j], &fraction[j])
+                        : F(guide_window)(v, at[j], &count[j]);
         at[j] = F(guide_guess)(v, q[j], start[j], count[j], fraction[j], unit);
         __builtin_prefetch(F(pivot_unit)(v, at[j], unit));
         if (rows && v->row_bytes)
@@ -285,22 +320,26 @@ SX_WALK void F(guide_group)(const sx_view *v, const KEY *q, unsigned m, uint64_t
 }
 
 TARGET static void F(guide_bounds)(const sx_view *v, const KEY *q, unsigned m,
-                                   uint64_t *rank, uint64_t *slot, int rows)
+                                   const uint64_t *hint, uint64_t *rank, uint64_t *slot, int rows)
 {
     int line = sx_pivot_unit(v) == 64 / W;
 
     for (unsigned i = 0; i < m; i += GROUP) {
         unsigned part = m - i < GROUP ? m - i : GROUP;
-        if (line)
-            F(guide_group)(v, q + i, part, rank + i, 64 / W, rows);
+        if (line && !hint)
+            F(guide_group)(v, q + i, part, NULL, rank + i, 64 / W, rows);
+        else if (line)
+            F(guide_group)(v, q + i, part, hint + i, rank + i, 64 / W, rows);
+        else if (!hint)
+            F(guide_group)(v, q + i, part, NULL, rank + i, 1, rows);
         else
-            F(guide_group)(v, q + i, part, rank + i, 1, rows);
+            F(guide_group)(v, q + i, part, hint + i, rank + i, 1, rows);
     }
     for (unsigned i = 0; slot && i < m; i++)
         slot[i] = rank[i] < v->n ? rank[i] : SX_NO_SLOT;
 }
 
-TARGET static void F(bounds)(const sx_view *v, const void *q, unsigned m,
+TARGET static void F(bounds)(const sx_view *v, const void *q, unsigned m, const uint64_t *hint,
                              uint64_t *rank, uint64_t *slot, int rows)
 {
     if (v->n == 0) {
@@ -309,12 +348,14 @@ TARGET static void F(bounds)(const sx_view *v, const void *q, unsigned m,
             if (slot)
                 slot[i] = SX_NO_SLOT;
         }
+    } else if (v->family == SX_FAM_EYTZ && hint) {
+        F(eytz_hinted)(v, q, m, hint, rank, slot, rows);
     } else if (v->family == SX_FAM_EYTZ) {
         F(eytz_bounds)(v, q, m, rank, slot, rows);
     } else if (v->family == SX_FAM_GUIDE) {
-        F(guide_bounds)(v, q, m, rank, slot, rows);
+        F(guide_bounds)(v, q, m, hint, rank, slot, rows);
     } else {
-        F(pivot_bounds)(v, q, m, rank, slot, rows);
+        F(pivot_bounds)(v, q, m, hint, rank, slot, rows);
     }
 }
 

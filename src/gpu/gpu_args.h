@@ -32,6 +32,17 @@ typedef struct {                  /* see sx_lookup */
     uint32_t twice;               /* reorder: results too */
 } sx_gpu_lookup;
 
+typedef struct {                  /* see sx_hints */
+    sx_view v;                    /* of the top only */
+    int key_type;
+    uint32_t right;
+    uint32_t unit;                /* of a node */
+    uint32_t levels;              /* eytzinger: of the top */
+    uint64_t n;
+    const void *q;
+    uint64_t *out;
+} sx_gpu_hints;
+
 /* k_ascending: shared memory before the keys of the window. */
 #define SX_WINDOW_HEAD 16u
 

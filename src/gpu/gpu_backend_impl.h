@@ -8,6 +8,7 @@
  *                                  NULL), gpu_stream_new, gpu_stream_free
  *   gpu_enter(g, err)              at the start of every call
  *   gpu_alloc, gpu_free            device memory, in a stream's order
+ *   gpu_free_bytes(g)              what there is of it
  *   gpu_copy, gpu_set              queued; between any two places
  *   gpu_launched(g, what, err)     after launches: whether they were accepted
  *   gpu_wait(g, stream, what, err) until a queue is empty
@@ -19,7 +20,7 @@
  *   GPU_BLOCK, GPU_BLOCK_MOST      threads of a block: usually, at most; GPU_FIT_BLOCK,
  *                                  GPU_FIT_GRID(parts): of a kernel of few, slow threads
  *   GPU_IDLE_MOST, GPU_LANES, GPU_LANE_BYTES, GPU_CHUNK_LEAST, GPU_CHUNK_GOOD,
- *   GPU_DIRECT_BYTES, GPU_SPANS, GPU_GRID_MOST     see where they are used */
+ *   GPU_DIRECT_BYTES, GPU_SPANS, GPU_GRID_MOST, GPU_BUCKET     see where they are used */
 #include "gpu/gpu_stage_impl.h"
 
 #include "gpu/gpu_ask_impl.h"
@@ -91,4 +92,77 @@ static sx_status gpu_backend_copy(void *self, void *to, int to_there, const void
     return st == SX_OK ? gpu_run_columns(g, &how, columns, 2, bytes, gpu_move_work, NULL, "copying",
                                          err)
                        : st;
+}
+
+/* ---- hints, for hybrid indexes --------------------------------------------------------------- */
+
+enum { HINT_Q, HINT_OUT, HINT_COLUMNS };
+
+typedef struct {
+    const sx_view *top;
+    const sx_hints *job;
+} gpu_hinting;
+
+static sx_status gpu_hint_work(sx_gpu *g, gpu_stream stream, const void *work, uint64_t at,
+                               uint64_t n, void *const dev[], sx_err *err)
+{
+    const gpu_hinting *w = (const gpu_hinting *)work;
+    sx_gpu_hints a = {0};
+
+    (void)at;
+    a.v = *w->top;
+    a.key_type = w->job->key_type;
+    a.right = w->job->right;
+    a.unit = a.v.family == SX_FAM_EYTZ ? sx_eytz_unit(&a.v) : sx_pivot_node_unit(&a.v);
+    a.levels = sx_eytz_upper_levels(&a.v);
+    a.n = n;
+    a.q = dev[HINT_Q];
+    a.out = (uint64_t *)dev[HINT_OUT];
+    GPU_RUN_W(k_hint, a.v.width, n, stream, &a);
+    return gpu_launched(g, "making hints", err);
+}
+
+static sx_status gpu_backend_hint(void *self, const sx_view *top, const sx_hints *job, sx_err *err)
+{
+    sx_gpu *g = (sx_gpu *)self;
+    gpu_hinting w = {top, job};
+    gpu_column columns[HINT_COLUMNS] = {{job->q, sx_type_of(job->key_type)->bytes, 1, 0, 0, 0},
+                                        {job->out, sizeof *job->out, 0, 1, 0, 0}};
+    sx_how how = {0};
+    sx_status st = gpu_enter(g, err);
+
+    how.threads = job->threads;
+    return st == SX_OK ? gpu_run_columns(g, &how, columns, HINT_COLUMNS, job->n, gpu_hint_work, &w,
+                                         "making hints", err)
+                       : st;
+}
+
+static uint64_t gpu_backend_bucket(const void *self)
+{
+    const sx_gpu *g = (const sx_gpu *)self;
+
+    return g->tune.bucket ? g->tune.bucket : GPU_BUCKET;
+}
+
+static sx_status gpu_backend_pin(void *self, void **out, uint64_t bytes, sx_err *err)
+{
+    sx_status st = gpu_enter((sx_gpu *)self, err);
+
+    return st == SX_OK ? gpu_pin(out, bytes, err) : st;
+}
+
+static void gpu_backend_unpin(void *self, void *block)
+{
+    sx_err err;
+
+    if (block && gpu_enter((sx_gpu *)self, &err) == SX_OK)
+        gpu_unpin(block);
+}
+
+static uint64_t gpu_backend_room(void *self)
+{
+    sx_gpu *g = (sx_gpu *)self;
+    sx_err err;
+
+    return g->from.take || gpu_enter(g, &err) != SX_OK ? UINT64_MAX : gpu_free_bytes(g);
 }

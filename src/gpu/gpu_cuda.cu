@@ -39,6 +39,7 @@ extern "C" {
 #define GPU_DIRECT_BYTES (128ull << 10)
 #define GPU_SPANS (1ull << 24)
 #define GPU_WINDOW_BYTES 16384u    /* of ascending questions */
+#define GPU_BUCKET (1ull << 20)
 #define GPU_COPY_THREADS 8u       /* more do not fill pinned memory faster */
 
 typedef cudaStream_t gpu_stream;
@@ -201,12 +202,16 @@ static uint64_t gpu_pin_room(const sx_gpu *g, uint32_t block)
 static uint64_t gpu_free_bytes(sx_gpu *g)
 {
     size_t free_bytes = 0, all = 0;
-    uint64_t used = 0;
+    uint64_t used = 0, reserved = 0;
 
     (void)cudaMemGetInfo(&free_bytes, &all);
-    if (g->tune.memory && g->memory &&
-        cudaMemPoolGetAttribute(g->memory, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess &&
-        (used > g->tune.memory || g->tune.memory - used < free_bytes))
+    if (!g->memory ||
+        cudaMemPoolGetAttribute(g->memory, cudaMemPoolAttrUsedMemCurrent, &used) != cudaSuccess ||
+        cudaMemPoolGetAttribute(g->memory, cudaMemPoolAttrReservedMemCurrent, &reserved) !=
+            cudaSuccess)
+        return free_bytes;
+    free_bytes += reserved > used ? reserved - used : 0;  /* the pool's, for the next */
+    if (g->tune.memory && (used > g->tune.memory || g->tune.memory - used < free_bytes))
         return used > g->tune.memory ? 0 : g->tune.memory - used;
     return free_bytes;
 }
@@ -565,6 +570,7 @@ static const sx_backend cuda_backend = {
     gpu_backend_sort, gpu_backend_build, gpu_backend_peak,
     gpu_backend_lookup, gpu_backend_count, gpu_backend_range, gpu_backend_fold,
     cuda_use_allocator, cuda_check_pointer, gpu_backend_measure,
+    gpu_backend_hint, gpu_backend_bucket, gpu_backend_pin, gpu_backend_unpin, gpu_backend_room,
 };
 
 extern "C" __attribute__((visibility("default"))) const sx_backend *sx_backend_entry(void)

@@ -59,6 +59,7 @@ SX_DEV void F(write_key)(int type, void *column, uint64_t i, KEY k)
 
 #include "gpu/gpu_points_impl.h"
 #include "gpu/gpu_shared_impl.h"
+#include "gpu/gpu_hint_impl.h"
 #include "gpu/gpu_ranges_impl.h"
 #include "gpu/gpu_make_impl.h"
 

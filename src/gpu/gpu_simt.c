@@ -28,6 +28,7 @@
 #define GPU_DIRECT_BYTES 256ull
 #define GPU_SPANS 50ull
 #define GPU_WINDOW_BYTES 512u
+#define GPU_BUCKET 48ull
 
 typedef void *gpu_stream;         /* work is done when it is queued */
 
@@ -163,6 +164,15 @@ static int gpu_take(sx_gpu *g, gpu_stream stream, void **out, uint64_t bytes, co
     return 1;
 }
 
+static uint64_t gpu_free_bytes(sx_gpu *g)
+{
+    uint64_t used = g->used;
+
+    if (!g->tune.memory)
+        return UINT64_MAX;        /* as much as the host has */
+    return used < g->tune.memory ? g->tune.memory - used : 0;
+}
+
 static int gpu_give_up_idle(sx_gpu *g);
 
 static sx_status gpu_alloc(sx_gpu *g, gpu_stream stream, void **out, uint64_t bytes,
@@ -174,7 +184,7 @@ static sx_status gpu_alloc(sx_gpu *g, gpu_stream stream, void **out, uint64_t by
         (!gpu_give_up_idle(g) || !gpu_take(g, stream, &p, bytes, what, err)))
         return sx_fail(err, SX_ENOMEM, "simt has no memory for %s: %llu bytes needed, %llu free%s",
                        what, (unsigned long long)bytes,
-                       (unsigned long long)(g->tune.memory ? g->tune.memory - g->used : 0),
+                       (unsigned long long)(g->tune.memory ? gpu_free_bytes(g) : 0),
                        g->from.take ? " (the allocator given has none)"
                        : g->tune.memory ? " of what memory= allows" : "");
     if ((uintptr_t)p % SX_LINE) {
@@ -391,4 +401,9 @@ const sx_backend sx_backend_simt = {
     .use_allocator = simt_use_allocator,
     .check_pointer = simt_check_pointer,
     .measure = gpu_backend_measure,
+    .hint = gpu_backend_hint,
+    .bucket = gpu_backend_bucket,
+    .pin = gpu_backend_pin,
+    .unpin = gpu_backend_unpin,
+    .room = gpu_backend_room,
 };

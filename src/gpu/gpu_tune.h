@@ -18,6 +18,7 @@ typedef struct {
     uint32_t walk, pin, reorder, schedule, scan;
     uint32_t block;               /* threads: 128, 256, 512, 1024 */
     uint32_t each;                /* questions of a thread: 1 to 64 */
+    uint32_t bucket;              /* hybrid: questions of a trip */
 } sx_gpu_tune;
 
 /* device: what errors call the device by. */

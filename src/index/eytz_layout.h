@@ -87,6 +87,17 @@ SX_FN uint64_t sx_eytz_slot_of_rank(const sx_view *v, uint64_t rank)
     return v->level_first[t] + i - 1 - i / k;
 }
 
+/* Full levels that are the tree's top, where another device walks it: as many
+ * as an eighth of the keys is in, so that one more level is most of them. */
+SX_FN uint32_t sx_eytz_upper_levels(const sx_view *v)
+{
+    uint32_t t = 0;
+
+    while (t < v->levels && v->level_first[t + 1] <= v->n / 8)
+        t++;
+    return t;
+}
+
 /* ---- ranges: the ranks below r, level by level --------------------------
  *
  * Within a level keys ascend, so the keys of a span of ranks [a, b) are one

@@ -93,3 +93,23 @@ SX_WALK uint64_t F(eytz_finish)(const sx_view *v, uint64_t g, uint64_t *slot,
         return g;
     return F(eytz_end)(v, g, F(eytz_count)(v, F(eytz_last)(v, g, unit), q, unit), slot, unit);
 }
+
+/* ---- a walk in two parts (pivot_walk_impl.h): a hint is the node in level
+ * `levels`, sx_eytz_upper_levels(), where the walk goes on. It does not know of
+ * keys in the levels above: where none below is at or above q, the bound's slot
+ * follows from its rank. ------------------------------------------------------- */
+
+SX_WALK uint64_t F(eytz_hint)(const sx_view *v, KEY q, uint32_t levels, uint32_t unit)
+{
+    uint64_t g = 0, slot = SX_NO_SLOT;
+
+    for (uint32_t t = 0; t < levels; t++)
+        g = F(eytz_level)(v, t, g, &slot, q, unit);
+    return g;
+}
+
+/* Level t has k^t nodes, one more than there are keys above it. */
+SX_WALK uint64_t F(eytz_from_hint)(const sx_view *v, uint64_t hint, uint32_t levels)
+{
+    return hint < v->level_first[levels] ? hint : v->level_first[levels];
+}

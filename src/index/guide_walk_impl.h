@@ -114,6 +114,41 @@ SX_WALK uint64_t F(guide_finish)(const sx_view *v, KEY q, uint64_t start, uint64
     return c < v->n ? c : v->n;
 }
 
+/* ---- a walk in two parts (pivot_walk_impl.h) ---------------------------------
+ *
+ * A hint is the window and where q is in it:
+ *
+ *     | start, 48 bits | count, 8 | fraction, its upper 8 |
+ *
+ * A count of SX_GUIDE_CROWDED says that the window is not known, since it is
+ * too large: the walk begins anew. */
+
+SX_WALK uint64_t F(guide_hint)(const sx_view *v, KEY q)
+{
+    uint32_t fraction;
+    uint64_t bucket = F(guide_bucket)(v, q, v->piece_keys, &fraction), count;
+    uint64_t start = F(guide_window)(v, bucket, &count);
+
+    if (count > SX_GUIDE_MOST || start >> 48)
+        return (uint64_t)SX_GUIDE_CROWDED << 48;
+    return start | count << 48 | (uint64_t)(fraction >> 24) << 56;
+}
+
+/* The window, as guide_bucket() and guide_window() find it. */
+SX_WALK uint64_t F(guide_from_hint)(const sx_view *v, KEY q, uint64_t hint, uint64_t *count,
+                                    uint32_t *fraction)
+{
+    uint64_t start = hint & 0xffffffffffffull;
+
+    *count = hint >> 48 & 255;
+    if (*count == SX_GUIDE_CROWDED)
+        return F(guide_window)(v, F(guide_bucket)(v, q, v->piece_keys, fraction), count);
+    *fraction = (uint32_t)(hint >> 56) << 24;
+    start = start < v->n ? start : v->n;
+    *count = *count < v->n - start ? *count : v->n - start;
+    return start;
+}
+
 /* ---- building: keys is the sorted array, the pieces are in v ------------------ */
 
 /* The first rank from `from` on whose key is not in a bucket before this one. */

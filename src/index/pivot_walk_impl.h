@@ -101,3 +101,24 @@ SX_WALK uint64_t F(pivot_finish)(const sx_view *v, uint64_t at, KEY q, uint32_t 
 
     return F(pivot_rank)(v, at, unit > 1 ? SX_COUNT_UNIT(p, unit, q) : SX_LOAD(p) < q, unit);
 }
+
+/* ---- a walk in two parts ------------------------------------------------------
+ *
+ * Where the pivots are on another device than the keys, a walk ends there in a
+ * hint, one number, and goes on from it here. A hint here is the window; any
+ * number leads to some window. unit: sx_pivot_node_unit(), sx_pivot_unit(). */
+
+SX_WALK uint64_t F(pivot_hint)(const sx_view *v, KEY q, uint32_t unit)
+{
+    uint64_t at = 0;
+
+    for (uint32_t l = 0; l < v->levels; l++)
+        at = F(pivot_level)(v, l, at, F(pivot_last_child)(v, l), q, unit);
+    return at;
+}
+
+/* Where that window of len units begins. */
+SX_WALK uint64_t F(pivot_from_hint)(const sx_view *v, uint64_t hint, uint64_t len, uint32_t unit)
+{
+    return F(pivot_begin)(v, hint < v->windows ? hint : v->windows - 1, len, unit);
+}

@@ -1,6 +1,7 @@
 #include "index/shape.h"
 
 #include "base/alloc.h"
+#include "index/eytz_layout.h"
 #include "index/guide_layout.h"
 #include "index/pgm_layout.h"
 
@@ -256,6 +257,21 @@ uint64_t sx_section_bytes(const sx_view *v, sx_section_kind kind)
     default:
         return 0;
     }
+}
+
+uint64_t sx_upper_bytes(const sx_view *v, sx_section_kind kind)
+{
+    uint64_t slots;
+
+    if (kind == SX_SEC_PIVOTS || kind == SX_SEC_PIECES || kind == SX_SEC_GUIDE ||
+        kind == SX_SEC_SEGMENTS)
+        return sx_section_bytes(v, kind);
+    if (v->family != SX_FAM_EYTZ || sx_section_bytes(v, kind) == 0)
+        return 0;
+    slots = v->level_first[sx_eytz_upper_levels(v)];
+    if (kind == SX_SEC_KEYS)
+        return slots * v->width;
+    return kind == SX_SEC_PAIRS ? (slots + v->block - 1) / v->block * v->block_bytes : 0;
 }
 
 int sx_shape_is_arrays(const sx_view *v)

@@ -24,6 +24,10 @@ uint64_t sx_section_bytes(const sx_view *v, sx_section_kind kind);
 sx_status sx_shape_levels(sx_view *v, const uint64_t *segments, uint64_t levels, sx_err *err);
 /* The most there could be. */
 void sx_shape_levels_most(sx_view *v);
+/* Bytes at the start of a section that are its index's top: what a walk reads
+ * before it comes to the leaves, and what a device has of a hybrid index. 0:
+ * nothing of it is. */
+uint64_t sx_upper_bytes(const sx_view *v, sx_section_kind kind);
 /* Sorted keys and rows, each in whole lines, are sections of this shape as
  * they are: nothing needs to be moved. */
 int sx_shape_is_arrays(const sx_view *v);

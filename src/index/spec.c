@@ -40,6 +40,7 @@ static const struct {
 #define PARAMS (sizeof params / sizeof params[0])
 
 static const char *const places[] = {"", "host", "device", "hybrid"};
+#define PLACES (sizeof places / sizeof places[0])
 
 const char *sx_place_name(uint32_t place)
 {
@@ -219,27 +220,29 @@ static sx_status read_params(reader *r, sx_spec *spec)
 static sx_status read_words(reader *r, sx_spec *spec)
 {
     char word[32];
-    int place = 0;
 
     for (skip_blanks(r); *r->at; skip_blanks(r)) {
         const char *at = r->at;
         read_word(r, word);
         if (strcmp(word, "unique") == 0 && !spec->unique) {
             spec->unique = 1;
-        } else if (strcmp(word, "place") == 0 && !place) {
+        } else if (strcmp(word, "place") == 0 && !spec->place) {
+            uint32_t p = 1;
             if (!accept(r, '='))
                 return complain(r, r->at, "'=' and a place are missing here");
             skip_blanks(r);
             at = r->at;
             read_word(r, word);
-            if (strcmp(word, "host") != 0)
-                return complain_allowed(r, at, word, "place can't be", "host");
-            place = 1;
+            while (p < PLACES && strcmp(word, places[p]) != 0)
+                p++;
+            if (p == PLACES)
+                return complain_allowed(r, at, word, "place can't be", "host, device, hybrid");
+            spec->place = p;
         } else {
             if (!word[0])
                 snprintf(word, sizeof word, "%c", *at);
             return complain_allowed(r, at, word, "unknown or repeated word",
-                                    "unique, place=host");
+                                    "unique, place=host|device|hybrid");
         }
     }
     return SX_OK;
@@ -297,4 +300,6 @@ void sx_spec_print(const sx_spec *spec, char text[SX_SPEC_MAX])
         sep = ",";
     }
     sx_text_add(&t, "%s%s", *sep == ',' ? ")" : "", spec->unique ? " unique" : "");
+    if (spec->place)
+        sx_text_add(&t, " place=%s", places[spec->place]);
 }

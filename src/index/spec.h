@@ -30,6 +30,7 @@ typedef struct {
     uint32_t given;               /* SX_P_ bits: the rest is to be chosen */
     uint32_t k, leaf, levels, layout, block, purpose, bucket, pieces, eps, eps2, cuts, budget;
     uint32_t unique;
+    uint32_t place;               /* SX_PLACE_; USUAL: where its device has all */
 } sx_spec;
 
 sx_status sx_spec_parse(sx_spec *out, const char *text, sx_err *err);

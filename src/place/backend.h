@@ -35,6 +35,7 @@ typedef struct {
     void *out;                    /* rows or ranks, NULL: not wanted */
     void *keys;                   /* keys found, of key_type, or NULL */
     uint32_t q_there, out_there, keys_there;
+    const uint64_t *hint;         /* where each walk goes on, or NULL; see sx_hints */
     sx_how how;
 } sx_lookup;
 
@@ -46,8 +47,23 @@ typedef struct {
     const void *lo, *hi;
     uint64_t limit;               /* UINT64_MAX: none */
     uint32_t lo_there, hi_there;
+    const uint64_t *hint_lo, *hint_hi;    /* or NULL */
+    uint64_t *start;              /* count: the ranks where the ranges begin, wanted
+                                     too; or NULL. Of the CPU only */
     sx_how how;
 } sx_span_query;
+
+/* Hints, of a hybrid index: how far its top leads each query, from where the
+ * CPU's walk goes on (FAM_walk_impl.h says what the number is). All columns are
+ * on the host. */
+typedef struct {
+    int key_type;
+    uint32_t right;               /* of the key's successor: for right ranks, floor */
+    uint64_t n;
+    const void *q;
+    uint64_t *out;
+    uint32_t threads;
+} sx_hints;
 
 /* Where the rows and keys of ranges go: of range i to [first[i], first[i+1]). */
 typedef struct {
@@ -57,6 +73,9 @@ typedef struct {
     uint64_t rows_room, keys_room;
     uint32_t row_bytes;
     uint32_t first_there, rows_there, keys_there;
+    const uint64_t *start;        /* NULL; or the ranges were counted before: where
+                                     they begin, and first is summed up. Of the CPU
+                                     only */
 } sx_range_out;
 
 /* Results of aggregation, one per range; NULL: not wanted. */
@@ -160,6 +179,16 @@ typedef struct {
     sx_status (*check_pointer)(void *self, const void *p, uint64_t bytes, int place,
                                const char *verb, const char *name, sx_err *err);
     sx_status (*measure)(void *self, sx_measure *job, sx_err *err);
+
+    /* Hints for the CPU: `top` is an index of which this device has the top
+     * only. How many queries are worth a trip; and host memory that the hints
+     * travel to without a copy in between. */
+    sx_status (*hint)(void *self, const sx_view *top, const sx_hints *job, sx_err *err);
+    uint64_t (*bucket)(const void *self);
+    sx_status (*pin)(void *self, void **out, uint64_t bytes, sx_err *err);
+    void (*unpin)(void *self, void *block);
+    /* Bytes of memory that an index could take now; UINT64_MAX: nobody knows. */
+    uint64_t (*room)(void *self);
 } sx_backend;
 
 extern const sx_backend sx_backend_cpu, sx_backend_simt;

@@ -200,6 +200,7 @@ static int create_beside(const char *path, char *temp, size_t room)
 sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err)
 {
     file_front front;
+    sx_spec spec = store->spec;
     const void *data[TABLE_MAX];
     char temp[4096];
     struct stat old;
@@ -222,7 +223,8 @@ sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err)
     front.head.row_bytes = (uint8_t)store->view.row_bytes;
     front.head.flags = (uint16_t)((store->spec.unique ? FLAG_UNIQUE : 0) |
                                   (store->view.distinct ? FLAG_DISTINCT : 0));
-    sx_spec_print(&store->spec, front.head.spec);
+    spec.place = SX_PLACE_USUAL;  /* a file is the same wherever its index was */
+    sx_spec_print(&spec, front.head.spec);
     front.head.file_bytes = lay_out(store, strlen(store->why), &front, data);
     for (uint32_t i = 0; i < front.head.sections; i++)
         front.table[i].hash = XXH3_64bits(data[i], front.table[i].bytes);
@@ -300,7 +302,8 @@ static sx_status read_shape(sx_store *s, const file_header *h, const char *path,
         return damaged(path, "its largest row can't be", err);
     if (!memchr(h->spec, '\0', sizeof h->spec) ||
         sx_spec_parse(&s->spec, h->spec, &inner) != SX_OK ||
-        s->spec.family == SX_FAM_AUTO || (h->flags & ~FLAG_DISTINCT) != (s->spec.unique ? FLAG_UNIQUE : 0))
+        s->spec.family == SX_FAM_AUTO || s->spec.place ||
+        (h->flags & ~FLAG_DISTINCT) != (s->spec.unique ? FLAG_UNIQUE : 0))
         return damaged(path, "its spec can't be read", err);
     if (sx_shape(&s->view, &s->spec, 64, type->width, h->row_bytes, h->n, &inner) != SX_OK)
         return damaged(path, inner.text, err);

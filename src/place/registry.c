@@ -114,6 +114,7 @@ sx_status sx_device_open(sx_device **out, const char *name, sx_err *err)
         return st;
     dev->backend = backend;
     atomic_init(&dev->refs, 1);
+    atomic_init(&dev->host, NULL);
     st = backend->open(&dev->self, args, err);
     if (st != SX_OK) {
         sx_release(dev);
@@ -132,8 +133,30 @@ void sx_device_drop(sx_device *dev)
 {
     if (atomic_fetch_sub(&dev->refs, 1) != 1)
         return;
+    if (atomic_load(&dev->host))
+        sx_device_drop(atomic_load(&dev->host));
     dev->backend->close(dev->self);
     sx_release(dev);
+}
+
+sx_status sx_device_host(sx_device *dev, sx_device **out, sx_err *err)
+{
+    sx_device *host = atomic_load(&dev->host), *first = NULL;
+    sx_status st;
+
+    if (dev->backend->host_sections)
+        host = dev;
+    if (!host) {
+        st = sx_device_open(&host, "cpu", err);
+        if (st != SX_OK)
+            return st;
+        if (!atomic_compare_exchange_strong(&dev->host, &first, host)) {
+            sx_device_drop(host);         /* another thread was faster */
+            host = first;
+        }
+    }
+    *out = host;
+    return SX_OK;
 }
 
 int sx_device_known(unsigned i, sx_device_info *info)

@@ -92,3 +92,44 @@ sx_status sx_store_place(sx_store *store, const sx_backend *backend, void *self,
     sx_store_bind(store);
     return SX_OK;
 }
+
+/* ---- the top of an index ----------------------------------------------------- */
+
+#define TOP_ALIGN 256u            /* of each section in the block, as in memory of its own */
+
+uint64_t sx_top_bytes(const sx_view *v)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)
+        bytes += sx_round_up(sx_upper_bytes(v, kind), TOP_ALIGN);
+    return bytes;
+}
+
+sx_status sx_top_place(sx_top *out, const sx_store *store, const sx_backend *backend, void *self,
+                       sx_err *err)
+{
+    sx_top top = {.view = store->view, .bytes = sx_top_bytes(&store->view)};
+    const void *base[SX_SECTION_KINDS] = {0};
+    uint64_t at = 0;
+    sx_status st = SX_OK;
+
+    if (top.bytes > 0)
+        st = backend->alloc(self, &top.block, top.bytes, "the top of a hybrid index", err);
+    for (unsigned kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
+        uint64_t bytes = sx_upper_bytes(&store->view, kind);
+        unsigned char *to = (unsigned char *)top.block + at;
+        if (bytes == 0)
+            continue;
+        st = backend->copy(self, to, 1, store->base[kind], 0, bytes, err);
+        base[kind] = to;
+        at += sx_round_up(bytes, TOP_ALIGN);
+    }
+    if (st != SX_OK) {
+        backend->release(self, top.block);
+        return st;
+    }
+    sx_view_bind(&top.view, base);
+    *out = top;
+    return SX_OK;
+}

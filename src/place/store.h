@@ -36,6 +36,18 @@ void sx_store_leave(sx_store *on_host, const sx_backend *backend);
  * failure it is gone. */
 sx_status sx_store_place(sx_store *store, const sx_backend *backend, void *self, sx_err *err);
 
+/* The top of an index that is on the host (sx_upper_bytes()), copied to a device,
+ * which makes hints of it. A view without leaves: what is not there is NULL. */
+typedef struct {
+    sx_view view;
+    void *block;                  /* all of it; NULL: there is nothing */
+    uint64_t bytes;
+} sx_top;
+
+uint64_t sx_top_bytes(const sx_view *v);
+sx_status sx_top_place(sx_top *out, const sx_store *store, const sx_backend *backend, void *self,
+                       sx_err *err);
+
 /* doc/FORMAT.md describes the file. */
 sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err);
 /* flags: SX_LOAD_; the store is on the host afterwards */

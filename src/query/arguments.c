@@ -53,6 +53,18 @@ sx_status sx_check_call(const sx_call *call, const sx_device *dev, sx_call *out,
                        : SX_OK;
 }
 
+sx_status sx_check_question(const sx_call *call, const sx_index *ix, sx_call *out,
+                            const char *verb, sx_err *err)
+{
+    sx_status st = sx_check_call(call, ix->dev, out, verb, err);
+
+    if (st == SX_OK && out->stream && ix->at != ix->dev)
+        return sx_fail(err, SX_ENOSYS, "%s: a stream is given, but the index has place=%s: the "
+                       "host answers, which has none", verb,
+                       sx_place_name(ix->store.spec.place));
+    return st;
+}
+
 sx_how sx_how_of(const sx_call *call)
 {
     return (sx_how){.threads = call->threads, .hints = call->hints, .stream = call->stream,

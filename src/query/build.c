@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/machine.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -35,7 +36,8 @@ static uint32_t widest_row(int row_type, uint64_t n)
     return n > SX_MISS32 ? 8 : 4;
 }
 
-static sx_status estimate(sx_device *dev, sx_spec spec, int key_type, uint64_t n, int row_type,
+/* Of an index at a device, dev or the CPU beside it (settle_place()). */
+static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n, int row_type,
                           sx_estimate_info *e, sx_err *err)
 {
     uint32_t width = sx_type_of(key_type)->width;
@@ -43,25 +45,29 @@ static sx_status estimate(sx_device *dev, sx_spec spec, int key_type, uint64_t n
     sx_store store = {0};
     sx_status st;
 
-    int asks = spec.family == SX_FAM_AUTO;
+    int asks = spec.family == SX_FAM_AUTO && spec.place != SX_PLACE_HYBRID;
 
-    if (asks)
-        spec = sx_favourite(dev, spec.purpose, n, width);
+    if (spec.family == SX_FAM_AUTO)
+        spec = sx_favourite(at, &spec, n, width);
     if (spec.family == SX_FAM_GUIDE && !(spec.given & SX_P_PIECES)) {
         spec.pieces = SX_GUIDE_PIECES;    /* the most there can be */
         spec.given |= SX_P_PIECES;
     }
-    st = sx_shape(&shape, &spec, dev->backend->node_bytes, width, widest_row(row_type, n), n,
+    st = sx_shape(&shape, &spec, at->backend->node_bytes, width, widest_row(row_type, n), n,
                   err);
     if (st == SX_OK && spec.family == SX_FAM_PGM && n > 0)
         sx_shape_levels_most(&shape);     /* how many there are depends on the keys */
     if (st == SX_OK) {
         store.view = shape;
         uint64_t resident = sx_store_bytes(&store);
-        uint64_t peak = dev->backend->build_peak(dev->self, &shape) +
-                        (asks ? sx_question_bytes(dev) : 0);
+        uint64_t peak = at->backend->build_peak(at->self, &shape) +
+                        (asks ? sx_question_bytes(at) : 0);
         e->host_resident = e->host_peak = sizeof(sx_index);
-        if (dev->backend->device_columns) {
+        if (spec.place == SX_PLACE_HYBRID) {
+            e->host_resident = e->host_peak += sizeof(sx_hybrid);
+            e->device_resident = e->device_peak = sx_top_bytes(&shape);
+        }
+        if (at->backend->device_columns) {
             e->device_resident = resident;
             e->device_peak = peak;
         } else {
@@ -72,11 +78,72 @@ static sx_status estimate(sx_device *dev, sx_spec spec, int key_type, uint64_t n
     return st;
 }
 
+/* ---- where an index is ---------------------------------------------------------- */
+
+static sx_status bad_place(const sx_device *dev, const sx_spec *spec, const char *verb,
+                           sx_err *err)
+{
+    char text[SX_SPEC_MAX];
+
+    sx_spec_print(spec, text);
+    return sx_fail(err, SX_EINVAL, "%s: spec '%s': place=%s needs a GPU, but the device is %s, "
+                   "whose memory is the host's", verb, text, sx_place_name(spec->place),
+                   dev->backend->name);
+}
+
+/* `auto` goes hybrid where the index, or building it, would not fit the device. */
+static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_t n, int row_type,
+                            char why[SX_WHY_MAX], sx_err *err)
+{
+    sx_estimate_info e = {0};
+    sx_text t = {why, SX_WHY_MAX, 0};
+    uint64_t room = dev->backend->room ? dev->backend->room(dev->self) : UINT64_MAX;
+    sx_status st;
+
+    if (room == UINT64_MAX)
+        return SX_OK;
+    st = estimate(dev, *spec, key_type, n, row_type, &e, err);
+    if (st != SX_OK || e.device_peak - sx_question_bytes(dev) <= room)
+        return st;
+    spec->place = SX_PLACE_HYBRID;
+    sx_text_add(&t, "building on the device would take up to %llu bytes, and it has %llu free: so "
+                "the index is on the host, and the device has the top of it",
+                (unsigned long long)(e.device_peak - sx_question_bytes(dev)),
+                (unsigned long long)room);
+    return SX_OK;
+}
+
+/* The device whose memory gets the sections: dev, or the CPU beside it. The
+ * spec's place stays only where it is not the device's usual one. */
+static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint64_t n, int row_type,
+                              const char *verb, sx_device **at, char why[SX_WHY_MAX], sx_err *err)
+{
+    int gpu = dev->backend->hint != NULL;
+    sx_status st = SX_OK;
+
+    why[0] = '\0';
+    *at = dev;
+    if (!gpu && spec->place > SX_PLACE_HOST)
+        return bad_place(dev, spec, verb, err);
+    if (spec->place == (gpu ? SX_PLACE_DEVICE : SX_PLACE_HOST))
+        spec->place = SX_PLACE_USUAL;
+    if (spec->family == SX_FAM_SORTED && spec->place == SX_PLACE_HYBRID)
+        return sx_fail(err, SX_EINVAL, "%s: spec 'sorted place=hybrid': a sorted array has no top "
+                       "to put on the device; allowed: pivot, guide, eytzinger", verb);
+    if (gpu && spec->family == SX_FAM_AUTO && spec->place == SX_PLACE_USUAL)
+        st = auto_place(dev, spec, key_type, n, row_type, why, err);
+    if (st == SX_OK && spec->place != SX_PLACE_USUAL)
+        st = sx_device_host(dev, at, err);
+    return st;
+}
+
 sx_status sx_estimate(sx_device *dev, const char *text, int key_type, uint64_t n, int row_type,
                       sx_estimate_info *out)
 {
     sx_err err;
     sx_spec spec;
+    sx_device *at;
+    char why[SX_WHY_MAX];
     sx_estimate_info e = {.size = sizeof e};
     sx_status st = sx_need(dev, "sx_estimate", "the device", &err);
 
@@ -93,13 +160,21 @@ sx_status sx_estimate(sx_device *dev, const char *text, int key_type, uint64_t n
     if (st == SX_OK)
         st = sx_spec_parse(&spec, text ? text : "auto", &err);
     if (st == SX_OK)
-        st = estimate(dev, spec, key_type, n, row_type, &e, &err);
+        st = settle_place(dev, &spec, key_type, n, row_type, "sx_estimate", &at, why, &err);
+    if (st == SX_OK)
+        st = estimate(at, spec, key_type, n, row_type, &e, &err);
     if (st == SX_OK)
         *out = e;
     return sx_report(&err, st);
 }
 
-static sx_status check_budget(sx_device *dev, const sx_spec *spec, const sx_input *in,
+/* Bytes of a column that is to come to the host. */
+static uint64_t guest_bytes(const sx_device *at, uint32_t there, int type, uint64_t n)
+{
+    return there && !at->backend->device_columns ? n * sx_type_bytes(type) : 0;
+}
+
+static sx_status check_budget(sx_device *at, const sx_spec *spec, const sx_input *in,
                               uint64_t max_bytes, sx_err *err)
 {
     sx_estimate_info e = {0};
@@ -107,7 +182,9 @@ static sx_status check_budget(sx_device *dev, const sx_spec *spec, const sx_inpu
 
     if (max_bytes == 0)
         return SX_OK;
-    st = estimate(dev, *spec, in->key_type, in->n, in->row_type, &e, err);
+    st = estimate(at, *spec, in->key_type, in->n, in->row_type, &e, err);
+    e.host_peak += guest_bytes(at, in->keys_there, in->key_type, in->n) +
+                   guest_bytes(at, in->rows_there, in->row_type, in->n);
     if (st == SX_OK && e.host_peak + e.device_peak > max_bytes)
         return sx_fail(err, SX_ENOMEM, "sx_build: building takes up to %llu bytes, more than "
                        "max_bytes = %llu", (unsigned long long)(e.host_peak + e.device_peak),
@@ -123,7 +200,8 @@ static int one_thread(const sx_device *dev, const sx_input *in)
     return !dev->backend->device_columns && (in->threads == 1 || info.threads == 1);
 }
 
-/* Sort, choose if it is to be chosen, make the sections. */
+/* Sort, choose if it is to be chosen, make the sections: on a device, where the
+ * index will be. */
 static sx_status build(sx_store *s, sx_device *dev, const sx_spec *spec, const sx_input *in,
                        sx_err *err)
 {
@@ -164,13 +242,49 @@ static sx_status build(sx_store *s, sx_device *dev, const sx_spec *spec, const s
     return st;
 }
 
-static sx_status new_index(sx_index **out, sx_device *dev, sx_err *err)
+/* The same for an index on the host of a GPU, whose columns may be there. */
+static sx_status build_beside(sx_index *ix, const sx_spec *spec, const sx_input *in, sx_err *err)
+{
+    const sx_device *dev = ix->dev;
+    sx_input here = *in;
+    uint64_t key_bytes = guest_bytes(ix->at, in->keys_there, in->key_type, in->n);
+    uint64_t row_bytes = guest_bytes(ix->at, in->rows_there, in->row_type, in->n);
+    void *keys = NULL, *rows = NULL;
+    sx_status st = SX_OK;
+
+    if (key_bytes > 0) {
+        st = sx_alloc(&keys, key_bytes, "columns of the device", err);
+        if (st == SX_OK)
+            st = dev->backend->copy(dev->self, keys, 0, in->keys, 1, key_bytes, err);
+        here.keys = keys;
+    }
+    if (st == SX_OK && row_bytes > 0) {
+        st = sx_alloc(&rows, row_bytes, "columns of the device", err);
+        if (st == SX_OK)
+            st = dev->backend->copy(dev->self, rows, 0, in->rows, 1, row_bytes, err);
+        here.rows = rows;
+    }
+    here.keys_there = here.rows_there = 0;
+    if (st == SX_OK)
+        st = build(&ix->store, ix->at, spec, &here, err);
+    sx_release(keys);
+    sx_release(rows);
+    if (st == SX_OK && spec->place == SX_PLACE_HYBRID) {
+        st = sx_hybrid_new(ix, err);
+        if (st != SX_OK)
+            sx_store_drop(&ix->store, ix->at->backend, ix->at->self);
+    }
+    return st;
+}
+
+static sx_status new_index(sx_index **out, sx_device *dev, sx_device *at, sx_err *err)
 {
     sx_status st = sx_alloc((void **)out, sizeof **out, "an index", err);
 
     if (st == SX_OK) {
         memset(*out, 0, sizeof **out);
         (*out)->dev = dev;
+        (*out)->at = at;
     }
     return st;
 }
@@ -182,6 +296,8 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
     sx_call how;
     sx_spec spec;
     sx_input in;
+    sx_device *at;
+    char why[SX_WHY_MAX];
     sx_index *ix = NULL;
     sx_status st = sx_need(out, "sx_build", "the output", &err);
 
@@ -200,11 +316,19 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
         st = sx_fail(&err, SX_EINVAL, "sx_build: %llu keys are more than an index can hold "
                      "(%llu)", (unsigned long long)in.n, (unsigned long long)SX_KEYS_MAX);
     if (st == SX_OK)
-        st = check_budget(dev, &spec, &in, how.max_bytes, &err);
+        st = settle_place(dev, &spec, in.key_type, in.n, in.row_type, "sx_build", &at, why, &err);
+    if (st == SX_OK && in.stream && at != dev)
+        st = sx_fail(&err, SX_ENOSYS, "sx_build: a stream is given, but the index is to have "
+                     "place=%s: the host builds it, which has none", sx_place_name(spec.place));
     if (st == SX_OK)
-        st = new_index(&ix, dev, &err);
+        st = check_budget(at, &spec, &in, how.max_bytes, &err);
     if (st == SX_OK)
-        st = build(&ix->store, dev, &spec, &in, &err);
+        st = new_index(&ix, dev, at, &err);
+    if (st == SX_OK) {
+        memcpy(ix->store.why, why, sizeof why);
+        st = at == dev ? build(&ix->store, dev, &spec, &in, &err)
+                       : build_beside(ix, &spec, &in, &err);
+    }
     if (st != SX_OK) {
         sx_release(ix);
         return sx_report(&err, st);
@@ -220,7 +344,8 @@ void sx_free(sx_index *ix)
         return;
     if (ix->dev->backend->settle)
         ix->dev->backend->settle(ix->dev->self);
-    sx_store_drop(&ix->store, ix->dev->backend, ix->dev->self);
+    sx_hybrid_free(ix);
+    sx_store_drop(&ix->store, ix->at->backend, ix->at->self);
     sx_device_drop(ix->dev);
     sx_release(ix);
 }
@@ -236,10 +361,10 @@ sx_status sx_save(const sx_index *ix, const char *path)
     if (st == SX_OK)
         st = sx_need(path, "sx_save", "the path", &err);
     if (st == SX_OK)
-        st = sx_store_on_host(&ix->store, ix->dev->backend, ix->dev->self, &host, &err);
+        st = sx_store_on_host(&ix->store, ix->at->backend, ix->at->self, &host, &err);
     if (st == SX_OK) {
         st = sx_store_save(&host, path, &err);
-        sx_store_leave(&host, ix->dev->backend);
+        sx_store_leave(&host, ix->at->backend);
     }
     return sx_report(&err, st);
 }
@@ -258,7 +383,7 @@ sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned fla
         st = sx_fail(&err, SX_EINVAL, "sx_load: flags are %u; allowed: SX_LOAD_COPY (1), "
                      "SX_LOAD_VERIFY (2)", flags);
     if (st == SX_OK)
-        st = new_index(&ix, dev, &err);
+        st = new_index(&ix, dev, dev, &err);
     if (st == SX_OK)
         st = sx_store_load(&ix->store, path, flags, &err);
     if (st == SX_OK)

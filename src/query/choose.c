@@ -49,13 +49,14 @@ static const manner *manner_of(const sx_device *dev)
 /* On a GPU a key and its row are one read if they are side by side, so points
  * want pairs; ranges read fewer bytes from rows alone. On a CPU both lines
  * are asked for at once, and pairs win nothing. */
-sx_spec sx_favourite(const sx_device *dev, uint32_t purpose, uint64_t n, uint32_t width)
+sx_spec sx_favourite(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width)
 {
-    sx_spec spec = {.family = SX_FAM_PIVOT};
+    sx_spec spec = {.family = SX_FAM_PIVOT, .unique = asked->unique, .place = asked->place};
 
-    if (purpose == SX_FOR_MEMORY) {       /* not a byte beside keys and rows */
-        spec.family = n * width <= SORTED_BYTES ? SX_FAM_SORTED : SX_FAM_EYTZ;
-    } else if (dev->backend->device_columns && purpose != SX_FOR_RANGE) {
+    if (asked->purpose == SX_FOR_MEMORY) {        /* not a byte beside keys and rows */
+        spec.family = n * width <= SORTED_BYTES && asked->place != SX_PLACE_HYBRID ? SX_FAM_SORTED
+                                                                                 : SX_FAM_EYTZ;
+    } else if (dev->backend->device_columns && asked->purpose != SX_FOR_RANGE) {
         spec.layout = SX_PAIRS;
         spec.given = SX_P_LAYOUT;
         if (n / 8 * width > PIVOT_BYTES && width == 4) {
@@ -223,7 +224,7 @@ static sx_status fall_back(sx_device *dev, sx_store *s, const sx_view *array, sx
 static sx_status measure(sx_device *dev, sx_store *s, uint32_t purpose, sx_sorted *sorted,
                          const sx_input *in, uint64_t points, sx_text *why, sx_err *err)
 {
-    sx_spec plain = {.family = SX_FAM_SORTED, .unique = s->spec.unique};
+    sx_spec plain = {.family = SX_FAM_SORTED, .unique = s->spec.unique, .place = s->spec.place};
     sx_sorted arrays = *sorted;
     sx_view array;
     questions q = {0};
@@ -333,11 +334,10 @@ sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sort
 sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted *sorted,
                     const sx_input *in, uint64_t spent_ns, sx_err *err)
 {
-    sx_text why = {s->why, SX_WHY_MAX, 0};
+    sx_text why = {s->why, SX_WHY_MAX, strlen(s->why)};
     sx_status st;
 
-    s->spec = sx_favourite(dev, spec->purpose, sorted->n, sorted->width);
-    s->spec.unique = spec->unique;
+    s->spec = sx_favourite(dev, spec, sorted->n, sorted->width);
     st = sx_shape(&s->view, &s->spec, dev->backend->node_bytes, sorted->width, sorted->row_bytes,
                   sorted->n, err);
     s->view.distinct = sorted->distinct;
@@ -345,7 +345,10 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted 
         st = dev->backend->build(dev->self, &s->view, sorted, in->threads, s->base, err);
     if (st != SX_OK)
         return st;
-    if (sorted->n < manner_of(dev)->from || s->view.family == SX_FAM_SORTED)
+    if (spec->place == SX_PLACE_HYBRID)
+        sx_text_add(&why, "%sthe usual choice of what has a top; not measured", why.length ? "; "
+                                                                                         : "");
+    else if (sorted->n < manner_of(dev)->from || s->view.family == SX_FAM_SORTED)
         sx_text_add(&why, "the usual choice for so few keys; not measured, since a build is over "
                     "sooner");
     else

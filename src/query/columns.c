@@ -105,9 +105,9 @@ sx_status sx_kernel_handle(const sx_index *ix, void *handle, size_t bytes)
         st = sx_fail(&err, SX_EINVAL, "%s: the handle has %zu bytes, this library's has %zu: "
                      "sextant_device.cuh is of another version", verb, bytes,
                      sizeof(sx_kernel_view));
-    if (st == SX_OK && !ix->dev->backend->device_columns)
+    if (st == SX_OK && !ix->at->backend->device_columns)
         st = sx_fail(&err, SX_ENOSYS, "%s: the index is on %s, not on a GPU", verb,
-                     ix->dev->backend->name);
+                     ix->at->backend->name);
     if (st == SX_OK)
         *(sx_kernel_view *)handle = (sx_kernel_view){.version = SX_KERNEL_VIEW_VERSION,
                                                      .key_type = ix->store.key_type,

@@ -5,9 +5,18 @@
 #include "place/registry.h"
 #include "place/store.h"
 
+/* What a hybrid index has beside its store. */
+typedef struct {
+    sx_top top;                   /* on the index's device */
+    _Atomic(void *) spare;        /* memory for hints that no call uses now, or NULL */
+} sx_hybrid;
+
 struct sx_index {
-    sx_device *dev;
+    sx_device *dev;               /* where its columns may be */
+    sx_device *at;                /* where its sections are and who answers: dev, or
+                                     the CPU beside it */
     sx_store store;
+    sx_hybrid *hybrid;            /* or NULL */
 };
 
 /* ---- arguments.c: each says which argument of which verb is wrong -------- */
@@ -16,6 +25,9 @@ sx_status sx_need(const void *argument, const char *verb, const char *name, sx_e
 /* call NULL: defaults */
 sx_status sx_check_call(const sx_call *call, const sx_device *dev, sx_call *out, const char *verb,
                         sx_err *err);
+/* The same for questions to an index: its host has no streams. */
+sx_status sx_check_question(const sx_call *call, const sx_index *ix, sx_call *out,
+                            const char *verb, sx_err *err);
 sx_how sx_how_of(const sx_call *call);
 /* A struct that starts with its size. */
 sx_status sx_check_size(size_t size, size_t wanted, const char *verb, const char *what,
@@ -48,13 +60,44 @@ typedef struct {
 void sx_timing_begin(sx_timing *timing, sx_how *how);
 void sx_timing_end(const sx_timing *timing, sx_status st);
 
+/* ---- answer.c: the backend's questions, to wherever the index is ---------- */
+
+sx_status sx_answer_lookup(const sx_index *ix, const sx_lookup *job, sx_err *err);
+sx_status sx_answer_count(const sx_index *ix, const sx_span_query *job, uint64_t *count,
+                          uint32_t count_there, sx_err *err);
+sx_status sx_answer_range(const sx_index *ix, const sx_span_query *job, const sx_range_out *out,
+                          sx_err *err);
+sx_status sx_answer_fold(const sx_index *ix, const sx_span_query *job, const sx_range_folds *out,
+                         sx_err *err);
+
+/* ---- hybrid.c: the GPU walks the top, the CPU the rest ------------------- */
+
+/* Places the top of an index that is on its host; and gives it back. */
+sx_status sx_hybrid_new(sx_index *ix, sx_err *err);
+void sx_hybrid_free(sx_index *ix);
+
+/* The columns of queries that hints are made of, all on the host. */
+typedef struct {
+    unsigned columns;             /* 0, 1, 2 */
+    const void *q[2];
+    uint32_t right[2];            /* see sx_hints */
+    uint32_t threads;
+} sx_hinted;
+
+/* Answers queries [at, at + n), hint[c] those of column c from `at` on, or NULL. */
+typedef sx_status sx_answer_fn(void *work, uint64_t at, uint64_t n, const uint64_t *const hint[2],
+                               sx_err *err);
+/* Calls it for n queries in as many parts as hints make worth while. */
+sx_status sx_hybrid_run(const sx_index *ix, const sx_hinted *ask, uint64_t n, sx_answer_fn *answer,
+                        void *work, sx_err *err);
+
 /* ---- choose.c: what auto does ------------------------------------------ */
 
 /* Memory that measuring takes, at most. */
 uint64_t sx_question_bytes(const sx_device *dev);
 
 /* What auto takes when it does not measure, the largest it may take. */
-sx_spec sx_favourite(const sx_device *dev, uint32_t purpose, uint64_t n, uint32_t width);
+sx_spec sx_favourite(const sx_device *dev, const sx_spec *spec, uint64_t n, uint32_t width);
 
 /* Pieces of a guide, where nobody says else: as many as stay in a cache. */
 #define SX_GUIDE_PIECES 4096u
@@ -64,8 +107,8 @@ sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sort
                             const sx_input *in, sx_err *err);
 
 /* Builds the index that suits the keys, the device and spec's purpose into
- * *s, which is all zero but for its type and largest row, and says why
- * there. spent_ns: what the build took so far; measuring takes a small part
+ * *s, which is all zero but for its type, largest row, and why it has its place;
+ * and says why there. spent_ns: what the build took so far; measuring takes a small part
  * of that. */
 sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted *sorted,
                     const sx_input *in, uint64_t spent_ns, sx_err *err);

@@ -89,10 +89,10 @@ sx_status sx_check(const sx_index *ix)
     sx_status st = sx_need(ix, "sx_check", "the index", &err);
 
     if (st == SX_OK)
-        st = sx_store_on_host(&ix->store, ix->dev->backend, ix->dev->self, &host, &err);
+        st = sx_store_on_host(&ix->store, ix->at->backend, ix->at->self, &host, &err);
     if (st == SX_OK) {
         st = sx_index_check(&host.view, host.max_row, (int)host.spec.unique, &err);
-        sx_store_leave(&host, ix->dev->backend);
+        sx_store_leave(&host, ix->at->backend);
     }
     return sx_report(&err, st);
 }
@@ -100,6 +100,36 @@ sx_status sx_check(const sx_index *ix)
 static double per_key(const sx_store *s)
 {
     return s->view.n ? (double)sx_store_bytes(s) / (double)s->view.n : 0;
+}
+
+static uint32_t place_of(const sx_index *ix)
+{
+    return ix->hybrid                        ? SX_PLACE_HYBRID
+           : ix->at->backend->device_columns ? SX_PLACE_DEVICE
+                                             : SX_PLACE_HOST;
+}
+
+/* Bytes of a section that a hybrid index has on its device, too. */
+static uint64_t also_on_device(const sx_index *ix, unsigned kind)
+{
+    return ix->hybrid ? sx_upper_bytes(&ix->store.view, kind) : 0;
+}
+
+static void explain_sections(const sx_index *ix, sx_text *t)
+{
+    for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++) {
+        uint64_t bytes = sx_section_bytes(&ix->store.view, kind), top = also_on_device(ix, kind);
+        if (bytes == 0)
+            continue;
+        sx_text_add(t, "section  %-7s %" PRIu64 " bytes", sx_section_name(kind), bytes);
+        if (top == bytes)
+            sx_text_add(t, ", on the host and on the device");
+        else if (top > 0)
+            sx_text_add(t, ", on the host; the first %" PRIu64 " also on the device", top);
+        else if (ix->hybrid)
+            sx_text_add(t, ", on the host");
+        sx_text_add(t, "\n");
+    }
 }
 
 static void explain_text(const sx_index *ix, const sx_index_info *info,
@@ -137,14 +167,16 @@ static void explain_text(const sx_index *ix, const sx_index_info *info,
             sx_text_add(t, " %" PRIu64, v->level_nodes[l]);
         sx_text_add(t, "%s\n", v->concise ? "; the last is searched at once" : "");
     }
-    for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)
-        if (sx_section_bytes(v, kind))
-            sx_text_add(t, "section  %-8s %" PRIu64 " bytes\n", sx_section_name(kind),
-                        sx_section_bytes(v, kind));
+    if (ix->hybrid)
+        sx_text_add(t, "place    hybrid: the top on the device, %" PRIu64 " bytes; all on the "
+                    "host\n", ix->hybrid->top.bytes);
+    else
+        sx_text_add(t, "place    %s\n", sx_place_name(place_of(ix)));
+    explain_sections(ix, t);
     sx_text_add(t, "memory   %" PRIu64 " bytes, ", info->bytes);
     sx_text_fixed(t, per_key(s), 3);
     sx_text_add(t, " per key, %s\n", s->map ? "mapped from a file"
-                : ix->dev->backend->host_sections ? "on the host" : "on the device");
+                : ix->at->backend->host_sections ? "on the host" : "on the device");
     sx_text_add(t, "device   %s (%s)\n", dev->name, dev->detail);
     if (s->why[0])
         sx_text_add(t, "why      %s\n", s->why);
@@ -181,13 +213,17 @@ static void explain_json(const sx_index *ix, const sx_index_info *info,
     sx_text_add(t, ", \"sections\": [");
     for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)
         if (sx_section_bytes(v, kind)) {
-            sx_text_add(t, "%s{\"name\": \"%s\", \"bytes\": %" PRIu64 "}", sep,
+            sx_text_add(t, "%s{\"name\": \"%s\", \"bytes\": %" PRIu64, sep,
                         sx_section_name(kind), sx_section_bytes(v, kind));
+            if (ix->hybrid)
+                sx_text_add(t, ", \"device_bytes\": %" PRIu64, also_on_device(ix, kind));
+            sx_text_add(t, "}");
             sep = ", ";
         }
     sx_text_add(t, "], \"bytes\": %" PRIu64 ", \"bytes_per_key\": ", info->bytes);
     sx_text_fixed(t, per_key(s), 4);
-    sx_text_add(t, ", \"mapped\": %s, \"device\": ", s->map ? "true" : "false");
+    sx_text_add(t, ", \"mapped\": %s, \"place\": \"%s\", \"device\": ", s->map ? "true" : "false",
+                sx_place_name(place_of(ix)));
     sx_text_json(t, dev->name);
     if (s->why[0]) {
         sx_text_add(t, ", \"why\": ");

@@ -30,7 +30,7 @@ static sx_status run(const sx_index *ix, sx_lookup *job, sx_column *rows, sx_col
     job->keys_there = keys && keys->place == SX_DEVICE;
     sx_timing_begin(&timing, &job->how);
     if (job->n > 0 || job->how.stream)
-        st = ix->dev->backend->lookup(ix->dev->self, &s->view, job, err);
+        st = sx_answer_lookup(ix, job, err);
     sx_timing_end(&timing, st);
     return st;
 }
@@ -44,7 +44,7 @@ static sx_status ask(const sx_index *ix, sx_op op, const sx_column *q, sx_column
     sx_status st = sx_need(ix, verb, "the index", &err);
 
     if (st == SX_OK)
-        st = sx_check_call(call, ix->dev, &how, verb, &err);
+        st = sx_check_question(call, ix, &how, verb, &err);
     if (st == SX_OK)
         st = sx_check_keys(ix, q, &how, verb, "queries", &err);
     if (st == SX_OK) {
@@ -95,7 +95,7 @@ sx_status sx_key_at(const sx_index *ix, const sx_column *ranks, sx_column *keys,
     sx_status st = sx_need(ix, verb, "the index", &err);
 
     if (st == SX_OK)
-        st = sx_check_call(call, ix->dev, &how, verb, &err);
+        st = sx_check_question(call, ix, &how, verb, &err);
     if (st == SX_OK)
         st = sx_check_numbers(ranks, ix->dev, &how, 1, verb, "ranks", &err);
     if (st == SX_OK) {

@@ -43,9 +43,6 @@ sx_status sx_check_place(sx_family family, uint32_t place, const sx_backend_kind
     if (place == SX_PLACE_HYBRID && !sx_family_has_upper(family))
         return sx_fail(err, SX_ENOSYS, "%s has nothing above its keys that place=hybrid could put "
                        "on the device", sx_family_name(family));
-    if (place != SX_PLACE_DEVICE && kind->gpu)
-        return sx_fail(err, SX_ENOSYS, "place=%s can't be built on %s yet", sx_place_name(place),
-                       kind->name);
     return SX_OK;
 }
 

@@ -11,7 +11,7 @@ static sx_status check_ranges(const sx_index *ix, const sx_ranges *r, const sx_c
     if (st == SX_OK)
         st = sx_check_size(r->size, sizeof *r, verb, "sx_ranges", err);
     if (st == SX_OK)
-        st = sx_check_call(call, ix->dev, how, verb, err);
+        st = sx_check_question(call, ix, how, verb, err);
     if (st == SX_OK)
         st = sx_check_keys(ix, r->lo, how, verb, "lo", err);
     if (st == SX_OK)
@@ -55,8 +55,7 @@ sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges, sx_column 
     if (st == SX_OK) {
         sx_timing_begin(&timing, &job.how);
         if (job.n > 0 || job.how.stream)
-            st = ix->dev->backend->count(ix->dev->self, &ix->store.view, &job, counts->data,
-                                         counts->place == SX_DEVICE, &err);
+            st = sx_answer_count(ix, &job, counts->data, counts->place == SX_DEVICE, &err);
         sx_timing_end(&timing, st);
     }
     return sx_report(&err, st);
@@ -98,7 +97,7 @@ sx_status sx_range(const sx_index *ix, const sx_ranges *ranges, sx_column *first
                          .keys = keys ? keys->data : NULL, .keys_room = keys ? keys->n : 0,
                          .keys_there = keys && keys->place == SX_DEVICE};
     sx_timing_begin(&timing, &job.how);
-    st = ix->dev->backend->range(ix->dev->self, &ix->store.view, &job, &out, &err);
+    st = sx_answer_range(ix, &job, &out, &err);
     sx_timing_end(&timing, st);
     return sx_report(&err, st);
 }
@@ -139,7 +138,7 @@ sx_status sx_range_aggregate(const sx_index *ix, const sx_ranges *ranges, sx_agg
     if (st == SX_OK) {
         sx_timing_begin(&timing, &job.how);
         if (job.n > 0 || job.how.stream)
-            st = ix->dev->backend->fold(ix->dev->self, &ix->store.view, &job, &folds, &err);
+            st = sx_answer_fold(ix, &job, &folds, &err);
         sx_timing_end(&timing, st);
     }
     return sx_report(&err, st);

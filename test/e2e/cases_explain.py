@@ -42,6 +42,22 @@ def building_is_deterministic(t, type_name):
         check(files[0] == files[1], f"{spec}: two builds, two files")
 
 
+@case(["pivot", "guide", "eytzinger"], ["hybrid", "host"])
+def a_place_is_not_in_the_file(t, spec, place):
+    """What a GPU's host builds is what a CPU builds."""
+    keys = KEY_SETS["mixed"](t.rng, "u64")
+    plain = t.path(t.tool.build(keys, spec, "u64")).read_bytes()
+    words = ("--type", "u64", "--spec", f"{spec} place={place}")
+    formats.write(t.path("placed.sosd"), keys)
+    t.tool.ok("build", "placed.sosd", *words, "--device", "simt",
+              "-o", "placed.sxt")
+    check(t.path("placed.sxt").read_bytes() == plain,
+          f"place={place} builds other bytes")
+    if place == "hybrid":
+        t.tool.fails(2, "needs a GPU", "build", "placed.sosd", *words,
+                     "-o", "refused.sxt")
+
+
 @case(AUTO_SPECS, [100, 70000])
 def auto_says_why(t, spec, n):
     """When it builds and, from the file, ever after. Few keys are not worth

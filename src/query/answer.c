@@ -1,0 +1,308 @@
+/* answer.c - who answers: the device, or its host where the index is there.
+ *
+ * The host takes its queries in buckets, maybe with hints (hybrid.c). Columns in
+ * device memory visit the host while it works on them. */
+#include "query/index.h"
+
+#include "base/alloc.h"
+#include "place/ranges.h"
+
+#include <string.h>
+
+/* ---- columns in device memory --------------------------------------------------- */
+
+#define VISITS 6u
+
+typedef struct {
+    const sx_index *ix;
+    unsigned n;
+    struct {
+        void *here, *home;
+        uint64_t bytes;
+        uint32_t there;           /* home is in device memory */
+        int out;
+    } visit[VISITS];
+} visits;
+
+/* *here becomes memory of the host that goes to `data` in the end (out). */
+static sx_status stand_in(visits *all, void *data, uint32_t there, uint64_t bytes, int out,
+                          void **here, sx_err *err)
+{
+    sx_status st = sx_alloc(here, bytes, "columns of the device", err);
+
+    if (st == SX_OK) {
+        all->visit[all->n].here = *here;
+        all->visit[all->n].home = data;
+        all->visit[all->n].bytes = bytes;
+        all->visit[all->n].there = there;
+        all->visit[all->n++].out = out;
+    }
+    return st;
+}
+
+/* The same, if data is in device memory, and with what it holds (in); else *here
+ * is data. */
+static sx_status bring(visits *all, void *data, uint32_t there, uint64_t bytes, int in, int out,
+                       void **here, sx_err *err)
+{
+    const sx_device *dev = all->ix->dev;
+    sx_status st;
+
+    *here = data;
+    if (!data || !there || bytes == 0)
+        return SX_OK;
+    st = stand_in(all, data, there, bytes, out, here, err);
+    if (st == SX_OK && in)
+        st = dev->backend->copy(dev->self, *here, 0, data, 1, bytes, err);
+    return st;
+}
+
+/* Outputs go home if all went well; all memory goes back. */
+static sx_status leave(visits *all, sx_status st, sx_err *err)
+{
+    const sx_device *dev = all->ix->dev;
+
+    for (unsigned i = 0; i < all->n; i++) {
+        if (st == SX_OK && all->visit[i].out && all->visit[i].there)
+            st = dev->backend->copy(dev->self, all->visit[i].home, 1, all->visit[i].here, 0,
+                                    all->visit[i].bytes, err);
+        else if (st == SX_OK && all->visit[i].out)
+            memcpy(all->visit[i].home, all->visit[i].here, all->visit[i].bytes);
+        sx_release(all->visit[i].here);
+    }
+    all->n = 0;
+    return st;
+}
+
+/* Element `at` of a column, which may be NULL. */
+static void *element(const void *column, uint64_t at, uint64_t each)
+{
+    return column ? (unsigned char *)column + at * each : NULL;
+}
+
+/* ---- points ------------------------------------------------------------------------ */
+
+typedef struct {
+    const sx_index *ix;
+    const sx_lookup *job;
+} points;
+
+static sx_status answer_points(void *work, uint64_t at, uint64_t n, const uint64_t *const hint[2],
+                               sx_err *err)
+{
+    const points *w = work;
+    sx_lookup part = *w->job;
+    uint64_t bytes = sx_type_bytes(part.key_type);
+
+    part.n = n;
+    part.q = element(part.q, at, part.op == SX_OP_KEY_AT ? part.rank_bytes : bytes);
+    part.out = element(part.out, at, part.out_bytes);
+    part.keys = element(part.keys, at, bytes);
+    part.hint = hint[0];
+    return w->ix->at->backend->lookup(w->ix->at->self, &w->ix->store.view, &part, err);
+}
+
+sx_status sx_answer_lookup(const sx_index *ix, const sx_lookup *job, sx_err *err)
+{
+    uint64_t bytes = sx_type_bytes(job->key_type);
+    sx_lookup here = *job;
+    visits all = {.ix = ix};
+    points w = {ix, &here};
+    void *q, *out, *keys;
+    sx_hinted ask = {.columns = job->op != SX_OP_KEY_AT, .threads = job->how.threads,
+                     .right = {job->op == SX_OP_RANK_RIGHT || job->op == SX_OP_FLOOR}};
+    sx_status st;
+
+    if (ix->at == ix->dev)
+        return ix->dev->backend->lookup(ix->dev->self, &ix->store.view, job, err);
+    st = bring(&all, (void *)job->q, job->q_there,
+               job->n * (job->op == SX_OP_KEY_AT ? job->rank_bytes : bytes), 1, 0, &q, err);
+    if (st == SX_OK)
+        st = bring(&all, job->out, job->out_there, job->n * job->out_bytes, 0, 1, &out, err);
+    if (st == SX_OK)              /* keys stay as they are where there is no match */
+        st = bring(&all, job->keys, job->keys_there, job->n * bytes, 1, 1, &keys, err);
+    if (st == SX_OK) {
+        here.q = ask.q[0] = q;
+        here.out = out;
+        here.keys = keys;
+        here.q_there = here.out_there = here.keys_there = 0;
+        st = sx_hybrid_run(ix, &ask, job->n, answer_points, &w, err);
+    }
+    return leave(&all, st, err);
+}
+
+/* ---- ranges -------------------------------------------------------------------------- */
+
+typedef struct {
+    const sx_index *ix;
+    const sx_span_query *job;
+    uint64_t *count;
+    const sx_range_folds *folds;
+} ranges;
+
+/* Ranges [at, at + n), with their hints. */
+static sx_span_query part_of(const sx_span_query *job, uint64_t at, uint64_t n,
+                             const uint64_t *const hint[2])
+{
+    sx_span_query part = *job;
+    uint64_t bytes = sx_type_bytes(job->key_type);
+
+    part.n = n;
+    part.lo = element(job->lo, at, bytes);
+    part.hi = element(job->hi, at, bytes);
+    part.start = job->start ? job->start + at : NULL;
+    part.hint_lo = hint[0];
+    part.hint_hi = hint[1];
+    return part;
+}
+
+static sx_status answer_count(void *work, uint64_t at, uint64_t n, const uint64_t *const hint[2],
+                              sx_err *err)
+{
+    const ranges *w = work;
+    sx_span_query part = part_of(w->job, at, n, hint);
+
+    return w->ix->at->backend->count(w->ix->at->self, &w->ix->store.view, &part, w->count + at, 0,
+                                     err);
+}
+
+static sx_status answer_fold(void *work, uint64_t at, uint64_t n, const uint64_t *const hint[2],
+                             sx_err *err)
+{
+    const ranges *w = work;
+    sx_span_query part = part_of(w->job, at, n, hint);
+    sx_range_folds out = {.count = element(w->folds->count, at, sizeof(uint64_t)),
+                          .min = element(w->folds->min, at, sizeof(uint64_t)),
+                          .max = element(w->folds->max, at, sizeof(uint64_t)),
+                          .sum = element(w->folds->sum, at, sizeof(uint64_t))};
+
+    return w->ix->at->backend->fold(w->ix->at->self, &w->ix->store.view, &part, &out, err);
+}
+
+/* The ends of ranges on the host, and what hints to ask for. */
+static sx_status bring_ranges(visits *all, const sx_span_query *job, sx_span_query *here,
+                              sx_hinted *ask, sx_err *err)
+{
+    uint64_t bytes = job->n * sx_type_bytes(job->key_type);
+    void *lo, *hi;
+    sx_status st = bring(all, (void *)job->lo, job->lo_there, bytes, 1, 0, &lo, err);
+
+    if (st == SX_OK)
+        st = bring(all, (void *)job->hi, job->hi_there, bytes, 1, 0, &hi, err);
+    if (st != SX_OK)
+        return st;
+    *here = *job;
+    here->lo = lo;
+    here->hi = hi;
+    here->lo_there = here->hi_there = 0;
+    *ask = (sx_hinted){.q = {lo, hi}, .right = {0, 1}, .columns = 2, .threads = job->how.threads};
+    return SX_OK;
+}
+
+sx_status sx_answer_count(const sx_index *ix, const sx_span_query *job, uint64_t *count,
+                          uint32_t count_there, sx_err *err)
+{
+    visits all = {.ix = ix};
+    sx_span_query here;
+    sx_hinted ask;
+    ranges w = {.ix = ix, .job = &here};
+    void *to;
+    sx_status st;
+
+    if (ix->at == ix->dev)
+        return ix->dev->backend->count(ix->dev->self, &ix->store.view, job, count, count_there,
+                                       err);
+    st = bring_ranges(&all, job, &here, &ask, err);
+    if (st == SX_OK)
+        st = bring(&all, count, count_there, job->n * sizeof *count, 0, 1, &to, err);
+    if (st == SX_OK) {
+        w.count = to;
+        st = sx_hybrid_run(ix, &ask, job->n, answer_count, &w, err);
+    }
+    return leave(&all, st, err);
+}
+
+sx_status sx_answer_fold(const sx_index *ix, const sx_span_query *job, const sx_range_folds *out,
+                         sx_err *err)
+{
+    visits all = {.ix = ix};
+    sx_span_query here;
+    sx_hinted ask;
+    sx_range_folds to = {0};
+    ranges w = {.ix = ix, .job = &here, .folds = &to};
+    uint64_t bytes = job->n * sizeof(uint64_t);
+    sx_status st;
+
+    if (ix->at == ix->dev)
+        return ix->dev->backend->fold(ix->dev->self, &ix->store.view, job, out, err);
+    st = bring_ranges(&all, job, &here, &ask, err);
+    if (st == SX_OK)
+        st = bring(&all, out->count, out->count_there, bytes, 0, 1, (void **)&to.count, err);
+    if (st == SX_OK)
+        st = bring(&all, out->min, out->min_there, bytes, 0, 1, (void **)&to.min, err);
+    if (st == SX_OK)
+        st = bring(&all, out->max, out->max_there, bytes, 0, 1, (void **)&to.max, err);
+    if (st == SX_OK)
+        st = bring(&all, out->sum, out->sum_there, bytes, 0, 1, (void **)&to.sum, err);
+    if (st == SX_OK)
+        st = sx_hybrid_run(ix, &ask, job->n, answer_fold, &w, err);
+    return leave(&all, st, err);
+}
+
+/* The ranges are counted, at start[], and first[] is summed up: fills the rest. */
+static sx_status fill(const sx_index *ix, const sx_span_query *job, const sx_range_out *out,
+                      const uint64_t *first, const uint64_t *start, sx_err *err)
+{
+    visits all = {.ix = ix};
+    uint64_t total = first[job->n];
+    sx_range_out here = *out;
+    sx_status st = bring(&all, out->rows, out->rows_there, total * out->row_bytes, 0, 1, &here.rows,
+                         err);
+
+    if (st == SX_OK)
+        st = bring(&all, out->keys, out->keys_there, total * sx_type_bytes(job->key_type), 0, 1,
+                   &here.keys, err);
+    here.first = (uint64_t *)first;
+    here.start = start;
+    here.first_there = here.rows_there = here.keys_there = 0;
+    if (st == SX_OK)
+        st = ix->at->backend->range(ix->at->self, &ix->store.view, job, &here, err);
+    return leave(&all, st, err);
+}
+
+sx_status sx_answer_range(const sx_index *ix, const sx_span_query *job, const sx_range_out *out,
+                          sx_err *err)
+{
+    visits all = {.ix = ix}, offsets = {.ix = ix};
+    sx_span_query here;
+    sx_hinted ask;
+    ranges w = {.ix = ix, .job = &here};
+    uint64_t bytes = (job->n + 1) * sizeof(uint64_t);
+    void *first = out->first, *start = NULL;
+    sx_status st, room = SX_OK;
+
+    if (ix->at == ix->dev)
+        return ix->dev->backend->range(ix->dev->self, &ix->store.view, job, out, err);
+    st = bring_ranges(&all, job, &here, &ask, err);
+    /* Memory for the rest, if it is on the device, is taken when first is known:
+     * whoever has too little finds all outputs as they were. */
+    if (st == SX_OK && (out->first_there || out->rows_there || out->keys_there))
+        st = stand_in(&offsets, out->first, out->first_there, bytes, 1, &first, err);
+    if (st == SX_OK && (out->rows || out->keys))
+        st = sx_alloc_array(&start, job->n, sizeof(uint64_t), "ranges", err);
+    if (st == SX_OK) {
+        here.start = start;
+        w.count = first;
+        st = sx_hybrid_run(ix, &ask, job->n, answer_count, &w, err);
+    }
+    if (st == SX_OK)
+        st = sx_ranges_sum_up(first, job->n, err);
+    if (st == SX_OK)              /* then first is filled, too */
+        room = sx_ranges_check_room(out, ((uint64_t *)first)[job->n], err);
+    if (st == SX_OK && room == SX_OK && start)
+        st = fill(ix, &here, out, first, start, err);
+    st = leave(&offsets, st, err);
+    sx_release(start);
+    st = leave(&all, st, err);
+    return st == SX_OK ? room : st;
+}

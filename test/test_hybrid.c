@@ -1,0 +1,545 @@
+/* test_hybrid.c - indexes on the host of a GPU, and hybrid ones: hints right and
+ * wrong, buckets, failures of the GPU in the middle, places that can't be, files,
+ * estimates, and what auto does. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "on_device.h"
+#include "query/index.h"
+
+static const char *const specs[] = {
+    "pivot", "pivot(k=17,leaf=40)", "pivot(k=5,levels=2,layout=pairs)", "pivot(k=3,leaf=3)",
+    "guide", "guide(bucket=3,pieces=5,layout=pairs)", "guide(bucket=128)",
+    "eytzinger", "eytzinger(k=2)", "eytzinger(k=4,layout=pairs)",
+};
+
+static asker *asking;
+
+/* The spec in this place, in one of a few static buffers. */
+static const char *placed(const char *spec, const char *place)
+{
+    static char texts[4][SX_SPEC_MAX];
+    static unsigned turn;
+    char *text = texts[turn++ % COUNT_OF(texts)];
+    snprintf(text, sizeof texts[0], "%s place=%s", spec, place);
+    return text;
+}
+
+static void ask_beside(sx_device *dev, const sx_index *ix, const dataset *d, const char *what)
+{
+    asking->no_streams = true;
+    ask_all(asking, dev, ix, d, what);
+    asking->no_streams = false;
+}
+
+/* ---- answers ------------------------------------------------------------------------ */
+
+static void test_places(void **state)
+{
+    (void)state;
+    static const char *const options[] = { "", "bucket=16", "bucket=100,memory=1GiB" };
+    rnd r = rnd_start(test_seed());
+    for (size_t o = 0; o < COUNT_OF(options); o++) {
+        sx_device *dev = device_open(kernel_with(options[o]));
+        for (size_t s = 0; s < COUNT_OF(specs); s++) {
+            dataset *d = data_make(key_types[(s + o) % COUNT_OF(key_types)],
+                                   s % 2 ? KEYS_DUPLICATES : KEYS_RANDOM, 3000,
+                                   (row_kind)(s % ROWS_KINDS), 400, &r);
+            static const char *const places[] = { "hybrid", "host", "device" };
+            for (unsigned p = 0; p < 3; p++) {
+                const char *spec = placed(specs[s], places[p]);
+                sx_index *ix = NULL;
+                sx_index_info info = { .size = sizeof info };
+                OK(data_build(d, dev, spec, NULL, &ix));
+                ask_beside(dev, ix, d, spec);
+                OK(sx_check(ix));
+                OK(sx_describe(ix, &info));
+                /* the usual place is not told */
+                assert_true((strstr(info.spec, "place=") != NULL) == (p < 2));
+                assert_true(p == 2 || strstr(info.spec, places[p]));
+                sx_free(ix);
+            }
+            data_free(d);
+        }
+        sx_close(dev);
+    }
+}
+
+/* Closing the device first is fine. */
+static void test_closed_before(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    dataset *d = data_make(SX_U64, KEYS_RANDOM, 2000, ROWS_U32, 300, &r);
+    for (unsigned p = 0; p < 2; p++) {
+        sx_device *dev = device_open(kernel_with("bucket=16"));
+        sx_index *ix = NULL, *other = NULL;
+        OK(data_build(d, dev, placed("pivot", p ? "host" : "hybrid"), NULL, &ix));
+        OK(data_build(d, dev, placed("guide", "hybrid"), NULL, &other));
+        sx_close(dev);
+        ask_beside(NULL, ix, d, "closed");
+        sx_free(ix);
+        ask_beside(NULL, other, d, "closed, the other");
+        sx_free(other);
+    }
+    data_free(d);
+}
+
+/* ---- hints ---------------------------------------------------------------------------- */
+
+/* The CPU gets hints that are right, and hints that are anything. */
+static void try_hints(const sx_index *ix, const dataset *d, rnd *r)
+{
+    const sx_backend *gpu = ix->dev->backend, *cpu = ix->at->backend;
+    uint64_t n = d->queries, *hint = need(n * 8), *out = need(n * 8), *keys = need(n * 16);
+    for (int right = 0; right < 2; right++) {
+        sx_err err;
+        sx_hints job = { .key_type = d->type, .right = (uint32_t)right, .n = n, .q = d->q.data,
+                         .out = hint };
+        sx_lookup ask = { .op = right ? SX_OP_RANK_RIGHT : SX_OP_RANK_LEFT, .key_type = d->type,
+                          .n = n, .q = d->q.data, .out = out, .out_bytes = 8, .hint = hint };
+        if (gpu->hint(ix->dev->self, &ix->hybrid->top.view, &job, &err) != SX_OK)
+            fail_msg("%s", err.text);
+        assert_int_equal(cpu->lookup(ix->at->self, &ix->store.view, &ask, &err), SX_OK);
+        assert_memory_equal(out, right ? d->right : d->left, n * 8);
+    }
+    for (unsigned round = 0; round < 20; round++) {
+        static const sx_op ops[] = { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
+                                     SX_OP_CEIL };
+        sx_err err;
+        sx_op op = ops[round % COUNT_OF(ops)];
+        int ranks = op == SX_OP_RANK_LEFT || op == SX_OP_RANK_RIGHT;
+        for (uint64_t i = 0; i < n; i++) {
+            uint64_t x = rnd_next(r);
+            hint[i] = round < 5 ? UINT64_MAX : round < 10 ? x : x >> (x & 63);
+        }
+        sx_lookup ask = { .op = op, .key_type = d->type, .n = n, .q = d->q.data, .out = out,
+                          .out_bytes = 8, .keys = ranks ? NULL : keys, .hint = hint };
+        assert_int_equal(cpu->lookup(ix->at->self, &ix->store.view, &ask, &err), SX_OK);
+        for (uint64_t i = 0; i < n && ranks; i++)
+            assert_true(out[i] <= d->n);
+    }
+    free(hint);
+    free(out);
+    free(keys);
+}
+
+static void test_hints(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    sx_device *dev = device_open(kernel_with(""));
+    for (size_t s = 0; s < COUNT_OF(specs); s++)
+        for (unsigned t = 0; t < COUNT_OF(device_widths); t++) {
+            dataset *d = data_make(device_widths[t], (key_kind)(s % 6), 700 + 900 * t,
+                                   (row_kind)(s % ROWS_KINDS), 300, &r);
+            sx_index *ix = NULL;
+            begin_step("hints of %s", specs[s]);
+            OK(data_build(d, dev, placed(specs[s], "hybrid"), NULL, &ix));
+            assert_non_null(ix->hybrid->top.block);
+            try_hints(ix, d, &r);
+            sx_free(ix);
+            data_free(d);
+        }
+    sx_close(dev);
+}
+
+/* ---- a GPU that fails --------------------------------------------------------------------- */
+
+/* The device's backend, but its so manieth hints fail. */
+static const sx_backend *honest;
+static _Atomic unsigned hints_made;
+static unsigned fail_from;
+static sx_status fail_with;
+
+static sx_status counted_hint(void *self, const sx_view *top, const sx_hints *job, sx_err *err)
+{
+    unsigned made = atomic_fetch_add(&hints_made, 1);
+    if (fail_with != SX_OK && made >= fail_from)
+        return sx_fail(err, fail_with, "told to fail at memory for hint %u", made);
+    return honest->hint(self, top, job, err);
+}
+
+static void test_failing_gpu(void **state)
+{
+    (void)state;
+    enum { BUCKET = 16 };
+    rnd r = rnd_start(test_seed());
+    sx_device *dev = device_open(kernel_with("bucket=16"));
+    sx_backend table = *dev->backend;
+    dataset *d = data_make(SX_I64, KEYS_DUPLICATES, 2500, ROWS_U64_SMALL, 300, &r);
+    uint64_t n = d->queries, *rows = need(n * 8);
+    unsigned buckets = (unsigned)((n + BUCKET - 1) / BUCKET);
+    sx_column q = column(d->type, n, d->q.data), out = column(SX_U64, n, rows);
+    sx_index *ix = NULL;
+    OK(data_build(d, dev, "pivot place=hybrid", NULL, &ix));
+    honest = dev->backend;
+    table.hint = counted_hint;
+    dev->backend = &table;
+
+    /* All goes well: every bucket had hints. */
+    hints_made = 0;
+    OK(sx_get(ix, &q, &out, NULL));
+    assert_int_equal(hints_made, buckets);
+    assert_memory_equal(rows, d->get, n * 8);
+    for (fail_from = 0; fail_from <= buckets; fail_from++) {
+        /* for want of memory the CPU goes on alone */
+        fail_with = SX_ENOMEM;
+        hints_made = 0;
+        memset(rows, GUARD_FILL, n * 8);
+        OK(sx_get(ix, &q, &out, NULL));
+        assert_memory_equal(rows, d->get, n * 8);
+        /* a GPU that fails ends the call; what was answered is right */
+        fail_with = SX_EDEVICE;
+        hints_made = 0;
+        memset(rows, GUARD_FILL, n * 8);
+        if (fail_from == buckets) {
+            OK(sx_get(ix, &q, &out, NULL));
+            continue;
+        }
+        REFUSED(sx_get(ix, &q, &out, NULL), SX_EDEVICE, "told to fail");
+        assert_memory_equal(rows, d->get, fail_from * BUCKET * 8);
+        for (uint64_t i = fail_from * BUCKET * 8; i < n * 8; i++)
+            assert_int_equal(((unsigned char *)rows)[i], GUARD_FILL);
+    }
+    fail_with = SX_ENOMEM;
+    for (fail_from = 0; fail_from < 5; fail_from++) {
+        hints_made = 0;
+        ask_beside(dev, ix, d, "without memory for hints");
+    }
+    fail_with = SX_OK;
+    dev->backend = honest;
+    ask_beside(dev, ix, d, "afterwards");
+    sx_free(ix);
+    sx_close(dev);
+    free(rows);
+    data_free(d);
+}
+
+/* A batch of one bucket is the CPU's. */
+static void test_small_batches(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    sx_device *dev = device_open(kernel_with("bucket=30"));
+    sx_backend table = *dev->backend;
+    dataset *d = data_make(SX_U32, KEYS_RANDOM, 500, ROWS_U32, 200, &r);
+    uint64_t rows[200];
+    sx_index *ix = NULL;
+    OK(data_build(d, dev, "guide place=hybrid", NULL, &ix));
+    honest = dev->backend;
+    table.hint = counted_hint;
+    dev->backend = &table;
+    for (uint64_t n = 0; n <= 100; n++) {
+        sx_column q = column(d->type, n, d->q.data), out = column(SX_U64, n, rows);
+        hints_made = 0;
+        OK(sx_get(ix, &q, &out, NULL));
+        assert_int_equal(hints_made, n > 30 ? (n + 29) / 30 : 0);
+        assert_memory_equal(rows, d->get, n * 8);
+    }
+    dev->backend = honest;
+    sx_free(ix);
+    sx_close(dev);
+    data_free(d);
+}
+
+/* ---- what can't be ---------------------------------------------------------------------------- */
+
+static void test_refused(void **state)
+{
+    (void)state;
+    uint64_t key[4] = { 9, 4, 3, 1 }, got[4];
+    sx_column keys = column(SX_U64, 4, key), rows = column(SX_U64, 4, got), there;
+    sx_device *dev = device_open(kernel_with("")), *cpu = device_open("cpu");
+    sx_estimate_info e = { .size = sizeof e };
+    sx_call call = { .size = sizeof call, .stream = (void *)2 };
+    sx_kernel_view handle;
+    sx_index *ix = NULL;
+    for (unsigned p = 0; p < 2; p++) {
+        const char *place = p ? "device" : "hybrid", *spec = placed("pivot", place);
+        REFUSED(sx_build(&ix, cpu, spec, &keys, NULL, NULL), SX_EINVAL, "needs a GPU");
+        assert_non_null(strstr(sx_detail(), spec));
+        assert_non_null(strstr(sx_detail(), "cpu"));
+        REFUSED(sx_estimate(cpu, spec, SX_U64, 1000, 0, &e), SX_EINVAL, "needs a GPU");
+        REFUSED(sx_build(&ix, cpu, placed("auto", place), &keys, NULL, NULL), SX_EINVAL, "GPU");
+    }
+    OK(sx_build(&ix, cpu, "pivot place=host", &keys, NULL, NULL));
+    sx_free(ix);
+    ix = NULL;
+    REFUSED(sx_build(&ix, dev, "sorted place=hybrid", &keys, NULL, NULL), SX_EINVAL, "no top");
+    REFUSED(sx_estimate(dev, "sorted place=hybrid", SX_U64, 9, 0, &e), SX_EINVAL, "no top");
+    REFUSED(sx_build(&ix, dev, "pivot place=here", &keys, NULL, NULL), SX_EINVAL, "hybrid");
+    REFUSED(sx_build(&ix, dev, "pivot place=host place=hybrid", &keys, NULL, NULL), SX_EINVAL,
+            "repeated");
+    assert_null(ix);
+    OK(sx_column_new(&there, dev, SX_U64, 4));
+    OK(sx_column_copy(&there, &keys, dev));
+    REFUSED(sx_build(&ix, dev, "pivot place=hybrid", &there, NULL, &call), SX_ENOSYS, "stream");
+    for (unsigned p = 0; p < 2; p++) {
+        const char *place = p ? "host" : "hybrid";
+        sx_column out;
+        OK(sx_column_new(&out, dev, SX_U64, 5));
+        OK(sx_build(&ix, dev, placed("pivot", place), &there, NULL, NULL));
+        sx_ranges ranges = { .size = sizeof ranges, .lo = &there, .hi = &there };
+        REFUSED(sx_get(ix, &there, &out, &call), SX_ENOSYS, place);
+        REFUSED(sx_key_at(ix, &there, NULL, &out, &call), SX_ENOSYS, place);
+        REFUSED(sx_range_count(ix, &ranges, &out, &call), SX_ENOSYS, place);
+        REFUSED(sx_range(ix, &ranges, &out, NULL, NULL, &call), SX_ENOSYS, place);
+        REFUSED(sx_kernel_handle(ix, &handle, sizeof handle), SX_ENOSYS, "not on a GPU");
+        OK(sx_get(ix, &keys, &rows, NULL));
+        for (unsigned i = 0; i < 4; i++)
+            assert_int_equal(got[i], i);
+        sx_free(ix);
+        ix = NULL;
+        sx_column_free(&out, dev);
+    }
+    sx_column_free(&there, dev);
+    sx_close(dev);
+    sx_close(cpu);
+    REFUSED(sx_open(&dev, kernel_with("bucket=15")), SX_EINVAL, "bucket is 15");
+    REFUSED(sx_open(&dev, kernel_with("bucket=many")), SX_EINVAL, "not a number");
+}
+
+/* ---- memory ----------------------------------------------------------------------------------- */
+
+/* The top's bytes as the explanation has them. */
+static uint64_t told_top(const sx_index *ix)
+{
+    char text[8000], *at;
+    size_t bytes = sizeof text;
+    OK(sx_explain(ix, SX_TEXT, text, &bytes));
+    at = strstr(text, "the top on the device, ");
+    assert_non_null(at);
+    return strtoull(at + strlen("the top on the device, "), NULL, 10);
+}
+
+/* A cap that is too small for the top is an error with numbers; one that holds
+ * it and a little for its way there is enough to build and to ask. */
+static void test_little_memory(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    const uint64_t n = kernel_is_gpu() ? 200000 : 4000;
+    for (size_t s = 0; s < COUNT_OF(specs); s++) {
+        dataset *d = data_make(SX_U64, KEYS_RANDOM, n, ROWS_U64_WIDE, 300, &r);
+        const char *spec = placed(specs[s], "hybrid");
+        sx_device *dev = device_open(kernel_with(""));
+        sx_index *ix = NULL;
+        char options[64], words[64];
+        OK(data_build(d, dev, spec, NULL, &ix));
+        uint64_t top = told_top(ix);
+        sx_free(ix);
+        ix = NULL;
+        sx_close(dev);
+        snprintf(options, sizeof options, "memory=%" PRIu64 ",bucket=32", top - 1);
+        snprintf(words, sizeof words, "%" PRIu64 " bytes needed", top);
+        dev = device_open(kernel_with(options));
+        REFUSED(data_build(d, dev, spec, NULL, &ix), SX_ENOMEM, words);
+        assert_non_null(strstr(sx_detail(), "memory= allows"));
+        assert_null(ix);
+        sx_close(dev);
+        snprintf(options, sizeof options, "memory=%" PRIu64 ",bucket=32",
+                 top + (kernel_is_gpu() ? 1u << 20 : 150));
+        dev = device_open(kernel_with(options));
+        OK(data_build(d, dev, spec, NULL, &ix));
+        ask_beside(NULL, ix, d, "the top, and hardly anything else");
+        sx_free(ix);
+        sx_close(dev);
+        data_free(d);
+    }
+}
+
+static void test_estimates(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    for (size_t s = 0; s < COUNT_OF(specs); s++) {
+        dataset *d = data_make(SX_U32, KEYS_RANDOM, 5000, ROWS_U32, 10, &r);
+        sx_device *dev = device_open(kernel_with("")), *cpu = device_open("cpu");
+        sx_estimate_info e = { .size = sizeof e }, host = e, there = e, plain = e;
+        sx_index_info info = { .size = sizeof info };
+        sx_index *ix = NULL;
+        OK(sx_estimate(dev, placed(specs[s], "hybrid"), SX_U32, 5000, SX_U32, &e));
+        OK(sx_estimate(dev, placed(specs[s], "host"), SX_U32, 5000, SX_U32, &host));
+        OK(sx_estimate(dev, placed(specs[s], "device"), SX_U32, 5000, SX_U32, &there));
+        OK(sx_estimate(cpu, specs[s], SX_U32, 5000, SX_U32, &plain));
+        assert_memory_equal(&host, &plain, sizeof host);
+        assert_int_equal(host.device_peak, 0);
+        assert_true(e.host_resident >= host.host_resident && e.host_peak >= host.host_peak);
+        assert_true(e.device_resident > 0 && e.device_peak >= e.device_resident);
+        assert_true(e.device_resident < there.device_resident);
+        OK(data_build(d, dev, placed(specs[s], "hybrid"), NULL, &ix));
+        OK(sx_describe(ix, &info));
+        assert_true(info.bytes <= e.host_resident);
+        assert_true(told_top(ix) <= e.device_resident);
+        sx_free(ix);
+        sx_close(dev);
+        sx_close(cpu);
+        data_free(d);
+    }
+}
+
+/* ---- files ------------------------------------------------------------------------------------ */
+
+/* The file is the one that a CPU writes, and says nothing of places. */
+static void test_files(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    char *path = temp_path("hybrid.sxt"), *other = temp_path("plain.sxt");
+    sx_device *dev = device_open(kernel_with("bucket=16")), *cpu = device_open("cpu");
+    for (size_t s = 0; s < COUNT_OF(specs); s++) {
+        dataset *d = data_make(key_types[s % COUNT_OF(key_types)], KEYS_DUPLICATES, 1500,
+                               (row_kind)(s % ROWS_KINDS), 200, &r);
+        sx_index *hybrid = NULL, *plain = NULL, *loaded = NULL;
+        sx_index_info info = { .size = sizeof info };
+        size_t bytes, plain_bytes;
+        OK(data_build(d, dev, placed(specs[s], "hybrid"), NULL, &hybrid));
+        OK(data_build(d, cpu, specs[s], NULL, &plain));
+        unsigned char *a = saved_bytes(hybrid, path, &bytes);
+        unsigned char *b = saved_bytes(plain, other, &plain_bytes);
+        assert_int_equal(bytes, plain_bytes);
+        assert_memory_equal(a, b, bytes);
+        OK(sx_load(&loaded, dev, path, SX_LOAD_VERIFY));
+        OK(sx_describe(loaded, &info));
+        assert_null(strstr(info.spec, "place="));
+        ask_all(asking, dev, loaded, d, "loaded");
+        sx_free(loaded);
+        sx_free(plain);
+        sx_free(hybrid);
+        free(a);
+        free(b);
+        data_free(d);
+    }
+    sx_close(dev);
+    sx_close(cpu);
+    free(path);
+    free(other);
+}
+
+/* ---- auto, and what is told ------------------------------------------------------------------------ */
+
+static void explained(const sx_index *ix, const char *text_has, const char *json_has)
+{
+    char text[8000];
+    size_t bytes = sizeof text;
+    OK(sx_explain(ix, SX_TEXT, text, &bytes));
+    if (!strstr(text, text_has))
+        fail_msg("'%s' is not in:\n%s", text_has, text);
+    bytes = sizeof text;
+    OK(sx_explain(ix, SX_JSON, text, &bytes));
+    assert_true(is_json(text));
+    if (!strstr(text, json_has))
+        fail_msg("'%s' is not in:\n%s", json_has, text);
+}
+
+static void test_auto(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    dataset *d = data_make(SX_U64, KEYS_RANDOM, kernel_is_gpu() ? 400000 : 4000, ROWS_U32, 200, &r);
+    /* room for the top, and not for the index */
+    sx_device *small = device_open(kernel_with(kernel_is_gpu() ? "memory=4MiB,bucket=16"
+                                                               : "memory=20000,bucket=16"));
+    sx_device *large = device_open(kernel_with("bucket=16"));
+    sx_estimate_info e = { .size = sizeof e };
+    sx_index_info info = { .size = sizeof info };
+    static const char *const purposes[] = { "auto", "auto(for=point)", "auto(for=memory)" };
+    for (unsigned i = 0; i < COUNT_OF(purposes); i++) {
+        sx_index *ix = NULL;
+        OK(sx_estimate(small, purposes[i], SX_U64, d->n, SX_U32, &e));
+        assert_true(e.host_resident > d->n * 12 && e.device_resident > 0);
+        OK(data_build(d, small, purposes[i], NULL, &ix));
+        OK(sx_describe(ix, &info));
+        assert_non_null(strstr(info.spec, "place=hybrid"));
+        explained(ix, "would take up to", "\"place\": \"hybrid\"");
+        ask_beside(NULL, ix, d, purposes[i]);
+        sx_free(ix);
+        OK(data_build(d, large, purposes[i], NULL, &ix));
+        OK(sx_describe(ix, &info));
+        assert_null(strstr(info.spec, "place="));
+        explained(ix, "place    device\n", "\"place\": \"device\"");
+        sx_free(ix);
+        OK(data_build(d, large, placed(purposes[i], "hybrid"), NULL, &ix));
+        explained(ix, "place    hybrid", "\"device_bytes\"");
+        ask_beside(large, ix, d, purposes[i]);
+        sx_free(ix);
+        OK(data_build(d, small, placed(purposes[i], "host"), NULL, &ix));
+        explained(ix, "place    host\n", "\"place\": \"host\"");
+        ask_beside(NULL, ix, d, purposes[i]);
+        sx_free(ix);
+    }
+    sx_close(small);
+    sx_close(large);
+    data_free(d);
+}
+
+static void test_explained(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    dataset *d = data_make(SX_U64, KEYS_RANDOM, 3000, ROWS_U32, 10, &r);
+    sx_device *dev = device_open(kernel_with("")), *cpu = device_open("cpu");
+    sx_index *ix = NULL;
+    OK(data_build(d, dev, "pivot place=hybrid", NULL, &ix));
+    explained(ix, "bytes, on the host and on the device\n", "\"name\": \"keys\"");
+    sx_free(ix);
+    OK(data_build(d, dev, "eytzinger(k=5) place=hybrid", NULL, &ix));
+    explained(ix, "also on the device\n", "\"device_bytes\": 0}");
+    sx_free(ix);
+    OK(data_build(d, cpu, "pivot", NULL, &ix));
+    explained(ix, "place    host\n", "\"place\": \"host\"");
+    sx_free(ix);
+    sx_close(dev);
+    sx_close(cpu);
+    data_free(d);
+}
+
+/* Indexes too small to have a top are hybrid, too. */
+static void test_tiny(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    sx_device *dev = device_open(kernel_with("bucket=16"));
+    for (size_t s = 0; s < COUNT_OF(specs); s++)
+        for (uint64_t n = 0; n < 40; n += 1 + n / 8) {
+            dataset *d = data_make(SX_I32, KEYS_RANDOM, n, (row_kind)(n % ROWS_KINDS), 60, &r);
+            sx_index *ix = NULL;
+            OK(data_build(d, dev, placed(specs[s], "hybrid"), NULL, &ix));
+            ask_beside(dev, ix, d, specs[s]);
+            sx_free(ix);
+            data_free(d);
+        }
+    sx_close(dev);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_closed_before),
+        cmocka_unit_test(test_hints),
+        cmocka_unit_test(test_failing_gpu),
+        cmocka_unit_test(test_small_batches),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_little_memory),
+        cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_explained),
+        cmocka_unit_test(test_tiny),
+    };
+    test_seed();
+    asking = asker_new();
+    int failed = cmocka_run_group_tests_name("hybrid", tests, NULL, NULL);
+    asker_free(asking);
+    return failed != 0;
+}
