@@ -105,8 +105,8 @@ SX_WALK uint64_t F(pivot_finish)(const sx_view *v, uint64_t at, KEY q, uint32_t 
 /* ---- a walk in two parts ------------------------------------------------------
  *
  * Where the pivots are on another device than the keys, a walk ends there in a
- * hint, one number, and goes on from it here. A hint here is the window; any
- * number leads to some window. unit: sx_pivot_node_unit(), sx_pivot_unit(). */
+ * hint, one number, and goes on from it here. A hint here is the window. unit:
+ * sx_pivot_node_unit() there, sx_pivot_unit() here. */
 
 SX_WALK uint64_t F(pivot_hint)(const sx_view *v, KEY q, uint32_t unit)
 {
@@ -117,8 +117,9 @@ SX_WALK uint64_t F(pivot_hint)(const sx_view *v, KEY q, uint32_t unit)
     return at;
 }
 
-/* Where that window of len units begins. */
+/* Where that window of len units begins; or some window, as pivot_begin() ends in a
+ * minimum. */
 SX_WALK uint64_t F(pivot_from_hint)(const sx_view *v, uint64_t hint, uint64_t len, uint32_t unit)
 {
-    return F(pivot_begin)(v, hint < v->windows ? hint : v->windows - 1, len, unit);
+    return F(pivot_begin)(v, hint, len, unit);
 }
