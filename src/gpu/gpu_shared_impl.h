@@ -79,8 +79,8 @@ SX_DEV uint32_t F(shared_levels)(const sx_gpu_lookup *ap, KEY w, KEY other, uint
 
 /* What a leaf says about the lane's question. */
 typedef struct {
-    unsigned below, equal;        /* of its keys */
-    uint64_t row;                 /* pairs: behind the key at `below` */
+    uint32_t below, equal;        /* of its keys */
+    uint32_t row, row_high;       /* pairs: behind the key at `below` */
 } F(leaf);
 
 /* The bytes [at, at + bytes) of 16, bytes 4 or 8, as a number. */
@@ -109,7 +109,7 @@ SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, uint32_t leaf, KEY w, unsig
     F(leaf) mine;
 
     mine.below = mine.equal = 0;
-    mine.row = SX_MISS;
+    mine.row = mine.row_high = ~0u;
     SX_UNROLL
     for (unsigned part = 0; part < lanes; part += turns) {
         uint4 a[4], b[4];
@@ -154,12 +154,10 @@ SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, uint32_t leaf, KEY w, unsig
                 uint32_t at = key_bytes + below * rows;
                 uint64_t row = F(word_of)(twice && at >= lanes * 16 ? b[t] : a[t], at, rows);
                 unsigned from = first + (at / 16 & (lanes - 1));
-                if (rows == 4)
-                    row = SX_SHUFFLE((uint32_t)row, from);
-                else
-                    row = SX_SHUFFLE(row, from);
-                if (part + t == me)
-                    mine.row = row;
+                uint32_t low = SX_SHUFFLE((uint32_t)row, from);
+                uint32_t high = rows == 8 ? SX_SHUFFLE((uint32_t)(row >> 32), from) : 0;
+                mine.row = part + t == me ? low : mine.row;
+                mine.row_high = part + t == me ? high : mine.row_high;
             }
             if (part + t == me) {
                 mine.below = below;
@@ -186,7 +184,8 @@ SX_DEV void F(answer)(const sx_gpu_lookup *ap, uint32_t i, uint64_t rank, int al
     else if (ap->op == SX_OP_FLOOR)
         rank = (all ? v->n : rank) - 1;           /* 0 - 1 is past the end */
     if (rank < v->n && ap->out)
-        row = ap->op == SX_OP_GET && rows ? leaf.row : sx_row_at(v, rank, rank);
+        row = ap->op == SX_OP_GET && rows ? leaf.row | (uint64_t)leaf.row_high << 32
+                                          : sx_row_at(v, rank, rank);
     F(put)(ap, i, row, rank < v->n ? rank : SX_NO_SLOT);
 }
 
@@ -228,10 +227,10 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
          base += (uint32_t)SX_THREADS) {
         uint32_t i = base + SX_LANE < n ? base + SX_LANE : n - 1, unit = ap->unit;
         uint32_t fraction = 1u << 31, at, from, to;       /* units of the window */
-        int all, left = 0, right = 0;
+        int all, left = 0, right = 0, on = 1;
         KEY q = F(read_query)(ap->key_type, ap->q, i), w = F(walked)(ap, q, &all);
         uint64_t count, start, rank;
-        F(leaf) leaf, behind;     /* behind: the unit to the right of it */
+        F(leaf) leaf;
         if (lines)
             start = F(pgm_window)(v, F(pgm_segment_near)(v, w, SX_SHARED, ap->top_bytes), w, &count);
         else
@@ -241,10 +240,14 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
         at = (uint32_t)F(guide_guess)(v, w, start, count, fraction, unit);
         from = (uint32_t)(start / unit);
         to = (uint32_t)((start + count + unit - 1) / unit);       /* right behind it */
-        leaf = F(read_leaf)(ap, at, w, lanes, twice, rows);
-        behind = leaf;
+        leaf.below = leaf.equal = leaf.row = leaf.row_high = 0;
         for (;;) {                /* as guide_finish() does, all lanes at once */
-            int on = 0;
+            F(leaf) next = F(read_leaf)(ap, on ? at : SX_NO_LEAF, w, lanes, twice, rows);
+            if (on && left && next.below == unit)
+                leaf.below = unit;        /* the bound is the first key to the right */
+            else if (on)
+                leaf = next;
+            on = 0;
             if (leaf.below == unit && at + 1 < to && !left)
                 on = right = 1;
             else if (leaf.below == 0 && at > from && !right && !(v->distinct && leaf.equal))
@@ -252,15 +255,8 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
             if (!SX_ANY(on))
                 break;
             at += on ? (right ? 1u : ~0u) : 0u;
-            F(leaf) next = F(read_leaf)(ap, on ? at : SX_NO_LEAF, w, lanes, twice, rows);
-            if (on) {
-                behind = leaf;
-                leaf = next;
-            }
         }
         rank = sx_min64((uint64_t)at * unit + leaf.below, v->n);
-        if (left && leaf.below == unit)           /* the bound is the first key there */
-            leaf = behind;
         F(answer)(ap, i, rank, all, leaf, rows);
     }
 }
