@@ -52,6 +52,8 @@ help:
 	@echo "make gpu-test   build, run the tests of kernels on the GPU of this machine"
 	@echo "make bench      the figures of the README, into bench/results/"
 	@echo "make gpu-bench  those of doc/PERFORMANCE.md, on a GPU, into bench/results/"
+	@echo "make papers     figures of two papers on a GPU, into bench/results/; make peers first"
+	@echo "make peers      build/peers/: a B+-tree of others to compare with"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
 
 # ---- library and tool -------------------------------------------------------

@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 """Makes Markdown tables of what bench/papers.sh wrote.
 
-    bench/papers.py FOLDER [--only FIGURE] [--plot FOLDER]
+    bench/papers.py FOLDER [--only FIGURE] [--fill FILE] [--plot FOLDER]
 
---plot also draws them, as FIGURE.svg, where matplotlib is installed.
+--fill puts them into a document, where it has lines "<!-- FIGURE -->", up to
+the next "<!-- end -->". --plot also draws them, as FIGURE.svg, where
+matplotlib is installed.
 """
 import argparse
+import contextlib
+import io
 import json
+import re
 from pathlib import Path
 
 from gpu_table import number, power, print_table
@@ -409,9 +414,10 @@ def plot(figure, folder):
 
 # ---- all of it --------------------------------------------------------------
 
-def show(figure):
+def show(figure, with_title=True):
     title, part = FIGURES[figure.name]
-    print(f"#### {title}\n")
+    if with_title:
+        print(f"#### {title}\n")
     gpus = dict.fromkeys(x["gpu"].partition(",")[0] for x in figure.measured
                          if "gpu" in x)
     print(f"`{figure.head['command']}`; {', '.join(gpus)}; commit "
@@ -423,17 +429,35 @@ def show(figure):
         print(f"**{figure.wrong()} answers were wrong.**\n")
 
 
+def fill(figure, path):
+    """What stands in the document for the figure is replaced."""
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        show(figure, with_title=False)
+    mark = re.escape(f"<!-- {figure.name} -->")
+    whole, count = re.subn(f"({mark}\n).*?(<!-- end -->)",
+                           lambda m: m[1] + text.getvalue() + m[2],
+                           path.read_text(), flags=re.S)
+    if count != 1:
+        raise SystemExit(f"{path}: {count} places for {figure.name}")
+    path.write_text(whole)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", choices=list(FIGURES))
+    parser.add_argument("--fill", type=Path, metavar="FILE")
     parser.add_argument("--plot", type=Path, metavar="FOLDER")
     words = parser.parse_args()
     figures = [Figure(words.folder / f"{name}.json") for name in FIGURES
                if words.only in (None, name)
                and (words.folder / f"{name}.json").exists()]
     for figure in figures:
-        show(figure)
+        if words.fill:
+            fill(figure, words.fill)
+        else:
+            show(figure)
         if words.plot:
             plot(figure, words.plot)
     count = sum(len(figure.measured) for figure in figures)

@@ -20,6 +20,7 @@
 #   PEERS       the programs of `make peers` (build/peers)
 #   PYTHON      one that has NumPy (build/venv/bin/python)
 #   SMALL=1     few keys, on the emulator: tests this script, in seconds
+# shellcheck disable=SC2086  # lists of sets and runs are several words
 set -u
 cd "$(dirname "$0")/.." || exit 1
 tool=${SX_BIN:-build/sextant}
@@ -45,7 +46,7 @@ if [ -n "$small" ]; then
     big=4096 most=4096 queries=2048 cpu_queries=2048 runs=1
     few=256 all=2048 three=256,512,2048 seven=256,512,1024,2048
 else
-    big=2^${LOG:-26} most= queries=2^22 cpu_queries=2^20 runs=2
+    big=2^${LOG:-26} most='' queries=2^22 cpu_queries=2^20 runs=2
     few=2^10 all=2^22 three=2^10,2^16,2^22 seven=2^10,2^12,2^14,2^16,2^18,2^20,2^22
 fi
 eps='pgm(eps=128)'
@@ -182,7 +183,7 @@ put() {
 }
 
 # Power of two, as JSON has it.
-number() { echo "$(($(sed 's/\([0-9]*\)^\([0-9]*\)/\1**\2/' <<<"$1")))"; }
+number() { echo "$((${1/^/**}))"; }
 of_batch() { echo "\"batch\": $(number "$1"),"; }
 
 # ---- GPU-PGM ----------------------------------------------------------------

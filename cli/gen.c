@@ -244,14 +244,14 @@ static uint64_t odds_at(const request *q, uint64_t cell)
     return mix((cell + 1) * 0x9e3779b97f4a7c15u ^ q->seed) >> 56;
 }
 
-/* A hump with a long tail over the whole range; of its cells, one to 64 keys,
+/* A hump with a long tail over the whole range; of its cells, one to 128 keys,
  * some have up to three times as many as others. */
 static void draw_books_like(request *q, uint64_t i)
 {
     unsigned bits = 1;
     uint64_t place;
 
-    while (bits < 32 && q->n >> (bits + 6))
+    while (bits < 32 && q->n >> (bits + 7))
         bits++;
     do {
         double x = our_exp(draw_normal(&q->r) * 0.75) * 0.125;
