@@ -420,8 +420,9 @@ def show(figure, with_title=True):
         print(f"#### {title}\n")
     gpus = dict.fromkeys(x["gpu"].partition(",")[0] for x in figure.measured
                          if "gpu" in x)
-    print(f"`{figure.head['command']}`; {', '.join(gpus)}; commit "
-          f"{figure.head['commit']}.\n")
+    print(f"`{figure.head['command']}`; {', '.join(gpus)}; "
+          f"{figure.head['cpu'] or 'CPU'}, {figure.head['cores']} cores; "
+          f"commit {figure.head['commit']}.\n")
     part(figure)
     for what in figure.missing():
         print(f"Not measured: {what}.\n")

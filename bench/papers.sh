@@ -167,9 +167,11 @@ missing() {
 
 # ---- writing ----------------------------------------------------------------
 
+cpu_name=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1 | tr -d '"\\')
 start() {
-    printf '{"figure": "%s", "commit": "%s", "command": "bench/papers.sh %s", "small": %s}\n' "$1" \
+    printf '{"figure": "%s", "commit": "%s", "command": "bench/papers.sh %s", "small": %s, ' "$1" \
         "$commit" "$1" "$([ -n "$small" ] && echo true || echo false)" >"$out/$1.json"
+    printf '"cpu": "%s", "cores": %s}\n' "$cpu_name" "$(nproc)" >>"$out/$1.json"
 }
 
 # put FIGURE SET [PATTERN] RUN...: lines of those runs that match.
@@ -252,7 +254,7 @@ g_learned_fig9() {
 }
 
 g_learned_fig10() {
-    local specs= e
+    local specs='' e
     need 1e7
     for e in 16 32 64 128 256 512 1024 2048; do
         specs="$specs,pgm(eps=$e),pgm(eps=$e) place=hybrid"
@@ -309,15 +311,16 @@ g_learned_table2() {
 
 # ---- all of it --------------------------------------------------------------
 
-figures='gpu-pgm-fig4 gpu-pgm-fig5 gpu-pgm-table2 gpu-pgm-table3 g-learned-fig7 g-learned-fig8
-g-learned-fig9 g-learned-fig10 g-learned-fig13 g-learned-table1 g-learned-table2'
+figures='gpu-pgm-fig4 gpu-pgm-fig5 gpu-pgm-table2 gpu-pgm-table3'
+figures="$figures g-learned-fig7 g-learned-fig8 g-learned-fig9 g-learned-fig10 g-learned-fig13"
+figures="$figures g-learned-table1 g-learned-table2"
 pins=
 [ $# -gt 0 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 2; }
 [ "$*" != all ] || set -- $figures
 for figure in "$@"; do
-    case " $(echo $figures) " in
+    case " $figures " in
     *" $figure "*) ;;
-    *) echo "$0: the figures are all, $(echo $figures | sed 's/ /, /g'), not $figure" >&2; exit 2 ;;
+    *) echo "$0: the figures are all, ${figures// /, }, not $figure" >&2; exit 2 ;;
     esac
 done
 [ $# -lt 4 ] || need books wiki fb osm 1e5 1e6 1e7 1e8
