@@ -167,7 +167,7 @@ missing() {
 
 # ---- writing ----------------------------------------------------------------
 
-cpu_name=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1 | tr -d '"\\')
+cpu_name=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1 | tr -d '"')
 start() {
     printf '{"figure": "%s", "commit": "%s", "command": "bench/papers.sh %s", "small": %s, ' "$1" \
         "$commit" "$1" "$([ -n "$small" ] && echo true || echo false)" >"$out/$1.json"
