@@ -219,13 +219,13 @@ static uint64_t line_at(const pgm_file *p, uint64_t entry, number q)
 {
     unsigned bits = p->width == 16 ? 128 : 64, lz = p->lines[16 * entry + 8];
     number d = q - entry_key(p, entry);
-    uint64_t far;
+    uint64_t far, rise;
     if (lz > 0 && d >> (bits - lz))
         far = UINT64_MAX;
     else
         far = (uint64_t)(bits == 128 ? d << lz >> 64 : d << lz);
-    return (entry_height(p, entry) + (uint64_t)((number)far * get64(p->lines + 16 * entry) >> 64)) >>
-           8;
+    rise = (uint64_t)((number)far * get64(p->lines + 16 * entry) >> 64);
+    return (entry_height(p, entry) + rise) >> 8;
 }
 
 /* ---- one level against the keys it is of --------------------------------------- */
