@@ -360,6 +360,7 @@ static const char *const kernel_told[KERNEL_OPTIONS] = {
     "walk=shared,pin=none,bucket=64",
     "walk=shared,pin=steps,schedule=dynamic,each=2",
     "walk=shared,pin=full,bucket=24",
+    "pin=constant",
     "walk=group,bucket=17",
     "reorder=lookup,bucket=40",
     "reorder=double,pin=steps,block=256,each=8",
