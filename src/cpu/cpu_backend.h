@@ -8,6 +8,7 @@
 typedef struct {
     sx_simd level;
     unsigned threads;
+    sx_search search;             /* if told */
     sx_pool *pool;
 } sx_cpu;
 
@@ -17,6 +18,9 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
 /* The segments of a pgm over sorted keys, and with them its shape. */
 sx_status sx_cpu_fit(const sx_cpu *cpu, sx_view *v, const void *keys, uint32_t threads,
                      void *base[SX_SECTION_KINDS], sx_err *err);
+/* What that takes beside the keys and the sections, of a shape with the most
+ * levels there could be. */
+uint64_t sx_cpu_fit_peak(const sx_cpu *cpu, const sx_view *v);
 uint64_t sx_cpu_build_peak(const void *self, const sx_view *shape);
 
 sx_status sx_cpu_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err);

@@ -338,10 +338,7 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
     int keep = sx_shape_is_arrays(shape);
     sx_status st = SX_OK;
 
-    if (shape->family == SX_FAM_PGM && shape->n > 0)
-        st = sx_cpu_fit(cpu, shape, sorted->keys, threads, base, err);
     v = *shape;
-
     if (!keep && !v.block && sorted->spare_keys &&
         sx_section_bytes(&v, SX_SEC_KEYS) <= sorted->spare_key_bytes) {
         base[SX_SEC_KEYS] = sorted->spare_keys;
@@ -351,6 +348,9 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
         sx_release(sorted->spare_rows);
     }
     sorted->spare_keys = sorted->spare_rows = NULL;
+    if (shape->family == SX_FAM_PGM && shape->n > 0)
+        st = sx_cpu_fit(cpu, shape, sorted->keys, threads, base, err);
+    v = *shape;
     for (unsigned kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
         uint64_t bytes = sx_section_bytes(&v, kind);
         if (bytes > 0 && !base[kind] && !(keep && (kind == SX_SEC_KEYS || kind == SX_SEC_ROWS)))
@@ -406,5 +406,7 @@ uint64_t sx_cpu_build_peak(const void *self, const sx_view *v)
     /* Sorting has the arrays twice; building has them beside the sections,
      * unless they become the sections. */
     uint64_t building = sx_shape_is_arrays(v) ? sections : arrays + sections;
+    if (v->family == SX_FAM_PGM)
+        building += sx_cpu_fit_peak(cpu, v);
     return sorting > building ? sorting : building;
 }

@@ -134,3 +134,19 @@ sx_status sx_cpu_fit(const sx_cpu *cpu, sx_view *v, const void *keys, uint32_t t
         drop_level(&w[l]);
     return st;
 }
+
+uint64_t sx_cpu_fit_peak(const sx_cpu *cpu, const sx_view *v)
+{
+    uint64_t levels = 0, hulls = 0;
+
+    for (uint32_t up = 0; up < v->levels; up++) {
+        uint64_t n = sx_level_below(v, v->levels - 1 - up);
+        uint32_t eps = up ? v->eps2 : v->eps, cuts = sx_level_cuts(n, eps, v->cuts, up);
+        uint64_t part = (n + cuts - 1) / cuts + 1;
+        uint64_t at_once = cuts < cpu->threads ? cuts : cpu->threads;
+        uint64_t bytes = at_once * sx_pgm_hull_entries(part) * sizeof(uint32_t);
+        levels += cuts * (sx_pgm_most(part, eps) * (v->width + SX_SEGMENT) + sizeof(uint64_t));
+        hulls = bytes > hulls ? bytes : hulls;
+    }
+    return levels + hulls;
+}

@@ -55,10 +55,10 @@ static sx_status compare(sx_device *dev, const sx_store *s, const sx_view *array
                          sx_err *err)
 {
     uint64_t begin = sx_clock_ns(), ns[2];
-    sx_status st = sx_questions_ask(dev, &s->view, in, 0, q, &ns[0], err);
+    sx_status st = sx_questions_ask(dev, &s->view, in, q, &ns[0], err);
 
     if (st == SX_OK)
-        st = sx_questions_ask(dev, array, in, 1, q, &ns[1], err);
+        st = sx_questions_ask(dev, array, in, q, &ns[1], err);
     if (st != SX_OK)
         return st;
     *array_wins = sx_clearly_less(ns[1], ns[0]);

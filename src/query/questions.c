@@ -42,17 +42,14 @@ int sx_clearly_less(uint64_t ns, uint64_t than)
     return ns < than / 100 * CLEARLY;
 }
 
-static uint64_t question_bytes(unsigned points, unsigned ranges, size_t key_bytes)
-{
-    return (uint64_t)SETS * ((points + 2ull * ranges) * key_bytes +
-                             (points > ranges ? points : ranges) * sizeof(uint64_t));
-}
-
+/* Of keys, ranks to pick them by, and results. */
 uint64_t sx_question_bytes(const sx_device *dev)
 {
-    unsigned most = manner_of(dev)->most;
+    uint64_t most = manner_of(dev)->most, number = sizeof(uint64_t);
+    uint64_t of_two = SETS * (3 * 16 + number) + number;
+    uint64_t of_trials = (SX_TRIAL_SETS + SX_TRIAL_WARM) * (16 + number) + SX_TRIAL_WARM * number;
 
-    return question_bytes(most, most, 16) + SETS * most * sizeof(uint64_t);
+    return most * (of_two > of_trials ? of_two : of_trials);
 }
 
 void sx_questions_drop(sx_device *dev, sx_questions *q)
@@ -83,7 +80,8 @@ sx_status sx_questions_make(sx_device *dev, const sx_view *v, const sx_input *in
                             sx_questions *q, sx_err *err)
 {
     uint64_t x = 1;               /* any seed: these are only timed */
-    uint64_t points = SETS * (uint64_t)q->points, ranges = SETS * (uint64_t)q->ranges;
+    unsigned sets = q->sets ? q->sets : SETS, out = q->points > q->ranges ? q->points : q->ranges;
+    uint64_t points = (uint64_t)sets * q->points + q->warm, ranges = (uint64_t)sets * q->ranges;
     uint64_t n = points > ranges ? points : ranges, *ranks;
     sx_status st = sx_alloc_array((void **)&ranks, n, sizeof *ranks, "questions", err);
 
@@ -93,8 +91,10 @@ sx_status sx_questions_make(sx_device *dev, const sx_view *v, const sx_input *in
         x = x * 6364136223846793005u + 1442695040888963407u;
         ranks[i] = (uint64_t)((x >> 16) * (unsigned __int128)v->n >> 48);
     }
+    q->sets = sets;
     q->there = dev->backend->device_columns != 0;
-    st = dev->backend->alloc(dev->self, &q->out, n * sizeof(uint64_t), "questions", err);
+    st = dev->backend->alloc(dev->self, &q->out, (out > q->warm ? out : q->warm) * sizeof(uint64_t),
+                             "questions", err);
     if (st == SX_OK)
         st = pick_keys(dev, v, in, q, ranks, points, &q->key, err);
     if (st == SX_OK)
@@ -107,8 +107,8 @@ sx_status sx_questions_make(sx_device *dev, const sx_view *v, const sx_input *in
     return st;
 }
 
-sx_status sx_questions_ask(sx_device *dev, const sx_view *v, const sx_input *in,
-                           unsigned contender, const sx_questions *q, uint64_t *best, sx_err *err)
+sx_status sx_questions_ask(sx_device *dev, const sx_view *v, const sx_input *in, sx_questions *q,
+                           uint64_t *best, sx_err *err)
 {
     size_t bytes = sx_type_bytes(in->key_type);
     uint32_t there = (uint32_t)q->there;
@@ -122,8 +122,14 @@ sx_status sx_questions_ask(sx_device *dev, const sx_view *v, const sx_input *in,
     sx_status st = SX_OK;
 
     *best = UINT64_MAX;
+    if (q->warm > 0) {
+        point.n = q->warm;
+        point.q = (unsigned char *)q->key + q->sets * (uint64_t)q->points * bytes;
+        st = dev->backend->lookup(dev->self, v, &point, err);
+        point.n = q->points;
+    }
     for (unsigned round = 0; round < SX_ASK_ROUNDS && st == SX_OK; round++) {
-        uint64_t set = 2 * round + contender;
+        uint64_t set = q->next++ % q->sets;
         point.q = (unsigned char *)q->key + set * q->points * bytes;
         range.lo = (unsigned char *)q->lo + set * q->ranges * bytes;
         range.hi = (unsigned char *)q->hi + set * q->ranges * bytes;
