@@ -428,7 +428,7 @@ static void test_budget_bounds(void **state)
     sx_close(dev);
 }
 
-/* ---- want of memory --------------------------------------------------------------------------- */
+/* ---- want of memory ------------------------------------------------------------------------ */
 
 /* Whichever allocation fails, nothing is lost, and there is an index or none. */
 static void test_allocations(void **state)

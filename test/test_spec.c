@@ -225,7 +225,8 @@ static void test_estimates_are_bounds(void **state)
     static const char *const specs[] = {
         "sorted", "sorted(layout=pairs)", "eytzinger(k=2)", "eytzinger(k=33)",
         "eytzinger(layout=pairs,block=64)", "pivot", "pivot(k=2)",
-        "pivot(k=33,leaf=1,layout=pairs)", "auto", "auto(for=memory)", "pgm", "pgm(budget=3)", "pgm(eps=1,layout=pairs)",
+        "pivot(k=33,leaf=1,layout=pairs)", "auto", "auto(for=memory)",
+        "pgm", "pgm(budget=3)", "pgm(eps=1,layout=pairs)",
     };
     static const uint64_t sizes[] = { 0, 1, 2, 63, 64, 65, 1000, 70000 };
     rnd r = rnd_start(test_seed());

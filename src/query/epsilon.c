@@ -6,7 +6,8 @@
  * device's caches. So the segments are made for real, from an eps on that is
  * mostly good, and asked; then those of twice that, and while that is clearly
  * faster, of twice that again; or else of half. The best so far stays while the
- * next is made, so nothing is made twice.
+ * next is made, so nothing is made twice (but for pairs, whose candidates are not
+ * in pairs). Trying ends when it has taken as long as the build had before.
  *
  * A budget says how many bytes the segments may take. The more they are, the
  * more nearly right they are, so the smallest eps that fits is where it begins.
@@ -247,7 +248,8 @@ static sx_status duel(fitting *f, lines *now, int *won, sx_err *err)
     return st;
 }
 
-/* Goes on to twice eps, or half of it, while that wins; not when it is `end`. */
+/* Goes on to twice eps, or half of it, while that wins; but for the first one
+ * not after `end`. */
 static sx_status climb(fitting *f, int up, uint64_t end, unsigned *steps, sx_err *err)
 {
     int won = 1;
@@ -256,7 +258,7 @@ static sx_status climb(fitting *f, int up, uint64_t end, unsigned *steps, sx_err
     while (won && st == SX_OK) {
         uint64_t eps = up ? 2 * (uint64_t)f->best.view.eps : f->best.view.eps / 2;
         lines now = {0};
-        if (eps < 1u << LEAST_BIT || eps > 1u << MOST_BIT || sx_clock_ns() > end)
+        if (eps < 1u << LEAST_BIT || eps > 1u << MOST_BIT || (f->duels > 0 && sx_clock_ns() > end))
             return SX_OK;
         st = make_lines(f, (uint32_t)eps, &now, err);
         if (st == SX_ENOMEM)              /* the best is there, and stays */
@@ -287,8 +289,7 @@ static sx_status improve(fitting *f, uint64_t spent_ns, sx_err *err)
     st = sx_questions_make(f->dev, &f->best.view, f->in, &f->q, err);
     if (st == SX_ENOMEM) {
         f->best.view.concise = sx_usual_search(f->of, &f->best.view);
-        sx_text_add(&f->why, "eps=%u, the usual one; not measured, for want of memory",
-                    f->best.view.eps);
+        sx_text_add(&f->why, "eps=%u; not measured, for want of memory", f->best.view.eps);
         return SX_OK;
     }
     if (st == SX_OK)
@@ -297,7 +298,7 @@ static sx_status improve(fitting *f, uint64_t spent_ns, sx_err *err)
         st = climb(f, 1, begin + spent_ns, &steps, err);
     if (st == SX_OK && steps == 0 && f->room == UINT64_MAX)
         st = climb(f, 0, begin + spent_ns, &steps, err);
-    sx_text_add(&f->why, f->duels ? "so eps=%u; trying took " : "eps=%u, no other was tried; it took ",
+    sx_text_add(&f->why, "%s eps=%u; trying took ", f->duels ? "so" : "no other was tried than",
                 f->best.view.eps);
     sx_text_fixed(&f->why, (double)(sx_clock_ns() - begin) * 1e-6, 1);
     sx_text_add(&f->why, " ms in all");
@@ -401,7 +402,8 @@ static sx_status add_bounds(sx_device *at, sx_spec spec, uint32_t width, uint32_
     if (st != SX_OK || n == 0)
         return st;
     sx_shape_levels_most(&store.view);
-    uint64_t all = sx_section_bytes(&store.view, SX_SEC_SEGMENTS), over = all > room ? all - room : 0;
+    uint64_t all = sx_section_bytes(&store.view, SX_SEC_SEGMENTS);
+    uint64_t over = all > room ? all - room : 0;
     uint64_t resident = sx_store_bytes(&store) - over, top = sx_top_bytes(&store.view) - over;
     uint64_t peak = at->backend->build_peak(at->self, &store.view);
     most->resident = resident > most->resident ? resident : most->resident;
