@@ -99,7 +99,7 @@ static void try_automatic(sx_device *dev, const char *spec, const dataset *d)
             fail_msg("%s: why '%s'", spec, ix->store.why);
         assert_in_range(ix->store.spec.eps, 4, 2048);
     } else if (!kernel_is_gpu() || !gpu) {
-        assert_non_null(strstr(ix->store.why, "not measured"));
+        assert_true((strstr(ix->store.why, "not measured") != NULL) == (d->n > 0));
         assert_int_equal(ix->store.spec.eps, gpu ? 8 : 16);
     }
     check_resolved(dev, ix, d);

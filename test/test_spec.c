@@ -178,7 +178,7 @@ static void test_good_specs(void **state)
         { "pivot(k=2,leaf=4096)", "pivot", "leaf=4096" },
         { "pgm", "pgm", "(eps=16,eps2=4,cuts=1,layout=split)" },
         { "pgm(budget=1)", "pgm", "(eps=16,eps2=4,cuts=1,layout=split)" },
-        { "pgm(eps=1048576,eps2=1024,cuts=1048576)", "pgm", "(eps=1048576,eps2=1024,cuts=1048576" },
+        { "pgm(eps=1048576,eps2=1024,cuts=1048576)", "pgm", "(eps=1048576,eps2=1024,cuts=10" },
         { "pgm(budget=999999999,eps2=1)", "pgm", "(eps=16,eps2=1," },
         { "  pivot ( k = 9 , layout=split )  unique  place=host ", "pivot",
           "layout=split) unique" },

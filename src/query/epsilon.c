@@ -314,7 +314,9 @@ static sx_status find_eps(fitting *f, uint32_t *eps, uint64_t spent_ns, sx_err *
     sx_status st = SX_OK;
 
     *eps = 1u << first;
-    if (few && (f->room == UINT64_MAX || f->sorted->n == 0)) {
+    if (f->sorted->n == 0)
+        return SX_OK;
+    if (few && f->room == UINT64_MAX) {
         sx_text_add(&f->why, "the usual eps for so few keys; not measured, since a build is over "
                     "sooner");
         return SX_OK;
