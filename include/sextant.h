@@ -150,9 +150,11 @@ typedef struct sx_device sx_device;
  *   scan=thread|mixed|warp     who reads the entries of a range
  *   bucket=QUERIES    of hybrid indexes, that the GPU and the CPU take turns
  *                     with; batches of no more are the CPU's alone (1048576)
+ *   search=complete|concise    a pgm's lines level by level, or those of the
+ *                     last level at once; "cpu:" takes it, too
  *
  * How kernels run never changes an answer; what is not told is chosen by
- * the index's shape. NULL: "cpu". */
+ * the index's shape, or (search=) measured when it is built. NULL: "cpu". */
 SX_API sx_status sx_open(sx_device **out, const char *name);
 
 /* Indexes hold on to their device: closing it first is fine. */
@@ -207,6 +209,14 @@ typedef struct sx_index sx_index;
  *         eytzinger(k=2..33)     search order, no extra memory
  *         pivot(k=2..33,levels=,leaf=)   sorted array under a pivot tree
  *         guide(bucket=1..128,pieces=)   sorted array under a histogram
+ *         pgm(eps=1..1048576,eps2=1..1024,cuts=)   sorted array under lines
+ *                                that know ranks but for eps, their own (in
+ *                                levels above) but for eps2; made in `cuts`
+ *                                parts. Without eps it is measured on these
+ *                                keys: building takes about twice as long
+ *         pgm(budget=KIB)        the same, and the lines (section `segments`)
+ *                                take no more than that; SX_ENOMEM if not even
+ *                                the largest eps does
  *         auto(for=point|range|mixed|memory)  measured on these keys
  *       layout=split|pairs (and block=) inside the parentheses says how
  *       keys and rows lie in memory. Words behind: unique (equal keys are

@@ -369,6 +369,8 @@ static const char *const kernel_told[KERNEL_OPTIONS] = {
     "scan=thread",
     "scan=warp",
     "scan=mixed",
+    "search=complete,pin=full,bucket=19",
+    "search=concise,bucket=21",
     "persist=0",
     "memory=1GiB,persist=64KiB,reorder=none,block=256,each=1",
 };
@@ -408,7 +410,7 @@ const char *kernel_options(unsigned i)
     return kernel_told[i % KERNEL_OPTIONS];
 }
 
-/* 17 and 3 have no common divisor: each option meets each order. */
+/* 19 and 3 have no common divisor: each option meets each order. */
 const char *kernel_device(unsigned i)
 {
     static char names[KERNEL_DEVICES][160];

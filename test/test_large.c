@@ -164,7 +164,8 @@ static const char *build_and_ask(sx_device *dev, const char *spec, int type,
 static const char *const specs[] = {
     "sorted", "eytzinger", "pivot", "sorted(layout=pairs)",
     "eytzinger(k=4,layout=pairs)", "pivot(layout=pairs)", "auto",
-    "pivot(k=3,levels=4)", "auto(for=memory)",
+    "pivot(k=3,levels=4)", "auto(for=memory)", "pgm",
+    "pgm(eps=1,layout=pairs)", "pgm(budget=40)",
 };
 
 static void test_shape(void **state)

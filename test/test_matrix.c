@@ -39,7 +39,8 @@ static const struct {
                       "bucket=2,pieces=65536" } },
     { .name = "pgm",
       .parameters = { "", "eps=1", "eps=1,eps2=1", "eps=2,cuts=7", "eps=4,eps2=2,cuts=64", "eps=16",
-                      "eps=1000000", "eps=3,eps2=1024,cuts=3" } },
+                      "eps=1000000", "eps=3,eps2=1024,cuts=3",
+                      "budget=1", "budget=2,eps2=1" } },
     { .name = "pivot",
       .parameters = { "k=2", "k=3", "k=5", "k=8", "k=9", "k=17", "k=33",
                       "k=9,levels=0", "k=9,levels=1", "k=3,levels=2",
@@ -189,6 +190,11 @@ static bool can_be(const char *family, int type, const char *verb, unsigned plac
 
 static sx_device *devices[DEVICES];
 static const char *device_names[DEVICES];
+/* A pgm's lines are searched in two ways. Its cells of the CPU are tried in
+ * both, on devices that are told so; kernels have it among their options. */
+#define SEARCHES 2u
+static sx_device *searching[SEARCHES][SIMD_LEVELS];
+static char searching_names[SEARCHES][SIMD_LEVELS][40];
 static bool kernel_only;
 static time_t kernel_end;         /* 0: never */
 static uint64_t kernel_turn, kernel_every = KERNEL_CELLS_EVERY, per_option[KERNEL_OPTIONS];
@@ -289,11 +295,22 @@ static void try_kernels(const char *spec, const dataset *d, rnd *r)
 
 static void try_data(const char *spec, int level, const dataset *d, rnd *r)
 {
+    sx_device *any = devices[level];
+    unsigned searches = strcmp(families[now.family].name, "pgm") == 0 ? SEARCHES : 0;
     try_kernels(spec, d, r);
-    if (devices[level] && !kernel_only)
-        try_places(spec, level, d, r);
-    else
+    if (!any || kernel_only) {
         cells_left_out++;
+        return;
+    }
+    if (searches == 0)
+        try_places(spec, level, d, r);
+    for (unsigned s = 0; s < searches; s++) {
+        devices[level] = searching[s][level];
+        device_names[level] = searching_names[s][level];
+        try_places(spec, level, d, r);
+    }
+    devices[level] = any;
+    device_names[level] = simd_names[level];
 }
 
 /* All data for one spec on one level of instructions. */
@@ -405,8 +422,14 @@ int main(void)
     if (getenv("SX_KERNEL_SECONDS") && atoi(getenv("SX_KERNEL_SECONDS")) > 0)
         kernel_end = time(NULL) + atoi(getenv("SX_KERNEL_SECONDS"));
     devices_open(devices);
-    for (unsigned i = 0; i < SIMD_LEVELS; i++)
+    for (unsigned i = 0; i < SIMD_LEVELS; i++) {
         device_names[i] = simd_names[i];
+        for (unsigned s = 0; s < SEARCHES; s++) {
+            snprintf(searching_names[s][i], sizeof searching_names[s][i], "%s,search=%s",
+                     simd_names[i], s ? "concise" : "complete");
+            searching[s][i] = devices[i] ? device_open(searching_names[s][i]) : NULL;
+        }
+    }
     for (unsigned i = 0; i < kernel_devices(); i++) {
         device_names[SIMD_LEVELS + i] = kernel_device(i);
         devices[SIMD_LEVELS + i] = device_open(kernel_device(i));
@@ -431,6 +454,8 @@ int main(void)
         if (data[t].large[0])
             free_data(t);
     devices_close(devices);
+    for (unsigned s = 0; s < SEARCHES; s++)
+        devices_close(searching[s]);
     for (unsigned i = 0; i < kernel_devices(); i++)
         sx_close(devices[SIMD_LEVELS + i]);
     return failed != 0;

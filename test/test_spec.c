@@ -91,6 +91,26 @@ static void test_bad_specs(void **state)
     bad_spec("sorted(layout=split,block=4)", "block", "pairs");
     bad_spec("sorted(layout=pairs,block=3)", "3", "64");
     bad_spec("sorted(layout=pairs,block=128)", "128", "64");
+    bad_spec("pgm(eps=0)", "eps can't be '0'", "1 to 1048576");
+    bad_spec("pgm(eps=1048577)", "1048577", "1 to 1048576");
+    bad_spec("pgm(eps=99999999999)", "99999999999", "1 to 1048576");
+    bad_spec("pgm(eps=-1)", "-1", "1 to 1048576");
+    bad_spec("pgm(eps=)", "eps can't be", "1 to 1048576");
+    bad_spec("pgm(eps2=0)", "eps2 can't be '0'", "1 to 1024");
+    bad_spec("pgm(eps2=1025)", "1025", "1 to 1024");
+    bad_spec("pgm(cuts=0)", "cuts can't be '0'", "1 to 1048576");
+    bad_spec("pgm(cuts=1048577)", "1048577", "1 to 1048576");
+    bad_spec("pgm(budget=0)", "budget can't be '0'", "1 to 999999999");
+    bad_spec("pgm(budget=1000000000)", "1000000000", "1 to 999999999");
+    bad_spec("pgm(budget=64KiB)", "64KiB", "1 to 999999999");
+    bad_spec("pgm(eps=64,budget=10)", "eps=", "budget=");
+    bad_spec("pgm(budget=10,eps=64)", "don't go together", "budget=");
+    bad_spec("pgm(budget=10,budget=10)", "twice", "budget");
+    bad_spec("sorted(budget=10)", "sorted has no parameter 'budget'", "layout");
+    bad_spec("pivot(budget=10)", "pivot has no parameter 'budget'", "levels");
+    bad_spec("guide(budget=10)", "guide has no parameter 'budget'", "pieces");
+    bad_spec("eytzinger(budget=10)", "no parameter 'budget'", "k");
+    bad_spec("auto(budget=10)", "auto has no parameter 'budget'", "for");
     bad_spec("auto(for=speed)", "speed", "point");
     bad_spec("auto(for=speed)", "mixed", "memory");
     bad_spec("sorted fast", "fast", "unique");
@@ -156,6 +176,10 @@ static void test_good_specs(void **state)
         { "pivot(levels=0)", "pivot", "levels=0" },
         { "pivot(k=2,levels=48)", "pivot", "levels=" },
         { "pivot(k=2,leaf=4096)", "pivot", "leaf=4096" },
+        { "pgm", "pgm", "(eps=16,eps2=4,cuts=1,layout=split)" },
+        { "pgm(budget=1)", "pgm", "(eps=16,eps2=4,cuts=1,layout=split)" },
+        { "pgm(eps=1048576,eps2=1024,cuts=1048576)", "pgm", "(eps=1048576,eps2=1024,cuts=10" },
+        { "pgm(budget=999999999,eps2=1)", "pgm", "(eps=16,eps2=1," },
         { "  pivot ( k = 9 , layout=split )  unique  place=host ", "pivot",
           "layout=split) unique" },
     };
@@ -202,6 +226,7 @@ static void test_estimates_are_bounds(void **state)
         "sorted", "sorted(layout=pairs)", "eytzinger(k=2)", "eytzinger(k=33)",
         "eytzinger(layout=pairs,block=64)", "pivot", "pivot(k=2)",
         "pivot(k=33,leaf=1,layout=pairs)", "auto", "auto(for=memory)",
+        "pgm", "pgm(budget=3)", "pgm(eps=1,layout=pairs)",
     };
     static const uint64_t sizes[] = { 0, 1, 2, 63, 64, 65, 1000, 70000 };
     rnd r = rnd_start(test_seed());

@@ -11,7 +11,8 @@
 static sx_status bad_word(const char *args, const char *word, size_t length, sx_err *err)
 {
     return sx_fail(err, SX_EINVAL, "device 'cpu:%.40s': '%.*s' is not one of scalar, avx2, "
-                   "avx512, threads=1..%u", args, (int)(length < 40 ? length : 40), word, THREADS_MAX);
+                   "avx512, threads=1..%u, search=complete, search=concise", args,
+                   (int)(length < 40 ? length : 40), word, THREADS_MAX);
 }
 
 static int parse_threads(const char *text, size_t length, unsigned *threads)
@@ -29,7 +30,12 @@ static int parse_threads(const char *text, size_t length, unsigned *threads)
     return 1;
 }
 
-/* "avx2", "threads=4", "avx2,threads=4" */
+static int is(const char *word, const char *text, size_t length)
+{
+    return strlen(word) == length && memcmp(word, text, length) == 0;
+}
+
+/* "avx2", "threads=4", "avx2,threads=4,search=concise" */
 static sx_status parse_args(const char *args, sx_cpu *cpu, sx_err *err)
 {
     const char *whole = args;
@@ -38,14 +44,17 @@ static sx_status parse_args(const char *args, sx_cpu *cpu, sx_err *err)
     while (*args) {
         size_t n = strcspn(args, ",");
         unsigned level = 0;
-        while (level < SX_SIMD_LEVELS &&
-               (strlen(sx_simd_name(level)) != n || memcmp(args, sx_simd_name(level), n) != 0))
+        while (level < SX_SIMD_LEVELS && !is(sx_simd_name(level), args, n))
             level++;
         if (level < SX_SIMD_LEVELS && !level_given++) {
             cpu->level = (sx_simd)level;
         } else if (n > 8 && memcmp(args, "threads=", 8) == 0) {
             if (!parse_threads(args + 8, n - 8, &cpu->threads))
                 return bad_word(whole, args, n, err);
+        } else if (is("search=complete", args, n)) {
+            cpu->search = SX_SEARCH_COMPLETE;
+        } else if (is("search=concise", args, n)) {
+            cpu->search = SX_SEARCH_CONCISE;
         } else {
             return bad_word(whole, args, n, err);
         }
@@ -110,6 +119,11 @@ static void cpu_describe(const void *self, sx_device_info *info)
     info->memory = sx_memory_bytes();
 }
 
+static sx_search cpu_search(const void *self)
+{
+    return ((const sx_cpu *)self)->search;
+}
+
 static sx_status cpu_alloc(void *self, void **out, uint64_t bytes, const char *what, sx_err *err)
 {
     (void)self;
@@ -169,4 +183,5 @@ const sx_backend sx_backend_cpu = {
     .count = sx_cpu_range_count,
     .range = sx_cpu_range,
     .fold = sx_cpu_fold,
+    .search = cpu_search,
 };

@@ -8,6 +8,7 @@
 typedef struct {
     sx_simd level;
     unsigned threads;
+    sx_search search;             /* if told */
     sx_pool *pool;
 } sx_cpu;
 

@@ -138,10 +138,12 @@ SX_WALK void F(pgm_descend)(const sx_view *v, const KEY *q, unsigned m, const ui
             __builtin_prefetch(segments + at[j] * SX_SEGMENT + 31);
         }
     }
-    if (v->concise && !hint)
+    for (uint64_t some = v->level_nodes[v->levels - 1]; some > 1 && v->concise && !hint;
+         some -= some / 2)
         for (unsigned j = 0; j < m; j++) {
-            at[j] = F(pgm_search)(v, q[j]);
-            __builtin_prefetch(v->segments + (first + at[j]) * SX_SEGMENT);
+            at[j] = F(pgm_halve)(v, at[j], some / 2, q[j]);
+            if (some == 2)
+                __builtin_prefetch(v->segments + (first + at[j]) * SX_SEGMENT);
         }
     for (unsigned j = 0; j < m; j++) {
         at[j] = (hint ? hint[j] : F(pgm_window)(v, at[j], q[j], &count)) / unit;

@@ -75,6 +75,8 @@ static uint32_t gpu_pin_bytes(const sx_view *v, uint32_t unit, uint32_t pin, uin
     if (v->family == SX_FAM_GUIDE)
         return v->pieces > 1 && sx_piece_key_bytes(v) <= room ? (uint32_t)sx_piece_key_bytes(v) : 0;
     if (v->family == SX_FAM_PGM) {
+        if (v->concise)                   /* the levels above the last are not read */
+            return 0;
         for (uint32_t l = 1; l <= v->levels; l++) {
             uint64_t entries = v->level_first[l] * (v->width + SX_SEGMENT);
             bytes = entries <= room ? entries : bytes;

@@ -166,3 +166,8 @@ static uint64_t gpu_backend_room(void *self)
 
     return g->from.take || gpu_enter(g, &err) != SX_OK ? UINT64_MAX : gpu_free_bytes(g);
 }
+
+static sx_search gpu_backend_search(const void *self)
+{
+    return (sx_search)((const sx_gpu *)self)->tune.search;
+}

@@ -571,6 +571,7 @@ static const sx_backend cuda_backend = {
     gpu_backend_lookup, gpu_backend_count, gpu_backend_range, gpu_backend_fold,
     cuda_use_allocator, cuda_check_pointer, gpu_backend_measure,
     gpu_backend_hint, gpu_backend_bucket, gpu_backend_pin, gpu_backend_unpin, gpu_backend_room,
+    gpu_backend_search,
 };
 
 extern "C" __attribute__((visibility("default"))) const sx_backend *sx_backend_entry(void)

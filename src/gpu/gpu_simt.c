@@ -406,4 +406,5 @@ const sx_backend sx_backend_simt = {
     .pin = gpu_backend_pin,
     .unpin = gpu_backend_unpin,
     .room = gpu_backend_room,
+    .search = gpu_backend_search,
 };

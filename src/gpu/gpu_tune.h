@@ -16,6 +16,7 @@ typedef struct {
     uint64_t persist;             /* bytes of L2, if told */
     uint32_t persist_told;
     uint32_t walk, pin, reorder, schedule, scan;
+    uint32_t search;              /* sx_search */
     uint32_t block;               /* threads: 128, 256, 512, 1024 */
     uint32_t each;                /* questions of a thread: 1 to 64 */
     uint32_t bucket;              /* hybrid: questions of a trip */

@@ -66,17 +66,21 @@ SX_WALK uint64_t F(pgm_find)(const sx_view *v, uint32_t l, uint64_t start, KEY q
     return start < last && q != (KEY)~(KEY)0 ? start : last;
 }
 
-/* The same of the last level, by halving. */
-SX_WALK uint64_t F(pgm_search)(const sx_view *v, KEY q)
+/* The same of the last level, by halving: `half` segments from `at` on lie
+ * before q's, or it is among them. */
+SX_WALK uint64_t F(pgm_halve)(const sx_view *v, uint64_t at, uint64_t half, KEY q)
 {
     const unsigned char *keys = v->segment_keys + v->level_first[v->levels - 1] * W;
-    uint64_t at = 0, len = v->level_nodes[v->levels - 1];
 
-    while (len > 1) {
-        uint64_t half = len / 2;
-        at += sx_pick(SX_LOAD(keys + (at + half) * W) <= q, half, 0);
-        len -= half;
-    }
+    return at + sx_pick(SX_LOAD(keys + (at + half) * W) <= q, half, 0);
+}
+
+SX_WALK uint64_t F(pgm_search)(const sx_view *v, KEY q)
+{
+    uint64_t at = 0;
+
+    for (uint64_t len = v->level_nodes[v->levels - 1]; len > 1; len -= len / 2)
+        at = F(pgm_halve)(v, at, len / 2, q);
     return at;
 }
 

@@ -88,7 +88,8 @@ static void shape_guide(sx_view *v, sx_spec *spec, int gpu)
         v->piece_buckets = SX_PIECE_BUCKETS_MAX;
 }
 
-/* Lines wrong by 64 ranks take a thousandth of what keys do, mostly. */
+/* Builds say eps, which they find if they are not told. Lines wrong by 64 ranks
+ * take a thousandth of what keys do, mostly. */
 static void shape_pgm(sx_view *v, sx_spec *spec)
 {
     if (!(spec->given & SX_P_EPS))

@@ -270,6 +270,8 @@ sx_status sx_spec_parse(sx_spec *out, const char *text, sx_err *err)
         st = read_words(&r, &spec);
     if (st != SX_OK)
         return st;
+    if ((spec.given & SX_P_EPS) && (spec.given & SX_P_BUDGET))
+        return complain(&r, at, "eps= and budget= don't go together: with a budget eps is chosen");
     if ((spec.given & SX_P_BLOCK) && spec.layout != SX_PAIRS)
         return complain(&r, at, "block= goes with layout=pairs only");
     if ((spec.given & SX_P_BLOCK) && (spec.block & (spec.block - 1)))

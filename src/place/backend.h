@@ -10,10 +10,14 @@
 #include "index/shape.h"
 #include "keys/types.h"
 
-#define SX_BACKEND_ABI 6
+#define SX_BACKEND_ABI 7
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
+
+/* How a pgm's last level is reached: level by level, or by a search in it at
+ * once. No part of an index: either answers the same. */
+typedef enum { SX_SEARCH_ANY, SX_SEARCH_COMPLETE, SX_SEARCH_CONCISE } sx_search;
 
 /* How a call runs; see sx_call. */
 typedef struct {
@@ -189,6 +193,10 @@ typedef struct {
     void (*unpin)(void *self, void *block);
     /* Bytes of memory that an index could take now; UINT64_MAX: nobody knows. */
     uint64_t (*room)(void *self);
+
+    /* How this device was told to search a pgm's lines (search=). Every backend
+     * has it. */
+    sx_search (*search)(const void *self);
 } sx_backend;
 
 extern const sx_backend sx_backend_cpu, sx_backend_simt;

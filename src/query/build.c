@@ -41,8 +41,8 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
                           sx_estimate_info *e, sx_err *err)
 {
     uint32_t width = sx_type_of(key_type)->width;
-    sx_view shape;
     sx_store store = {0};
+    sx_bounds most = {0};
     sx_status st;
 
     int asks = spec.family == SX_FAM_AUTO && spec.place != SX_PLACE_HYBRID;
@@ -53,26 +53,30 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
         spec.pieces = SX_GUIDE_PIECES;    /* the most there can be */
         spec.given |= SX_P_PIECES;
     }
-    st = sx_shape(&shape, &spec, at->backend->node_bytes, width, widest_row(row_type, n), n,
-                  err);
-    if (st == SX_OK && spec.family == SX_FAM_PGM && n > 0)
-        sx_shape_levels_most(&shape);     /* how many there are depends on the keys */
-    if (st == SX_OK) {
-        store.view = shape;
-        uint64_t resident = sx_store_bytes(&store);
-        uint64_t peak = at->backend->build_peak(at->self, &shape) +
+    if (spec.family == SX_FAM_PGM) {
+        st = sx_bound_pgm(at, &spec, width, widest_row(row_type, n), n, &most, err);
+    } else {
+        st = sx_shape(&store.view, &spec, at->backend->node_bytes, width, widest_row(row_type, n),
+                      n, err);
+        if (st == SX_OK) {
+            most.resident = sx_store_bytes(&store);
+            most.top = sx_top_bytes(&store.view);
+            most.peak = at->backend->build_peak(at->self, &store.view) +
                         (asks ? sx_question_bytes(at) : 0);
+        }
+    }
+    if (st == SX_OK) {
         e->host_resident = e->host_peak = sizeof(sx_index);
         if (spec.place == SX_PLACE_HYBRID) {
             e->host_resident = e->host_peak += sizeof(sx_hybrid);
-            e->device_resident = e->device_peak = sx_top_bytes(&shape);
+            e->device_resident = e->device_peak = most.top;
         }
         if (at->backend->device_columns) {
-            e->device_resident = resident;
-            e->device_peak = peak;
+            e->device_resident = most.resident;
+            e->device_peak = most.peak;
         } else {
-            e->host_resident += resident;
-            e->host_peak += peak;
+            e->host_resident += most.resident;
+            e->host_peak += most.peak;
         }
     }
     return st;
@@ -200,11 +204,12 @@ static int one_thread(const sx_device *dev, const sx_input *in)
     return !dev->backend->device_columns && (in->threads == 1 || info.threads == 1);
 }
 
-/* Sort, choose if it is to be chosen, make the sections: on a device, where the
- * index will be. */
-static sx_status build(sx_store *s, sx_device *dev, const sx_spec *spec, const sx_input *in,
-                       sx_err *err)
+/* Sort, choose if it is to be chosen, make the sections: where the index will
+ * be. */
+static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx_err *err)
 {
+    sx_store *s = &ix->store;
+    sx_device *dev = ix->at;
     const sx_backend *be = dev->backend;
     sx_sorted sorted = {0};
     uint64_t begin = sx_clock_ns();
@@ -226,12 +231,16 @@ static sx_status build(sx_store *s, sx_device *dev, const sx_spec *spec, const s
             s->spec.cuts = 1;             /* as few segments as there can be */
             s->spec.given |= SX_P_CUTS;
         }
-        if (st == SX_OK)
-            st = sx_shape(&s->view, &s->spec, be->node_bytes, sorted.width, sorted.row_bytes,
-                          in->n, err);
-        s->view.distinct = sorted.distinct;
-        if (st == SX_OK)
-            st = be->build(dev->self, &s->view, &sorted, in->threads, s->base, err);
+        if (spec->family == SX_FAM_PGM) {
+            st = sx_build_pgm(ix, &sorted, in, sx_clock_ns() - begin, err);
+        } else {
+            if (st == SX_OK)
+                st = sx_shape(&s->view, &s->spec, be->node_bytes, sorted.width,
+                              sorted.row_bytes, in->n, err);
+            s->view.distinct = sorted.distinct;
+            if (st == SX_OK)
+                st = be->build(dev->self, &s->view, &sorted, in->threads, s->base, err);
+        }
     }
     if (st == SX_OK)
         sx_store_bind(s);
@@ -266,7 +275,7 @@ static sx_status build_beside(sx_index *ix, const sx_spec *spec, const sx_input 
     }
     here.keys_there = here.rows_there = 0;
     if (st == SX_OK)
-        st = build(&ix->store, ix->at, spec, &here, err);
+        st = build(ix, spec, &here, err);
     sx_release(keys);
     sx_release(rows);
     if (st == SX_OK && spec->place == SX_PLACE_HYBRID) {
@@ -326,8 +335,7 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
         st = new_index(&ix, dev, at, &err);
     if (st == SX_OK) {
         memcpy(ix->store.why, why, sizeof why);
-        st = at == dev ? build(&ix->store, dev, &spec, &in, &err)
-                       : build_beside(ix, &spec, &in, &err);
+        st = at == dev ? build(ix, &spec, &in, &err) : build_beside(ix, &spec, &in, &err);
     }
     if (st != SX_OK) {
         sx_release(ix);
@@ -388,6 +396,8 @@ sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned fla
         st = sx_store_load(&ix->store, path, flags, &err);
     if (st == SX_OK)
         st = sx_store_place(&ix->store, dev->backend, dev->self, &err);
+    if (st == SX_OK)
+        ix->store.view.concise = sx_usual_search(dev, &ix->store.view);
     if (st != SX_OK) {
         sx_release(ix);
         return sx_report(&err, st);

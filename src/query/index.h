@@ -113,4 +113,22 @@ sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sort
 sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted *sorted,
                     const sx_input *in, uint64_t spent_ns, sx_err *err);
 
+/* ---- epsilon.c: what pgm does ----------------------------------------------- */
+
+/* Builds the index whose spec, of a pgm, is in ix->store, into that: finds eps
+ * where the spec does not say it, and how its lines are searched faster. Says
+ * why there, of eps. spent_ns: what the build took so far. */
+sx_status sx_build_pgm(sx_index *ix, sx_sorted *sorted, const sx_input *in, uint64_t spent_ns,
+                       sx_err *err);
+/* Upper bounds, in bytes: of all sections, of what a build takes, of the top, and
+ * of the segments while eps is found, whatever the budget is. */
+typedef struct {
+    uint64_t resident, peak, top, lines;
+} sx_bounds;
+sx_status sx_bound_pgm(sx_device *at, const sx_spec *asked, uint32_t width, uint32_t row_bytes,
+                       uint64_t n, sx_bounds *out, sx_err *err);
+/* Whether the last level's lines are searched at once, if nobody measures: as the
+ * device was told, or where they are few. 0 for other families. */
+uint32_t sx_usual_search(const sx_device *dev, const sx_view *v);
+
 #endif

@@ -1,0 +1,146 @@
+#include "query/questions.h"
+
+#include "base/alloc.h"
+#include "base/machine.h"
+
+#define RANGE_HITS 128u
+#define SETS (2u * SX_ASK_ROUNDS)
+/* Less than so many %: timings are noisy. */
+#define CLEARLY 93
+
+/* How to ask: a guess of what a query takes, in picoseconds, to make so many,
+ * how many make a round at most and at least, and from how many keys on (a
+ * build of fewer is over before measuring would tell anything). A GPU is asked
+ * in its own memory and by its own clock. */
+typedef struct {
+    uint64_t query_ps;
+    unsigned most, least, from;
+} manner;
+static const manner on_cpu = {200000, 1u << 10, 1u << 6, 1u << 16};
+static const manner on_gpu = {100, 1u << 16, 1u << 14, 1u << 22};
+
+static const manner *manner_of(const sx_device *dev)
+{
+    return dev->backend->device_columns ? &on_gpu : &on_cpu;
+}
+
+uint64_t sx_measured_from(const sx_device *dev)
+{
+    return manner_of(dev)->from;
+}
+
+unsigned sx_question_count(const sx_device *dev, uint64_t ns)
+{
+    const manner *m = manner_of(dev);
+    uint64_t points = ns * 1000 / (SETS * m->query_ps);
+
+    return points > m->most ? m->most : points < m->least ? m->least : (unsigned)points;
+}
+
+int sx_clearly_less(uint64_t ns, uint64_t than)
+{
+    return ns < than / 100 * CLEARLY;
+}
+
+/* Of keys, ranks to pick them by, and results. */
+uint64_t sx_question_bytes(const sx_device *dev)
+{
+    uint64_t most = manner_of(dev)->most, number = sizeof(uint64_t);
+    uint64_t of_two = SETS * (3 * 16 + number) + number;
+    uint64_t of_trials = (SX_TRIAL_SETS + SX_TRIAL_WARM) * (16 + number) + SX_TRIAL_WARM * number;
+
+    return most * (of_two > of_trials ? of_two : of_trials);
+}
+
+void sx_questions_drop(sx_device *dev, sx_questions *q)
+{
+    dev->backend->release(dev->self, q->key);
+    dev->backend->release(dev->self, q->lo);
+    dev->backend->release(dev->self, q->hi);
+    dev->backend->release(dev->self, q->out);
+}
+
+/* Keys of the index at the ranks of the host's list. */
+static sx_status pick_keys(sx_device *dev, const sx_view *v, const sx_input *in, sx_questions *q,
+                           const uint64_t *ranks, uint64_t n, void **keys, sx_err *err)
+{
+    const sx_backend *be = dev->backend;
+    sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = in->key_type, .rank_bytes = 8, .n = n,
+                      .how.threads = in->threads, .q = ranks, .keys_there = (uint32_t)q->there};
+    sx_status st;
+
+    if (n == 0)
+        return SX_OK;
+    st = be->alloc(dev->self, keys, n * sx_type_bytes(in->key_type), "questions", err);
+    pick.keys = *keys;
+    return st == SX_OK ? be->lookup(dev->self, v, &pick, err) : st;
+}
+
+sx_status sx_questions_make(sx_device *dev, const sx_view *v, const sx_input *in,
+                            sx_questions *q, sx_err *err)
+{
+    uint64_t x = 1;               /* any seed: these are only timed */
+    unsigned sets = q->sets ? q->sets : SETS, out = q->points > q->ranges ? q->points : q->ranges;
+    uint64_t points = (uint64_t)sets * q->points + q->warm, ranges = (uint64_t)sets * q->ranges;
+    uint64_t n = points > ranges ? points : ranges, *ranks;
+    sx_status st = sx_alloc_array((void **)&ranks, n, sizeof *ranks, "questions", err);
+
+    if (st != SX_OK)
+        return st;
+    for (uint64_t i = 0; i < n; i++) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        ranks[i] = (uint64_t)((x >> 16) * (unsigned __int128)v->n >> 48);
+    }
+    q->sets = sets;
+    q->there = dev->backend->device_columns != 0;
+    st = dev->backend->alloc(dev->self, &q->out, (out > q->warm ? out : q->warm) * sizeof(uint64_t),
+                             "questions", err);
+    if (st == SX_OK)
+        st = pick_keys(dev, v, in, q, ranks, points, &q->key, err);
+    if (st == SX_OK)
+        st = pick_keys(dev, v, in, q, ranks, ranges, &q->lo, err);
+    for (uint64_t i = 0; i < ranges; i++)
+        ranks[i] = ranks[i] + RANGE_HITS < v->n ? ranks[i] + RANGE_HITS : v->n - 1;
+    if (st == SX_OK)
+        st = pick_keys(dev, v, in, q, ranks, ranges, &q->hi, err);
+    sx_release(ranks);
+    return st;
+}
+
+sx_status sx_questions_ask(sx_device *dev, const sx_view *v, const sx_input *in, sx_questions *q,
+                           uint64_t *best, sx_err *err)
+{
+    size_t bytes = sx_type_bytes(in->key_type);
+    uint32_t there = (uint32_t)q->there;
+    uint64_t device_ns;
+    sx_how how = {.threads = in->threads, .device_ns = q->there ? &device_ns : NULL};
+    sx_lookup point = {.op = SX_OP_GET, .key_type = in->key_type, .n = q->points, .how = how,
+                       .out = q->out, .out_bytes = 8, .q_there = there, .out_there = there};
+    sx_span_query range = {.key_type = in->key_type, .how = how, .n = q->ranges,
+                           .limit = UINT64_MAX, .lo_there = there, .hi_there = there};
+    sx_range_folds sum = {.sum = q->out, .sum_there = there};
+    sx_status st = SX_OK;
+
+    *best = UINT64_MAX;
+    if (q->warm > 0) {
+        point.n = q->warm;
+        point.q = (unsigned char *)q->key + q->sets * (uint64_t)q->points * bytes;
+        st = dev->backend->lookup(dev->self, v, &point, err);
+        point.n = q->points;
+    }
+    for (unsigned round = 0; round < SX_ASK_ROUNDS && st == SX_OK; round++) {
+        uint64_t set = q->next++ % q->sets;
+        point.q = (unsigned char *)q->key + set * q->points * bytes;
+        range.lo = (unsigned char *)q->lo + set * q->ranges * bytes;
+        range.hi = (unsigned char *)q->hi + set * q->ranges * bytes;
+        device_ns = 0;
+        uint64_t t = sx_clock_ns();
+        if (q->points > 0)
+            st = dev->backend->lookup(dev->self, v, &point, err);
+        if (st == SX_OK && q->ranges > 0)
+            st = dev->backend->fold(dev->self, v, &range, &sum, err);
+        t = device_ns ? device_ns : sx_clock_ns() - t;
+        *best = t < *best ? t : *best;
+    }
+    return st;
+}

@@ -1,0 +1,42 @@
+/* questions.h - what contenders for an index are asked, to see who is faster. */
+#ifndef SX_QUESTIONS_H
+#define SX_QUESTIONS_H
+
+#include "query/index.h"
+
+#define SX_ASK_ROUNDS 3u
+
+/* Questions: keys of the index in random order, and ranges from such. Each
+ * round of each contender has its own, since what was asked before is in the
+ * cache; they come again only after `sets` rounds. All in memory of the device. */
+typedef struct {
+    unsigned points, ranges;      /* of one round */
+    unsigned sets;                /* rounds that differ; 0: those of two contenders */
+    unsigned warm;                /* points asked first, untimed: an upper part is in
+                                     the cache as after a while of questions, whoever
+                                     was there before */
+    unsigned next;                /* set */
+    int there;
+    void *key, *lo, *hi, *out;
+} sx_questions;
+
+/* For contenders that are asked in turn, while others are built. */
+#define SX_TRIAL_SETS (4 * SX_ASK_ROUNDS)
+#define SX_TRIAL_WARM 16u         /* times the points of a round */
+
+/* From how many keys on there is anything to measure. */
+uint64_t sx_measured_from(const sx_device *dev);
+/* As many points as two contenders are asked in about so long, within limits. */
+unsigned sx_question_count(const sx_device *dev, uint64_t ns);
+
+/* Picks the questions, of which *q says how many, from the keys that v has. To
+ * be dropped even where it fails. */
+sx_status sx_questions_make(sx_device *dev, const sx_view *v, const sx_input *in,
+                            sx_questions *q, sx_err *err);
+void sx_questions_drop(sx_device *dev, sx_questions *q);
+/* Nanoseconds that v takes for the next ones, the best round of some. */
+sx_status sx_questions_ask(sx_device *dev, const sx_view *v, const sx_input *in, sx_questions *q,
+                           uint64_t *best, sx_err *err);
+int sx_clearly_less(uint64_t ns, uint64_t than);
+
+#endif

@@ -1,0 +1,491 @@
+/* test_epsilon.c - a pgm whose spec leaves something open: eps that is found,
+ * budgets that are kept, bounds told beforehand; and lines searched in either
+ * way. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "on_device.h"
+#include "query/index.h"
+
+/* From so many keys on a CPU measures; kernels do from 2^22 on, more than the
+ * emulator is given here. */
+#define MEASURED 65536u
+
+static asker *asking;
+
+static const char *const devices[] = { "cpu", "cpu:scalar,threads=1", "" };  /* "": kernels */
+
+static sx_device *open_nth(unsigned i)
+{
+    return device_open(*devices[i] ? devices[i] : kernel_with(""));
+}
+
+static uint64_t lines_of(const sx_index *ix)
+{
+    return sx_section_bytes(&ix->store.view, SX_SEC_SEGMENTS);
+}
+
+static void spec_of(const sx_index *ix, char spec[SX_SPEC_MAX])
+{
+    sx_index_info info = { .size = sizeof info };
+    OK(sx_describe(ix, &info));
+    memcpy(spec, info.spec, SX_SPEC_MAX);
+}
+
+static const char *explained(const sx_index *ix, sx_format format)
+{
+    static char text[8000];
+    size_t bytes = sizeof text;
+    OK(sx_explain(ix, format, text, &bytes));
+    return text;
+}
+
+/* Both have the same sections, byte for byte. */
+static void same_sections(const sx_index *a, const sx_index *b)
+{
+    sx_store of[2];
+    const sx_index *ix[2] = { a, b };
+    sx_err err;
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(sx_store_on_host(&ix[i]->store, ix[i]->at->backend, ix[i]->at->self,
+                                          &of[i], &err), SX_OK);
+    for (int kind = 0; kind < SX_SECTION_KINDS; kind++) {
+        uint64_t bytes = sx_section_bytes(&of[0].view, (sx_section_kind)kind);
+        assert_int_equal(bytes, sx_section_bytes(&of[1].view, (sx_section_kind)kind));
+        if (bytes > 0)
+            assert_memory_equal(of[0].base[kind], of[1].base[kind], bytes);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        sx_store_leave(&of[i], ix[i]->at->backend);
+}
+
+/* What the index resolved to has no budget, and builds the same again. */
+static void check_resolved(sx_device *dev, const sx_index *ix, const dataset *d)
+{
+    char once[SX_SPEC_MAX], twice[SX_SPEC_MAX];
+    sx_index *again = NULL;
+    spec_of(ix, once);
+    if (!strstr(once, "(eps=") || strstr(once, "budget"))
+        fail_msg("resolved to '%s'", once);
+    OK(data_build(d, dev, once, NULL, &again));
+    spec_of(again, twice);
+    assert_string_equal(once, twice);
+    assert_null(strstr(explained(again, SX_JSON), "\"why\""));    /* it was told */
+    same_sections(ix, again);
+    sx_free(again);
+}
+
+/* ---- eps ------------------------------------------------------------------------------ */
+
+static void try_automatic(sx_device *dev, const char *spec, const dataset *d)
+{
+    sx_index *ix = NULL, *loaded = NULL;
+    char *path = temp_path("eps.sxt"), *why;
+    bool gpu = dev->backend->device_columns;
+    begin_step("%s, %" PRIu64 " keys of %s on %s", spec, d->n, sx_type_name(d->type),
+               dev->backend->name);
+    OK(data_build(d, dev, spec, NULL, &ix));
+    OK(sx_check(ix));
+    assert_true(is_json(explained(ix, SX_JSON)));
+    if (d->n >= MEASURED && !gpu) {
+        if (!strstr(ix->store.why, "points among these keys"))
+            fail_msg("%s: why '%s'", spec, ix->store.why);
+        assert_in_range(ix->store.spec.eps, 4, 2048);
+    } else if (!kernel_is_gpu() || !gpu) {
+        assert_true((strstr(ix->store.why, "not measured") != NULL) == (d->n > 0));
+        assert_int_equal(ix->store.spec.eps, gpu ? 8 : 16);
+    }
+    check_resolved(dev, ix, d);
+    ask_all(asking, gpu ? dev : NULL, ix, d, spec);
+    why = strdup(ix->store.why);
+    OK(sx_save(ix, path));
+    OK(sx_load(&loaded, dev, path, SX_LOAD_VERIFY));
+    assert_string_equal(loaded->store.why, why);
+    same_sections(ix, loaded);
+    sx_free(loaded);
+    sx_free(ix);
+    free(why);
+    free(path);
+}
+
+static void test_automatic(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "pgm", "pgm(layout=pairs)", "pgm(eps2=1,cuts=9)" };
+    static const key_kind kinds[] = { KEYS_RANDOM, KEYS_LINE, KEYS_SQUARES };
+    rnd r = rnd_start(test_seed());
+    for (unsigned i = 0; i < COUNT_OF(devices); i++) {
+        sx_device *dev = open_nth(i);
+        bool gpu = dev->backend->device_columns;
+        uint64_t sizes[] = { 0, 1, 2000, gpu ? 900 : 70000, gpu ? 3000 : 300000 };
+        for (size_t s = 0; s < COUNT_OF(sizes); s++)
+            for (size_t k = 0; k < COUNT_OF(specs); k++) {
+                dataset *d = data_make(key_types[(s + k) % COUNT_OF(key_types)], kinds[k],
+                                       sizes[s], (row_kind)((s + k) % ROWS_KINDS), 200, &r);
+                try_automatic(dev, specs[k], d);
+                data_free(d);
+            }
+        sx_close(dev);
+    }
+}
+
+/* ---- budgets ---------------------------------------------------------------------------- */
+
+/* Returns whether there was an index. */
+static bool try_budget(sx_device *dev, const char *more, unsigned kib, const dataset *d)
+{
+    char spec[SX_SPEC_MAX];
+    sx_index *const mark = (sx_index *)spec, *ix = mark;
+    bool gpu = dev->backend->device_columns;
+    snprintf(spec, sizeof spec, "pgm(budget=%u%s)", kib, more);
+    begin_step("%s, %" PRIu64 " keys of %s on %s", spec, d->n, sx_type_name(d->type),
+               dev->backend->name);
+    sx_status st = data_build(d, dev, spec, NULL, &ix);
+    if (st == SX_ENOMEM) {
+        unsigned long long least = 0, room = 0;
+        const char *at = strstr(sx_detail(), "at least ");
+        snprintf(spec, sizeof spec, "budget=%u allows, ", kib);
+        const char *told = strstr(sx_detail(), spec);
+        if (!at || sscanf(at, "at least %llu", &least) != 1 || !told ||
+            sscanf(told + strlen(spec), "%llu", &room) != 1)
+            fail_msg("%s", sx_detail());
+        assert_int_equal(room, kib * 1024ull);
+        assert_true(least > room);
+        assert_ptr_equal(ix, mark);
+        /* that much does: exactly the least bytes of the largest eps */
+        snprintf(spec, sizeof spec, "pgm(eps=1048576%s)", more);
+        OK(data_build(d, dev, spec, NULL, &ix));
+        assert_int_equal(lines_of(ix), least);
+        sx_free(ix);
+        if ((least + 1023) / 1024 > kib)
+            assert_true(try_budget(dev, more, (unsigned)((least + 1023) / 1024), d));
+        return false;
+    }
+    OK(st);
+    if (lines_of(ix) > kib * 1024ull)
+        fail_msg("%s: %" PRIu64 " bytes", spec, lines_of(ix));
+    uint32_t eps = ix->store.spec.eps, usual = gpu ? 8 : 16;
+    if (d->n > 0 && d->n < MEASURED)
+        assert_non_null(strstr(ix->store.why, "the smallest that fits budget="));
+    check_resolved(dev, ix, d);
+    ask_all(asking, gpu ? dev : NULL, ix, d, spec);
+    sx_free(ix);
+    if (d->n > 0 && d->n < MEASURED && eps > usual) {     /* half would not have done */
+        snprintf(spec, sizeof spec, "pgm(eps=%" PRIu32 "%s)", eps / 2, more);
+        OK(data_build(d, dev, spec, NULL, &ix));
+        if (lines_of(ix) <= kib * 1024ull)
+            fail_msg("budget %u: eps=%u was taken, but %u has %" PRIu64 " bytes", kib, eps,
+                     eps / 2, lines_of(ix));
+        sx_free(ix);
+    }
+    return true;
+}
+
+static void test_budgets(void **state)
+{
+    (void)state;
+    static const unsigned budgets[] = { 1, 2, 3, 5, 16, 100000 };
+    static const char *const more[] = { "", ",layout=pairs", ",eps2=1,cuts=40", ",eps2=50,cuts=3" };
+    rnd r = rnd_start(test_seed());
+    unsigned made = 0, failed = 0;
+    for (unsigned i = 0; i < COUNT_OF(devices); i++) {
+        sx_device *dev = open_nth(i);
+        bool gpu = dev->backend->device_columns;
+        for (unsigned k = 0; k < KEYS_KINDS; k += 1 + (unsigned)gpu) {
+            dataset *d = data_make(key_types[k % COUNT_OF(key_types)], (key_kind)k,
+                                   gpu ? 1500 : 9000, (row_kind)(k % ROWS_KINDS), 60, &r);
+            for (size_t b = 0; b < COUNT_OF(budgets); b++)
+                if (try_budget(dev, more[(k + b) % COUNT_OF(more)], budgets[b], d))
+                    made++;
+                else
+                    failed++;
+            data_free(d);
+        }
+        sx_close(dev);
+    }
+    assert_true(made > 0 && failed > 0);
+}
+
+/* Enough keys to measure from the smallest eps that fits. */
+static void test_measured_budgets(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    sx_device *dev = device_open("cpu");
+    dataset *d = data_make(SX_U64, KEYS_RANDOM, 200000, ROWS_U32, 200, &r);
+    for (unsigned kib = 1; kib <= 4096; kib *= 4) {
+        assert_true(try_budget(dev, "", kib, d));
+        assert_true(try_budget(dev, ",layout=pairs,cuts=1", kib, d));
+    }
+    assert_false(try_budget(dev, ",cuts=1000", 1, d));
+    data_free(d);
+    sx_close(dev);
+}
+
+/* ---- searches ----------------------------------------------------------------------------- */
+
+/* Told either way: the same answers, the same file. */
+static void try_searches(const char *base, const char *spec, const dataset *d)
+{
+    static const char *const words[] = { "complete", "concise" };
+    unsigned char *saved[2];
+    size_t bytes[2];
+    for (unsigned concise = 0; concise < 2; concise++) {
+        char name[80];
+        snprintf(name, sizeof name, "%s%csearch=%s", base, strpbrk(base, ":,") ? ',' : ':',
+                 words[concise]);
+        sx_device *dev = device_open(name);
+        sx_index *ix = NULL, *loaded = NULL;
+        bool columns = dev->backend->device_columns && !strstr(spec, "place=");
+        char *path = temp_path("search.sxt");
+        begin_step("%s on %s, %" PRIu64 " keys of %s", spec, name, d->n, sx_type_name(d->type));
+        OK(data_build(d, dev, spec, NULL, &ix));
+        assert_int_equal(ix->store.view.concise, concise && ix->store.view.levels > 1);
+        if (ix->hybrid)
+            assert_int_equal(ix->hybrid->top.view.concise, ix->store.view.concise);
+        assert_true((strstr(explained(ix, SX_TEXT), "searched at once") != NULL) ==
+                    (ix->store.view.concise != 0));
+        asking->no_streams = !columns;
+        ask_all(asking, columns ? dev : NULL, ix, d, name);
+        saved[concise] = saved_bytes(ix, path, &bytes[concise]);
+        OK(sx_load(&loaded, dev, path, 0));
+        assert_int_equal(loaded->store.view.concise, ix->store.view.concise);
+        asking->no_streams = false;
+        ask_all(asking, dev->backend->device_columns ? dev : NULL, loaded, d, name);
+        sx_free(loaded);
+        sx_free(ix);
+        sx_close(dev);
+        free(path);
+    }
+    assert_int_equal(bytes[0], bytes[1]);
+    assert_memory_equal(saved[0], saved[1], bytes[0]);
+    free(saved[0]);
+    free(saved[1]);
+}
+
+static void test_searches(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "pgm", "pgm(eps=1,eps2=1)", "pgm(eps=2,layout=pairs)", "pgm(eps=1,cuts=50)",
+        "pgm(eps=1000000)",
+    };
+    static const char *const bases[] = { "cpu:scalar", "cpu:avx2", "cpu" };
+    rnd r = rnd_start(test_seed());
+    for (unsigned k = 0; k < KEYS_KINDS; k++) {
+        dataset *d = data_make(key_types[k % COUNT_OF(key_types)], (key_kind)k, 2500,
+                               (row_kind)(k % ROWS_KINDS), 150, &r);
+        const char *spec = specs[k % COUNT_OF(specs)];
+        char hybrid[SX_SPEC_MAX];
+        const char *base = bases[k % COUNT_OF(bases)];
+        sx_device *dev = NULL;
+        if (sx_open(&dev, base) == SX_OK) {
+            sx_close(dev);
+            try_searches(base, spec, d);
+        }
+        snprintf(hybrid, sizeof hybrid, "%s place=hybrid", spec);
+        try_searches(kernel_with("bucket=32"), k % 3 ? spec : hybrid, d);
+        data_free(d);
+    }
+}
+
+/* Not told: measured where there are many keys, else few lines are searched at
+ * once; and after loading always by that rule. */
+static void test_usual_search(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    for (unsigned i = 0; i < COUNT_OF(devices); i++) {
+        sx_device *dev = open_nth(i);
+        for (unsigned k = 0; k < 8; k++) {
+            dataset *d = data_make(SX_U32, KEYS_RANDOM, 300 + 400 * k, ROWS_NULL, 50, &r);
+            sx_index *ix = NULL, *loaded = NULL;
+            char *path = temp_path("usual.sxt");
+            OK(data_build(d, dev, k % 2 ? "pgm(eps=2)" : "pgm(eps=8)", NULL, &ix));
+            const sx_view *v = &ix->store.view;
+            assert_int_equal(v->concise, v->levels > 1 && v->level_nodes[v->levels - 1] <= 32);
+            OK(sx_save(ix, path));
+            OK(sx_load(&loaded, dev, path, 0));
+            assert_int_equal(loaded->store.view.concise, v->concise);
+            sx_free(loaded);
+            sx_free(ix);
+            data_free(d);
+            free(path);
+        }
+        sx_close(dev);
+    }
+    sx_device *dev = device_open("cpu");
+    dataset *d = data_make(SX_U64, KEYS_RANDOM, 100000, ROWS_U32, 300, &r);
+    sx_index *ix = NULL;
+    OK(data_build(d, dev, "pgm(eps=4)", NULL, &ix));
+    assert_string_equal(ix->store.why, "");       /* the search is no part of it */
+    for (uint32_t concise = 0; concise < 2; concise++) {
+        ix->store.view.concise = concise;
+        ask_all(asking, NULL, ix, d, concise ? "concise" : "complete");
+    }
+    sx_free(ix);
+    data_free(d);
+    sx_close(dev);
+}
+
+static void test_bad_words(void **state)
+{
+    (void)state;
+    sx_device *dev = NULL;
+    REFUSED(sx_open(&dev, "cpu:search=fast"), SX_EINVAL, "search=concise");
+    REFUSED(sx_open(&dev, "cpu:search="), SX_EINVAL, "search=complete");
+    REFUSED(sx_open(&dev, "simt,search=fast"), SX_EINVAL, "complete, concise");
+    REFUSED(sx_open(&dev, "simt,search"), SX_EINVAL, "search=");
+    assert_null(dev);
+}
+
+/* ---- beforehand ----------------------------------------------------------------------------- */
+
+static const char *const bound_specs[] = {
+    "pgm", "pgm(budget=1)", "pgm(budget=7,layout=pairs)", "pgm(cuts=5)", "pgm(eps=1,eps2=1)",
+    "pgm(eps=1,cuts=100)", "pgm(eps=3,eps2=7,layout=pairs)", "pgm(eps=70000)",
+};
+
+static void try_bounds(sx_device *dev, const char *spec, const dataset *d)
+{
+    sx_estimate_info e = { .size = sizeof e };
+    sx_index_info info = { .size = sizeof info };
+    sx_index *ix = NULL;
+    int row_type = rows_are_positions(d->row_kind) ? 0 : d->row_kind == ROWS_U32 ? SX_U32 : SX_U64;
+    bool gpu = dev->backend->device_columns;
+    begin_step("%s, %" PRIu64 " keys of %s on %s", spec, d->n, sx_type_name(d->type),
+               dev->backend->name);
+    OK(sx_estimate(dev, spec, d->type, d->n, row_type, &e));
+    sx_call call = { .size = sizeof call, .max_bytes = e.host_peak + e.device_peak };
+    uint64_t resident = gpu ? e.device_resident : e.host_resident;
+    OK(data_build(d, dev, spec, &call, &ix));
+    OK(sx_describe(ix, &info));
+    if (info.bytes > resident || e.host_resident > e.host_peak ||
+        e.device_resident > e.device_peak)
+        fail_msg("%s: %" PRIu64 " bytes, at most %" PRIu64 " were said, %" PRIu64 " on the way",
+                 step_now, info.bytes, resident, gpu ? e.device_peak : e.host_peak);
+    sx_free(ix);
+    sx_index *const mark = (sx_index *)&call;
+    ix = mark;
+    call.max_bytes--;
+    REFUSED(data_build(d, dev, spec, &call, &ix), SX_ENOMEM, "max_bytes");
+    assert_ptr_equal(ix, mark);
+    if (!gpu || kernel_is_gpu())
+        return;
+    char name[80];                /* the emulator has no more than was said */
+    snprintf(name, sizeof name, "simt,memory=%" PRIu64, e.device_peak);
+    sx_device *small = device_open(name);
+    OK(data_build(d, small, spec, NULL, &ix));
+    sx_free(ix);
+    sx_close(small);
+}
+
+static void test_bounds(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    for (unsigned i = 0; i < COUNT_OF(devices); i++) {
+        sx_device *dev = open_nth(i);
+        bool gpu = dev->backend->device_columns;
+        uint64_t sizes[] = { 1, 2, 33, 700, gpu ? 1500 : 10000 };
+        for (unsigned k = 0; k < KEYS_KINDS; k++)
+            for (size_t s = gpu ? k % 2 * 2 : 0; s < COUNT_OF(sizes); s += 1 + (size_t)gpu) {
+                dataset *d = data_make(key_types[(k + s) % COUNT_OF(key_types)], (key_kind)k,
+                                       sizes[s], (row_kind)((k + s) % ROWS_KINDS), 1, &r);
+                for (size_t b = 0; b < COUNT_OF(bound_specs); b++)
+                    try_bounds(dev, bound_specs[b], d);
+                data_free(d);
+            }
+        if (!gpu) {
+            dataset *d = data_make(SX_F64, KEYS_RANDOM, 80000, ROWS_U64_WIDE, 1, &r);
+            for (size_t b = 0; b < COUNT_OF(bound_specs); b++)
+                try_bounds(dev, bound_specs[b], d);
+            data_free(d);
+        }
+        sx_close(dev);
+    }
+}
+
+/* A budget bounds what is resident, whatever the keys are. */
+static void test_budget_bounds(void **state)
+{
+    (void)state;
+    sx_device *dev = device_open("cpu");
+    sx_estimate_info all = { .size = sizeof all }, some = all, plain = all;
+    OK(sx_estimate(dev, "pgm", SX_U64, 1u << 26, SX_U32, &all));
+    OK(sx_estimate(dev, "pgm(budget=64)", SX_U64, 1u << 26, SX_U32, &some));
+    OK(sx_estimate(dev, "sorted", SX_U64, 1u << 26, SX_U32, &plain));
+    assert_true(some.host_resident < all.host_resident);
+    assert_in_range(some.host_resident - plain.host_resident, 1, 65536 + 1024);
+    assert_int_equal(some.host_peak, all.host_peak);
+    sx_close(dev);
+}
+
+/* ---- want of memory ------------------------------------------------------------------------ */
+
+/* Whichever allocation fails, nothing is lost, and there is an index or none. */
+static void test_allocations(void **state)
+{
+    (void)state;
+    static const struct { const char *spec; uint64_t n; } cases[] = {
+        { "pgm", 66000 }, { "pgm(layout=pairs)", 66000 }, { "pgm(budget=2)", 66000 },
+        { "pgm(budget=1)", 3000 }, { "pgm(eps=8)", 66000 },
+    };
+    rnd r = rnd_start(test_seed());
+    sx_device *dev = device_open("cpu:threads=1");
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        dataset *d = data_make(SX_U64, KEYS_RANDOM, cases[c].n, ROWS_U32, 20, &r);
+        unsigned failures = 0, successes = 0;
+        for (long nth = 1; successes < 60; nth++) {
+            sx_index *ix = NULL;
+            uint64_t live = sx_alloc_live();
+            sx_alloc_fail_at(nth);
+            sx_status st = data_build(d, dev, cases[c].spec, NULL, &ix);
+            sx_alloc_fail_at(0);
+            if (st == SX_OK) {
+                successes++;
+                if (successes % 20 == 1)
+                    ask_all(asking, NULL, ix, d, cases[c].spec);
+                sx_free(ix);
+            } else {
+                if (st != SX_ENOMEM || ix)
+                    fail_msg("%s, allocation %ld: %d: %s", cases[c].spec, nth, (int)st,
+                             sx_detail());
+                failures++;
+            }
+            if (sx_alloc_live() != live)
+                fail_msg("%s, allocation %ld: %lld bytes lost", cases[c].spec, nth,
+                         (long long)(sx_alloc_live() - live));
+        }
+        assert_true(failures > 5);
+        data_free(d);
+    }
+    sx_close(dev);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_automatic),
+        cmocka_unit_test(test_budgets),
+        cmocka_unit_test(test_measured_budgets),
+        cmocka_unit_test(test_searches),
+        cmocka_unit_test(test_usual_search),
+        cmocka_unit_test(test_bad_words),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_budget_bounds),
+        cmocka_unit_test(test_allocations),
+    };
+    test_seed();
+    asking = asker_new();
+    int failed = cmocka_run_group_tests_name("epsilon", tests, NULL, NULL);
+    asker_free(asking);
+    return failed != 0;
+}
