@@ -18,6 +18,7 @@ static const tune_option options[] = {
     {"pin", {"none", "steps", "full"}, 0, 0, AT(pin)},
     {"reorder", {"none", "lookup", "double"}, 0, 0, AT(reorder)},
     {"schedule", {"static", "dynamic"}, 0, 0, AT(schedule)},
+    {"side", {"cpu", "gpu"}, 0, 0, AT(side)},
     {"scan", {"thread", "mixed", "warp"}, 0, 0, AT(scan)},
     {"block", {NULL}, 128, 1024, AT(block)},
     {"each", {NULL}, 1, 64, AT(each)},
@@ -96,7 +97,7 @@ sx_status sx_gpu_tune_parse(sx_gpu_tune *out, const char *text, const char *devi
         if (i == OPTIONS || text[name] != '=')
             return sx_fail(err, SX_EINVAL, "device '%.40s': no option '%.*s'; known: memory=, "
                            "persist=, walk=, pin=, reorder=, schedule=, block=, each=, scan=, "
-                           "bucket=", device, (int)(length < 40 ? length : 40), text);
+                           "bucket=, side=", device, (int)(length < 40 ? length : 40), text);
         st = parse_value(&t, &options[i], text + name + 1, length - name - 1, device, err);
         if (st != SX_OK)
             return st;
