@@ -405,7 +405,7 @@ static void check_failures(bool own, unsigned run, unsigned least)
 {
     static const char *const hybrid_specs[] = { "pivot place=hybrid", "guide place=hybrid",
                                                 "eytzinger(k=3,layout=pairs) place=hybrid",
-                                                "sorted place=host" };
+                                                "sorted place=host", "pivot place=both" };
     const char *specs[DEVICE_SPECS + COUNT_OF(hybrid_specs)];
     rnd r = rnd_start(test_seed() + own + 2 * run);
     unsigned failures = 0;
