@@ -418,13 +418,22 @@ static uint64_t sweep_spec(output *out, sweep *s, const bench_work *work,
     s->spec = info.spec;
     s->requested = spec;
     s->cost = sx_index_cost(ix);
-    if (!s->cost)
-        fail_usage("--sweep batch is for indexes with place=both, not for "
-                   "'%s'", spec);
     for (int i = 0; i < work->task_count; i++)
         wrong += sweep_task(out, s, ix, &work->tasks[i]);
     sx_free(ix);
     return wrong;
+}
+
+static void expect_both(const spec_list *specs)
+{
+    sx_spec spec;
+    sx_err err;
+
+    for (int i = 0; i < specs->count; i++)
+        if (sx_spec_parse(&spec, specs->spec[i], &err) != SX_OK ||
+            spec.place != SX_PLACE_BOTH)
+            fail_usage("--sweep batch is for indexes with place=both, not for "
+                       "'%s'", specs->spec[i]);
 }
 
 uint64_t bench_sweep(const bench_options *o, const spec_list *specs,
@@ -435,13 +444,20 @@ uint64_t bench_sweep(const bench_options *o, const spec_list *specs,
     bench_options prepare = *o;
     sweep s = { .o = &prepare };
     uint64_t wrong = 0, largest;
+    int ops = 0;
     bench_work work;
     output out;
 
-    for (int op = OP_KEY_AT; op < OP_ALL; op++)
-        if (wanted[op])
+    for (int op = 0; op < OP_ALL; op++) {
+        if (op >= OP_KEY_AT && wanted[op])
             fail_usage("--sweep batch is for get, rank, floor and ceil, not "
                        "for %s", op_name(op));
+        ops += wanted[op];
+    }
+    if (o->plot && (ops > 1 || specs->count > 1))
+        fail_usage("--plot is for one index and one operation, not for %d "
+                   "and %d", specs->count, ops);
+    expect_both(specs);
     list_sizes(&s, o->batches);
     largest = s.size[s.sizes - 1].batch;
     if (prepare.queries < largest)
