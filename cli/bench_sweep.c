@@ -134,7 +134,8 @@ static void measure_size(sx_index *ix, const bench_task *task, uint64_t runs,
             until = seconds_now() + SIZE_SECONDS;
     }
     for (int way = 0; way < WAYS; way++) {
-        r->ns[way] = calls > 1 ? median_of(ns[way] + 1, calls - 1) : ns[way][0];
+        r->ns[way] = calls > 1 ? median_of(ns[way] + 1, calls - 1)
+                               : ns[way][0];
         free(ns[way]);
     }
     free(out.data);
@@ -206,6 +207,22 @@ static void print_title(FILE *to, const sweep *s, const sx_device_info *device)
             (unsigned long long)o->n, sx_type_name(o->type),
             dist_name((distribution)o->dist), (unsigned long long)o->seed,
             rows_name(o), 100 * o->misses);
+}
+
+/* The numbers of the model, from the index's explanation. */
+static void print_model(FILE *to, const sx_index *ix, bool as_json)
+{
+    char *text = explanation(ix, as_json ? SX_JSON : SX_TEXT);
+    const char *from = strstr(text, "\ncost "), *end = strstr(text, "\ndevice ");
+
+    if (as_json) {
+        fputs("{\"explain\":", to);
+        json_squeeze(to, text);
+        fputs("}\n", to);
+    } else if (from && end) {
+        fprintf(to, "%.*s\n", (int)(end - from), from);
+    }
+    free(text);
 }
 
 static void print_sizes(FILE *to, const sweep *s)
@@ -418,6 +435,7 @@ static uint64_t sweep_spec(output *out, sweep *s, const bench_work *work,
     s->spec = info.spec;
     s->requested = spec;
     s->cost = sx_index_cost(ix);
+    print_model(out->to, ix, s->o->json);
     for (int i = 0; i < work->task_count; i++)
         wrong += sweep_task(out, s, ix, &work->tasks[i]);
     sx_free(ix);

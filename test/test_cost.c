@@ -25,7 +25,9 @@ static sx_cost made_up(void)
         .travel = { .direct_bytes = 128 << 10, .chunk = 1 << 18, .lane_bytes = 16 << 20,
                     .sample = 1 << 20 },
         .link = { .direct_ns = 12e3, .direct_byte_ns = 0.05, .staged_ns = 40e3,
-                  .in_ns = { 0.06, 0.02 }, .out_ns = { 0.06, 0.02 } },
+                  .in_ns = { 0.06, 0.02 }, .out_ns = { 0.06, 0.02 },
+                  .chunk = { { 128e3, 55e3 }, { 512e3, 100e3 }, { 2e6, 200e3 },
+                             { 4.2e6, 400e3 } } },
         .cpu = { .call_ns = 200, .query_ns = 40, .pool_ns = 10e3, .pooled_ns = 4, .threads = 16,
                  .pool_from = 16384, .at_part = 0.5 },
         .gpu = { .call_ns = 3e3, .query_ns = 0.1 },
@@ -70,12 +72,12 @@ static void test_chunks_overlap(void **state)
     (void)state;
     sx_cost c = made_up();
     sx_batch one = batch_of(1 << 18), many = batch_of(1 << 24);
-    double alone = sx_cost_of_gpu(&c, &one) - c.link.staged_ns - c.gpu.call_ns;
-    double all = sx_cost_of_gpu(&c, &many) - c.link.staged_ns - c.gpu.call_ns;
+    double alone = sx_cost_of_gpu(&c, &one) - c.gpu.call_ns;
+    double all = sx_cost_of_gpu(&c, &many) - c.gpu.call_ns;
     assert_true(all < 64 * alone);
     assert_true(all > (double)many.n * 8 * (c.link.in_ns[0] + c.link.out_ns[0]));
     many.pinned = 1;
-    double pinned = sx_cost_of_gpu(&c, &many) - c.link.staged_ns - c.gpu.call_ns;
+    double pinned = sx_cost_of_gpu(&c, &many) - c.gpu.call_ns;
     assert_true(pinned < all && pinned > (double)many.n * 8 * c.link.in_ns[1]);
 }
 
@@ -103,6 +105,8 @@ static void test_crossover(void **state)
     for (double fixed = 1e3; fixed < 1e6; fixed *= 1.3) {  /* a dearer call: later */
         c.link.direct_ns = fixed;
         c.link.staged_ns = fixed * 2;
+        for (unsigned i = 0; i < SX_LINK_POINTS; i++)
+            c.link.chunk[i].ns = fixed * (2 + i) + 50e3 * i;
         uint64_t n = sx_cost_crossover(&c, &b);
         assert_true(n >= last);
         check_crossover(&c, &b);
@@ -208,6 +212,12 @@ static void sane_cost(const sx_cost *c)
     };
     for (size_t i = 0; i < COUNT_OF(all); i++)
         sane(all[i]);
+    for (unsigned i = 0; i < SX_LINK_POINTS; i++) {
+        sane(c->link.chunk[i].ns);
+        sane(c->link.chunk[i].bytes);
+        assert_true(i == 0 || (c->link.chunk[i].bytes > c->link.chunk[i - 1].bytes &&
+                               c->link.chunk[i].ns >= c->link.chunk[i - 1].ns));
+    }
     assert_true(c->cpu.threads > 0 && c->cpu.pool_from > 0);
     assert_true(c->cpu.pooled_ns <= c->cpu.query_ns);
     for (uint64_t n = 1; n < 1ull << 30; n *= 2) {
@@ -279,6 +289,8 @@ static sx_status counted_count(void *self, const sx_view *v, const sx_span_query
                                uint64_t *count, uint32_t count_there, sx_err *err)
 {
     asked++;
+    if (fail_with)
+        return sx_fail(err, fail_with, "told to fail");
     return honest->count(self, v, job, count, count_there, err);
 }
 
@@ -286,6 +298,8 @@ static sx_status counted_range(void *self, const sx_view *v, const sx_span_query
                                const sx_range_out *out, sx_err *err)
 {
     asked++;
+    if (fail_with)
+        return sx_fail(err, fail_with, "told to fail");
     return honest->range(self, v, job, out, err);
 }
 
@@ -293,6 +307,8 @@ static sx_status counted_fold(void *self, const sx_view *v, const sx_span_query 
                               const sx_range_folds *out, sx_err *err)
 {
     asked++;
+    if (fail_with)
+        return sx_fail(err, fail_with, "told to fail");
     return honest->fold(self, v, job, out, err);
 }
 
@@ -370,7 +386,7 @@ static void test_threshold(void **state)
     OK(data_build(d, dev, "pivot place=both", NULL, &ix));
     ix->cost = made_up();
     ix->cost.link.direct_ns = 0.1;
-    ix->cost.link.staged_ns = 0.1;
+    ix->cost.gpu.call_ns = 5000;
     uint64_t from = sx_cost_crossover(&ix->cost, &like);
     assert_in_range(from, 20, 300);
     sx_backend table = counting(dev);
@@ -385,6 +401,37 @@ static void test_threshold(void **state)
     dev->backend = honest;
     sx_free(ix);
     sx_close(dev);
+    data_free(d);
+}
+
+/* A GPU without memory for a batch leaves it to the CPU; one that fails does not. */
+static void test_other_side(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    sx_device *dev = device_open(kernel_with("side=gpu"));
+    dataset *d = data_make(SX_U64, KEYS_DUPLICATES, 1000, ROWS_U32, 200, &r);
+    uint64_t *rows = need(d->queries * 8);
+    sx_column q = column(d->type, d->queries, d->q.data);
+    sx_column out = column(SX_U64, d->queries, rows), there;
+    sx_index *ix = NULL;
+    OK(data_build(d, dev, "pivot place=both", NULL, &ix));
+    OK(sx_column_new(&there, dev, SX_U64, d->queries));
+    sx_backend table = counting(dev);
+    dev->backend = &table;
+    fail_with = SX_ENOMEM;
+    OK(sx_get(ix, &q, &out, NULL));
+    assert_memory_equal(rows, d->get, d->queries * 8);
+    ask_all(asking, NULL, ix, d, "without memory");
+    REFUSED(sx_get(ix, &q, &there, NULL), SX_ENOMEM, "told to fail");
+    fail_with = SX_EDEVICE;
+    REFUSED(sx_get(ix, &q, &out, NULL), SX_EDEVICE, "told to fail");
+    fail_with = SX_OK;
+    dev->backend = honest;
+    sx_column_free(&there, dev);
+    sx_free(ix);
+    sx_close(dev);
+    free(rows);
     data_free(d);
 }
 
@@ -572,6 +619,7 @@ int main(void)
         cmocka_unit_test(test_measured),
         cmocka_unit_test(test_both_sides),
         cmocka_unit_test(test_threshold),
+        cmocka_unit_test(test_other_side),
         cmocka_unit_test(test_device_columns),
         cmocka_unit_test(test_estimates),
         cmocka_unit_test(test_files),

@@ -448,8 +448,9 @@ static void test_auto(void **state)
     rnd r = rnd_start(test_seed());
     dataset *d = data_make(SX_U64, KEYS_RANDOM, kernel_is_gpu() ? 400000 : 4000, ROWS_U32, 200, &r);
     /* room for the top, and not for the index */
-    sx_device *small = device_open(kernel_with(kernel_is_gpu() ? "memory=4MiB,bucket=16,side=gpu"
-                                                               : "memory=20000,bucket=16,side=gpu"));
+    sx_device *small = device_open(kernel_with(kernel_is_gpu()
+                                                   ? "memory=4MiB,bucket=16,side=gpu"
+                                                   : "memory=20000,bucket=16,side=gpu"));
     sx_device *large = device_open(kernel_with("bucket=16,side=gpu"));
     sx_estimate_info e = { .size = sizeof e };
     sx_index_info info = { .size = sizeof info };

@@ -17,12 +17,18 @@ typedef struct {
 sx_status sx_backend_of(const char *device, const sx_backend_kind **out, const char **args,
                         sx_err *err);
 
+#define SX_LINK_POINTS 4u
 /* What the way to a device takes, in nanoseconds; query/cost.h measures it. */
 typedef struct {
     double direct_ns;             /* a call of one question: T_init and K_init */
     double direct_byte_ns;        /* a byte of a batch that is not copied */
     double staged_ns;             /* a call whose columns are copied, beside the bytes: */
     double in_ns[2], out_ns[2];   /* a byte; [0] of pageable memory, [1] of pinned */
+    /* Such calls of one chunk of pageable memory, all of it: more bytes, more
+     * threads that copy them. Both numbers ascend. */
+    struct {
+        double bytes, ns;
+    } chunk[SX_LINK_POINTS];
 } sx_link;
 
 struct sx_device {

@@ -94,15 +94,14 @@ static int travels(const sx_how *how, uint32_t there)
  * either side. */
 enum { TRIPS_COUNT = 1, TRIPS_FOLD = 2, TRIPS_RANGE = 3 };
 
-static const sx_view *side_of(const sx_index *ix, const sx_span_query *job, uint32_t out_there,
-                              uint32_t out_bytes, uint32_t trips, const void *out,
-                              const sx_device **at)
+static sx_batch batch_of(const sx_span_query *job, uint32_t out_there, uint32_t out_bytes,
+                         uint32_t trips)
 {
-    sx_batch b = {.n = travels(&job->how, job->lo_there | job->hi_there | out_there) ? job->n : 0,
-                  .in_bytes = 2 * (uint32_t)sx_type_bytes(job->key_type), .out_bytes = out_bytes,
-                  .searches = 2, .trips = trips, .threads = job->how.threads};
-
-    return sx_both_side(ix, &b, job->lo, out, at);
+    return (sx_batch){.n = travels(&job->how, job->lo_there | job->hi_there | out_there) ? job->n
+                                                                                        : 0,
+                      .in_bytes = 2 * (uint32_t)sx_type_bytes(job->key_type),
+                      .out_bytes = out_bytes, .searches = 2, .trips = trips,
+                      .threads = job->how.threads};
 }
 
 /* ---- points ------------------------------------------------------------------------ */
@@ -136,18 +135,22 @@ sx_status sx_answer_lookup(const sx_index *ix, const sx_lookup *job, sx_err *err
     void *q, *out, *keys;
     sx_hinted ask = {.columns = job->op != SX_OP_KEY_AT, .threads = job->how.threads,
                      .right = {job->op == SX_OP_RANK_RIGHT || job->op == SX_OP_FLOOR}};
-    const sx_device *at;
+    sx_answering who;
     sx_status st;
 
     if (ix->at == ix->dev) {
         sx_batch b = {.n = travels(&job->how, job->q_there | job->out_there | job->keys_there)
                                ? job->n : 0,
                       .in_bytes = (uint32_t)(job->op == SX_OP_KEY_AT ? job->rank_bytes : bytes),
-                      .out_bytes = (job->out ? job->out_bytes : 0) + (job->keys ? (uint32_t)bytes : 0),
+                      .out_bytes = (job->out ? job->out_bytes : 0) +
+                                   (job->keys ? (uint32_t)bytes : 0),
                       .searches = job->op != SX_OP_KEY_AT, .trips = 1,
                       .threads = job->how.threads};
-        const sx_view *v = sx_both_side(ix, &b, job->q, job->out ? job->out : job->keys, &at);
-        return at->backend->lookup(at->self, v, job, err);
+        who = sx_both_side(ix, &b, job->q, job->out ? job->out : job->keys);
+        do
+            st = who.at->backend->lookup(who.at->self, who.view, job, err);
+        while (sx_both_again(ix, &b, st, &who));
+        return st;
     }
     st = bring(&all, (void *)job->q, job->q_there,
                job->n * (job->op == SX_OP_KEY_AT ? job->rank_bytes : bytes), 1, 0, &q, err);
@@ -241,12 +244,16 @@ sx_status sx_answer_count(const sx_index *ix, const sx_span_query *job, uint64_t
     sx_hinted ask;
     ranges w = {.ix = ix, .job = &here};
     void *to;
-    const sx_device *at;
+    sx_answering who;
     sx_status st;
 
     if (ix->at == ix->dev) {
-        const sx_view *v = side_of(ix, job, count_there, sizeof *count, TRIPS_COUNT, count, &at);
-        return at->backend->count(at->self, v, job, count, count_there, err);
+        sx_batch b = batch_of(job, count_there, sizeof *count, TRIPS_COUNT);
+        who = sx_both_side(ix, &b, job->lo, count);
+        do
+            st = who.at->backend->count(who.at->self, who.view, job, count, count_there, err);
+        while (sx_both_again(ix, &b, st, &who));
+        return st;
     }
     st = bring_ranges(&all, job, &here, &ask, err);
     if (st == SX_OK)
@@ -267,16 +274,19 @@ sx_status sx_answer_fold(const sx_index *ix, const sx_span_query *job, const sx_
     sx_range_folds to = {0};
     ranges w = {.ix = ix, .job = &here, .folds = &to};
     uint64_t bytes = job->n * sizeof(uint64_t);
-    const sx_device *at;
+    sx_answering who;
     sx_status st;
 
     if (ix->at == ix->dev) {
-        const sx_view *v = side_of(ix, job, out->count_there | out->min_there | out->max_there |
-                                                out->sum_there,
-                                   sizeof(uint64_t) * (uint32_t)(!!out->count + !!out->min +
-                                                                 !!out->max + !!out->sum),
-                                   TRIPS_FOLD, NULL, &at);
-        return at->backend->fold(at->self, v, job, out, err);
+        sx_batch b = batch_of(job, out->count_there | out->min_there | out->max_there |
+                                       out->sum_there,
+                              sizeof(uint64_t) * (uint32_t)(!!out->count + !!out->min +
+                                                            !!out->max + !!out->sum), TRIPS_FOLD);
+        who = sx_both_side(ix, &b, job->lo, NULL);
+        do
+            st = who.at->backend->fold(who.at->self, who.view, job, out, err);
+        while (sx_both_again(ix, &b, st, &who));
+        return st;
     }
     st = bring_ranges(&all, job, &here, &ask, err);
     if (st == SX_OK)
@@ -322,13 +332,17 @@ sx_status sx_answer_range(const sx_index *ix, const sx_span_query *job, const sx
     ranges w = {.ix = ix, .job = &here};
     uint64_t bytes = (job->n + 1) * sizeof(uint64_t);
     void *first = out->first, *start = NULL;
-    const sx_device *at;
+    sx_answering who;
     sx_status st, room = SX_OK;
 
     if (ix->at == ix->dev) {
-        const sx_view *v = side_of(ix, job, out->first_there | out->rows_there | out->keys_there,
-                                   sizeof(uint64_t), TRIPS_RANGE, out->first, &at);
-        return at->backend->range(at->self, v, job, out, err);
+        sx_batch b = batch_of(job, out->first_there | out->rows_there | out->keys_there,
+                              sizeof(uint64_t), TRIPS_RANGE);
+        who = sx_both_side(ix, &b, job->lo, out->first);
+        do
+            st = who.at->backend->range(who.at->self, who.view, job, out, err);
+        while (sx_both_again(ix, &b, st, &who));
+        return st;
     }
     st = bring_ranges(&all, job, &here, &ask, err);
     /* Memory for the rest, if it is on the device, is taken when first is known:

@@ -51,14 +51,19 @@ static uint32_t faster(const sx_index *ix, sx_batch *b, const void *in, const vo
     return SX_SIDE_GPU;
 }
 
-const sx_view *sx_both_side(const sx_index *ix, sx_batch *b, const void *in, const void *out,
-                            const sx_device **at)
+sx_answering sx_both_side(const sx_index *ix, sx_batch *b, const void *in, const void *out)
 {
-    *at = ix->dev;
     if (!ix->both || b->n == 0 || faster(ix, b, in, out) == SX_SIDE_GPU)
-        return &ix->store.view;
-    *at = ix->both->host;
-    return &ix->both->store.view;
+        return (sx_answering){ix->dev, &ix->store.view};
+    return (sx_answering){ix->both->host, &ix->both->store.view};
+}
+
+int sx_both_again(const sx_index *ix, const sx_batch *b, sx_status st, sx_answering *who)
+{
+    if (st != SX_ENOMEM || !ix->both || b->n == 0 || who->at != ix->dev)
+        return 0;
+    *who = (sx_answering){ix->both->host, &ix->both->store.view};
+    return 1;
 }
 
 sx_status sx_both_check(const sx_index *ix, const sx_store *copy, sx_err *err)

@@ -40,18 +40,35 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Beside the fixed part. */
+/* A call that copies so many bytes of pageable memory in one chunk: between the
+ * measured ones, or on from the last two. */
+static double one_chunk(const sx_link *l, double bytes)
+{
+    unsigned i = 1;
+    double slope;
+
+    while (i + 1 < SX_LINK_POINTS && l->chunk[i].bytes < bytes)
+        i++;
+    slope = (l->chunk[i].ns - l->chunk[i - 1].ns) / (l->chunk[i].bytes - l->chunk[i - 1].bytes);
+    if (bytes < l->chunk[0].bytes)
+        return l->chunk[0].ns;
+    return l->chunk[i - 1].ns + slope * (bytes - l->chunk[i - 1].bytes);
+}
+
+/* The first chunk's way, and the slowest part of it for each further one. */
 static double staged(const sx_cost *c, const sx_batch *b, double kernel)
 {
-    uint64_t chunk = chunk_of(&c->travel, b->n, b->in_bytes + b->out_bytes);
-    double n = (double)chunk, chunks = (double)b->n / n;
+    uint64_t each = b->in_bytes + b->out_bytes;
+    double n = (double)chunk_of(&c->travel, b->n, each), chunks = (double)b->n / n;
     double in = n * b->in_bytes * c->link.in_ns[1], out = n * b->out_bytes * c->link.out_ns[1];
-    /* Filling and emptying pinned memory is the work of the same threads. */
-    double host = b->pinned ? 0 : n * (b->in_bytes * c->link.in_ns[0] +
-                                       b->out_bytes * c->link.out_ns[0]);
-    double slowest = larger(larger(host, n * kernel), larger(in, out));
+    double slowest = larger(n * kernel, larger(in, out));
 
-    return host + in + n * kernel + out + (chunks - 1) * slowest;
+    if (b->pinned)
+        return c->link.staged_ns + in + n * kernel + out + (chunks - 1) * slowest;
+    /* Filling and emptying pinned memory is the work of the same threads. */
+    slowest = larger(slowest, n * (b->in_bytes * c->link.in_ns[0] +
+                                   b->out_bytes * c->link.out_ns[0]));
+    return one_chunk(&c->link, n * (double)each) + n * kernel + (chunks - 1) * slowest;
 }
 
 double sx_cost_of_gpu(const sx_cost *c, const sx_batch *b)
@@ -62,7 +79,7 @@ double sx_cost_of_gpu(const sx_cost *c, const sx_batch *b)
     if (b->n * each <= c->travel.direct_bytes)
         return b->trips * (c->link.direct_ns + c->gpu.call_ns) +
                (double)b->n * ((double)each * c->link.direct_byte_ns + kernel);
-    return b->trips * (c->link.staged_ns + c->gpu.call_ns) + staged(c, b, kernel);
+    return (b->trips - 1) * c->link.staged_ns + b->trips * c->gpu.call_ns + staged(c, b, kernel);
 }
 
 /* ---- who answers ----------------------------------------------------------------- */
@@ -115,7 +132,8 @@ int sx_cost_hints_pay(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsi
 sx_link sx_link_usual(void)
 {
     return (sx_link){.direct_ns = 12e3, .direct_byte_ns = 0.05, .staged_ns = 40e3,
-                     .in_ns = {0.06, 0.02}, .out_ns = {0.06, 0.02}};
+                     .in_ns = {0.06, 0.02}, .out_ns = {0.06, 0.02},
+                     .chunk = {{128e3, 55e3}, {512e3, 100e3}, {2e6, 200e3}, {4e6, 300e3}}};
 }
 
 /* Of an index in the cache: steps of a binary search. */

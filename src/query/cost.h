@@ -4,7 +4,7 @@
  * The model is that of the paper on GPU-PGM, fitted to what a call really does:
  *
  *   T_gpu(Q) = T_init + K_init + Q (bytes / B + P_gpu)       the batch is not copied
- *            = T_init + K_init + one chunk's way, all of it  columns travel in chunks:
+ *            = one chunk's way, T_init and K_init in it,     columns travel in chunks:
  *              + the slowest part of it for each further       parts of the way overlap
  *   T_cpu(Q) = call + Q P_cpu                                one thread
  *            = pool + Q P_cpu(threads)                       from some batch size on

@@ -18,6 +18,9 @@
 #define MEASURED_FROM 8192u
 /* An index is asked one question for so many keys that were sorted. */
 #define KEYS_PER_QUESTION 16u
+/* A chunk is asked for at least so many questions more than goes without copies, so
+ * that what is measured between differs. */
+#define LONGER 81u
 /* Questions that one thread of a CPU is asked at once, and a GPU in few. */
 #define ALONE 2048u
 #define FEW 32u
@@ -127,13 +130,57 @@ static sx_status measure_bytes(const sx_device *dev, uint64_t bytes, void *there
     return st;
 }
 
-/* Calls, of an index of one key, 0, which is there. */
-static sx_status measure_calls(const sx_device *dev, uint64_t direct, const sx_view *one,
+/* Calls of an index of one key, 0, that are not copied: of one question, and of as
+ * many as there can be. */
+static sx_status measure_direct(const sx_device *dev, const sx_view *one, sx_lookup *job,
+                                uint64_t most, sx_link *link, sx_err *err)
+{
+    double ns;
+    sx_status st;
+
+    job->n = 1;
+    st = time_lookup(dev, one, job, &link->direct_ns, err);
+    job->n = most;
+    if (st == SX_OK)
+        st = time_lookup(dev, one, job, &ns, err);
+    if (st == SX_OK)
+        link->direct_byte_ns = part_of(ns, link->direct_ns, (double)(most - 1) * 2 * 8);
+    return st;
+}
+
+/* Calls that are, from the smallest to a whole chunk. */
+static sx_status measure_chunks(const sx_device *dev, const sx_view *one, sx_lookup *job,
+                                uint64_t least, uint64_t most, sx_link *link, sx_err *err)
+{
+    double before = link->direct_ns;
+    sx_status st = SX_OK;
+
+    for (unsigned i = 0; i < SX_LINK_POINTS && st == SX_OK; i++) {
+        double ns = 0;
+        job->n = least + (most - least) / (1u << 2 * (SX_LINK_POINTS - 1)) * ((1u << 2 * i) - 1);
+        if (i + 1 == SX_LINK_POINTS)
+            job->n = most;
+        st = time_lookup(dev, one, job, &ns, err);
+        before = ns > before ? ns : before;       /* more is not faster: that was noise */
+        link->chunk[i].bytes = (double)job->n * 2 * 8;
+        link->chunk[i].ns = before;
+    }
+    if (st == SX_OK) {
+        double way = link->chunk[0].bytes / 2 * (link->in_ns[0] + link->in_ns[1] +
+                                                 link->out_ns[0] + link->out_ns[1]);
+        link->staged_ns = part_of(link->chunk[0].ns, way, 1);
+        if (link->staged_ns < link->direct_ns)
+            link->staged_ns = link->direct_ns;
+    }
+    return st;
+}
+
+static sx_status measure_calls(const sx_device *dev, const sx_travel *t, const sx_view *one,
                                sx_link *link, sx_err *err)
 {
-    uint64_t most = direct + 1, *q = NULL;
+    uint64_t direct = t->direct_bytes / 16, *q = NULL;
+    uint64_t most = t->chunk > direct + LONGER ? t->chunk : direct + LONGER;
     sx_lookup job = {.op = SX_OP_RANK_LEFT, .key_type = SX_U64, .out_bytes = 8};
-    double ns, byte = 2 * sizeof *q;
     sx_status st = sx_alloc_array((void **)&q, 2 * most, sizeof *q, "measuring", err);
 
     if (st != SX_OK)
@@ -141,23 +188,9 @@ static sx_status measure_calls(const sx_device *dev, uint64_t direct, const sx_v
     memset(q, 0, 2 * most * sizeof *q);
     job.q = q;
     job.out = q + most;
-    job.n = 1;
-    st = time_lookup(dev, one, &job, &link->direct_ns, err);
-    job.n = direct;
+    st = measure_direct(dev, one, &job, direct, link, err);
     if (st == SX_OK)
-        st = time_lookup(dev, one, &job, &ns, err);
-    if (st == SX_OK)
-        link->direct_byte_ns = part_of(ns, link->direct_ns, (double)(direct - 1) * byte);
-    job.n = most;
-    if (st == SX_OK)
-        st = time_lookup(dev, one, &job, &ns, err);
-    if (st == SX_OK) {
-        double way = (double)most * (link->in_ns[0] + link->in_ns[1] + link->out_ns[0] +
-                                     link->out_ns[1]) * sizeof *q;
-        link->staged_ns = part_of(ns, way, 1);
-        if (link->staged_ns < link->direct_ns)
-            link->staged_ns = link->direct_ns;
-    }
+        st = measure_chunks(dev, one, &job, direct + 1, most, link, err);
     sx_release(q);
     return st;
 }
@@ -182,7 +215,7 @@ static sx_status measure_link(const sx_device *dev, sx_link *link, sx_err *err)
     if (st == SX_OK) {            /* which has left zeros there */
         base[SX_SEC_KEYS] = there;
         sx_view_bind(&one, base);
-        st = measure_calls(dev, t.direct_bytes / 16, &one, link, err);
+        st = measure_calls(dev, &t, &one, link, err);
     }
     be->release(dev->self, there);
     return st;
@@ -210,7 +243,7 @@ sx_status sx_device_link(sx_device *dev, sx_link *out, sx_err *err)
 
 /* Questions about keys of the index, in random order, all on the host. */
 typedef struct {
-    uint64_t n;
+    uint64_t n, of_gpu;           /* all, and those that a GPU is asked at once */
     uint64_t *ranks;
     void *keys;
     uint64_t *out;
@@ -255,8 +288,8 @@ static sx_lookup get_of(const sx_store *s, const questions *q)
 static sx_status measure_cpu(const sx_device *host, const sx_store *s, const questions *q,
                              sx_cost_cpu *cpu, sx_err *err)
 {
-    uint64_t alone = q->n / 2 < ALONE ? q->n / 2 : ALONE;
-    uint64_t most = q->n < 2 * cpu->pool_from ? q->n : 2 * cpu->pool_from;
+    uint64_t alone = ALONE;
+    uint64_t least = cpu->pool_from + 1, most = 2 * cpu->pool_from;
     sx_lookup get = get_of(s, q), at = get;
     double one, many, ranks;
     sx_status st;
@@ -276,20 +309,18 @@ static sx_status measure_cpu(const sx_device *host, const sx_store *s, const que
     cpu->call_ns = part_of(one, cpu->query_ns, 1);
     cpu->at_part = part_of(ranks, cpu->call_ns, (double)alone) / cpu->query_ns;
     cpu->pooled_ns = cpu->query_ns / (cpu->threads ? cpu->threads : 1);
-    if (cpu->threads < 2 || most <= cpu->pool_from)
+    if (cpu->threads < 2)
         return SX_OK;
     get.how.threads = 0;
-    get.n = most;
-    st = time_lookup(host, &s->view, &get, &many, err);
-    get.n = cpu->pool_from + 1;
+    st = time_questions(host, &s->view, &get, most, q->n, &many, err);
     if (st == SX_OK)
-        st = time_lookup(host, &s->view, &get, &one, err);
+        st = time_questions(host, &s->view, &get, least, q->n, &one, err);
     if (st == SX_OK) {
-        double each = part_of(many, one, (double)(most - get.n));
+        double each = part_of(many, one, (double)(most - least));
         /* not faster than all threads could be, nor slower than one */
         each = each < cpu->pooled_ns ? cpu->pooled_ns : each;
         cpu->pooled_ns = each > cpu->query_ns ? cpu->query_ns : each;
-        cpu->pool_ns = part_of(one, (double)get.n * cpu->pooled_ns, 1);
+        cpu->pool_ns = part_of(one, (double)least * cpu->pooled_ns, 1);
     }
     return st;
 }
@@ -299,21 +330,21 @@ static sx_status measure_gpu(const sx_device *dev, const sx_store *s, const sx_v
                              const questions *q, sx_cost *c, sx_err *err)
 {
     const sx_backend *be = dev->backend;
-    uint64_t bytes = q->n * sx_type_bytes(s->key_type), busy = 0;
-    uint64_t few = FEW < q->n ? FEW : q->n;
+    uint64_t n = q->of_gpu, bytes = n * sx_type_bytes(s->key_type), busy = 0;
     sx_lookup get = get_of(s, q);
     double way, ns = 0;
     void *keys = NULL, *out = NULL;
-    sx_status st = time_questions(dev, there, &get, few, q->n, &ns, err);
+    sx_status st = time_questions(dev, there, &get, FEW, q->n, &ns, err);
 
-    way = c->link.direct_ns + (double)few * (double)(bytes / q->n + 8) * c->link.direct_byte_ns;
+    way = c->link.direct_ns + (double)FEW * (double)(bytes / n + 8) * c->link.direct_byte_ns;
     c->gpu.call_ns = part_of(ns, way, 1);
     if (st == SX_OK)
         st = be->alloc(dev->self, &keys, bytes, "questions", err);
     if (st == SX_OK)
-        st = be->alloc(dev->self, &out, q->n * 8, "questions", err);
+        st = be->alloc(dev->self, &out, n * 8, "questions", err);
     if (st == SX_OK)
         st = be->copy(dev->self, keys, 1, q->keys, 0, bytes, err);
+    get.n = n;
     get.q = keys;
     get.out = out;
     get.q_there = get.out_there = 1;
@@ -325,7 +356,7 @@ static sx_status measure_gpu(const sx_device *dev, const sx_store *s, const sx_v
         busy = busy ? busy : sx_clock_ns() - begin;
     }
     if (st == SX_OK)
-        c->gpu.query_ns = part_of((double)busy, 0, (double)q->n);
+        c->gpu.query_ns = part_of((double)busy, 0, (double)n);
     be->release(dev->self, keys);
     be->release(dev->self, out);
     return st;
@@ -336,16 +367,17 @@ static sx_status measure_hints(const sx_index *ix, const questions *q, sx_cost *
     const sx_device *dev = ix->dev, *host = ix->at;
     sx_hints job = {.key_type = ix->store.key_type, .q = q->keys};
     sx_lookup get = get_of(&ix->store, q);
-    uint64_t ns[2][2], few = q->n / 8 + 1;
+    uint64_t n = q->of_gpu, few = n / 8 + 1, ns[2][2];
     double plain, hinted;
-    sx_status st = dev->backend->pin(dev->self, (void **)&job.out, q->n * 8, err);
+    sx_status st = dev->backend->pin(dev->self, (void **)&job.out, n * 8, err);
 
     for (unsigned i = 0; i < 4 && st == SX_OK; i++) {
         uint64_t begin = sx_clock_ns();
-        job.n = i % 2 ? q->n : few;
+        job.n = i % 2 ? n : few;
         st = dev->backend->hint(dev->self, &ix->hybrid->top.view, &job, err);
         ns[i / 2][i % 2] = sx_clock_ns() - begin; /* the second time counts */
     }
+    get.n = n;
     get.hint = job.out;
     if (st == SX_OK)
         st = time_lookup(host, &ix->store.view, &get, &hinted, err);
@@ -353,7 +385,7 @@ static sx_status measure_hints(const sx_index *ix, const questions *q, sx_cost *
     if (st == SX_OK)
         st = time_lookup(host, &ix->store.view, &get, &plain, err);
     if (st == SX_OK) {
-        c->hints.query_ns = part_of((double)ns[1][1], (double)ns[1][0], (double)(q->n - few));
+        c->hints.query_ns = part_of((double)ns[1][1], (double)ns[1][0], (double)(n - few));
         c->hints.call_ns = part_of((double)ns[1][0], (double)few * c->hints.query_ns, 1);
         c->hints.hinted_ns = part_of(c->cpu.pooled_ns * hinted / plain, 0, 1);
     }
@@ -364,14 +396,12 @@ static sx_status measure_hints(const sx_index *ix, const questions *q, sx_cost *
 static sx_status measure_index(sx_index *ix, const sx_device *host, sx_cost *c, sx_err *err)
 {
     const sx_store *here = ix->both ? &ix->both->store : &ix->store;
-    questions q = {.n = here->view.n / KEYS_PER_QUESTION};
-    uint64_t least = 2 * c->travel.sample < ALONE ? 2 * c->travel.sample : ALONE;
+    questions q = {.of_gpu = here->view.n / KEYS_PER_QUESTION};
     sx_status st;
 
-    if (q.n > c->travel.sample)
-        q.n = c->travel.sample;
-    if (q.n < least)
-        q.n = least;
+    if (q.of_gpu > c->travel.sample)
+        q.of_gpu = c->travel.sample;
+    q.n = 2 * c->cpu.pool_from > q.of_gpu ? 2 * c->cpu.pool_from : q.of_gpu;
     st = make_questions(host, here, &q, err);
     if (st == SX_OK)
         st = measure_cpu(host, here, &q, &c->cpu, err);

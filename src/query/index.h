@@ -106,10 +106,18 @@ sx_status sx_hybrid_run(const sx_index *ix, const sx_hinted *ask, uint64_t n, sx
 sx_status sx_both_new(sx_index *ix, sx_err *err);
 void sx_both_free(sx_index *ix);
 
-/* Who answers a batch of host columns, and the index there. in, out: columns of
- * it; out may be NULL. */
-const sx_view *sx_both_side(const sx_index *ix, sx_batch *b, const void *in, const void *out,
-                            const sx_device **at);
+/* Who answers, and the index there. */
+typedef struct {
+    const sx_device *at;
+    const sx_view *view;
+} sx_answering;
+
+/* That of a batch of host columns, in and out two of them (out may be NULL); an
+ * empty one is the device's. */
+sx_answering sx_both_side(const sx_index *ix, sx_batch *b, const void *in, const void *out);
+/* Whether such a batch, which has come to this, is to be asked again: a GPU that has
+ * no memory for it leaves it to the host. */
+int sx_both_again(const sx_index *ix, const sx_batch *b, sx_status st, sx_answering *who);
 /* Checks the host's copy, of which `copy` is the device's. */
 sx_status sx_both_check(const sx_index *ix, const sx_store *copy, sx_err *err);
 

@@ -14,8 +14,10 @@ SMALL = ("bench", "--sweep", "batch", "--device", "simt", "--n", "2^10",
 
 
 def sizes_and_summaries(t, *options):
-    header, *lines = t.tool.json(*SMALL, *options)
+    header, told, *lines = t.tool.json(*SMALL, *options)
     check("cpu" in header["header"], "the header lacks the machine")
+    equal(told["explain"]["place"], "both", "place")
+    check(told["explain"]["cost"]["link"]["direct_ns"] > 0, f"cost of {told}")
     sizes = [line for line in lines if "summary" not in line]
     for line in sizes:
         for field, kind in FIELDS.items():
@@ -54,7 +56,7 @@ def sweep_of_specs(t, spec):
 def sweep_as_a_table_and_a_picture(t):
     text = t.tool.ok(*SMALL, "--plot", "sweep.gp").out.decode()
     for word in ("batch", "picked", "model: cpu", "crossover: measured",
-                 "predicted", "of 3 sizes", "place=both"):
+                 "predicted", "of 3 sizes", "place=both", "answers  the CPU"):
         check(word in text, f"{word!r} is not in the table:\n{text}")
     check("\x1b" not in text, "colours where there is no terminal")
     script = t.path("sweep.gp").read_text()
