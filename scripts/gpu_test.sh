@@ -110,8 +110,8 @@ if wanted tests; then
     # Kernels run in these: the matrix and device, device_memory, hybrid, cost, property,
     # hostile_kernels, collect and gpu_large. The others show that a CPU's answers and errors are
     # as ever here.
-    for t in device device_memory hybrid cost property hostile_kernels threads collect fork errors file \
-             gpu_large; do
+    for t in device device_memory hybrid cost property hostile_kernels threads collect fork errors \
+             file gpu_large; do
         cmocka "test_$t" "$tests/test_$t"
     done
 fi

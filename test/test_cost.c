@@ -219,7 +219,6 @@ static void sane_cost(const sx_cost *c)
                                c->link.chunk[i].ns >= c->link.chunk[i - 1].ns));
     }
     assert_true(c->cpu.threads > 0 && c->cpu.pool_from > 0);
-    assert_true(c->cpu.pooled_ns <= c->cpu.query_ns);
     for (uint64_t n = 1; n < 1ull << 30; n *= 2) {
         sx_batch b = batch_of(n);
         sane(sx_cost_of_cpu(c, &b));

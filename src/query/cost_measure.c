@@ -317,10 +317,10 @@ static sx_status measure_cpu(const sx_device *host, const sx_store *s, const que
         st = time_questions(host, &s->view, &get, least, q->n, &one, err);
     if (st == SX_OK) {
         double each = part_of(many, one, (double)(most - least));
-        /* not faster than all threads could be, nor slower than one */
+        /* not faster than threads can be, nor so slow that waking them took nothing */
         each = each < cpu->pooled_ns ? cpu->pooled_ns : each;
-        cpu->pooled_ns = each > cpu->query_ns ? cpu->query_ns : each;
-        cpu->pool_ns = part_of(one, (double)least * cpu->pooled_ns, 1);
+        cpu->pooled_ns = each > many / (double)most ? many / (double)most : each;
+        cpu->pool_ns = part_of(many, (double)most * cpu->pooled_ns, 1);
     }
     return st;
 }
@@ -336,8 +336,6 @@ static sx_status measure_gpu(const sx_device *dev, const sx_store *s, const sx_v
     void *keys = NULL, *out = NULL;
     sx_status st = time_questions(dev, there, &get, FEW, q->n, &ns, err);
 
-    way = c->link.direct_ns + (double)FEW * (double)(bytes / n + 8) * c->link.direct_byte_ns;
-    c->gpu.call_ns = part_of(ns, way, 1);
     if (st == SX_OK)
         st = be->alloc(dev->self, &keys, bytes, "questions", err);
     if (st == SX_OK)
@@ -355,8 +353,12 @@ static sx_status measure_gpu(const sx_device *dev, const sx_store *s, const sx_v
         st = be->lookup(dev->self, there, &get, err);
         busy = busy ? busy : sx_clock_ns() - begin;
     }
-    if (st == SX_OK)
+    if (st == SX_OK) {
         c->gpu.query_ns = part_of((double)busy, 0, (double)n);
+        way = c->link.direct_ns + FEW * ((double)(bytes / n + 8) * c->link.direct_byte_ns +
+                                         c->gpu.query_ns);
+        c->gpu.call_ns = part_of(ns, way, 1);
+    }
     be->release(dev->self, keys);
     be->release(dev->self, out);
     return st;
