@@ -39,7 +39,7 @@ TESTS := $(patsubst test/%.c,%,$(wildcard test/test_*.c))
 TEST_HELP := $(filter-out test/test_%,$(wildcard test/*.c))
 FUZZERS := load spec
 
-.PHONY: all help demo examples test install uninstall clean bench gpu-bench deps deps-test test-plain FORCE
+.PHONY: all help demo examples test install uninstall clean bench gpu-bench papers peers deps deps-test test-plain FORCE
 all: $(B)/libsextant.a $(B)/libsextant.so $(B)/sextant \
      $(if $(NVCC),$(B)/libsextant-cuda.so $(B)/sextant_device.cuh)
 
@@ -52,6 +52,8 @@ help:
 	@echo "make gpu-test   build, run the tests of kernels on the GPU of this machine"
 	@echo "make bench      the figures of the README, into bench/results/"
 	@echo "make gpu-bench  those of doc/PERFORMANCE.md, on a GPU, into bench/results/"
+	@echo "make papers     figures of two papers on a GPU, into bench/results/; make peers first"
+	@echo "make peers      build/peers/: a B+-tree of others to compare with"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
 
 # ---- library and tool -------------------------------------------------------
@@ -143,6 +145,18 @@ bench: all
 
 $(B)/bench-sort: bench/bench_sort.c $(B)/libsextant.a
 	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS)
+
+# What bench/papers.sh compares with: a B+-tree of libtlx-dev or, where that is
+# not packaged, of libabsl-dev. TLX=DIR has the headers of tlx elsewhere.
+peers: $(B)/peers/btree_map
+$(B)/peers/btree_map: bench/peers/btree_map.cc
+	@mkdir -p $(@D)
+	@$(CXX) -O3 -std=c++17 -Wall -Wextra $(if $(TLX),-I$(TLX)) -static-libstdc++ -static-libgcc $< -o $@ || \
+	    { echo "This needs the headers of tlx or abseil: apt-get install libtlx-dev, or libabsl-dev" >&2; exit 1; }
+
+# The figures of two papers; FIGURES="gpu-pgm-fig4 g-learned-table1" are some of them.
+papers: all
+	@bench/papers.sh $(or $(FIGURES),all)
 
 # On a machine with a GPU; TABLES="A B C" are the parts of it.
 gpu-bench: all

@@ -12,6 +12,7 @@
 #define CLI_BENCH_H
 
 #include "io.h"
+#include "json.h"
 #include "open.h"
 #include "reference.h"
 
@@ -25,7 +26,7 @@ enum {                            /* on a GPU only, in the order of these */
     OP_ALL
 };
 
-enum { SPECS_MAX = 64 };
+enum { SPECS_MAX = 64, BATCHES_MAX = 32 };
 
 typedef struct {
     char *text;                   /* a copy, cut at the commas */
@@ -38,17 +39,26 @@ enum { ROWS_NONE = 1, ROWS_32, ROWS_64 }; /* in the order of --rows */
 typedef struct {
     open_options open;
     int type, dist, rows;
-    uint64_t n, queries, batch, runs, hits, seed;
+    uint64_t n, queries, runs, hits, seed;
+    uint64_t batch;               /* the one whose turn it is; 0: all */
+    uint64_t batches[BATCHES_MAX]; /* of which there are at least one */
+    int batch_count;
     double misses;
     bool zipf, json, unique;
+    const char *keys;             /* a file; NULL: of the distribution */
+    sx_column file_keys;          /* what it holds; whoever makes keys of it
+                                     frees it */
+    bool latency;                 /* of each call, too */
+    bool explain;                 /* JSON: with how the index is made up */
     bool sorted;                  /* the rest: on a GPU only */
     uint64_t ranges;              /* 0: by hits */
     uint64_t builds;              /* NOT_GIVEN: some */
+    bool from_host;               /* builds read the host's memory */
     bool collect;                 /* the rest: with it only */
     const char *submitters;
     uint64_t interval, ms;
     int sweep;                    /* 1: batch; the rest: with it only */
-    const char *batches, *plot;
+    const char *sizes, *plot;
 } bench_options;
 
 typedef struct {
@@ -80,11 +90,27 @@ const sx_column *work_rows(const bench_work *work);
 typedef struct {
     double median_s, least_s;     /* of one pass over all queries */
     uint64_t wrong;               /* answers */
+    double call_p50_s, call_p99_s; /* of one call; 0: not asked for */
 } bench_result;
 
 bench_result bench_measure(const sx_index *ix, const bench_work *work,
                            const bench_task *task, const bench_options *o);
 double median_of(double *values, uint64_t n); /* sorts them */
+
+/* How long each call took, of as many as there is room for. Without room
+ * nothing is kept. */
+typedef struct {
+    double *seconds;
+    uint64_t n, room;
+} call_times;
+
+/* For all calls of the timed runs, if --latency is given. */
+call_times calls_of(const bench_options *o, uint64_t queries,
+                    uint64_t batch);
+void calls_add(call_times *calls, double seconds);
+/* Into the result; frees them. */
+void calls_end(call_times *calls, bench_result *result);
+
 
 /* Returns the number of wrong answers. */
 uint64_t bench_collect(const bench_options *o, const spec_list *specs,
@@ -100,10 +126,16 @@ typedef struct {                  /* what a line says of an index */
     const char *device;
     uint32_t threads;
     double bytes_per_key, build_s;
+    const char *explained;        /* JSON; NULL: not asked for */
 } bench_subject;
+
+/* Times of calls, if they were asked for. */
+void json_calls(json *j, const bench_result *result);
 
 const char *op_name(int op);
 const char *rows_name(const bench_options *o);
+/* The distribution, or the file of --keys without its folder. */
+const char *keys_name(const bench_options *o);
 void version_text(char text[32]);
 void print_header(output *out, const bench_options *o,
                   const sx_device_info *device);

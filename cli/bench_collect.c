@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "bench.h"
-#include "gen.h"
 #include "hwinfo.h"
 #include "json.h"
 #include "opts.h"
@@ -220,7 +219,7 @@ static void print_title(FILE *to, const bench_options *o,
     fprintf(to, "  device %s: %s\n", device->name, device->detail);
     fprintf(to, "  %llu %s keys, %s, seed %llu; rows: %s\n",
             (unsigned long long)o->n, sx_type_name(o->type),
-            dist_name((distribution)o->dist), (unsigned long long)o->seed,
+            keys_name(o), (unsigned long long)o->seed,
             rows_name(o));
     fprintf(to, "  %llu queries%s, %g %% misses; %llu ms each\n\n",
             (unsigned long long)o->queries, o->zipf ? " (zipf)" : "",
@@ -254,7 +253,7 @@ static void print_json(FILE *to, const result *r)
     json_string(&j, "spec", r->spec);
     json_string(&j, "device", r->device);
     json_string(&j, "type", sx_type_name(r->o->type));
-    json_string(&j, "dist", dist_name((distribution)r->o->dist));
+    json_string(&j, "dist", keys_name(r->o));
     json_unsigned(&j, "n", r->o->n);
     json_string(&j, "op", op_name(r->op));
     json_string(&j, "way", way_of(r));

@@ -47,11 +47,13 @@ void expect_gpu(const char *name, sx_device *same)
 static double build_once(gpu_bench *b, sx_device *device, const char *spec,
                          sx_index **ix)
 {
-    bool positions = b->o->rows == ROWS_NONE;
+    bool positions = b->o->rows == ROWS_NONE, here = b->o->from_host;
+    const sx_column *keys = here ? &b->host_keys : &b->keys;
+    const sx_column *rows = here ? &b->host_rows : &b->rows;
     double start = seconds_now();
 
-    expect_ok(sx_build(ix, device, spec, &b->keys,
-                       positions ? NULL : &b->rows, NULL), spec);
+    expect_ok(sx_build(ix, device, spec, keys, positions ? NULL : rows,
+                       NULL), spec);
     return seconds_now() - start;
 }
 
@@ -75,9 +77,34 @@ static double build(gpu_bench *b, sx_device *device, const char *spec,
     return median;
 }
 
+/* With every batch, but small calls are of one length. */
+static uint64_t bench_task_of(output *out, gpu_bench *b, const sx_index *ix,
+                              const gpu_subject *s, const gpu_task *task)
+{
+    const bench_options *o = b->o;
+    int turns = task->op == OP_SMALL ? 1 : o->batch_count;
+    bench_options turn = *o;
+    uint64_t wrong = 0;
+
+    b->o = &turn;
+    for (int i = 0; i < turns; i++) {
+        bench_result result;
+
+        turn.batch = o->batches[i];
+        result = gpu_run(b, ix, task);
+        if (result.median_s < 0)  /* could not be done here */
+            continue;
+        gpu_print_line(out, b, s, task, &result);
+        wrong += result.wrong;
+    }
+    b->o = o;
+    return wrong;
+}
+
 static uint64_t bench_spec(output *out, gpu_bench *b, sx_device *device,
                            gpu_subject *s, const char *spec)
 {
+    char *explained = NULL;
     uint64_t wrong = 0;
     sx_index_info info;
     sx_index *ix;
@@ -87,14 +114,12 @@ static uint64_t bench_spec(output *out, gpu_bench *b, sx_device *device,
     info = describe(ix);
     s->spec = info.spec;
     s->bytes_per_key = (double)info.bytes / (double)b->o->n;
-    for (int i = 0; i < b->task_count; i++) {
-        bench_result result = gpu_run(b, ix, &b->tasks[i]);
-
-        if (result.median_s < 0)  /* could not be done here */
-            continue;
-        gpu_print_line(out, b, s, &b->tasks[i], &result);
-        wrong += result.wrong;
-    }
+    if (b->o->explain)
+        s->explained = explained = explanation(ix, SX_JSON);
+    for (int i = 0; i < b->task_count; i++)
+        wrong += bench_task_of(out, b, ix, s, &b->tasks[i]);
+    s->explained = NULL;
+    free(explained);
     sx_free(ix);
     return wrong;
 }

@@ -42,6 +42,7 @@ typedef struct {
     const bench_options *o;
     sx_device *device;
     sx_column host_keys, host_queries;
+    sx_column host_rows;          /* for builds from the host only */
     int number;                   /* type of rows and ranks */
     uint64_t row_base;            /* the row of a key is this + its place */
     sx_column keys, rows;         /* as they came */
@@ -118,6 +119,7 @@ typedef struct {                  /* what a line says of an index */
     const char *device;           /* with its options */
     sx_device_info info;
     double bytes_per_key, build_s;
+    const char *explained;        /* JSON; NULL: not asked for */
 } gpu_subject;
 
 void gpu_print_header(output *out, const bench_options *o,

@@ -26,17 +26,21 @@ static void make_rows(gpu_bench *b)
                   : o->rows == ROWS_32 ? 12345 : 1ull << 33;
     rows = counting(b->number, o->n, b->row_base);
     b->rows = there_copy(b, &rows);
-    free(rows.data);
+    if (o->from_host)
+        b->host_rows = rows;
+    else
+        free(rows.data);
 }
 
 static void make_keys(gpu_bench *b)
 {
     const bench_options *o = b->o;
-    void *keys = must_alloc(o->n, sx_type_bytes(o->type));
+    void *keys = o->keys ? o->file_keys.data
+                         : must_alloc(o->n, sx_type_bytes(o->type));
 
     if (o->unique)
         gen_unique(o->type, o->n, o->seed, keys);
-    else
+    else if (!o->keys)
         gen_keys_parallel((distribution)o->dist, o->type, o->n, o->seed,
                           keys);
     b->host_keys = column_over(o->type, o->n, keys);
@@ -256,5 +260,6 @@ void gpu_release(gpu_bench *b)
     there_free(b, &b->iota);
     there_free(b, &b->blank);
     free(b->host_keys.data);
+    free(b->host_rows.data);
     free(b->host_queries.data);
 }

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "bench_gpu.h"
-#include "gen.h"
 #include "hwinfo.h"
 #include "json.h"
 #include "say.h"
@@ -18,7 +17,7 @@ static const char *options_of(const char *device)
 static void put_workload(json *j, const bench_options *o)
 {
     json_string(j, "type", sx_type_name(o->type));
-    json_string(j, "dist", dist_name((distribution)o->dist));
+    json_string(j, "dist", keys_name(o));
     json_unsigned(j, "n", o->n);
     json_bool(j, "unique", o->unique);
     json_string(j, "rows", rows_name(o));
@@ -65,7 +64,7 @@ static void print_header_text(FILE *to, const bench_options *o,
     fprintf(to, "  %s; host: %s\n", info->detail, hw->cpu);
     fprintf(to, "  %llu %s keys, %s%s, seed %llu; rows: %s\n",
             (unsigned long long)o->n, sx_type_name(o->type),
-            dist_name((distribution)o->dist), o->unique ? ", unique" : "",
+            keys_name(o), o->unique ? ", unique" : "",
             (unsigned long long)o->seed, rows_name(o));
     fprintf(to, "  %llu queries%s%s, %g %% misses; ",
             (unsigned long long)o->queries, o->zipf ? ", zipf" : "",
@@ -160,6 +159,9 @@ static void print_line_json(FILE *to, const gpu_bench *b,
     json_real(&j, "floor_g_per_s",
               (double)o->queries / b->gather_s * 1e-9);
     json_real(&j, "sort_s", b->sort_s);
+    json_calls(&j, result);
+    if (s->explained)
+        json_text(&j, "index", s->explained);
     json_end_line(&j);
 }
 

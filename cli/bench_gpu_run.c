@@ -32,11 +32,18 @@ static sx_status ask(const sx_index *ix, int op, const sx_column *q,
     return sx_get(ix, q, &out->rows, call);
 }
 
+/* Queries in a call. The op small is one call. */
+static uint64_t batch_of(const gpu_bench *b, const gpu_task *task)
+{
+    return b->o->batch && task->op != OP_SMALL ? b->o->batch : task->q.n;
+}
+
 /* All queries once, --batch at a time; the seconds of the device's clock. */
 static double pass(const gpu_bench *b, const sx_index *ix,
-                   const gpu_task *task, const answers *all)
+                   const gpu_task *task, const answers *all,
+                   call_times *calls)
 {
-    uint64_t batch = b->o->batch ? b->o->batch : task->q.n, ns = 0, sum = 0;
+    uint64_t batch = batch_of(b, task), ns = 0, sum = 0;
     bool ascend = b->o->sorted && task->op != OP_KEY_AT &&
                   task->op != OP_RANGE;
     sx_call call = { .size = sizeof call, .device_ns = &ns,
@@ -53,6 +60,7 @@ static double pass(const gpu_bench *b, const sx_index *ix,
             part.keys = there_part(&all->keys, i, n);
         expect_ok(ask(ix, task->op, &q, &hi, &part, &call),
                   op_name(task->op));
+        calls_add(calls, (double)ns * 1e-9);
         sum += ns;
     }
     return (double)sum * 1e-9;
@@ -84,6 +92,8 @@ static bench_result run_there(gpu_bench *b, const sx_index *ix,
                               const gpu_task *task, double *times)
 {
     answers all = { .rows = there_new(b, task->right.type, task->q.n) };
+    call_times none = { .room = 0 }, calls = calls_of(b->o, task->q.n,
+                                                      batch_of(b, task));
     bench_result result;
     uint64_t again;
 
@@ -91,15 +101,16 @@ static bench_result run_there(gpu_bench *b, const sx_index *ix,
         all.keys = there_new(b, b->o->type, task->q.n);
     blank_out(b, &all.rows);
     blank_out(b, &all.keys);
-    pass(b, ix, task, &all);
+    pass(b, ix, task, &all, &none);
     result.wrong = count_wrong(b, task, &all);
     for (uint64_t i = 0; i < b->o->runs; i++)
-        times[i] = pass(b, ix, task, &all);
+        times[i] = pass(b, ix, task, &all, &calls);
     again = count_wrong(b, task, &all);
     if (again > result.wrong)
         result.wrong = again;
     result.median_s = median_of(times, b->o->runs);
     result.least_s = times[0];
+    calls_end(&calls, &result);
     there_free(b, &all.rows);
     there_free(b, &all.keys);
     return result;
@@ -107,32 +118,55 @@ static bench_result run_there(gpu_bench *b, const sx_index *ix,
 
 /* ---- columns of the host, by the host's clock --------------------------- */
 
+/* All queries once, --batch at a time. */
+static double host_pass(const gpu_bench *b, const sx_index *ix,
+                        const gpu_task *task, const sx_column *all_q,
+                        const sx_column *all_rows, call_times *calls)
+{
+    uint64_t batch = batch_of(b, task);
+    sx_call call = { .size = sizeof call,
+                     .hints = b->o->sorted ? SX_ASCENDING : 0 };
+    double start = seconds_now(), since = start;
+
+    for (uint64_t i = 0; i < all_q->n; i += batch) {
+        uint64_t n = all_q->n - i < batch ? all_q->n - i : batch;
+        sx_column q = there_part(all_q, i, n);
+        sx_column rows = there_part(all_rows, i, n);
+
+        expect_ok(sx_get(ix, &q, &rows, &call), op_name(task->op));
+        if (calls->room) {
+            double now = seconds_now();
+
+            calls_add(calls, now - since);
+            since = now;
+        }
+    }
+    return seconds_now() - start;
+}
+
 static bench_result time_host(gpu_bench *b, const sx_index *ix,
                               const gpu_task *task, const sx_column *q,
                               sx_column *rows, double *times, uint64_t runs)
 {
     size_t size = sx_type_bytes(rows->type);
+    call_times none = { .room = 0 }, calls = calls_of(b->o, q->n,
+                                                      batch_of(b, task));
     bench_result result;
     sx_column there;
-    sx_call call = { .size = sizeof call,
-                     .hints = b->o->sorted ? SX_ASCENDING : 0 };
 
     memset(rows->data, 0xa5, rows->n * size);
-    expect_ok(sx_get(ix, q, rows, &call), op_name(task->op));
+    host_pass(b, ix, task, q, rows, &none);
     there = there_copy(b, rows);
     result.wrong = gpu_differences(b, &task->right, &there);
-    for (uint64_t i = 0; i < runs; i++) {
-        double start = seconds_now();
-
-        expect_ok(sx_get(ix, q, rows, &call), op_name(task->op));
-        times[i] = seconds_now() - start;
-    }
+    for (uint64_t i = 0; i < runs; i++)
+        times[i] = host_pass(b, ix, task, q, rows, &calls);
     expect_ok(sx_column_copy(&there, rows, b->device), NULL);
     if (gpu_differences(b, &task->right, &there) > result.wrong)
         result.wrong = gpu_differences(b, &task->right, &there);
     there_free(b, &there);
     result.median_s = median_of(times, runs);
     result.least_s = times[0];
+    calls_end(&calls, &result);
     return result;
 }
 

@@ -1,4 +1,6 @@
 /* bench_print.c - the header, then a line for each measurement. */
+#include <string.h>
+
 #include "bench.h"
 #include "gen.h"
 #include "hwinfo.h"
@@ -18,6 +20,16 @@ const char *op_name(int op)
 const char *rows_name(const bench_options *o)
 {
     return o->rows == ROWS_NONE ? "none" : o->rows == ROWS_32 ? "32" : "64";
+}
+
+const char *keys_name(const bench_options *o)
+{
+    const char *slash;
+
+    if (!o->keys)
+        return dist_name((distribution)o->dist);
+    slash = strrchr(o->keys, '/');
+    return slash ? slash + 1 : o->keys;
 }
 
 void version_text(char text[32])
@@ -45,7 +57,7 @@ static void print_header_json(FILE *to, const bench_options *o,
     json_string(&j, "device_detail", device->detail);
     json_unsigned(&j, "threads", device->threads);
     json_string(&j, "type", sx_type_name(o->type));
-    json_string(&j, "dist", dist_name((distribution)o->dist));
+    json_string(&j, "dist", keys_name(o));
     json_unsigned(&j, "n", o->n);
     json_unsigned(&j, "queries", o->queries);
     json_unsigned(&j, "runs", o->runs);
@@ -71,12 +83,14 @@ static void print_header_text(FILE *to, const bench_options *o,
     fprintf(to, "  device %s: %s\n", device->name, device->detail);
     fprintf(to, "  %llu %s keys, %s, seed %llu; rows: %s\n",
             (unsigned long long)o->n, sx_type_name(o->type),
-            dist_name((distribution)o->dist), (unsigned long long)o->seed,
+            keys_name(o), (unsigned long long)o->seed,
             rows_name(o));
     fprintf(to, "  %llu queries%s, %g %% misses, ",
             (unsigned long long)o->queries, o->zipf ? " (zipf)" : "",
             100 * o->misses);
-    if (o->batch)
+    if (o->batch_count > 1)
+        fprintf(to, "%d lengths of calls; ", o->batch_count);
+    else if (o->batch)
         fprintf(to, "%llu per call; ", (unsigned long long)o->batch);
     else
         fputs("all in one call; ", to);
@@ -115,6 +129,14 @@ static void print_speed_json(json *j, const bench_task *task,
     json_real(j, "vs_binary_search", task->seconds / result->median_s);
 }
 
+void json_calls(json *j, const bench_result *result)
+{
+    if (result->call_p50_s <= 0)
+        return;
+    json_real(j, "call_us", result->call_p50_s * 1e6);
+    json_real(j, "call_p99_us", result->call_p99_s * 1e6);
+}
+
 static void print_line_json(FILE *to, const bench_options *o,
                             const bench_subject *s, const bench_task *task,
                             const bench_result *result)
@@ -124,7 +146,7 @@ static void print_line_json(FILE *to, const bench_options *o,
     json_string(&j, "spec", s->spec);
     json_string(&j, "device", s->device);
     json_string(&j, "type", sx_type_name(o->type));
-    json_string(&j, "dist", dist_name((distribution)o->dist));
+    json_string(&j, "dist", keys_name(o));
     json_unsigned(&j, "n", o->n);
     json_string(&j, "op", op_name(task->op));
     json_unsigned(&j, "batch", o->batch ? o->batch : task->q.n);
@@ -144,6 +166,9 @@ static void print_line_json(FILE *to, const bench_options *o,
     else
         json_real(&j, "best_mkeys_per_s",
                   (double)task->work / result->least_s * 1e-6);
+    json_calls(&j, result);
+    if (s->explained)
+        json_text(&j, "index", s->explained);
     json_end_line(&j);
 }
 

@@ -19,6 +19,37 @@ double median_of(double *values, uint64_t n)
     return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
+/* ---- times of calls ---------------------------------------------------- */
+
+call_times calls_of(const bench_options *o, uint64_t queries, uint64_t batch)
+{
+    call_times calls = { .room = 0 };
+
+    if (!o->latency)
+        return calls;
+    calls.room = o->runs * ((queries + batch - 1) / batch);
+    calls.seconds = must_alloc(calls.room, sizeof *calls.seconds);
+    return calls;
+}
+
+void calls_add(call_times *calls, double seconds)
+{
+    if (calls->n < calls->room)
+        calls->seconds[calls->n++] = seconds;
+}
+
+void calls_end(call_times *calls, bench_result *result)
+{
+    result->call_p50_s = result->call_p99_s = 0;
+    if (calls->n) {
+        result->call_p50_s = median_of(calls->seconds, calls->n);
+        result->call_p99_s = calls->seconds[(calls->n * 99 + 99) / 100 - 1];
+    }
+    free(calls->seconds);
+}
+
+/* ---- asking ------------------------------------------------------------ */
+
 typedef struct {
     sx_column rows;               /* or ranks, or sums */
     sx_column keys;               /* key_at only */
@@ -42,11 +73,12 @@ static sx_status ask(const sx_index *ix, bench_op op, const sx_column *q,
     return SX_OK;
 }
 
-/* All queries once, --batch at a time; returns the seconds. */
+/* All queries once, --batch at a time; returns the seconds. The clock is
+ * read once more for each call whose time is wanted. */
 static double pass(const sx_index *ix, const bench_task *task,
-                   uint64_t batch, const answers *all)
+                   uint64_t batch, const answers *all, call_times *calls)
 {
-    double start = seconds_now();
+    double start = seconds_now(), since = start;
 
     for (uint64_t i = 0; i < task->q.n; i += batch) {
         uint64_t n = task->q.n - i < batch ? task->q.n - i : batch;
@@ -58,6 +90,12 @@ static double pass(const sx_index *ix, const bench_task *task,
         if (task->op == OP_KEY_AT)
             part.keys = column_part(&all->keys, i, n);
         expect_ok(ask(ix, task->op, &q, &hi, &part), op_name(task->op));
+        if (calls->room) {
+            double now = seconds_now();
+
+            calls_add(calls, now - since);
+            since = now;
+        }
     }
     return seconds_now() - start;
 }
@@ -91,6 +129,7 @@ bench_result bench_measure(const sx_index *ix, const bench_work *work,
     size_t size = sx_type_bytes(work->keys.type);
     double *times = must_alloc(o->runs, sizeof *times);
     answers all = { .rows = column_over(SX_U64, n, must_alloc(n, 8)) };
+    call_times none = { .room = 0 }, calls = calls_of(o, n, batch);
     bench_result result;
 
     memset(all.rows.data, 0xa5, (size_t)n * 8);
@@ -99,16 +138,17 @@ bench_result bench_measure(const sx_index *ix, const bench_work *work,
         memset(all.keys.data, 0xa5, (size_t)n * size);
     }
     progress_start("measuring", 0);
-    pass(ix, task, batch, &all);
+    pass(ix, task, batch, &all, &none);
     result.wrong = count_wrong(work, task, &all);
     for (uint64_t i = 0; i < o->runs; i++)
-        times[i] = pass(ix, task, batch, &all);
+        times[i] = pass(ix, task, batch, &all, &calls);
     again = count_wrong(work, task, &all);
     progress_stop();
     if (again > result.wrong)
         result.wrong = again;
     result.median_s = median_of(times, o->runs);
     result.least_s = times[0];
+    calls_end(&calls, &result);
     free(times);
     free(all.rows.data);
     free(all.keys.data);

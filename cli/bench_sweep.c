@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "gen.h"
 #include "hwinfo.h"
 #include "json.h"
 #include "opts.h"
@@ -205,7 +204,7 @@ static void print_title(FILE *to, const sweep *s, const sx_device_info *device)
     fprintf(to, "  device %s: %s\n", device->name, device->detail);
     fprintf(to, "  %llu %s keys, %s, seed %llu; rows: %s; %g %% misses\n",
             (unsigned long long)o->n, sx_type_name(o->type),
-            dist_name((distribution)o->dist), (unsigned long long)o->seed,
+            keys_name(o), (unsigned long long)o->seed,
             rows_name(o), 100 * o->misses);
 }
 
@@ -265,7 +264,7 @@ static void json_subject(json *j, const sweep *s)
     json_string(j, "requested_spec", s->requested);
     json_string(j, "device", s->device);
     json_string(j, "type", sx_type_name(s->o->type));
-    json_string(j, "dist", dist_name((distribution)s->o->dist));
+    json_string(j, "dist", keys_name(s->o));
     json_unsigned(j, "n", s->o->n);
     json_string(j, "op", op_name(s->op));
 }
@@ -476,7 +475,7 @@ uint64_t bench_sweep(const bench_options *o, const spec_list *specs,
         fail_usage("--plot is for one index and one operation, not for %d "
                    "and %d", specs->count, ops);
     expect_both(specs);
-    list_sizes(&s, o->batches);
+    list_sizes(&s, o->sizes);
     largest = s.size[s.sizes - 1].batch;
     if (prepare.queries < largest)
         prepare.queries = largest;

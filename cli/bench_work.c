@@ -49,11 +49,12 @@ const sx_column *work_rows(const bench_work *work)
 
 static void make_keys(const bench_options *o, bench_work *work)
 {
-    void *keys = must_alloc(o->n, sx_type_bytes(o->type));
+    void *keys = o->keys ? o->file_keys.data
+                         : must_alloc(o->n, sx_type_bytes(o->type));
 
     if (o->unique)
         gen_unique(o->type, o->n, o->seed, keys);
-    else
+    else if (!o->keys)
         gen_keys((distribution)o->dist, o->type, o->n, o->seed, keys);
     work->keys = column_over(o->type, o->n, keys);
     work->rows = make_rows(o);

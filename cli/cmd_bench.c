@@ -62,6 +62,57 @@ static spec_list split_specs(const char *text, int type)
     }
 }
 
+/* Reads --keys, or settles what is generated. A file's floats may be NaNs,
+ * which the searches that answers are compared with do not know. */
+static void settle_keys(bench_options *o)
+{
+    if (!o->keys) {
+        o->type = o->type ? o->type : SX_U64;
+        o->dist = o->dist ? o->dist : DIST_UNIFORM;
+        o->n = o->n ? o->n : 1 << 20;
+        return;
+    }
+    if (o->n || o->dist || o->unique)
+        fail_usage("%s is for generated keys, not for those of --keys",
+                   o->n ? "--n" : o->dist ? "--dist" : "--unique");
+    o->file_keys = read_column(o->keys, format_needed(o->keys, FORMAT_UNKNOWN),
+                               o->type);
+    o->type = o->file_keys.type;
+    o->n = o->file_keys.n;
+    if (o->type == SX_F32 || o->type == SX_F64)
+        fail_usage("--keys is not for %s", sx_type_name(o->type));
+    if (o->n == 0)
+        fail("%s: there are no keys in it", o->keys);
+}
+
+/* One batch of all queries if there is no list. */
+static void split_batches(const char *text, bench_options *o)
+{
+    o->batch_count = 0;
+    while (text && *text) {
+        size_t length = strcspn(text, ",");
+        char word[24];
+
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        if (o->batch_count == BATCHES_MAX)
+            fail_usage("--batch lists more than %d", BATCHES_MAX);
+        if (length >= sizeof word ||
+            !parse_size(word, &o->batches[o->batch_count]) ||
+            !o->batches[o->batch_count++])
+            fail_usage("--batch wants numbers, at least 1, with commas "
+                       "between, not '%.*s'", (int)length, text);
+        text += length + (text[length] == ',');
+    }
+    if (!text)
+        o->batches[o->batch_count++] = 0;
+    if (!o->batch_count)
+        fail_usage("--batch has nothing in its list");
+    if (o->collect && o->batch_count > 1)
+        fail_usage("--collect is for one --batch, not for %d",
+                   o->batch_count);
+    o->batch = o->batches[0];
+}
+
 static void split_ops(const char *text, bool wanted[OP_ALL])
 {
     while (*text) {
@@ -143,6 +194,7 @@ static uint64_t bench_spec(output *out, const bench_options *o,
 {
     bench_subject subject = { .requested = spec, .device = device_info->name,
                               .threads = device_info->threads };
+    char *explained = NULL;
     double start = seconds_now();
     uint64_t wrong = 0;
     sx_index_info info;
@@ -156,12 +208,19 @@ static uint64_t bench_spec(output *out, const bench_options *o,
     info = describe(ix);
     subject.spec = info.spec;
     subject.bytes_per_key = (double)info.bytes / (double)o->n;
-    for (int i = 0; i < work->task_count; i++) {
-        bench_result result = bench_measure(ix, work, &work->tasks[i], o);
+    if (o->explain)
+        subject.explained = explained = explanation(ix, SX_JSON);
+    for (int i = 0; i < work->task_count * o->batch_count; i++) {
+        const bench_task *task = &work->tasks[i / o->batch_count];
+        bench_options turn = *o;
+        bench_result result;
 
-        print_line(out, o, &subject, &work->tasks[i], &result);
+        turn.batch = o->batches[i % o->batch_count];
+        result = bench_measure(ix, work, task, &turn);
+        print_line(out, &turn, &subject, task, &result);
         wrong += result.wrong;
     }
+    free(explained);
     sx_free(ix);
     return wrong;
 }
@@ -194,6 +253,7 @@ static void refuse_on_cpu(const bench_options *o, const device_list *devices,
     const char *word = devices->count > 1 ? "a list of devices"
                        : o->sorted ? "--sorted"
                        : o->ranges ? "--ranges"
+                       : o->from_host ? "--from-host"
                        : o->builds != NOT_GIVEN ? "--builds" : NULL;
 
     for (int op = OP_COUNT; op < OP_ALL; op++)
@@ -220,7 +280,7 @@ static void complete_collect(bench_options *o)
 
 static void check_sweep(const bench_options *o)
 {
-    const char *word = o->batches ? "--batches" : o->plot ? "--plot" : NULL;
+    const char *word = o->sizes ? "--batches" : o->plot ? "--plot" : NULL;
 
     if (!o->sweep && word)
         fail_usage("%s is for --sweep batch", word);
@@ -267,16 +327,18 @@ static uint64_t bench_all(bench_options *o, const spec_list *specs,
 
 int cmd_bench(int argc, char **argv)
 {
-    bench_options o = { .type = SX_U64, .dist = DIST_UNIFORM, .n = 1 << 20,
-                        .runs = 5, .hits = 100, .rows = ROWS_64, .seed = 1,
+    bench_options o = { .runs = 5, .hits = 100, .rows = ROWS_64, .seed = 1,
                         .builds = NOT_GIVEN };
-    const char *spec_text = NULL, *op_text = NULL, *path = "-";
+    const char *spec_text = NULL, *op_text = NULL, *batch_text = NULL;
+    const char *path = "-";
     const operand operands[] = { { 0, 0 } };
     const option options[] = {
         OPTION_TYPE(&o.type, "type of the keys (u64)"),
         { "--dist", 0, OPT_CHOICE, DIST_CHOICES, &o.dist,
           "distribution of the keys (uniform)" },
         { "--n", 'n', OPT_COUNT, "N", &o.n, "how many keys (2^20)" },
+        { "--keys", 0, OPT_WORD, "FILE", &o.keys,
+          "the keys of this file instead" },
         { "--unique", 0, OPT_FLAG, 0, &o.unique,
           "no two keys are equal (uniform only)" },
         { "--rows", 0, OPT_CHOICE, "none|32|64", &o.rows,
@@ -287,8 +349,12 @@ int cmd_bench(int argc, char **argv)
           "operations, some of " OP_WORDS " (get,rank)" },
         { "--queries", 0, OPT_COUNT, "N", &o.queries,
           "how many queries (n, but 2^16 to 2^22)" },
-        { "--batch", 0, OPT_COUNT, "B", &o.batch,
+        { "--batch", 0, OPT_WORD, "LIST", &batch_text,
           "queries per call (all); collect: per batch (half of submitters)" },
+        { "--latency", 0, OPT_FLAG, 0, &o.latency,
+          "JSON: how long a call takes, the median and 99 of 100" },
+        { "--explain", 0, OPT_FLAG, 0, &o.explain,
+          "JSON: with how each index is made up" },
         { "--misses", 0, OPT_FRACTION, "F", &o.misses,
           "part of the queries that are no key (0)" },
         { "--zipf", 0, OPT_FLAG, 0, &o.zipf,
@@ -301,6 +367,8 @@ int cmd_bench(int argc, char **argv)
           "GPU, range: how many ranges (2^27 hits in all)" },
         { "--builds", 0, OPT_SIZE, "N", &o.builds,
           "GPU: timed builds after one to warm up; 0: only one, cold (3)" },
+        { "--from-host", 0, OPT_FLAG, 0, &o.from_host,
+          "GPU: builds read keys and rows in the host's memory" },
         { "--runs", 0, OPT_COUNT, "R", &o.runs,
           "timed runs, of which the median counts (5)" },
         { "--seed", 0, OPT_SIZE, "S", &o.seed,
@@ -316,7 +384,7 @@ int cmd_bench(int argc, char **argv)
         { "--sweep", 0, OPT_CHOICE, "batch", &o.sweep,
           "place=both: batches of many sizes by the CPU, the GPU, and who is "
           "picked" },
-        { "--batches", 0, OPT_WORD, "LIST", &o.batches,
+        { "--batches", 0, OPT_WORD, "LIST", &o.sizes,
           "sweep: which sizes, ascending (1,2,4,...,2^24)" },
         { "--plot", 0, OPT_WORD, "FILE", &o.plot,
           "sweep: a gnuplot script, or the picture where FILE ends in .svg" },
@@ -336,10 +404,12 @@ int cmd_bench(int argc, char **argv)
     uint64_t wrong;
 
     parse_arguments(&line, argc, argv);
+    settle_keys(&o);
     if (o.unique && o.dist != DIST_UNIFORM)
         fail_usage("--unique is for --dist uniform, not for %s",
                    dist_name((distribution)o.dist));
     complete_collect(&o);
+    split_batches(batch_text, &o);
     check_sweep(&o);
     split_ops(op_text ? op_text : o.collect || o.sweep ? "get" : "get,rank",
               wanted);

@@ -14,6 +14,7 @@ const char *dist_name(distribution dist)
     static const char *const names[] = {
         "", "uniform", "dense", "normal", "lognormal", "exponential",
         "zipf-gapped", "clustered", "duplicates", "clustered",
+        "books-like", "wiki-like", "fb-like",
     };
 
     return names[dist];
@@ -231,6 +232,87 @@ static void draw_duplicates(request *q, uint64_t i)
     put_place(q->type, q->out, i, place, mix(place));
 }
 
+/* ---- stand-ins for data sets -------------------------------------------
+ *
+ * What an index of lines sees of a data set is its curve of ranks: how it
+ * bends in the large, how rough it is in the small. The stand-ins have both
+ * about as the data sets have them; nothing else of them is the same. */
+
+/* Odds of 0..255 that belong to a place, the same for all keys there. */
+static uint64_t odds_at(const request *q, uint64_t cell)
+{
+    return mix((cell + 1) * 0x9e3779b97f4a7c15u ^ q->seed) >> 56;
+}
+
+/* A hump with a long tail over the whole range; of its cells, one to 128 keys,
+ * some have up to three times as many as others. */
+static void draw_books_like(request *q, uint64_t i)
+{
+    unsigned bits = 1;
+    uint64_t place;
+
+    while (bits < 32 && q->n >> (bits + 7))
+        bits++;
+    do {
+        double x = our_exp(draw_normal(&q->r) * 0.75) * 0.125;
+
+        place = x < 1 ? (uint64_t)(x * 0x1p64) | rng_next(&q->r) >> 53
+                      : rng_next(&q->r);
+    } while ((rng_next(&q->r) & 255) > 85 + odds_at(q, place >> (64 - bits)) *
+                                                  2 / 3);
+    put_place(q->type, q->out, i, place, rng_next(&q->r));
+}
+
+/* Of 3/2 n seconds the later ones are the likelier, and those of the middle
+ * of a day more than those of its ends; some hours have far fewer. */
+static void draw_wiki_like(request *q, uint64_t i)
+{
+    uint64_t total = q->n + q->n / 2 + 1, second, of_day, odds;
+
+    do {
+        uint64_t a = rng_below(&q->r, total), b = rng_below(&q->r, total);
+
+        second = a > b ? a : b;
+        of_day = second % 86400;
+        odds = (of_day < 43200 ? of_day : 86399 - of_day) * 128 / 43200 + 64;
+        odds += odds_at(q, second / 3600) / 4;
+    } while ((rng_next(&q->r) & 255) > odds);
+    put_integer(q->type, q->out, i, second, total);
+}
+
+/* Ids below 1024 times n, or 2^30, cut into cells of about 2^12 that were
+ * handed out; from there on halves of halves get very unequal parts. */
+static void draw_fb_like(request *q, uint64_t i)
+{
+    bool narrow = sx_type_bytes(q->type) == 4;
+    unsigned bits = 12, cells, levels = 7;
+    uint64_t prefix = 1, dice = rng_next(&q->r);
+
+    while (bits < 40 && q->n >> bits)
+        bits++;
+    cells = bits - 12;
+    bits = narrow ? 30 : bits + 10;
+    if (i % (q->n / 21 + 1) == 0) {
+        put_integer(q->type, q->out, i,
+                    narrow ? (1ull << 31) + (dice >> 44)
+                           : (1ull << 62) + (dice >> 24), 1ull << bits);
+        return;
+    }
+    if (cells)
+        prefix = 1ull << cells | rng_next(&q->r) >> (64 - cells);
+    for (unsigned level = 0; level < levels; level++) {
+        uint64_t odds = 16 + odds_at(q, prefix) * 7 / 8;
+
+        prefix = prefix << 1 | ((dice & 255) < odds);
+        dice >>= 8;
+    }
+    bits -= cells + levels;
+    prefix -= 1ull << (cells + levels);
+    put_integer(q->type, q->out, i,
+                prefix << bits | rng_next(&q->r) >> (64 - bits),
+                1ull << (bits + cells + levels));
+}
+
 static void gen_each(request *q, void (*draw)(request *, uint64_t))
 {
     for (uint64_t i = 0; i < q->n; i++) {
@@ -310,6 +392,9 @@ static void (*const draw_one[])(request *, uint64_t) = {
     [DIST_CLUSTERED] = draw_clustered,
     [DIST_DUPLICATES] = draw_duplicates,
     [DIST_OSM_LIKE] = draw_clustered,
+    [DIST_BOOKS_LIKE] = draw_books_like,
+    [DIST_WIKI_LIKE] = draw_wiki_like,
+    [DIST_FB_LIKE] = draw_fb_like,
 };
 
 static uint64_t stream_of(distribution dist)

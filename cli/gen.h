@@ -9,7 +9,16 @@
  *     clustered    a fractal: places on a map ("osm-like")
  *     duplicates   n/100 values, a few of them very frequent (Zipf)
  *
- * The order is random for all of them. */
+ * and stand-ins for data sets of the SOSD benchmark, coarse ones:
+ *
+ *     books-like   a smooth hump over the whole range, rough in the small:
+ *                  how often books were sold
+ *     wiki-like    seconds at which something was edited, more and more of
+ *                  it, less by night; many share a second
+ *     fb-like      ids that were handed out in bursts, even in the large and
+ *                  very rough in the small, and 21 ids far above all others
+ *
+ * (osm-like is clustered.) The order is random for all of them. */
 #ifndef CLI_GEN_H
 #define CLI_GEN_H
 
@@ -27,11 +36,15 @@ typedef enum {                    /* in the order of DIST_CHOICES */
     DIST_ZIPF_GAPPED,
     DIST_CLUSTERED,
     DIST_DUPLICATES,
-    DIST_OSM_LIKE                 /* another word for clustered */
+    DIST_OSM_LIKE,                /* another word for clustered */
+    DIST_BOOKS_LIKE,
+    DIST_WIKI_LIKE,
+    DIST_FB_LIKE
 } distribution;
 
 #define DIST_CHOICES "uniform|dense|normal|lognormal|exponential|" \
-                     "zipf-gapped|clustered|duplicates|osm-like"
+                     "zipf-gapped|clustered|duplicates|osm-like|" \
+                     "books-like|wiki-like|fb-like"
 
 const char *dist_name(distribution dist);
 

@@ -114,6 +114,12 @@ void json_end_array(json *j)
     j->comma = true;
 }
 
+void json_text(json *j, const char *name, const char *text)
+{
+    before(j, name);
+    json_squeeze(j->to, text);
+}
+
 void json_squeeze(FILE *to, const char *text)
 {
     bool inside = false;          /* a string, where blanks count */

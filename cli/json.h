@@ -32,6 +32,9 @@ void json_end_object(json *j);
 void json_begin_array(json *j, const char *name);
 void json_end_array(json *j);
 
+/* A member that is JSON text already. */
+void json_text(json *j, const char *name, const char *text);
+
 /* Copies JSON text with the blanks between its tokens left out, so that it
  * fits on a line. */
 void json_squeeze(FILE *to, const char *text);

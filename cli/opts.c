@@ -120,6 +120,20 @@ static void set_option(const option *o, const char *text)
 
 /* ---- help -------------------------------------------------------------- */
 
+/* Long lists of words go on in the next line, behind a '|'. */
+static void print_left(const char *left)
+{
+    while (strlen(left) > 90) {
+        size_t end = 90;
+
+        while (end > 1 && left[end - 1] != '|')
+            end--;
+        printf("  %.*s\n      ", (int)end, left);
+        left += end;
+    }
+    printf("  %s\n", left);
+}
+
 static void print_help(const command_line *line)
 {
     printf("usage: sextant %s", said_verb());
@@ -132,10 +146,12 @@ static void print_help(const command_line *line)
         snprintf(left, sizeof left, "%s%.1s%s%s%s%s", o->letter ? "-" : "",
                  o->letter ? &o->letter : "", o->letter ? ", " : "", o->name,
                  o->value ? " " : "", o->value ? o->value : "");
-        if (strlen(left) > 24)
-            printf("  %s\n  %24s  %s\n", left, "", o->help);
-        else
+        if (strlen(left) > 24) {
+            print_left(left);
+            printf("  %24s  %s\n", "", o->help);
+        } else {
             printf("  %-24s  %s\n", left, o->help);
+        }
     }
     printf("  %-24s  %s\n", "-h, --help", "this text");
 }

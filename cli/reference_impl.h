@@ -64,13 +64,29 @@ static NAME(pair) *NAME(sort)(NAME(pair) *a, NAME(pair) *b, uint64_t n)
     return a;
 }
 
+static bool NAME(in_order)(const KEY *keys, uint64_t n)
+{
+    for (uint64_t i = 1; i < n; i++)
+        if (BEFORE(keys[i], keys[i - 1]))
+            return false;
+    return true;
+}
+
 static void NAME(build)(reference *ref, const sx_column *keys,
                         const sx_column *rows)
 {
     uint64_t n = ref->n, bytes = n * sizeof(NAME(pair));
-    NAME(pair) *a = huge_alloc(bytes), *b = huge_alloc(bytes), *sorted;
+    NAME(pair) *a, *b, *sorted;
     const KEY *from = keys->data;
 
+    if (NAME(in_order)(from, n)) {
+        memcpy(ref->keys, from, n * sizeof *from);
+        for (uint64_t i = 0; i < n; i++)
+            ref->rows[i] = row_at(rows, i);
+        return;
+    }
+    a = huge_alloc(bytes);
+    b = huge_alloc(bytes);
     for (uint64_t i = 0; i < n; i++)
         a[i] = (NAME(pair)){ .key = from[i], .row = row_at(rows, i) };
     sorted = NAME(sort)(a, b, n);

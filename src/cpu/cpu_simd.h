@@ -9,6 +9,7 @@
 #ifndef SX_CPU_SIMD_H
 #define SX_CPU_SIMD_H
 
+#include "index/guide_layout.h"
 #include "keys/encode.h"
 
 #include <string.h>
@@ -46,6 +47,12 @@ SCALAR(16)
 #undef SCALAR
 
 #define SX_TARGET_scalar
+
+/* And a record of a guide (sx_record_window()): bytes before one of them, summed. */
+SX_INLINE uint64_t record_window_scalar(const unsigned char *p, uint32_t j, uint32_t *count)
+{
+    return sx_record_window(p, j, count);
+}
 
 #if defined(__x86_64__)
 #define SX_HAVE_X86 1
@@ -177,10 +184,41 @@ SX_TARGET_avx2 SX_INLINE unsigned count_16_avx2(const void *p, uint32_t m, sx_ke
     return below + (m && load_16(c) < q);
 }
 
+/* Where `counts` has the bytes of a record that count for bucket j. */
+SX_TARGET_avx2 SX_INLINE uint64_t record_begin(const unsigned char *p, uint32_t j, __m256i counts,
+                                               uint32_t *count)
+{
+    __m256i sums = _mm256_sad_epu8(counts, _mm256_setzero_si256());
+    __m128i two = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+    uint64_t before = (uint64_t)(_mm_cvtsi128_si64(two) + _mm_extract_epi64(two, 1)), begin;
+
+    memcpy(&begin, p, sizeof begin);
+    *count = p[SX_GUIDE_HEAD + j];
+    return (begin & 0xffffffffffffu) + (*count == SX_GUIDE_CROWDED ? 0 : before);
+}
+
+SX_TARGET_avx2 SX_INLINE uint64_t record_window_avx2(const unsigned char *p, uint32_t j,
+                                                     uint32_t *count)
+{
+    __m256i at = _mm256_setr_epi8(127, 127, 127, 127, 127, 127, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+                                  11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25);
+    __m256i before = _mm256_cmpgt_epi8(_mm256_set1_epi8((char)j), at);
+
+    return record_begin(p, j, _mm256_and_si256(load256(p), before), count);
+}
+
 /* ---- AVX-512 ---------------------------------------------------------------- */
 
 #define SX_TARGET_avx512 __attribute__((target( \
     "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt")))
+
+SX_TARGET_avx512 SX_INLINE uint64_t record_window_avx512(const unsigned char *p, uint32_t j,
+                                                         uint32_t *count)
+{
+    __mmask32 before = (__mmask32)(((1ull << (SX_GUIDE_HEAD + j)) - 1) & ~0x3full);
+
+    return record_begin(p, j, _mm256_maskz_loadu_epi8(before, p), count);
+}
 
 SX_TARGET_avx512 SX_INLINE unsigned count_line_4_avx512(const void *p, sx_key4 q)
 {

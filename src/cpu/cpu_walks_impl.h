@@ -22,7 +22,7 @@
 /* Units are lines here. */
 #define SX_COUNT_UNIT(p, m, q) NAME4(count_line, W, LEVEL)((p), (q))
 
-#define SX_RECORD_WINDOW(p, j, count) sx_record_window((p), (j), (count))
+#define SX_RECORD_WINDOW(p, j, count) NAME2(record_window_, LEVEL)((p), (j), (count))
 
 #define SX_LOAD_SEGMENT(p, s) memcpy(&(s), (p), SX_SEGMENT)
 #define SX_COUNT_FROM(keys, i, m, q) F(count_from)((keys), (i), (m), (q))

@@ -243,15 +243,33 @@ static unsigned gpu_plan_grid(const sx_gpu *g, const gpu_plan *p, uint64_t threa
             GPU_LAUNCH_PLAN(name##_##w##_8_1_8);                                        \
     }
 
+/* The same for rows of keys alone, where there is such a kernel. */
+#define GPU_LAUNCH_GET(name, w)                                                           \
+    if (a->v.row_bytes == 8)                                                              \
+        GPU_LAUNCH_PLAN(name##_get_##w##_8_0_8);                                          \
+    else if (a->leaf_bytes <= 64 && p->each == 2)                                         \
+        GPU_LAUNCH_PLAN(name##_get_##w##_2_1_4);                                          \
+    else if (a->leaf_bytes <= 64)                                                         \
+        GPU_LAUNCH_PLAN(name##_get_##w##_4_0_4);                                          \
+    else                                                                                  \
+        GPU_LAUNCH_PLAN(name##_get_##w##_8_0_4)
+
+#define GPU_LAUNCH_WINDOW(name, w)                                                        \
+    if (a->op == SX_OP_GET && a->out && !a->keys && a->v.block && a->leaf_bytes <= 128) { \
+        GPU_LAUNCH_GET(name, w);                                                          \
+    } else {                                                                              \
+        GPU_LAUNCH_LEAVES(name, w)                                                        \
+    }
+
 #define GPU_LAUNCH_POINTS(w)                        \
     if (ascending)                                  \
         GPU_LAUNCH_PLAN(k_ascending_##w);           \
     else if (p->reorder != SX_REORDER_NONE)         \
         GPU_LAUNCH_REORDER(w)                       \
     else if (p->walk == SX_WALK_SHARED && a->v.family == SX_FAM_GUIDE) \
-        GPU_LAUNCH_LEAVES(k_guided, w)              \
+        GPU_LAUNCH_WINDOW(k_guided, w)              \
     else if (p->walk == SX_WALK_SHARED && a->v.family == SX_FAM_PGM) \
-        GPU_LAUNCH_LEAVES(k_lines, w)               \
+        GPU_LAUNCH_WINDOW(k_lines, w)               \
     else if (p->walk == SX_WALK_SHARED)             \
         GPU_LAUNCH_LEAVES(k_shared, w)              \
     else if (p->walk == SX_WALK_GROUP)              \

@@ -107,11 +107,16 @@ SX_KERNEL(F(k_guide), sx_gpu_build)
 #include "index/pgm_fit_impl.h"
 #undef SX_WALK
 
-/* The first lane of a warp fits lines to a part: what it does next depends on
- * every key, so that lanes together would mostly wait for each other. */
+/* Two lanes of a warp fit lines to a part each: what they do next depends on
+ * every key, so that more together would mostly wait for each other. */
+#undef SX_FIT_LANES
+#define SX_FIT_LANES 2u
 SX_KERNEL(F(k_fit), sx_gpu_fit)
 {
-    for (uint64_t p = SX_THREAD / 32; p < ap->parts && SX_LANE == 0; p += SX_THREADS / 32) {
+    if (SX_LANE >= SX_FIT_LANES)
+        return;
+    for (uint64_t p = SX_THREAD / 32 * SX_FIT_LANES + SX_LANE; p < ap->parts;
+         p += SX_THREADS / 32 * SX_FIT_LANES) {
         uint64_t first = sx_pgm_part(ap->n, ap->parts, p), end = sx_pgm_part(ap->n, ap->parts, p + 1);
         uint64_t count = 0;
         if (first < end)

@@ -79,8 +79,8 @@ SX_DEV uint32_t F(shared_levels)(const sx_gpu_lookup *ap, KEY w, KEY other, uint
 
 /* What a leaf says about the lane's question. */
 typedef struct {
-    unsigned below, equal;        /* of its keys */
-    uint64_t row;                 /* pairs: behind the key at `below` */
+    uint32_t below, equal;        /* of its keys */
+    uint32_t row, row_high;       /* pairs: behind the key at `below` */
 } F(leaf);
 
 /* The bytes [at, at + bytes) of 16, bytes 4 or 8, as a number. */
@@ -93,23 +93,23 @@ SX_DEV uint64_t F(word_of)(uint4 x, uint32_t at, uint32_t bytes)
 
 /* Each lane has a leaf, or (SX_NO_LEAF) none. `lanes` of them read the leaf of
  * each in turn, 16 bytes at a time side by side, once or (twice) two times; the
- * leaves of some turns are all asked for before the first is needed. rows: bytes
- * of a row behind the keys; 0: there are none.
+ * leaves of `turns` turns, 1 to 4, are asked for before the first is needed. rows:
+ * bytes of a row behind the keys; 0: there are none.
  *
  * What the lanes find, keys below and keys equal, they add up for these turns at
  * once, in numbers of few bits: 4 of each where a leaf has at most 8 keys, else 8. */
 #define SX_NO_LEAF (~0u)
 
 SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, uint32_t leaf, KEY w, unsigned lanes, int twice,
-                            uint32_t rows)
+                            uint32_t rows, unsigned turns)
 {
-    unsigned me = SX_LANE & (lanes - 1), first = SX_LANE - me, turns = twice ? 2 : 4;
-    unsigned bits = lanes == 4 && rows ? 4 : 8;
+    unsigned me = SX_LANE & (lanes - 1), first = SX_LANE - me;
+    unsigned bits = lanes <= 4 && rows ? 4 : 8;
     uint32_t key_bytes = ap->leaf_key_bytes;
     F(leaf) mine;
 
     mine.below = mine.equal = 0;
-    mine.row = SX_MISS;
+    mine.row = mine.row_high = ~0u;
     SX_UNROLL
     for (unsigned part = 0; part < lanes; part += turns) {
         uint4 a[4], b[4];
@@ -154,12 +154,10 @@ SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, uint32_t leaf, KEY w, unsig
                 uint32_t at = key_bytes + below * rows;
                 uint64_t row = F(word_of)(twice && at >= lanes * 16 ? b[t] : a[t], at, rows);
                 unsigned from = first + (at / 16 & (lanes - 1));
-                if (rows == 4)
-                    row = SX_SHUFFLE((uint32_t)row, from);
-                else
-                    row = SX_SHUFFLE(row, from);
-                if (part + t == me)
-                    mine.row = row;
+                uint32_t low = SX_SHUFFLE((uint32_t)row, from);
+                uint32_t high = rows == 8 ? SX_SHUFFLE((uint32_t)(row >> 32), from) : 0;
+                mine.row = part + t == me ? low : mine.row;
+                mine.row_high = part + t == me ? high : mine.row_high;
             }
             if (part + t == me) {
                 mine.below = below;
@@ -186,7 +184,8 @@ SX_DEV void F(answer)(const sx_gpu_lookup *ap, uint32_t i, uint64_t rank, int al
     else if (ap->op == SX_OP_FLOOR)
         rank = (all ? v->n : rank) - 1;           /* 0 - 1 is past the end */
     if (rank < v->n && ap->out)
-        row = ap->op == SX_OP_GET && rows ? leaf.row : sx_row_at(v, rank, rank);
+        row = ap->op == SX_OP_GET && rows ? leaf.row | (uint64_t)leaf.row_high << 32
+                                          : sx_row_at(v, rank, rank);
     F(put)(ap, i, row, rank < v->n ? rank : SX_NO_SLOT);
 }
 
@@ -206,7 +205,7 @@ SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
         KEY other = F(shuffle_key)(w, SX_LANE ^ 1);
         uint32_t at = ap->node_bytes == 32 ? F(shared_levels)(ap, w, other, 32)
                                            : F(shared_levels)(ap, w, other, 64);
-        F(leaf) leaf = F(read_leaf)(ap, at, w, lanes, twice, rows);
+        F(leaf) leaf = F(read_leaf)(ap, at, w, lanes, twice, rows, 1);
         rank = (uint64_t)at * v->leaf;
         if (rows == 0)            /* the last leaf begins early enough to be whole */
             rank = sx_min64(rank, v->slots - v->leaf);
@@ -214,12 +213,36 @@ SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
     }
 }
 
+/* The window of w in units [*from, *to), and which of them to look at first. */
+SX_DEV uint32_t F(find_window)(const sx_gpu_lookup *ap, KEY w, int lines, uint32_t *from,
+                               uint32_t *to)
+{
+    const sx_view *v = &ap->v;
+    uint32_t fraction, unit = ap->unit;
+    uint64_t count, start;
+
+    if (lines)
+        start = F(pgm_window)(v, F(pgm_segment_near)(v, w, SX_SHARED, ap->top_bytes), w, &count);
+    else
+        start = F(guide_window)(v, F(guide_bucket)(v, w, ap->top_bytes ? SX_SHARED : v->piece_keys,
+                                                   &fraction), &count);
+    *from = (uint32_t)(start / unit);
+    *to = (uint32_t)((start + count + unit - 1) / unit);
+    if (lines)
+        return (uint32_t)(sx_min64(start + count / 2, v->slots - 1) / unit);
+    return (uint32_t)F(guide_guess)(v, w, start, count, fraction, unit);
+}
+
 /* For a guide, or (lines) a pgm: each lane finds its window by itself, lanes
- * read the unit that is guessed for each in turn, and those of its neighbours
- * where it is there. Among distinct keys one equal to the query is the bound,
- * what is before it need not be looked at. */
+ * read the unit that is guessed for each in turn. Where the bound is not in it,
+ * they go on in what is left of the window: under a guide, whose guesses are
+ * close, to the next unit; under lines to the middle. Among distinct keys one
+ * equal to the query is the bound, what is before it need not be looked at.
+ *
+ * get: SX_OP_GET with rows and without keys, what is asked most and can do with
+ * the fewest registers. */
 SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, uint32_t rows,
-                          int lines)
+                          int lines, int get)
 {
     const sx_view *v = &ap->v;
 
@@ -227,47 +250,47 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
     for (uint32_t base = (uint32_t)SX_THREAD - SX_LANE, n = (uint32_t)ap->n; base < n;
          base += (uint32_t)SX_THREADS) {
         uint32_t i = base + SX_LANE < n ? base + SX_LANE : n - 1, unit = ap->unit;
-        uint32_t fraction = 1u << 31, at, from, to;       /* units of the window */
-        int all, left = 0, right = 0;
-        KEY q = F(read_query)(ap->key_type, ap->q, i), w = F(walked)(ap, q, &all);
-        uint64_t count, start, rank;
-        F(leaf) leaf, behind;     /* behind: the unit to the right of it */
-        if (lines)
-            start = F(pgm_window)(v, F(pgm_segment_near)(v, w, SX_SHARED, ap->top_bytes), w, &count);
-        else
-            start = F(guide_window)(v, F(guide_bucket)(v, w, ap->top_bytes ? SX_SHARED
-                                                                          : v->piece_keys,
-                                                       &fraction), &count);
-        at = (uint32_t)F(guide_guess)(v, w, start, count, fraction, unit);
-        from = (uint32_t)(start / unit);
-        to = (uint32_t)((start + count + unit - 1) / unit);       /* right behind it */
-        leaf = F(read_leaf)(ap, at, w, lanes, twice, rows);
-        behind = leaf;
-        for (;;) {                /* as guide_finish() does, all lanes at once */
-            int on = 0;
-            if (leaf.below == unit && at + 1 < to && !left)
-                on = right = 1;
-            else if (leaf.below == 0 && at > from && !right && !(v->distinct && leaf.equal))
-                on = left = 1;
+        uint32_t at, from, to;    /* units of the window */
+        int all = 0, on = 1;
+        KEY w = F(read_query)(ap->key_type, ap->q, i);
+        F(leaf) leaf;             /* the one that begins with the bound, or has it; below
+                                     is of the last one read, unit `at` */
+        if (!get)
+            w = F(walked)(ap, w, &all);
+        at = F(find_window)(ap, w, lines, &from, &to);
+        leaf.below = leaf.equal = leaf.row = leaf.row_high = 0;
+        for (;;) {
+            F(leaf) next = F(read_leaf)(ap, on ? at : SX_NO_LEAF, w, lanes, twice, rows,
+                                        twice ? 2 : 4);
+            if (on && next.below == unit) {       /* the bound is behind it */
+                leaf.below = unit;
+                from = at + 1;
+            } else if (on) {
+                leaf = next;
+                if (next.below == 0 && !(v->distinct && next.equal))
+                    to = at;
+                else
+                    from = to;
+            }
+            on = on && from < to;
             if (!SX_ANY(on))
                 break;
-            at += on ? (right ? 1u : ~0u) : 0u;
-            F(leaf) next = F(read_leaf)(ap, on ? at : SX_NO_LEAF, w, lanes, twice, rows);
-            if (on) {
-                behind = leaf;
-                leaf = next;
-            }
+            if (on)
+                at = lines ? from + (to - from) / 2 : from > at ? from : to - 1;
         }
-        rank = sx_min64((uint64_t)at * unit + leaf.below, v->n);
-        if (left && leaf.below == unit)           /* the bound is the first key there */
-            leaf = behind;
-        F(answer)(ap, i, rank, all, leaf, rows);
+        if (get) {                /* unused slots have a row that matches nothing */
+            int miss = !leaf.equal || (rows == 4 && leaf.row == SX_MISS32);
+            sx_put_result(ap->out, ap->out_bytes, i,
+                          miss ? SX_MISS : leaf.row | (uint64_t)leaf.row_high << 32);
+        } else {
+            F(answer)(ap, i, sx_min64((uint64_t)at * unit + leaf.below, v->n), all, leaf, rows);
+        }
     }
 }
 
-/* Kernels by how leaves are read: k_shared_W_LANES_TWICE_ROWS, k_guided_..., k_lines_... .
- * Each has only what it needs, and so few registers that a multiprocessor is
- * full. */
+/* Kernels by how leaves are read: k_shared_W_LANES_TWICE_ROWS, k_guided_... and
+ * k_lines_..., and of these k_guided_get_..., k_lines_get_... . Each has only what
+ * it needs, and so few registers that a multiprocessor is full. */
 #define SX_SHARED_KERNEL(lanes, twice, rows)                                              \
     SX_KERNEL_2048(NAME5(k_shared, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)          \
     {                                                                                     \
@@ -275,11 +298,20 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
     }                                                                                     \
     SX_KERNEL_1536(NAME5(k_guided, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)          \
     {                                                                                     \
-        F(ask_window)(ap, lanes, twice, rows, 0);                                         \
+        F(ask_window)(ap, lanes, twice, rows, 0, 0);                                      \
     }                                                                                     \
     SX_KERNEL_1536(NAME5(k_lines, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)           \
     {                                                                                     \
-        F(ask_window)(ap, lanes, twice, rows, 1);                                         \
+        F(ask_window)(ap, lanes, twice, rows, 1, 0);                                      \
+    }
+#define SX_GET_KERNEL(lanes, twice, rows)                                                 \
+    SX_KERNEL_1536(NAME5(k_guided_get, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)      \
+    {                                                                                     \
+        F(ask_window)(ap, lanes, twice, rows, 0, 1);                                      \
+    }                                                                                     \
+    SX_KERNEL_1536(NAME5(k_lines_get, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)       \
+    {                                                                                     \
+        F(ask_window)(ap, lanes, twice, rows, 1, 1);                                      \
     }
 SX_SHARED_KERNEL(4, 0, 0)
 SX_SHARED_KERNEL(8, 0, 0)
@@ -289,4 +321,9 @@ SX_SHARED_KERNEL(8, 0, 4)
 SX_SHARED_KERNEL(8, 1, 4)
 SX_SHARED_KERNEL(8, 0, 8)
 SX_SHARED_KERNEL(8, 1, 8)
+SX_GET_KERNEL(2, 1, 4)
+SX_GET_KERNEL(4, 0, 4)
+SX_GET_KERNEL(8, 0, 4)
+SX_GET_KERNEL(8, 0, 8)
+#undef SX_GET_KERNEL
 #undef SX_SHARED_KERNEL

@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 /* All small, so that a few hundred elements take every way there is. */
-#define GPU_FIT_BLOCK 128u
+#define GPU_FIT_BLOCK 64u
 #define GPU_FIT_GRID(parts) ((unsigned)(((parts) + 3) / 4))
 #define GPU_BLOCK 64u
 #define GPU_BLOCK_MOST 128u

@@ -51,27 +51,31 @@ SX_DEV unsigned F(count_unit)(const unsigned char *p, uint32_t m, KEY q)
 
 #define SX_RECORD_WINDOW(p, j, count) F(record_window)((p), (j), (count))
 
-/* sx_record_window() in 32 bits, four bytes at a time. Both halves are on their
- * way before either is needed. */
+/* Four counts of a record, of bytes `first` to first + 3: adds up those before
+ * `byte`, and finds that one. */
+SX_DEV void F(record_part)(uint32_t counts, uint32_t first, uint32_t byte, uint32_t *before,
+                           uint32_t *count)
+{
+    *before = SX_SUM_BYTES(counts & SX_LOW_BITS(byte > first ? 8 * (byte - first) : 0), *before);
+    *count = byte / 4 == first / 4 ? counts >> 8 * (byte & 3) & 255u : *count;
+}
+
+/* sx_record_window() in 32 bits. Both halves are on their way before either is
+ * needed. */
 SX_DEV uint64_t F(record_window)(const unsigned char *p, uint32_t j, uint32_t *count)
 {
     uint4 a = sx_load16(p), b = sx_load16(p + 16);
-    uint32_t w[7], byte = SX_GUIDE_HEAD - 4 + j, before = 0, word = 0;
+    uint32_t byte = SX_GUIDE_HEAD + j, before = 0, c = 0;
 
-    w[0] = a.y & 0xffff0000u;     /* without the upper half of begin */
-    w[1] = a.z;
-    w[2] = a.w;
-    w[3] = b.x;
-    w[4] = b.y;
-    w[5] = b.z;
-    w[6] = b.w;
-    SX_UNROLL
-    for (uint32_t i = 0; i < 7; i++) {
-        before = SX_SUM_BYTES(w[i] & SX_LOW_BITS(byte > 4 * i ? 8 * (byte - 4 * i) : 0), before);
-        word = byte / 4 == i ? w[i] : word;
-    }
-    *count = word >> 8 * (byte % 4) & 255u;
-    return (a.x | (uint64_t)(a.y & 0xffff) << 32) + (*count == SX_GUIDE_CROWDED ? 0 : before);
+    F(record_part)(a.y & 0xffff0000u, 4, byte, &before, &c);     /* the rest is of begin */
+    F(record_part)(a.z, 8, byte, &before, &c);
+    F(record_part)(a.w, 12, byte, &before, &c);
+    F(record_part)(b.x, 16, byte, &before, &c);
+    F(record_part)(b.y, 20, byte, &before, &c);
+    F(record_part)(b.z, 24, byte, &before, &c);
+    F(record_part)(b.w, 28, byte, &before, &c);
+    *count = c;
+    return (a.x | (uint64_t)(a.y & 0xffff) << 32) + (c == SX_GUIDE_CROWDED ? 0 : before);
 }
 
 #define SX_LOAD_SEGMENT(p, s)                                 \

@@ -43,7 +43,8 @@ def bench_of_every_type(t, type_name):
 
 
 @case("uniform", "dense", "normal", "lognormal", "exponential",
-      "zipf-gapped", "clustered", "duplicates")
+      "zipf-gapped", "clustered", "duplicates", "books-like", "wiki-like",
+      "fb-like")
 def bench_of_every_distribution(t, dist):
     lines = measurements(t, "--dist", dist, "--spec", "pivot(k=9),sorted",
                          "--op", "get,rank,range", "--misses", "0.2",

@@ -56,7 +56,8 @@ def gpu_bench_of_every_type(t, type_name):
 
 
 @case("uniform", "dense", "normal", "lognormal", "exponential",
-      "zipf-gapped", "clustered", "duplicates")
+      "zipf-gapped", "clustered", "duplicates", "books-like", "wiki-like",
+      "fb-like")
 def gpu_bench_of_every_distribution(t, dist):
     lines = measurements(t, "--dist", dist, "--spec", "pivot,sorted", "--op",
                          ",".join(THERE), "--type", "u32", "--rows", "32",

@@ -8,7 +8,8 @@ from harness import case, check, equal
 from oracle import DTYPES, TYPES
 
 DISTRIBUTIONS = ["uniform", "dense", "normal", "lognormal", "exponential",
-                 "zipf-gapped", "clustered", "duplicates"]
+                 "zipf-gapped", "clustered", "duplicates", "books-like",
+                 "wiki-like", "fb-like"]
 N = 4096
 
 
@@ -127,11 +128,39 @@ def is_duplicates(keys, type_name):
     between(counts.max() / len(keys), 0.05, 0.5, "the most frequent key")
 
 
+def is_books_like(keys, type_name):
+    """One hump with a long tail over the range, and few equal keys."""
+    places = position(keys, type_name)
+    between(np.median(places), 0.1, 0.16, "the median's place")
+    between((places > 0.5).mean(), 0.01, 0.06, "the tail")
+    check(len(np.unique(keys)) > 0.98 * len(keys), "keys are equal")
+
+
+def is_wiki_like(keys, type_name):
+    """Whole numbers below 3/2 n, more and more of them, and many equal."""
+    numbers = as_floats(keys)
+    numbers = numbers - numbers[0]
+    between(numbers[-1] / len(keys), 1.4, 1.5, "the last second / n")
+    between(np.median(numbers) / numbers[-1], 0.6, 0.8, "the median")
+    between(len(np.unique(keys)) / len(keys), 0.6, 0.85, "different keys")
+
+
+def is_fb_like(keys, type_name):
+    """All but 21 keys are in a small part of the range."""
+    numbers = as_floats(keys)
+    spread = numbers[-22] - numbers[0]
+    check(numbers[-21] - numbers[-22] > spread, "the outliers are near")
+    cells = np.floor((numbers[:-21] - numbers[0]) / spread * 512)
+    counts = np.sort(np.bincount(cells.astype(int).clip(0, 511)))
+    check(counts[256:].sum() > 0.75 * len(keys), "the keys are too even")
+
+
 SHAPES = {
     "uniform": is_uniform, "dense": is_dense, "normal": is_normal,
     "lognormal": is_lognormal, "exponential": is_exponential,
     "zipf-gapped": is_zipf_gapped, "clustered": is_clustered,
-    "duplicates": is_duplicates,
+    "duplicates": is_duplicates, "books-like": is_books_like,
+    "wiki-like": is_wiki_like, "fb-like": is_fb_like,
 }
 
 
