@@ -495,7 +495,7 @@ static void test_estimates(void **state)
         OK(sx_estimate(dev, both_specs[s], SX_U64, d->n, SX_U32, &both));
         OK(sx_estimate(dev, plain, SX_U64, d->n, SX_U32, &there));
         assert_int_equal(both.device_resident, there.device_resident);
-        assert_int_equal(both.device_peak, there.device_peak);
+        assert_true(both.device_peak >= there.device_peak);
         assert_true(both.host_resident >= there.host_resident + there.device_resident);
         assert_true(both.host_peak >= both.host_resident);
         call.max_bytes = both.host_peak + both.device_peak;

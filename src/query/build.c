@@ -62,16 +62,23 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
         uint64_t resident = sx_store_bytes(&store);
         uint64_t peak = at->backend->build_peak(at->self, &shape) +
                         (asks ? sx_question_bytes(at) : 0);
+        uint64_t measuring = spec.place == SX_PLACE_HYBRID || spec.place == SX_PLACE_BOTH
+                                 ? sx_cost_bytes(n, width) : 0;
+        if (peak < resident + measuring)
+            peak = resident + measuring;
         e->host_resident = e->host_peak = sizeof(sx_index);
         if (spec.place == SX_PLACE_HYBRID) {
             e->host_resident = e->host_peak += sizeof(sx_hybrid);
-            e->device_resident = e->device_peak = sx_top_bytes(&shape);
+            e->device_resident = sx_top_bytes(&shape);
+            e->device_peak = e->device_resident + measuring;
         }
         if (at->backend->device_columns) {
             e->device_resident = resident;
             e->device_peak = peak;
-            if (spec.place == SX_PLACE_BOTH)
-                e->host_resident = e->host_peak += sizeof(sx_both) + resident;
+            if (spec.place == SX_PLACE_BOTH) {
+                e->host_resident += sizeof(sx_both) + resident;
+                e->host_peak = e->host_resident + measuring;
+            }
         } else {
             e->host_resident += resident;
             e->host_peak += peak;

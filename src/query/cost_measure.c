@@ -18,6 +18,7 @@
 #define MEASURED_FROM 8192u
 /* An index is asked one question for so many keys that were sorted. */
 #define KEYS_PER_QUESTION 16u
+#define QUESTIONS (1u << 18)      /* at most, but for those of a pool */
 /* A chunk is asked for at least so many questions more than goes without copies, so
  * that what is measured between differs. */
 #define LONGER 81u
@@ -403,6 +404,8 @@ static sx_status measure_index(sx_index *ix, const sx_device *host, sx_cost *c, 
 
     if (q.of_gpu > c->travel.sample)
         q.of_gpu = c->travel.sample;
+    if (q.of_gpu > QUESTIONS)
+        q.of_gpu = QUESTIONS;
     q.n = 2 * c->cpu.pool_from > q.of_gpu ? 2 * c->cpu.pool_from : q.of_gpu;
     st = make_questions(host, here, &q, err);
     if (st == SX_OK)
@@ -414,6 +417,16 @@ static sx_status measure_index(sx_index *ix, const sx_device *host, sx_cost *c, 
     c->measured = st == SX_OK;
     drop_questions(&q);
     return st;
+}
+
+/* Questions with ranks and answers, on the host; on the device, or hints, fewer. */
+uint64_t sx_cost_bytes(uint64_t n, uint32_t key_bytes)
+{
+    uint64_t most = n / KEYS_PER_QUESTION < QUESTIONS ? n / KEYS_PER_QUESTION : QUESTIONS;
+    sx_travel t;
+
+    sx_backend_cpu.travel(NULL, &t);
+    return n < MEASURED_FROM ? 0 : (most + 2 * t.chunk) * (3 * sizeof(uint64_t) + key_bytes);
 }
 
 sx_status sx_cost_measure(sx_index *ix, sx_err *err)

@@ -126,6 +126,9 @@ sx_status sx_both_check(const sx_index *ix, const sx_store *copy, sx_err *err);
 sx_status sx_device_link(sx_device *dev, sx_link *out, sx_err *err);
 /* Those of an index that is built, hybrid or on both sides, into ix->cost. */
 sx_status sx_cost_measure(sx_index *ix, sx_err *err);
+/* Memory that this takes at most, on either side; what the first index of a device
+ * takes once is not counted, as staging is not. */
+uint64_t sx_cost_bytes(uint64_t n, uint32_t key_bytes);
 
 /* ---- explain_cost.c: those numbers, where an index has any ---------------------- */
 
