@@ -85,7 +85,9 @@ int main(int argc, char **argv)
         "pivot(levels=0)", "pivot(k=2,leaf=4096)", "pivot(k=2,levels=48)",
         "pivot(k=9", "pivot(k=9,,)", "pivot(k=99999999999)", "pivot(k=9,k=9)",
         "btree(fill=80)", "unique", "sorted place=device",
-        "pivot(k=9)\tunique",
+        "pivot(k=9)\tunique", "pgm", "pgm(eps=1,eps2=1,cuts=1048576)",
+        "pgm(eps=1048576,eps2=1024,layout=pairs) unique", "pgm(eps=0)",
+        "pgm(eps=2,cuts=7,layout=pairs,block=1)", "pgm(cuts=0)",
     };
     if (argc != 3) {
         fprintf(stderr, "usage: make_corpus LOAD-DIR SPEC-DIR\n");
@@ -119,6 +121,10 @@ int main(int argc, char **argv)
     write_index(argv[1], dev, "pivot", SX_F64, 60, SX_U64);
     write_index(argv[1], dev, "pivot(k=17,layout=pairs) unique", SX_U32, 60,
                 SX_U64);
+    write_index(argv[1], dev, "pgm(eps=1,eps2=1)", SX_U64, 60, 0);
+    write_index(argv[1], dev, "pgm(eps=1,eps2=1,cuts=9)", SX_U32, 60, SX_U32);
+    write_index(argv[1], dev, "pgm(eps=2,layout=pairs)", SX_B16, 64, SX_U64);
+    write_index(argv[1], dev, "pgm", SX_F64, 1, 0);
     sx_close(dev);
     return 0;
 }

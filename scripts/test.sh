@@ -65,7 +65,7 @@ echo "building"
 # does not compile fails.
 build plain build all test-programs examples gpu-streams
 build asan build/asan OPT=-O1 CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer" test-programs
-build tsan build/tsan OPT=-O1 CFLAGS="-fsanitize=thread" build/tsan/test/bin/test_threads build/tsan/test/bin/test_fork build/tsan/test/bin/test_collect
+build tsan build/tsan OPT=-O1 CFLAGS="-fsanitize=thread" build/tsan/test/bin/test_threads build/tsan/test/bin/test_fork build/tsan/test/bin/test_collect build/tsan/test/bin/test_pgm
 
 echo "the tree"
 check "header is C11" cc -std=c11 -Wall -Wextra -Werror -pedantic -fsyntax-only -x c include/sextant.h
@@ -93,7 +93,7 @@ for f in load spec; do
 done
 echo "C tests, ThreadSanitizer"
 export TSAN_OPTIONS=halt_on_error=1
-for t in test_threads test_fork test_collect; do
+for t in test_threads test_fork test_collect test_pgm; do
     cmocka "$t tsan" "build/tsan/test/bin/$t"
 done
 

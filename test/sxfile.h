@@ -27,7 +27,7 @@ enum {                            /* offsets in the header */
     F_TYPE = 56,                  /* u32 */
     F_WIDTH = 60,                 /* u8 */
     F_ROW_BYTES = 61,             /* u8: 0, 4, 8 */
-    F_FLAGS = 62,                 /* u16: bit 0 unique */
+    F_FLAGS = 62,                 /* u16: bit 0 unique, bit 1 distinct */
     F_SPEC = 64,                  /* char[128] */
     F_ZERO = 192,                 /* 64 bytes */
     F_HEADER = 256,

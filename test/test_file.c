@@ -54,7 +54,11 @@ static void check_format(const specimen *s, size_t kind)
                      info.implicit_rows ? 0 : kinds[kind].row_bytes);
     assert_true(!info.implicit_rows || kinds[kind].rows == ROWS_IMPLICIT ||
                 s->d->n < 2);
-    assert_int_equal(f[F_FLAGS] | f[F_FLAGS + 1] << 8, info.unique);
+    bool distinct = s->d->n > 0;
+    for (uint64_t i = 1; i < s->d->n; i++)
+        distinct &= oracle_compare(s->d->type, oracle_key(s->d->truth, i - 1),
+                                   oracle_key(s->d->truth, i)) != 0;
+    assert_int_equal(f[F_FLAGS] | f[F_FLAGS + 1] << 8, info.unique | distinct << 1);
     assert_memory_equal(f + F_SPEC, info.spec, sizeof info.spec);
     assert_true(all_zero(f + F_ZERO, F_HEADER - F_ZERO));
 
@@ -64,7 +68,7 @@ static void check_format(const specimen *s, size_t kind)
         const char *name = (const char *)e + S_NAME;
         uint64_t at = get64(e + S_OFFSET), n = get64(e + S_BYTES);
         static const char *const names[] = { "keys", "rows", "pairs",
-                                             "pivots", "why" };
+                                             "pivots", "levels", "segments", "why" };
         bool known = false;
         for (size_t j = 0; j < COUNT_OF(names); j++)
             known |= strncmp(name, names[j], 16) == 0;

@@ -163,8 +163,8 @@ static void test_forged_numbers(void **state)
             forge(&s, "width", F_WIDTH, i, 1);
             forge(&s, "row bytes", F_ROW_BYTES, i, 1);
         }
-        for (unsigned bit = 1; bit < 16; bit++)
-            forge(&s, "flags", F_FLAGS, 1u << bit, 2);
+        for (unsigned bit = 2; bit < 16; bit++)
+            forge(&s, "flags", F_FLAGS, s.file[F_FLAGS] | 1u << bit, 2);
         forge(&s, "flags", F_FLAGS, s.file[F_FLAGS] ^ 1u, 2);  /* unique */
         for (size_t i = F_ZERO; i < F_HEADER; i++)
             forge(&s, "reserved byte", i, 1, 1);
@@ -458,6 +458,21 @@ static void test_check_finds(void **state)
     memcpy(keys + 100 * s.d->width, keys + 99 * s.d->width, s.d->width);
     checked(&s, "equal keys and unique");
     free_specimen(&s);
+    /* ... or distinct, which is told nowhere else. */
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
+        rnd r = rnd_start(test_seed());
+        s = (specimen){ .path = temp_path("specimen.sxt") };
+        s.d = data_make(kinds[kind].type, KEYS_DUPLICATES, 300, kinds[kind].rows, 60, &r);
+        if (kind == unique || data_build(s.d, dev, kinds[kind].spec, NULL, &s.ix) != SX_OK) {
+            assert_int_equal(kind, unique);
+        } else {
+            s.file = saved_bytes(s.ix, s.path, &s.bytes);
+            assert_int_equal(s.file[F_FLAGS], 0);
+            s.file[F_FLAGS] = 2;
+            checked(&s, "equal keys and distinct");
+        }
+        free_specimen(&s);
+    }
 }
 
 /* Nothing but a header: the smallest file, and lies in it. */

@@ -39,7 +39,7 @@ static void random_spec(rnd *r, char *out, size_t room)
     const char *layout = layouts[rnd_below(r, COUNT_OF(layouts))];
     unsigned k = 2 + (unsigned)rnd_below(r, 32);
     char more[64] = "";
-    switch (rnd_below(r, 12)) {
+    switch (rnd_below(r, 15)) {
     case 0:
         snprintf(out, room, *layout ? "sorted(%s)" : "sorted", layout);
         return;
@@ -49,6 +49,14 @@ static void random_spec(rnd *r, char *out, size_t room)
         return;
     case 11:                      /* as many pieces as the keys want */
         snprintf(out, room, *layout ? "guide(%s)" : "guide", layout);
+        return;
+    case 12: case 13: case 14:
+        if (rnd_below(r, 2))
+            snprintf(more, sizeof more, ",cuts=%u", 1 + (unsigned)rnd_below(r, 80));
+        snprintf(out, room, "pgm(eps=%u,eps2=%u%s%s%s)",
+                 1 + (unsigned)rnd_below(r, 1u << rnd_below(r, 21)),
+                 1 + (unsigned)rnd_below(r, 1u << rnd_below(r, 11)), more, *layout ? "," : "",
+                 layout);
         return;
     case 1: case 2: case 3:
         snprintf(out, room, "eytzinger(k=%u%s%s)", k, *layout ? "," : "",

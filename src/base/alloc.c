@@ -25,7 +25,7 @@ typedef struct {
 _Static_assert(sizeof(record) <= SX_LINE, "the record fits its line");
 
 static atomic_long fail_countdown;
-static _Atomic uint64_t live_bytes;
+static _Atomic uint64_t live_bytes, most_bytes;
 
 void sx_alloc_fail_at(long nth)
 {
@@ -35,6 +35,19 @@ void sx_alloc_fail_at(long nth)
 uint64_t sx_alloc_live(void)
 {
     return atomic_load(&live_bytes);
+}
+
+uint64_t sx_alloc_most(void)
+{
+    return atomic_exchange(&most_bytes, atomic_load(&live_bytes));
+}
+
+static void count_live(uint64_t bytes)
+{
+    uint64_t live = atomic_fetch_add(&live_bytes, bytes) + bytes, most = atomic_load(&most_bytes);
+
+    while (live > most && !atomic_compare_exchange_weak(&most_bytes, &most, live))
+        ;
 }
 
 static int told_to_fail(void)
@@ -76,7 +89,7 @@ sx_status sx_alloc(void **out, uint64_t bytes, const char *what, sx_err *err)
     r->start = start;
     r->mapped = mapped;
     r->bytes = bytes;
-    atomic_fetch_add(&live_bytes, bytes);
+    count_live(bytes);
     *out = block;
     return SX_OK;
 }

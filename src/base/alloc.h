@@ -29,4 +29,7 @@ sx_status sx_alloc_array(void **out, uint64_t count, uint64_t each,
 void sx_alloc_fail_at(long nth);
 uint64_t sx_alloc_live(void);
 
+/* The most of these there were since the last call. */
+uint64_t sx_alloc_most(void);
+
 #endif

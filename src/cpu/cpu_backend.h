@@ -17,6 +17,8 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
 /* The segments of a pgm over sorted keys, and with them its shape. */
 sx_status sx_cpu_fit(const sx_cpu *cpu, sx_view *v, const void *keys, uint32_t threads,
                      void *base[SX_SECTION_KINDS], sx_err *err);
+/* Bytes it takes at most beside keys and segments, whatever the threads. */
+uint64_t sx_cpu_fit_peak(const sx_view *shape);
 uint64_t sx_cpu_build_peak(const void *self, const sx_view *shape);
 
 sx_status sx_cpu_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err);

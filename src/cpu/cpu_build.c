@@ -338,12 +338,8 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
     int keep = sx_shape_is_arrays(shape);
     sx_status st = SX_OK;
 
-    if (shape->family == SX_FAM_PGM && shape->n > 0)
-        st = sx_cpu_fit(cpu, shape, sorted->keys, threads, base, err);
-    v = *shape;
-
-    if (!keep && !v.block && sorted->spare_keys &&
-        sx_section_bytes(&v, SX_SEC_KEYS) <= sorted->spare_key_bytes) {
+    if (!keep && !shape->block && sorted->spare_keys &&
+        sx_section_bytes(shape, SX_SEC_KEYS) <= sorted->spare_key_bytes) {
         base[SX_SEC_KEYS] = sorted->spare_keys;
         base[SX_SEC_ROWS] = sorted->spare_rows;
     } else {
@@ -351,6 +347,9 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
         sx_release(sorted->spare_rows);
     }
     sorted->spare_keys = sorted->spare_rows = NULL;
+    if (shape->family == SX_FAM_PGM && shape->n > 0)
+        st = sx_cpu_fit(cpu, shape, sorted->keys, threads, base, err);
+    v = *shape;
     for (unsigned kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
         uint64_t bytes = sx_section_bytes(&v, kind);
         if (bytes > 0 && !base[kind] && !(keep && (kind == SX_SEC_KEYS || kind == SX_SEC_ROWS)))
@@ -406,5 +405,11 @@ uint64_t sx_cpu_build_peak(const void *self, const sx_view *v)
     /* Sorting has the arrays twice; building has them beside the sections,
      * unless they become the sections. */
     uint64_t building = sx_shape_is_arrays(v) ? sections : arrays + sections;
+
+    if (v->family == SX_FAM_PGM) {
+        uint64_t fitting = arrays + sx_cpu_fit_peak(v) + sx_section_bytes(v, SX_SEC_LEVELS) +
+                           sx_section_bytes(v, SX_SEC_SEGMENTS);
+        building = fitting > building ? fitting : building;
+    }
     return sorting > building ? sorting : building;
 }

@@ -22,6 +22,11 @@ typedef struct {
     _Atomic int failed;           /* there was no memory for the hulls */
 } level;
 
+static uint64_t part_room(uint64_t n, uint32_t cuts, uint32_t eps)
+{
+    return sx_pgm_most((n + cuts - 1) / cuts + 1, eps);
+}
+
 static void fit_part(void *work, unsigned part)
 {
     level *w = work;
@@ -55,7 +60,7 @@ static sx_status fit_level(const sx_cpu *cpu, level *w, uint32_t threads, sx_err
     void *keys = NULL, *segments = NULL, *counts = NULL;
     sx_status st;
 
-    w->room = sx_pgm_most((w->n + w->cuts - 1) / w->cuts + 1, w->eps);
+    w->room = part_room(w->n, w->cuts, w->eps);
     st = sx_alloc_array(&keys, w->cuts * w->room, w->width, "segments", err);
     if (st == SX_OK)
         st = sx_alloc_array(&segments, w->cuts * w->room, SX_SEGMENT, "segments", err);
@@ -133,4 +138,18 @@ sx_status sx_cpu_fit(const sx_cpu *cpu, sx_view *v, const void *keys, uint32_t t
     for (uint32_t l = 0; l < levels; l++)
         drop_level(&w[l]);
     return st;
+}
+
+uint64_t sx_cpu_fit_peak(const sx_view *v)
+{
+    /* The hulls of all parts at once, or of a single one; levels above have less. */
+    uint64_t bytes = 2 * sizeof(uint32_t) * (v->n + 2 * (uint64_t)v->cuts);
+
+    for (uint32_t l = 0; l < v->levels; l++) {
+        uint64_t n = sx_level_below(v, l);
+        uint32_t up = v->levels - 1 - l, eps = up ? v->eps2 : v->eps;
+        uint32_t cuts = sx_level_cuts(n, eps, v->cuts, up);
+        bytes += cuts * (part_room(n, cuts, eps) * (v->width + SX_SEGMENT) + sizeof(uint64_t));
+    }
+    return bytes;
 }

@@ -106,7 +106,8 @@ static void gpu_shared_args(const sx_view *v, sx_gpu_lookup *a)
     uint64_t key_bytes = v->leaf * (uint64_t)v->width, bytes = v->block ? v->block_bytes : key_bytes;
     uint64_t node_bytes = (v->k - 1) * (uint64_t)v->width;
 
-    if ((v->family == SX_FAM_GUIDE || v->family == SX_FAM_PGM) && a->unit > 1 && v->n > 0 && v->slots / a->unit < UINT32_MAX) {
+    if ((v->family == SX_FAM_GUIDE || v->family == SX_FAM_PGM) && a->unit > 1 && v->n > 0 &&
+        v->slots / a->unit < UINT32_MAX && sx_guide_buckets(v) <= UINT32_MAX) {
         /* units are leaves that lie side by side */
         a->leaf_key_bytes = a->unit * v->width;
         a->leaf_bytes = a->leaf_step = v->block ? (uint32_t)v->block_bytes : a->leaf_key_bytes;
@@ -247,7 +248,7 @@ static unsigned gpu_plan_grid(const sx_gpu *g, const gpu_plan *p, uint64_t threa
 #define GPU_LAUNCH_GET(name, w)                                                           \
     if (a->v.row_bytes == 8)                                                              \
         GPU_LAUNCH_PLAN(name##_get_##w##_8_0_8);                                          \
-    else if (a->leaf_bytes <= 64 && p->each == 2)                                         \
+    else if (a->leaf_bytes <= 64 && p->block == 128)                                         \
         GPU_LAUNCH_PLAN(name##_get_##w##_2_1_4);                                          \
     else if (a->leaf_bytes <= 64)                                                         \
         GPU_LAUNCH_PLAN(name##_get_##w##_4_0_4);                                          \

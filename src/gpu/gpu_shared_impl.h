@@ -213,24 +213,43 @@ SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
     }
 }
 
-/* The window of w in units [*from, *to), and which of them to look at first. */
-SX_DEV uint32_t F(find_window)(const sx_gpu_lookup *ap, KEY w, int lines, uint32_t *from,
-                               uint32_t *to)
+/* A guide's window for w, in units [*from, *to), and which of them to look at
+ * first. Buckets have 32-bit numbers (gpu_shared_args()). */
+SX_DEV uint32_t F(find_bucket)(const sx_gpu_lookup *ap, KEY w, uint32_t *from, uint32_t *to)
 {
     const sx_view *v = &ap->v;
-    uint32_t fraction, unit = ap->unit;
-    uint64_t count, start;
+    uint32_t fraction, count, shift = sx_log2(ap->unit), last = (uint32_t)((v->slots - 1) >> shift);
+    uint32_t bucket = (uint32_t)(ap->top_bytes ? F(guide_bucket)(v, w, SX_SHARED, &fraction)
+                                               : F(guide_bucket)(v, w, v->piece_keys, &fraction));
+    uint32_t record = bucket / SX_GUIDE_BUCKETS, at;
+    uint64_t start = F(record_window)(v->guide + (uint64_t)record * SX_GUIDE_RECORD,
+                                       bucket - record * SX_GUIDE_BUCKETS, &count);
 
-    if (lines)
-        start = F(pgm_window)(v, F(pgm_segment_near)(v, w, SX_SHARED, ap->top_bytes), w, &count);
-    else
-        start = F(guide_window)(v, F(guide_bucket)(v, w, ap->top_bytes ? SX_SHARED : v->piece_keys,
-                                                   &fraction), &count);
-    *from = (uint32_t)(start / unit);
-    *to = (uint32_t)((start + count + unit - 1) / unit);
-    if (lines)
-        return (uint32_t)(sx_min64(start + count / 2, v->slots - 1) / unit);
-    return (uint32_t)F(guide_guess)(v, w, start, count, fraction, unit);
+    if (count == SX_GUIDE_CROWDED) {
+        uint64_t keys;
+        start = F(guide_window)(v, bucket, &keys);
+        *from = (uint32_t)(start >> shift);
+        *to = (uint32_t)((start + keys + ap->unit - 1) >> shift);
+        return (uint32_t)F(guide_guess)(v, w, start, keys, fraction, ap->unit);
+    }
+    at = (uint32_t)((start + ((uint64_t)count * fraction >> 32)) >> shift);
+    *from = (uint32_t)(start >> shift);
+    *to = (uint32_t)((start + count + ap->unit - 1) >> shift);
+    *to = *to < last + 1 ? *to : last + 1;
+    return at < last ? at : last;
+}
+
+/* The same under lines. */
+SX_DEV uint32_t F(find_lines)(const sx_gpu_lookup *ap, KEY w, uint32_t *from, uint32_t *to)
+{
+    const sx_view *v = &ap->v;
+    uint32_t shift = sx_log2(ap->unit);
+    uint64_t count;
+    uint64_t start = F(pgm_window)(v, F(pgm_segment_near)(v, w, SX_SHARED, ap->top_bytes), w, &count);
+
+    *from = (uint32_t)(start >> shift);
+    *to = (uint32_t)((start + count + ap->unit - 1) >> shift);
+    return (uint32_t)(sx_min64(start + count / 2, v->slots - 1) >> shift);
 }
 
 /* For a guide, or (lines) a pgm: each lane finds its window by itself, lanes
@@ -257,7 +276,7 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
                                      is of the last one read, unit `at` */
         if (!get)
             w = F(walked)(ap, w, &all);
-        at = F(find_window)(ap, w, lines, &from, &to);
+        at = lines ? F(find_lines)(ap, w, &from, &to) : F(find_bucket)(ap, w, &from, &to);
         leaf.below = leaf.equal = leaf.row = leaf.row_high = 0;
         for (;;) {
             F(leaf) next = F(read_leaf)(ap, on ? at : SX_NO_LEAF, w, lanes, twice, rows,

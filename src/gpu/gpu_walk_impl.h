@@ -235,8 +235,9 @@ SX_DEV uint64_t F(pgm_bound)(const sx_view *v, KEY q, uint32_t unit, const unsig
                              uint64_t top_bytes)
 {
     uint64_t len = F(pgm_units)(v, unit), latest = F(pivot_units)(v, unit) - len, count;
-    uint64_t at = F(pgm_window)(v, F(pgm_segment_near)(v, q, top, top_bytes), q, &count) / unit;
+    uint64_t at = F(pgm_window)(v, F(pgm_segment_near)(v, q, top, top_bytes), q, &count);
 
+    at >>= sx_log2(unit);
     at = F(pivot_halvings)(v, at < latest ? at : latest, len, q, unit, 0, 0);
     return F(pivot_finish)(v, at, q, unit);
 }

@@ -15,7 +15,7 @@ SX_WALK uint64_t F(eytz_keys)(const sx_view *v, uint32_t unit)
 SX_WALK const unsigned char *F(eytz_node)(const sx_view *v, uint64_t slot, uint32_t unit)
 {
     if (unit > 1)
-        return v->keys + slot / unit * (v->block ? v->block_bytes : unit * W);
+        return v->keys + (slot >> sx_log2(unit)) * (v->block ? v->block_bytes : unit * W);
     if (unit == 1)
         return v->keys + slot * W;
     return v->keys + sx_key_offset(v, slot);

@@ -72,14 +72,15 @@ SX_WALK uint64_t F(guide_window)(const sx_view *v, uint64_t bucket, uint64_t *co
 SX_WALK uint64_t F(guide_guess)(const sx_view *v, KEY q, uint64_t start, uint64_t count,
                                 uint32_t fraction, uint32_t unit)
 {
-    uint64_t at = start / unit, last = (v->slots - 1) / unit, end;
+    uint32_t shift = sx_log2(unit);
+    uint64_t at = start >> shift, last = (v->slots - 1) >> shift, end;
 
     if (count <= 8 * (uint64_t)unit) {
-        at = (start + (count * fraction >> 32)) / unit;
+        at = (start + (count * fraction >> 32)) >> shift;
         return at < last ? at : last;
     }
     /* units [at, end): the first whose last key is not below q, or the last */
-    end = (start + count) / unit < last ? (start + count) / unit : last;
+    end = (start + count) >> shift < last ? (start + count) >> shift : last;
     while (at < end) {
         uint64_t mid = at + (end - at) / 2;
         if (SX_LOAD(F(pivot_unit)(v, mid, unit) + (unit - 1) * W) < q)

@@ -1,10 +1,10 @@
 /* pgm_check.c - see pgm_layout.h.
  *
- * What a level predicts for q rises with q as long as q stays in a segment, and
- * the right answer changes only from one key to the next. So it is enough to
- * look at each key x, at x + 1, and at the last value before the next key: in
- * between, windows begin no later than at the last one and end no sooner than
- * at the first. */
+ * What a level predicts for q does not fall as q rises, as long as q stays in a
+ * segment, and the right answer changes only behind a key. So of the queries
+ * behind one key, up to the next, it is enough to look at the first, the last,
+ * and where on any level a segment ends or begins: in between, windows begin no
+ * later than at the last one and end no sooner than at the first. */
 #include "index/pgm_check.h"
 
 #include "index/pivot_layout.h"

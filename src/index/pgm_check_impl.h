@@ -87,32 +87,70 @@ static sx_status F(check_inner)(const sx_view *v, sx_err *err)
     return st;
 }
 
+/* Where [q, end] is to be looked at next: where a segment ends, or begins. */
+static KEY F(next_query)(const sx_view *v, const uint64_t at[SX_LEVELS_MAX], KEY q, KEY end)
+{
+    for (uint32_t l = 1; l < v->levels; l++) {
+        KEY next;
+        if (at[l] + 1 == v->level_nodes[l])
+            continue;
+        next = SX_LOAD(v->segment_keys + (v->level_first[l] + at[l] + 1) * W);
+        next = next == (KEY)(q + 1) ? next : (KEY)(next - 1);     /* it is above q */
+        end = next < end ? next : end;
+    }
+    return end;
+}
+
+/* All queries from q to end, whose lower bound is `bound`. */
+static sx_status F(check_queries)(const sx_view *v, uint64_t at[SX_LEVELS_MAX], KEY q, KEY end,
+                                  uint64_t bound, sx_err *err)
+{
+    sx_status st = F(check_query)(v, at, q, bound, err);
+
+    while (st == SX_OK && q < end) {
+        q = F(next_query)(v, at, q, end);
+        st = F(check_query)(v, at, q, bound, err);
+    }
+    return st;
+}
+
+/* Numbers in their ranges: nothing wraps, and what a line says does not fall. */
+static sx_status F(check_records)(const sx_view *v, sx_err *err)
+{
+    for (uint32_t l = 0; l < v->levels; l++)
+        for (uint64_t i = 0; i < v->level_nodes[l]; i++) {
+            sx_segment s;
+            uint32_t lz;
+            SX_LOAD_SEGMENT(v->segments + (v->level_first[l] + i) * SX_SEGMENT, s);
+            lz = (uint32_t)s.base & 255;
+            if (s.slope > SX_SLOPE_MOST || lz > (W == 16 ? 127 : 63) || (W == 4 && lz < 32))
+                return broken("S2", "a number that a line can't have, segment", l, i, err);
+        }
+    return SX_OK;
+}
+
 static sx_status F(check_pgm)(const sx_view *v, sx_err *err)
 {
     uint64_t at[SX_LEVELS_MAX] = {0};
-    KEY most = (KEY)~(KEY)0, q = 0;       /* the last one looked at */
-    sx_status st = F(check_inner)(v, err);
+    KEY most = (KEY)~(KEY)0, q = 0;       /* the first one not looked at */
+    sx_status st = F(check_records)(v, err);
 
+    if (st == SX_OK)
+        st = F(check_inner)(v, err);
     for (uint64_t first = 0, end; first < v->n && st == SX_OK; first = end) {
         KEY x = SX_LOAD(v->keys + sx_key_offset(v, first));
         for (end = first + 1; end < v->n; end++)
             if (SX_LOAD(v->keys + sx_key_offset(v, end)) != x)
                 break;
-        if (first > 0 ? x > q : x > 0)    /* the last value before it */
-            st = F(check_query)(v, at, (KEY)(x - 1), first, err);
-        if (st == SX_OK)
-            st = F(check_query)(v, at, x, first, err);
+        st = F(check_queries)(v, at, q, x, first, err);
         if (st == SX_OK)
             st = F(check_line)(v, v->levels - 1, at[v->levels - 1], x, first, v->eps, err);
-        q = x;
         if (st == SX_OK && x < most) {
             q = (KEY)(x + 1);
-            if (end == v->n || SX_LOAD(v->keys + sx_key_offset(v, end)) != q)
-                st = F(check_query)(v, at, q, end, err);
+            if (end == v->n)
+                st = F(check_queries)(v, at, q, most, v->n, err);
         }
     }
-    if (st == SX_OK && SX_LOAD(v->keys + sx_key_offset(v, v->n - 1)) < most)
-        st = F(check_query)(v, at, most, v->n, err);
     return st;
 }
 

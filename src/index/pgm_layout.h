@@ -74,7 +74,7 @@
  *   P1, P2  as of sorted arrays (pivot_layout.h)
  *   S1  a level's first keys ascend strictly; behind its segments are an end, the
  *       largest key, and zeros, as above
- *   S2  (G) at every key, and of every level
+ *   S2  (G) at every key, and of every level; slope and lz in their ranges
  *   S3  every query there can be ends in its windows, (L) and (U)
  */
 #ifndef SX_PGM_LAYOUT_H
@@ -88,6 +88,7 @@ typedef struct {
 } sx_segment;
 
 #define SX_SEGMENT 16u            /* bytes of a record */
+#define SX_SLOPE_MOST ((1ull << 57) + 3)
 #define SX_CUTS_MAX 4096u
 #define SX_PART_MOST (1u << 29)   /* see pgm_fit_impl.h */
 #define SX_PART_LEAST 4096u       /* keys of a part, unless told */

@@ -112,8 +112,9 @@ SX_WALK uint64_t F(pgm_window)(const sx_view *v, uint64_t at, KEY q, uint64_t *c
 /* A window in units: so many, whichever key it begins with; and its first. */
 SX_WALK uint64_t F(pgm_units)(const sx_view *v, uint32_t unit)
 {
-    uint64_t all = F(pivot_units)(v, unit), len = (2 * (uint64_t)v->eps + 1) / unit + 2;
+    uint64_t all = F(pivot_units)(v, unit), len;
 
+    len = ((2 * (uint64_t)v->eps + 1) >> sx_log2(unit)) + 2;
     return len < all ? len : all;
 }
 

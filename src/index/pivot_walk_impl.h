@@ -19,12 +19,12 @@
 /* All of the keys in units of `at`, and how many of them a window has. */
 SX_WALK uint64_t F(pivot_units)(const sx_view *v, uint32_t unit)
 {
-    return unit > 1 ? v->slots / unit : v->n;
+    return unit > 1 ? v->slots >> sx_log2(unit) : v->n;
 }
 
 SX_WALK uint64_t F(pivot_window)(const sx_view *v, uint32_t unit)
 {
-    uint64_t all = F(pivot_units)(v, unit), len = (v->window + unit - 1) / unit;
+    uint64_t all = F(pivot_units)(v, unit), len = (v->window + unit - 1) >> sx_log2(unit);
 
     return len < all ? len : all;
 }

@@ -99,6 +99,8 @@ static void shape_pgm(sx_view *v, sx_spec *spec)
         spec->cuts = sx_pgm_cuts(v->n, spec->eps);
     if (v->n / spec->cuts >= SX_PART_MOST)
         spec->cuts = (uint32_t)(v->n / SX_PART_MOST) + 1;
+    if (spec->cuts > v->n)                /* parts without keys take memory, too */
+        spec->cuts = v->n ? (uint32_t)v->n : 1;
     v->cuts = spec->cuts;
     v->eps = spec->eps;
     v->eps2 = spec->eps2;

@@ -97,6 +97,17 @@ SX_FN uint64_t sx_row_at(const sx_view *v, uint64_t slot, uint64_t rank)
                              : *(const uint32_t *)(const void *)p;
 }
 
+/* Of a power of two, as every unit that keys are compared in is: a division by it
+ * is a shift, which on a GPU is worth a lot. */
+SX_FN uint32_t sx_log2(uint32_t power)
+{
+#ifdef __CUDA_ARCH__
+    return (uint32_t)__ffs((int)power) - 1;
+#else
+    return (uint32_t)__builtin_ctz(power);
+#endif
+}
+
 /* yes where take (0 or 1), no else; never a branch, which a search would
  * take at random. */
 SX_FN uint64_t sx_pick(int take, uint64_t yes, uint64_t no)
