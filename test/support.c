@@ -360,6 +360,7 @@ static const char *const kernel_told[KERNEL_OPTIONS] = {
     "walk=shared,pin=none,bucket=64,side=gpu",
     "walk=shared,pin=steps,schedule=dynamic,each=2",
     "walk=shared,pin=full,bucket=24,side=gpu",
+    "pin=constant",
     "walk=group,bucket=17,side=gpu",
     "reorder=lookup,bucket=40,side=gpu",
     "reorder=double,pin=steps,block=256,each=8",
