@@ -5,6 +5,7 @@
  * bench_run.c    one index, one operation: time and wrong answers
  * bench_print.c  the header, then a line for each measurement
  * bench_collect.c  threads with one key each, collected and not
+ * bench_sweep.c  batches of many sizes, for the CPU or the GPU
  * cmd_bench.c    options, and the loop over specs and operations
  * bench_gpu.h    the same on a GPU, whose memory holds all of it */
 #ifndef CLI_BENCH_H
@@ -56,6 +57,8 @@ typedef struct {
     bool collect;                 /* the rest: with it only */
     const char *submitters;
     uint64_t interval, ms;
+    int sweep;                    /* 1: batch; the rest: with it only */
+    const char *sizes, *plot;
 } bench_options;
 
 typedef struct {
@@ -113,6 +116,10 @@ void calls_end(call_times *calls, bench_result *result);
 uint64_t bench_collect(const bench_options *o, const spec_list *specs,
                        sx_device *device, const bool wanted[OP_ALL],
                        const char *path);
+
+uint64_t bench_sweep(const bench_options *o, const spec_list *specs,
+                     sx_device *device, const bool wanted[OP_ALL],
+                     const char *path);
 
 typedef struct {                  /* what a line says of an index */
     const char *spec, *requested;

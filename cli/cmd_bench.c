@@ -278,6 +278,16 @@ static void complete_collect(bench_options *o)
         o->ms = 500;
 }
 
+static void check_sweep(const bench_options *o)
+{
+    const char *word = o->sizes ? "--batches" : o->plot ? "--plot" : NULL;
+
+    if (!o->sweep && word)
+        fail_usage("%s is for --sweep batch", word);
+    if (o->sweep && o->collect)
+        fail_usage("--sweep and --collect are two different things");
+}
+
 /* On a GPU if the first device is one. */
 static uint64_t bench_all(bench_options *o, const spec_list *specs,
                           const bool wanted[OP_ALL], const char *path)
@@ -294,12 +304,13 @@ static uint64_t bench_all(bench_options *o, const spec_list *specs,
         o->open.device = devices.name[0];
     }
     device = open_device(&o->open);
-    if (o->collect) {
+    if (o->collect || o->sweep) {
         if (devices.count > 1)
-            fail_usage("--collect is for one device, not for %d",
-                       devices.count);
+            fail_usage("%s is for one device, not for %d",
+                       o->collect ? "--collect" : "--sweep", devices.count);
         check_specs(device, specs, o);
-        wrong = bench_collect(o, specs, device, wanted, path);
+        wrong = (o->collect ? bench_collect : bench_sweep)(o, specs, device,
+                                                           wanted, path);
     } else if (is_gpu(device)) {
         for (int i = 1; i < devices.count; i++)
             expect_gpu(devices.name[i], device);
@@ -370,6 +381,13 @@ int cmd_bench(int argc, char **argv)
           "collect: microseconds that a key waits for others at most (50)" },
         { "--ms", 0, OPT_COUNT, "MS", &o.ms,
           "collect: milliseconds that each measurement takes (500)" },
+        { "--sweep", 0, OPT_CHOICE, "batch", &o.sweep,
+          "place=both: batches of many sizes by the CPU, the GPU, and who is "
+          "picked" },
+        { "--batches", 0, OPT_WORD, "LIST", &o.sizes,
+          "sweep: which sizes, ascending (1,2,4,...,2^24)" },
+        { "--plot", 0, OPT_WORD, "FILE", &o.plot,
+          "sweep: a gnuplot script, or the picture where FILE ends in .svg" },
         OPTION_OUTPUT(&path, "where to (stdout)"),
         OPTION_JSON(&o.json),
         { "--device", 0, OPT_WORD, "LIST", &o.open.device,
@@ -392,9 +410,12 @@ int cmd_bench(int argc, char **argv)
                    dist_name((distribution)o.dist));
     complete_collect(&o);
     split_batches(batch_text, &o);
-    split_ops(op_text ? op_text : o.collect ? "get" : "get,rank", wanted);
-    specs = split_specs(spec_text ? spec_text : o.collect ? "pivot" : "all",
-                        o.type);
+    check_sweep(&o);
+    split_ops(op_text ? op_text : o.collect || o.sweep ? "get" : "get,rank",
+              wanted);
+    specs = split_specs(spec_text ? spec_text
+                        : o.sweep ? "pivot place=both"
+                        : o.collect ? "pivot" : "all", o.type);
     if (!o.queries) {
         o.queries = o.n > 1 << 16 ? o.n : 1 << 16;
         o.queries = o.queries < 1 << 22 ? o.queries : 1 << 22;

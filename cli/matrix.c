@@ -12,10 +12,10 @@
 #include "say.h"
 
 enum { FAMILIES_MAX = 32, TYPES_MAX = 32, VERBS_MAX = 32, BACKENDS_MAX = 8, REASONS_MAX = 64 };
-enum { PLACES = 3 };
+enum { PLACES = 4 };
 enum { LINE = 100 };
 
-static const char *const places[PLACES] = { "host", "device", "hybrid" };
+static const char *const places[PLACES] = { "host", "device", "hybrid", "both" };
 
 /* A cell: 0 if it can be, else the number of the reason why not. */
 typedef struct {

@@ -152,6 +152,8 @@ typedef struct sx_device sx_device;
  *                     with; batches of no more are the CPU's alone (1048576)
  *   search=complete|concise    a pgm's lines level by level, or those of the
  *                     last level at once; "cpu:" takes it, too
+ *   side=cpu|gpu      who answers where an index has place=both, and whether
+ *                     the GPU helps where it is hybrid; the faster, if not told
  *
  * How kernels run never changes an answer; what is not told is chosen by
  * the index's shape, or (search=) measured when it is built. NULL: "cpu". */
@@ -220,8 +222,8 @@ typedef struct sx_index sx_index;
  *         auto(for=point|range|mixed|memory)  measured on these keys
  *       layout=split|pairs (and block=) inside the parentheses says how
  *       keys and rows lie in memory. Words behind: unique (equal keys are
- *       an error) and place=host|device|hybrid: where it is, if not in the
- *       memory of its device.
+ *       an error) and place=host|device|hybrid|both: where it is, if not in
+ *       the memory of its device.
  *
  * On a GPU, place=host has all of it in the host's memory, and the CPU builds it
  * and answers. place=hybrid has that too, and a copy of its top in the GPU's
@@ -229,8 +231,13 @@ typedef struct sx_index sx_index;
  * SX_EINVAL). The GPU walks that for a batch, and the CPU goes on from there, so
  * the index may be larger than the GPU's memory. Columns may be in device memory
  * in either case, but there are no streams (SX_ENOSYS). `auto` takes hybrid where
- * building on the GPU would not fit its memory. Files do not depend on the place,
- * and sx_load() puts them where the device has its memory. */
+ * building on the GPU would not fit its memory. place=both has all of it on the GPU,
+ * which builds it, and all of it on the host: columns of the host are answered by
+ * the side that is faster for so many queries, columns in device memory and streams
+ * by the GPU. What is faster is computed from what was measured when the device and
+ * the index were new (sx_explain() has the numbers); so it is whether the GPU helps
+ * a hybrid index with a batch. Files do not depend on the place, and sx_load() puts
+ * them where the device has its memory. */
 SX_API sx_status sx_build(sx_index **out, sx_device *dev, const char *spec,
                           const sx_column *keys, const sx_column *rows,
                           const sx_call *call);
@@ -267,7 +274,7 @@ SX_API sx_status sx_family_at(unsigned i, sx_family_info *info);
 SX_API const char *sx_verb_at(unsigned i);
 
 /* Whether that can be done with an index of this spec and key type, which is
- * in this place ("host", "device", "hybrid") of such a device, be there one
+ * in this place ("host", "device", "hybrid", "both") of such a device, be there one
  * or not: of its name only what is before a colon or comma counts. SX_ENOSYS:
  * the detail says why it can't be. What can be, the library's tests do. */
 SX_API sx_status sx_possible(const char *spec, int key_type, const char *verb,

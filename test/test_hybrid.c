@@ -45,7 +45,8 @@ static void ask_beside(sx_device *dev, const sx_index *ix, const dataset *d, con
 static void test_places(void **state)
 {
     (void)state;
-    static const char *const options[] = { "", "bucket=16", "bucket=100,memory=1GiB" };
+    static const char *const options[] = { "", "bucket=16,side=gpu",
+                                           "bucket=100,memory=1GiB,side=gpu" };
     rnd r = rnd_start(test_seed());
     for (size_t o = 0; o < COUNT_OF(options); o++) {
         sx_device *dev = device_open(kernel_with(options[o]));
@@ -80,7 +81,7 @@ static void test_closed_before(void **state)
     rnd r = rnd_start(test_seed());
     dataset *d = data_make(SX_U64, KEYS_RANDOM, 2000, ROWS_U32, 300, &r);
     for (unsigned p = 0; p < 2; p++) {
-        sx_device *dev = device_open(kernel_with("bucket=16"));
+        sx_device *dev = device_open(kernel_with("bucket=16,side=gpu"));
         sx_index *ix = NULL, *other = NULL;
         OK(data_build(d, dev, placed("pivot", p ? "host" : "hybrid"), NULL, &ix));
         OK(data_build(d, dev, placed("guide", "hybrid"), NULL, &other));
@@ -173,7 +174,7 @@ static void test_failing_gpu(void **state)
     (void)state;
     enum { BUCKET = 16 };
     rnd r = rnd_start(test_seed());
-    sx_device *dev = device_open(kernel_with("bucket=16"));
+    sx_device *dev = device_open(kernel_with("bucket=16,side=gpu"));
     sx_backend table = *dev->backend;
     dataset *d = data_make(SX_I64, KEYS_DUPLICATES, 2500, ROWS_U64_SMALL, 300, &r);
     uint64_t n = d->queries, *rows = need(n * 8);
@@ -229,7 +230,7 @@ static void test_small_batches(void **state)
 {
     (void)state;
     rnd r = rnd_start(test_seed());
-    sx_device *dev = device_open(kernel_with("bucket=30"));
+    sx_device *dev = device_open(kernel_with("bucket=30,side=gpu"));
     sx_backend table = *dev->backend;
     dataset *d = data_make(SX_U32, KEYS_RANDOM, 500, ROWS_U32, 200, &r);
     uint64_t rows[200];
@@ -339,14 +340,14 @@ static void test_little_memory(void **state)
         sx_free(ix);
         ix = NULL;
         sx_close(dev);
-        snprintf(options, sizeof options, "memory=%" PRIu64 ",bucket=32", top - 1);
+        snprintf(options, sizeof options, "memory=%" PRIu64 ",bucket=32,side=gpu", top - 1);
         snprintf(words, sizeof words, "%" PRIu64 " bytes needed", top);
         dev = device_open(kernel_with(options));
         REFUSED(data_build(d, dev, spec, NULL, &ix), SX_ENOMEM, words);
         assert_non_null(strstr(sx_detail(), "memory= allows"));
         assert_null(ix);
         sx_close(dev);
-        snprintf(options, sizeof options, "memory=%" PRIu64 ",bucket=32",
+        snprintf(options, sizeof options, "memory=%" PRIu64 ",bucket=32,side=gpu",
                  top + (kernel_is_gpu() ? 1u << 20 : 150));
         dev = device_open(kernel_with(options));
         OK(data_build(d, dev, spec, NULL, &ix));
@@ -395,7 +396,7 @@ static void test_files(void **state)
     (void)state;
     rnd r = rnd_start(test_seed());
     char *path = temp_path("hybrid.sxt"), *other = temp_path("plain.sxt");
-    sx_device *dev = device_open(kernel_with("bucket=16")), *cpu = device_open("cpu");
+    sx_device *dev = device_open(kernel_with("bucket=16,side=gpu")), *cpu = device_open("cpu");
     for (size_t s = 0; s < COUNT_OF(specs); s++) {
         dataset *d = data_make(key_types[s % COUNT_OF(key_types)], KEYS_DUPLICATES, 1500,
                                (row_kind)(s % ROWS_KINDS), 200, &r);
@@ -447,9 +448,10 @@ static void test_auto(void **state)
     rnd r = rnd_start(test_seed());
     dataset *d = data_make(SX_U64, KEYS_RANDOM, kernel_is_gpu() ? 400000 : 4000, ROWS_U32, 200, &r);
     /* room for the top, and not for the index */
-    sx_device *small = device_open(kernel_with(kernel_is_gpu() ? "memory=4MiB,bucket=16"
-                                                               : "memory=20000,bucket=16"));
-    sx_device *large = device_open(kernel_with("bucket=16"));
+    sx_device *small = device_open(kernel_with(kernel_is_gpu()
+                                                   ? "memory=4MiB,bucket=16,side=gpu"
+                                                   : "memory=20000,bucket=16,side=gpu"));
+    sx_device *large = device_open(kernel_with("bucket=16,side=gpu"));
     sx_estimate_info e = { .size = sizeof e };
     sx_index_info info = { .size = sizeof info };
     static const char *const purposes[] = { "auto", "auto(for=point)", "auto(for=memory)" };
@@ -508,7 +510,7 @@ static void test_tiny(void **state)
 {
     (void)state;
     rnd r = rnd_start(test_seed());
-    sx_device *dev = device_open(kernel_with("bucket=16"));
+    sx_device *dev = device_open(kernel_with("bucket=16,side=gpu"));
     for (size_t s = 0; s < COUNT_OF(specs); s++)
         for (uint64_t n = 0; n < 40; n += 1 + n / 8) {
             dataset *d = data_make(SX_I32, KEYS_RANDOM, n, (row_kind)(n % ROWS_KINDS), 60, &r);

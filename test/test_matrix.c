@@ -47,7 +47,7 @@ static const struct {
                       "k=5,leaf=1", "k=17,leaf=3", "k=4,leaf=40,levels=1" } },
 };
 
-static const char *const places[] = { "host", "device", "hybrid" };
+static const char *const places[] = { "host", "device", "hybrid", "both" };
 
 static const char *const layouts[] = {
     "layout=split", "layout=pairs", "layout=pairs,block=1"
@@ -200,7 +200,8 @@ static time_t kernel_end;         /* 0: never */
 static uint64_t kernel_turn, kernel_every = KERNEL_CELLS_EVERY, per_option[KERNEL_OPTIONS];
 static asker *asking;
 static char cell_now[400];
-static uint64_t cells, cells_left_out, cells_saved, kernel_cells, hybrid_cells;
+static uint64_t cells, cells_left_out, cells_saved, kernel_cells, hybrid_cells,
+                both_cells;
 
 static const char *through_a_file(const sx_index *ix, sx_device *dev,
                                   const dataset *d, int out_type,
@@ -260,6 +261,7 @@ static void try_cell(const char *shape, int level, unsigned place, const dataset
     cells++;
     kernel_cells += kernels;
     hybrid_cells += place == 2;
+    both_cells += place == 3;
     if (!wrong && (kernels ? kernel_cells % KERNEL_SAVED_EVERY
                            : (cells - kernel_cells) % SAVED_EVERY) == 0)
         wrong = through_a_file(ix, devices[level], d, out_type, cells_saved++ % 4);
@@ -436,10 +438,11 @@ int main(void)
     }
     asking = asker_new();
     int failed = cmocka_run_group_tests_name("matrix", tests, NULL, NULL);
-    printf("%llu cells, %llu of them by kernels (%s), of these %llu hybrid, %llu also through a "
+    printf("%llu cells, %llu of them by kernels (%s), of these %llu hybrid and %llu on both "
+           "sides, %llu also through a "
            "file; %llu left out\n",
            (unsigned long long)cells, (unsigned long long)kernel_cells,
-           device_names[SIMD_LEVELS], (unsigned long long)hybrid_cells,
+           device_names[SIMD_LEVELS], (unsigned long long)hybrid_cells, (unsigned long long)both_cells,
            (unsigned long long)cells_saved, (unsigned long long)cells_left_out);
     printf("questions: %llu of host columns, %llu of device columns, %llu on a stream, %llu of "
            "both; %llu hinted\n", (unsigned long long)asking->ways[WAY_HOST],

@@ -304,10 +304,12 @@ static void test_possible(void **state)
     (void)state;
     check_possible("pivot(k=9) unique", SX_U32, "get", "host", "cpu:avx2,threads=3", SX_OK, "");
     check_possible("guide", SX_B16, "streams", "device", "cuda:7", SX_OK, "");
+    check_possible("sorted", SX_I64, "streams", "both", "simt", SX_OK, "");
     check_possible("guide", SX_B16, "load", "device", "simt,pin=none", SX_OK, "");
     /* why not */
     check_possible("sorted", SX_U32, "get", "device", "cpu", SX_ENOSYS, "cpu has no memory");
     check_possible("pivot", SX_U32, "get", "hybrid", "cpu", SX_ENOSYS, "needs a GPU");
+    check_possible("pivot", SX_U32, "get", "both", "cpu", SX_ENOSYS, "needs a GPU");
     check_possible("pivot", SX_U32, "get", "device", "cpu:scalar", SX_ENOSYS, "needs a GPU");
     check_possible("sorted", SX_U32, "get", "hybrid", "cuda:0", SX_ENOSYS, "nothing above");
     check_possible("sorted", SX_U32, "streams", "host", "cpu", SX_ENOSYS, "cpu has no streams");

@@ -125,7 +125,7 @@ static const char *build_hybrid(worker *w)
 {
     static const char *const hybrid[] = {
         "pivot place=hybrid", "guide place=hybrid", "eytzinger(k=3) place=hybrid",
-        "sorted place=host",
+        "sorted place=host", "guide place=both", "pivot(layout=pairs) place=both",
     };
     sx_index *ix = NULL;
     const char *why = sentence(data_build(w->d, w->dev, hybrid[w->number % COUNT_OF(hybrid)], NULL,
@@ -143,7 +143,7 @@ static void test_hybrid(void **state)
     rnd r = rnd_start(test_seed() + 5);
     dataset *d = data_make(SX_U64, KEYS_DUPLICATES, 3000, ROWS_U32, 700, &r);
     for (unsigned round = 0; round < 2; round++) {
-        sx_device *dev = device_open(kernel_with("bucket=64"));
+        sx_device *dev = device_open(kernel_with("bucket=64,side=gpu"));
         worker w[THREADS], like = { .dev = dev, .d = d };
         if (round > 0)
             assert_int_equal(data_build(d, dev, "pivot place=hybrid", NULL, &like.ix), SX_OK);

@@ -157,13 +157,19 @@ void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, uint64_t n, uint64_t grai
 
     if (threads == 0 || threads > cpu->threads)
         threads = cpu->threads;
-    if (threads < 2 || n <= 64 * grain) {
+    if (threads < 2 || n <= SX_SHARE_FROM * grain) {
         fn(work, 0, n);
         return;
     }
     /* Pieces small enough that a late thread delays nobody for long. */
     s.piece = sx_round_up(n / (threads * 8u) + 1, grain);
     sx_pool_run(cpu->pool, threads, (unsigned)((n + s.piece - 1) / s.piece), share_part, &s);
+}
+
+static void cpu_travel(const void *self, sx_travel *out)
+{
+    (void)self;
+    *out = (sx_travel){.chunk = SX_SHARE_FROM * SX_CHUNK, .sample = 2 * SX_SHARE_FROM * SX_CHUNK};
 }
 
 const sx_backend sx_backend_cpu = {
@@ -184,4 +190,5 @@ const sx_backend sx_backend_cpu = {
     .range = sx_cpu_range,
     .fold = sx_cpu_fold,
     .search = cpu_search,
+    .travel = cpu_travel,
 };

@@ -20,7 +20,7 @@
  *   GPU_BLOCK, GPU_BLOCK_MOST      threads of a block: usually, at most; GPU_FIT_BLOCK,
  *                                  GPU_FIT_GRID(parts): of a kernel of few, slow threads
  *   GPU_IDLE_MOST, GPU_LANES, GPU_LANE_BYTES, GPU_CHUNK_LEAST, GPU_CHUNK_GOOD,
- *   GPU_DIRECT_BYTES, GPU_SPANS, GPU_GRID_MOST, GPU_BUCKET     see where they are used */
+ *   GPU_DIRECT_BYTES, GPU_SPANS, GPU_GRID_MOST, GPU_BUCKET, GPU_SAMPLE     see where they are used */
 #include "gpu/gpu_stage_impl.h"
 
 #include "gpu/gpu_ask_impl.h"
@@ -157,6 +157,24 @@ static void gpu_backend_unpin(void *self, void *block)
 
     if (block && gpu_enter((sx_gpu *)self, &err) == SX_OK)
         gpu_unpin(block);
+}
+
+static void gpu_backend_travel(const void *self, sx_travel *out)
+{
+    const sx_gpu *g = (const sx_gpu *)self;
+
+    out->direct_bytes = GPU_DIRECT_BYTES;
+    out->chunk = GPU_CHUNK_GOOD;
+    out->lane_bytes = GPU_LANE_BYTES;
+    out->sample = GPU_SAMPLE;
+    out->side = g->tune.side;
+}
+
+static int gpu_backend_is_pinned(void *self, const void *p)
+{
+    sx_err err;
+
+    return gpu_enter((sx_gpu *)self, &err) == SX_OK && gpu_is_pinned(p);
 }
 
 static uint64_t gpu_backend_room(void *self)

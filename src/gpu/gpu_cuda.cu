@@ -40,6 +40,7 @@ extern "C" {
 #define GPU_SPANS (1ull << 24)
 #define GPU_WINDOW_BYTES 16384u    /* of ascending questions */
 #define GPU_BUCKET (1ull << 20)
+#define GPU_SAMPLE (1ull << 18)
 #define GPU_COPY_THREADS 8u       /* more do not fill pinned memory faster */
 
 typedef cudaStream_t gpu_stream;
@@ -572,6 +573,7 @@ static const sx_backend cuda_backend = {
     cuda_use_allocator, cuda_check_pointer, gpu_backend_measure,
     gpu_backend_hint, gpu_backend_bucket, gpu_backend_pin, gpu_backend_unpin, gpu_backend_room,
     gpu_backend_search,
+    gpu_backend_travel, gpu_backend_is_pinned,
 };
 
 extern "C" __attribute__((visibility("default"))) const sx_backend *sx_backend_entry(void)

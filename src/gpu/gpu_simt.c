@@ -29,6 +29,7 @@
 #define GPU_SPANS 50ull
 #define GPU_WINDOW_BYTES 512u
 #define GPU_BUCKET 48ull
+#define GPU_SAMPLE 256ull
 
 typedef void *gpu_stream;         /* work is done when it is queued */
 
@@ -407,4 +408,6 @@ const sx_backend sx_backend_simt = {
     .unpin = gpu_backend_unpin,
     .room = gpu_backend_room,
     .search = gpu_backend_search,
+    .travel = gpu_backend_travel,
+    .is_pinned = gpu_backend_is_pinned,
 };

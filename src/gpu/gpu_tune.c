@@ -20,6 +20,7 @@ static const tune_option options[] = {
     {"pin", {"none", "steps", "full", "constant"}, 0, 0, AT(pin)},
     {"reorder", {"none", "lookup", "double"}, 0, 0, AT(reorder)},
     {"schedule", {"static", "dynamic"}, 0, 0, AT(schedule)},
+    {"side", {"cpu", "gpu"}, 0, 0, AT(side)},
     {"scan", {"thread", "mixed", "warp"}, 0, 0, AT(scan)},
     {"search", {"complete", "concise"}, 0, 0, AT(search)},
     {"block", {NULL}, 128, 1024, AT(block)},
@@ -109,7 +110,8 @@ sx_status sx_gpu_tune_parse(sx_gpu_tune *out, const char *text, const char *devi
         if (i == OPTIONS || text[name] != '=')
             return sx_fail(err, SX_EINVAL, "device '%.40s': no option '%.*s'; known: memory=, "
                            "persist=, walk=, pin=, reorder=, schedule=, block=, each=, scan=, "
-                           "bucket=, search=", device, (int)(length < 40 ? length : 40), text);
+                           "bucket=, search=, side=", device, (int)(length < 40 ? length : 40),
+                           text);
         st = parse_value(&t, &options[i], text + name + 1, length - name - 1, device, err);
         if (st != SX_OK)
             return st;

@@ -20,6 +20,8 @@ typedef struct {
     uint32_t block;               /* threads: 128, 256, 512, 1024 */
     uint32_t each;                /* questions of a thread: 1 to 64 */
     uint32_t bucket;              /* hybrid: questions of a trip */
+    uint32_t side;                /* who answers where either could: SX_SIDE_ of
+                                     place/backend.h */
 } sx_gpu_tune;
 
 /* device: what errors call the device by. */

@@ -39,7 +39,7 @@ static const struct {
 };
 #define PARAMS (sizeof params / sizeof params[0])
 
-static const char *const places[] = {"", "host", "device", "hybrid"};
+static const char *const places[] = {"", "host", "device", "hybrid", "both"};
 #define PLACES (sizeof places / sizeof places[0])
 
 const char *sx_place_name(uint32_t place)
@@ -236,13 +236,14 @@ static sx_status read_words(reader *r, sx_spec *spec)
             while (p < PLACES && strcmp(word, places[p]) != 0)
                 p++;
             if (p == PLACES)
-                return complain_allowed(r, at, word, "place can't be", "host, device, hybrid");
+                return complain_allowed(r, at, word, "place can't be",
+                                        "host, device, hybrid, both");
             spec->place = p;
         } else {
             if (!word[0])
                 snprintf(word, sizeof word, "%c", *at);
             return complain_allowed(r, at, word, "unknown or repeated word",
-                                    "unique, place=host|device|hybrid");
+                                    "unique, place=host|device|hybrid|both");
         }
     }
     return SX_OK;

@@ -14,7 +14,8 @@ enum {                            /* parameters, as bits */
 
 enum { SX_SPLIT, SX_PAIRS };                              /* layout= */
 enum { SX_FOR_MIXED, SX_FOR_POINT, SX_FOR_RANGE, SX_FOR_MEMORY }; /* for= */
-enum { SX_PLACE_USUAL, SX_PLACE_HOST, SX_PLACE_DEVICE, SX_PLACE_HYBRID }; /* place= */
+enum { SX_PLACE_USUAL, SX_PLACE_HOST, SX_PLACE_DEVICE, SX_PLACE_HYBRID,
+       SX_PLACE_BOTH };           /* place= */
 
 #define SX_K_MAX 33u
 #define SX_LEAF_MAX 4096u
@@ -38,7 +39,7 @@ sx_status sx_spec_parse(sx_spec *out, const char *text, sx_err *err);
 /* The text that parses to this spec; at most SX_SPEC_MAX bytes with NUL. */
 void sx_spec_print(const sx_spec *spec, char text[SX_SPEC_MAX]);
 
-/* "host", "device", "hybrid" */
+/* "host", "device", "hybrid", "both" */
 const char *sx_place_name(uint32_t place);
 const char *sx_family_name(sx_family family);
 const char *sx_family_what(sx_family family);

@@ -132,6 +132,20 @@ typedef struct {
     uint64_t ns, found;           /* results */
 } sx_measure;
 
+/* How columns of the host come to a device and back: what a cost is computed
+ * with. Who answers where either side could, if the device's name says. */
+enum { SX_SIDE_CPU = 1, SX_SIDE_GPU };
+
+typedef struct {
+    uint64_t direct_bytes;        /* batches of so many bytes are not copied: kernels
+                                     read and write them over there */
+    uint64_t chunk;               /* elements of a larger one that travel together (CPU:
+                                     that are not worth waking its pool for) ... */
+    uint64_t lane_bytes;          /* ... or an eighth of it, but not more than this */
+    uint64_t sample;              /* questions that keep all of the device busy */
+    uint32_t side;                /* 0: not told */
+} sx_travel;
+
 typedef struct {
     uint32_t abi;
     const char *name;             /* "cpu" */
@@ -197,6 +211,10 @@ typedef struct {
     /* How this device was told to search a pgm's lines (search=). Every backend
      * has it. */
     sx_search (*search)(const void *self);
+    /* A CPU has this one, too. */
+    void (*travel)(const void *self, sx_travel *out);
+    /* Whether memory of the host needs no copy on its way. */
+    int (*is_pinned)(void *self, const void *p);
 } sx_backend;
 
 extern const sx_backend sx_backend_cpu, sx_backend_simt;

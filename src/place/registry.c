@@ -115,11 +115,13 @@ sx_status sx_device_open(sx_device **out, const char *name, sx_err *err)
     dev->backend = backend;
     atomic_init(&dev->refs, 1);
     atomic_init(&dev->host, NULL);
+    dev->link_known = 0;
     st = backend->open(&dev->self, args, err);
     if (st != SX_OK) {
         sx_release(dev);
         return st;
     }
+    pthread_mutex_init(&dev->link_lock, NULL);
     *out = dev;
     return SX_OK;
 }
@@ -136,6 +138,7 @@ void sx_device_drop(sx_device *dev)
     if (atomic_load(&dev->host))
         sx_device_drop(atomic_load(&dev->host));
     dev->backend->close(dev->self);
+    pthread_mutex_destroy(&dev->link_lock);
     sx_release(dev);
 }
 

@@ -4,6 +4,7 @@
 
 #include "place/backend.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 /* A backend by the name of its devices, whether it can be used here or not. */
@@ -16,11 +17,28 @@ typedef struct {
 sx_status sx_backend_of(const char *device, const sx_backend_kind **out, const char **args,
                         sx_err *err);
 
+#define SX_LINK_POINTS 4u
+/* What the way to a device takes, in nanoseconds; query/cost.h measures it. */
+typedef struct {
+    double direct_ns;             /* a call of one question: T_init and K_init */
+    double direct_byte_ns;        /* a byte of a batch that is not copied */
+    double staged_ns;             /* a call whose columns are copied, beside the bytes: */
+    double in_ns[2], out_ns[2];   /* a byte; [0] of pageable memory, [1] of pinned */
+    /* Such calls of one chunk of pageable memory, all of it: more bytes, more
+     * threads that copy them. Both numbers ascend. */
+    struct {
+        double bytes, ns;
+    } chunk[SX_LINK_POINTS];
+} sx_link;
+
 struct sx_device {
     const sx_backend *backend;
     void *self;
     _Atomic unsigned refs;        /* sx_open()'s, and one per index */
     _Atomic(struct sx_device *) host;     /* see sx_device_host() */
+    pthread_mutex_t link_lock;    /* guards what follows */
+    int link_known;
+    sx_link link;
 };
 
 sx_status sx_device_open(sx_device **out, const char *name, sx_err *err);

@@ -1,4 +1,5 @@
-/* answer.c - who answers: the device, or its host where the index is there.
+/* answer.c - who answers: the device, or its host where the index is there, or the
+ * faster where it is in both.
  *
  * The host takes its queries in buckets, maybe with hints (hybrid.c). Columns in
  * device memory visit the host while it works on them. */
@@ -80,6 +81,29 @@ static void *element(const void *column, uint64_t at, uint64_t each)
     return column ? (unsigned char *)column + at * each : NULL;
 }
 
+/* ---- an index on both sides ------------------------------------------------------- */
+
+/* Whether all columns are on the host, so that either side could answer. */
+static int travels(const sx_how *how, uint32_t there)
+{
+    return !there && !how->stream;
+}
+
+/* How many trips to a GPU ranges take: to count them; and to find them again, read
+ * their keys and rows, and send those. Hits are not known beforehand, and cost
+ * either side. */
+enum { TRIPS_COUNT = 1, TRIPS_FOLD = 2, TRIPS_RANGE = 3 };
+
+static sx_batch batch_of(const sx_span_query *job, uint32_t out_there, uint32_t out_bytes,
+                         uint32_t trips)
+{
+    return (sx_batch){.n = travels(&job->how, job->lo_there | job->hi_there | out_there) ? job->n
+                                                                                        : 0,
+                      .in_bytes = 2 * (uint32_t)sx_type_bytes(job->key_type),
+                      .out_bytes = out_bytes, .searches = 2, .trips = trips,
+                      .threads = job->how.threads};
+}
+
 /* ---- points ------------------------------------------------------------------------ */
 
 typedef struct {
@@ -111,10 +135,23 @@ sx_status sx_answer_lookup(const sx_index *ix, const sx_lookup *job, sx_err *err
     void *q, *out, *keys;
     sx_hinted ask = {.columns = job->op != SX_OP_KEY_AT, .threads = job->how.threads,
                      .right = {job->op == SX_OP_RANK_RIGHT || job->op == SX_OP_FLOOR}};
+    sx_answering who;
     sx_status st;
 
-    if (ix->at == ix->dev)
-        return ix->dev->backend->lookup(ix->dev->self, &ix->store.view, job, err);
+    if (ix->at == ix->dev) {
+        sx_batch b = {.n = travels(&job->how, job->q_there | job->out_there | job->keys_there)
+                               ? job->n : 0,
+                      .in_bytes = (uint32_t)(job->op == SX_OP_KEY_AT ? job->rank_bytes : bytes),
+                      .out_bytes = (job->out ? job->out_bytes : 0) +
+                                   (job->keys ? (uint32_t)bytes : 0),
+                      .searches = job->op != SX_OP_KEY_AT, .trips = 1,
+                      .threads = job->how.threads};
+        who = sx_both_side(ix, &b, job->q, job->out ? job->out : job->keys);
+        do
+            st = who.at->backend->lookup(who.at->self, who.view, job, err);
+        while (sx_both_again(ix, &b, st, &who));
+        return st;
+    }
     st = bring(&all, (void *)job->q, job->q_there,
                job->n * (job->op == SX_OP_KEY_AT ? job->rank_bytes : bytes), 1, 0, &q, err);
     if (st == SX_OK)
@@ -207,11 +244,17 @@ sx_status sx_answer_count(const sx_index *ix, const sx_span_query *job, uint64_t
     sx_hinted ask;
     ranges w = {.ix = ix, .job = &here};
     void *to;
+    sx_answering who;
     sx_status st;
 
-    if (ix->at == ix->dev)
-        return ix->dev->backend->count(ix->dev->self, &ix->store.view, job, count, count_there,
-                                       err);
+    if (ix->at == ix->dev) {
+        sx_batch b = batch_of(job, count_there, sizeof *count, TRIPS_COUNT);
+        who = sx_both_side(ix, &b, job->lo, count);
+        do
+            st = who.at->backend->count(who.at->self, who.view, job, count, count_there, err);
+        while (sx_both_again(ix, &b, st, &who));
+        return st;
+    }
     st = bring_ranges(&all, job, &here, &ask, err);
     if (st == SX_OK)
         st = bring(&all, count, count_there, job->n * sizeof *count, 0, 1, &to, err);
@@ -231,10 +274,20 @@ sx_status sx_answer_fold(const sx_index *ix, const sx_span_query *job, const sx_
     sx_range_folds to = {0};
     ranges w = {.ix = ix, .job = &here, .folds = &to};
     uint64_t bytes = job->n * sizeof(uint64_t);
+    sx_answering who;
     sx_status st;
 
-    if (ix->at == ix->dev)
-        return ix->dev->backend->fold(ix->dev->self, &ix->store.view, job, out, err);
+    if (ix->at == ix->dev) {
+        sx_batch b = batch_of(job, out->count_there | out->min_there | out->max_there |
+                                       out->sum_there,
+                              sizeof(uint64_t) * (uint32_t)(!!out->count + !!out->min +
+                                                            !!out->max + !!out->sum), TRIPS_FOLD);
+        who = sx_both_side(ix, &b, job->lo, NULL);
+        do
+            st = who.at->backend->fold(who.at->self, who.view, job, out, err);
+        while (sx_both_again(ix, &b, st, &who));
+        return st;
+    }
     st = bring_ranges(&all, job, &here, &ask, err);
     if (st == SX_OK)
         st = bring(&all, out->count, out->count_there, bytes, 0, 1, (void **)&to.count, err);
@@ -279,10 +332,18 @@ sx_status sx_answer_range(const sx_index *ix, const sx_span_query *job, const sx
     ranges w = {.ix = ix, .job = &here};
     uint64_t bytes = (job->n + 1) * sizeof(uint64_t);
     void *first = out->first, *start = NULL;
+    sx_answering who;
     sx_status st, room = SX_OK;
 
-    if (ix->at == ix->dev)
-        return ix->dev->backend->range(ix->dev->self, &ix->store.view, job, out, err);
+    if (ix->at == ix->dev) {
+        sx_batch b = batch_of(job, out->first_there | out->rows_there | out->keys_there,
+                              sizeof(uint64_t), TRIPS_RANGE);
+        who = sx_both_side(ix, &b, job->lo, out->first);
+        do
+            st = who.at->backend->range(who.at->self, who.view, job, out, err);
+        while (sx_both_again(ix, &b, st, &who));
+        return st;
+    }
     st = bring_ranges(&all, job, &here, &ask, err);
     /* Memory for the rest, if it is on the device, is taken when first is known:
      * whoever has too little finds all outputs as they were. */

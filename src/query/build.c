@@ -66,14 +66,23 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
         }
     }
     if (st == SX_OK) {
+        uint64_t measuring = spec.place == SX_PLACE_HYBRID || spec.place == SX_PLACE_BOTH
+                                 ? sx_cost_bytes(n, width) : 0;
+        if (most.peak < most.resident + measuring)
+            most.peak = most.resident + measuring;
         e->host_resident = e->host_peak = sizeof(sx_index);
         if (spec.place == SX_PLACE_HYBRID) {
             e->host_resident = e->host_peak += sizeof(sx_hybrid);
-            e->device_resident = e->device_peak = most.top;
+            e->device_resident = most.top;
+            e->device_peak = most.top + measuring;
         }
         if (at->backend->device_columns) {
             e->device_resident = most.resident;
             e->device_peak = most.peak;
+            if (spec.place == SX_PLACE_BOTH) {
+                e->host_resident += sizeof(sx_both) + most.resident;
+                e->host_peak = e->host_resident + measuring;
+            }
         } else {
             e->host_resident += most.resident;
             e->host_peak += most.peak;
@@ -136,7 +145,7 @@ static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint6
                        "to put on the device; allowed: pivot, guide, eytzinger", verb);
     if (gpu && spec->family == SX_FAM_AUTO && spec->place == SX_PLACE_USUAL)
         st = auto_place(dev, spec, key_type, n, row_type, why, err);
-    if (st == SX_OK && spec->place != SX_PLACE_USUAL)
+    if (st == SX_OK && spec->place != SX_PLACE_USUAL && spec->place != SX_PLACE_BOTH)
         st = sx_device_host(dev, at, err);
     return st;
 }
@@ -278,10 +287,27 @@ static sx_status build_beside(sx_index *ix, const sx_spec *spec, const sx_input 
         st = build(ix, spec, &here, err);
     sx_release(keys);
     sx_release(rows);
-    if (st == SX_OK && spec->place == SX_PLACE_HYBRID) {
+    return st;
+}
+
+/* The rest of an index on both sides, or of a hybrid one: its other half, and what
+ * its questions take. */
+static sx_status complete(sx_index *ix, const sx_spec *spec, sx_err *err)
+{
+    sx_status st = SX_OK;
+
+    if (spec->place == SX_PLACE_HYBRID)
         st = sx_hybrid_new(ix, err);
-        if (st != SX_OK)
-            sx_store_drop(&ix->store, ix->at->backend, ix->at->self);
+    else if (spec->place == SX_PLACE_BOTH)
+        st = sx_both_new(ix, err);
+    else
+        return SX_OK;
+    if (st == SX_OK)
+        st = sx_cost_measure(ix, err);
+    if (st != SX_OK) {
+        sx_hybrid_free(ix);
+        sx_both_free(ix);
+        sx_store_drop(&ix->store, ix->at->backend, ix->at->self);
     }
     return st;
 }
@@ -337,6 +363,8 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
         memcpy(ix->store.why, why, sizeof why);
         st = at == dev ? build(ix, &spec, &in, &err) : build_beside(ix, &spec, &in, &err);
     }
+    if (st == SX_OK)
+        st = complete(ix, &spec, &err);
     if (st != SX_OK) {
         sx_release(ix);
         return sx_report(&err, st);
@@ -353,6 +381,7 @@ void sx_free(sx_index *ix)
     if (ix->dev->backend->settle)
         ix->dev->backend->settle(ix->dev->self);
     sx_hybrid_free(ix);
+    sx_both_free(ix);
     sx_store_drop(&ix->store, ix->at->backend, ix->at->self);
     sx_device_drop(ix->dev);
     sx_release(ix);

@@ -32,16 +32,19 @@ typedef struct {
     sx_err err;
 } pipeline;
 
-/* Whether hints pay, and how many queries make a bucket. Those of one bucket
- * would have nothing to overlap with. */
+/* Whether hints pay, and how many queries make a bucket; 0: they do not. */
 static uint64_t bucket_of(const sx_index *ix, const sx_hinted *ask, uint64_t n)
 {
+    sx_batch b = {0};
     uint64_t bucket;
 
     if (!ix->hybrid || !ix->hybrid->top.block || ask->columns == 0)
         return 0;
     bucket = ix->dev->backend->bucket(ix->dev->self) / ask->columns;
-    return n > bucket ? bucket : 0;
+    b.n = n;
+    b.threads = ask->threads;
+    b.searches = ask->columns;
+    return sx_cost_hints_pay(&ix->cost, &b, bucket, ask->columns) ? bucket : 0;
 }
 
 /* Where the hints of column c of a bucket are. */

@@ -4,6 +4,7 @@
 
 #include "place/registry.h"
 #include "place/store.h"
+#include "query/cost.h"
 
 /* What a hybrid index has beside its store. */
 typedef struct {
@@ -11,12 +12,20 @@ typedef struct {
     _Atomic(void *) spare;        /* memory for hints that no call uses now, or NULL */
 } sx_hybrid;
 
+/* What an index on both sides has beside its store, which is on its device. */
+typedef struct {
+    sx_device *host;
+    sx_store store;               /* there, byte for byte the same */
+} sx_both;
+
 struct sx_index {
     sx_device *dev;               /* where its columns may be */
     sx_device *at;                /* where its sections are and who answers: dev, or
                                      the CPU beside it */
     sx_store store;
     sx_hybrid *hybrid;            /* or NULL */
+    sx_both *both;                /* or NULL */
+    sx_cost cost;                 /* of these two */
 };
 
 /* ---- arguments.c: each says which argument of which verb is wrong -------- */
@@ -90,6 +99,40 @@ typedef sx_status sx_answer_fn(void *work, uint64_t at, uint64_t n, const uint64
 /* Calls it for n queries in as many parts as hints make worth while. */
 sx_status sx_hybrid_run(const sx_index *ix, const sx_hinted *ask, uint64_t n, sx_answer_fn *answer,
                         void *work, sx_err *err);
+
+/* ---- both.c: an index on both sides ---------------------------------------- */
+
+/* Copies an index that is on its device to the host; and gives that back. */
+sx_status sx_both_new(sx_index *ix, sx_err *err);
+void sx_both_free(sx_index *ix);
+
+/* Who answers, and the index there. */
+typedef struct {
+    const sx_device *at;
+    const sx_view *view;
+} sx_answering;
+
+/* That of a batch of host columns, in and out two of them (out may be NULL); an
+ * empty one is the device's. */
+sx_answering sx_both_side(const sx_index *ix, sx_batch *b, const void *in, const void *out);
+/* Whether such a batch, which has come to this, is to be asked again: a GPU that has
+ * no memory for it leaves it to the host. */
+int sx_both_again(const sx_index *ix, const sx_batch *b, sx_status st, sx_answering *who);
+/* Checks the host's copy, of which `copy` is the device's. */
+sx_status sx_both_check(const sx_index *ix, const sx_store *copy, sx_err *err);
+
+/* ---- cost_measure.c: the numbers of cost.h ----------------------------------- */
+
+sx_status sx_device_link(sx_device *dev, sx_link *out, sx_err *err);
+/* Those of an index that is built, hybrid or on both sides, into ix->cost. */
+sx_status sx_cost_measure(sx_index *ix, sx_err *err);
+/* Memory that this takes at most, on either side; what the first index of a device
+ * takes once is not counted, as staging is not. */
+uint64_t sx_cost_bytes(uint64_t n, uint32_t key_bytes);
+
+/* ---- explain_cost.c: those numbers, where an index has any ---------------------- */
+
+void sx_explain_cost(const sx_index *ix, sx_format format, sx_text *t);
 
 /* ---- choose.c: what auto does ------------------------------------------ */
 

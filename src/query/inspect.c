@@ -92,6 +92,8 @@ sx_status sx_check(const sx_index *ix)
         st = sx_store_on_host(&ix->store, ix->at->backend, ix->at->self, &host, &err);
     if (st == SX_OK) {
         st = sx_index_check(&host.view, host.max_row, (int)host.spec.unique, &err);
+        if (st == SX_OK && ix->both)
+            st = sx_both_check(ix, &host, &err);
         sx_store_leave(&host, ix->at->backend);
     }
     return sx_report(&err, st);
@@ -105,14 +107,17 @@ static double per_key(const sx_store *s)
 static uint32_t place_of(const sx_index *ix)
 {
     return ix->hybrid                        ? SX_PLACE_HYBRID
+           : ix->both                        ? SX_PLACE_BOTH
            : ix->at->backend->device_columns ? SX_PLACE_DEVICE
                                              : SX_PLACE_HOST;
 }
 
-/* Bytes of a section that a hybrid index has on its device, too. */
+/* Bytes of a section that an index on the host has on its device, too. */
 static uint64_t also_on_device(const sx_index *ix, unsigned kind)
 {
-    return ix->hybrid ? sx_upper_bytes(&ix->store.view, kind) : 0;
+    return ix->both     ? sx_section_bytes(&ix->store.view, kind)
+           : ix->hybrid ? sx_upper_bytes(&ix->store.view, kind)
+                        : 0;
 }
 
 static void explain_sections(const sx_index *ix, sx_text *t)
@@ -170,13 +175,17 @@ static void explain_text(const sx_index *ix, const sx_index_info *info,
     if (ix->hybrid)
         sx_text_add(t, "place    hybrid: the top on the device, %" PRIu64 " bytes; all on the "
                     "host\n", ix->hybrid->top.bytes);
+    else if (ix->both)
+        sx_text_add(t, "place    both: all on the device, and all on the host\n");
     else
         sx_text_add(t, "place    %s\n", sx_place_name(place_of(ix)));
     explain_sections(ix, t);
     sx_text_add(t, "memory   %" PRIu64 " bytes, ", info->bytes);
     sx_text_fixed(t, per_key(s), 3);
     sx_text_add(t, " per key, %s\n", s->map ? "mapped from a file"
+                : ix->both ? "on the device, and as many on the host"
                 : ix->at->backend->host_sections ? "on the host" : "on the device");
+    sx_explain_cost(ix, SX_TEXT, t);
     sx_text_add(t, "device   %s (%s)\n", dev->name, dev->detail);
     if (s->why[0])
         sx_text_add(t, "why      %s\n", s->why);
@@ -215,7 +224,7 @@ static void explain_json(const sx_index *ix, const sx_index_info *info,
         if (sx_section_bytes(v, kind)) {
             sx_text_add(t, "%s{\"name\": \"%s\", \"bytes\": %" PRIu64, sep,
                         sx_section_name(kind), sx_section_bytes(v, kind));
-            if (ix->hybrid)
+            if (ix->hybrid || ix->both)
                 sx_text_add(t, ", \"device_bytes\": %" PRIu64, also_on_device(ix, kind));
             sx_text_add(t, "}");
             sep = ", ";
@@ -225,6 +234,7 @@ static void explain_json(const sx_index *ix, const sx_index_info *info,
     sx_text_add(t, ", \"mapped\": %s, \"place\": \"%s\", \"device\": ", s->map ? "true" : "false",
                 sx_place_name(place_of(ix)));
     sx_text_json(t, dev->name);
+    sx_explain_cost(ix, SX_JSON, t);
     if (s->why[0]) {
         sx_text_add(t, ", \"why\": ");
         sx_text_json(t, s->why);

@@ -54,7 +54,7 @@ static sx_status check_verb(unsigned verb, uint32_t place, const sx_backend_kind
                        kind->name);
     if (verbs[verb].where == ON_A_GPU && !kind->gpu)
         return sx_fail(err, SX_ENOSYS, "%s has no streams", kind->name);
-    if (verbs[verb].where == ON_A_GPU && place != SX_PLACE_DEVICE)
+    if (verbs[verb].where == ON_A_GPU && place != SX_PLACE_DEVICE && place != SX_PLACE_BOTH)
         return sx_fail(err, SX_ENOSYS, "with place=%s the host answers, which has no streams",
                        sx_place_name(place));
     return SX_OK;
@@ -73,11 +73,11 @@ static sx_status find_verb(const char *name, unsigned *out, sx_err *err)
 
 static sx_status find_place(const char *name, uint32_t *out, sx_err *err)
 {
-    for (*out = SX_PLACE_HOST; *out <= SX_PLACE_HYBRID; ++*out)
+    for (*out = SX_PLACE_HOST; *out <= SX_PLACE_BOTH; ++*out)
         if (strcmp(name, sx_place_name(*out)) == 0)
             return SX_OK;
     return sx_fail(err, SX_EINVAL, "sx_possible: the place is '%.40s'; allowed: host, device, "
-                   "hybrid", name);
+                   "hybrid, both", name);
 }
 
 static sx_status possible(const char *text, int key_type, const char *verb_name,

@@ -58,6 +58,19 @@ def a_place_is_not_in_the_file(t, spec, place):
                      "-o", "refused.sxt")
 
 
+@case(["pivot", "sorted"])
+def a_file_of_both_sides_is_the_devices(t, spec):
+    keys = KEY_SETS["mixed"](t.rng, "u64")
+    formats.write(t.path("keys.sosd"), keys)
+    words = ("build", "keys.sosd", "--type", "u64", "--device", "simt", "--spec")
+    t.tool.ok(*words, spec, "-o", "device.sxt")
+    t.tool.ok(*words, f"{spec} place=both", "-o", "both.sxt")
+    check(t.path("both.sxt").read_bytes() == t.path("device.sxt").read_bytes(),
+          "place=both builds other bytes")
+    t.tool.fails(2, "needs a GPU", "build", "keys.sosd", "--type", "u64",
+                 "--spec", f"{spec} place=both", "-o", "refused.sxt")
+
+
 @case(AUTO_SPECS, [100, 70000])
 def auto_says_why(t, spec, n):
     """When it builds and, from the file, ever after. Few keys are not worth

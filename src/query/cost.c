@@ -1,0 +1,154 @@
+#include "query/cost.h"
+
+/* ---- the CPU ------------------------------------------------------------------ */
+
+/* A question's part of a search: ranks are looked up without one. */
+static double searches_of(const sx_cost_cpu *cpu, const sx_batch *b)
+{
+    return b->searches ? b->searches : cpu->at_part;
+}
+
+double sx_cost_of_cpu(const sx_cost *c, const sx_batch *b)
+{
+    const sx_cost_cpu *cpu = &c->cpu;
+    uint32_t threads = b->threads && b->threads < cpu->threads ? b->threads : cpu->threads;
+    double work = (double)b->n * searches_of(cpu, b), each;
+
+    if (threads < 2 || b->n <= cpu->pool_from)
+        return cpu->call_ns + work * cpu->query_ns;
+    /* Threads share what memory can do: fewer may be as fast as all. */
+    each = cpu->query_ns / threads;
+    return cpu->pool_ns + work * (each > cpu->pooled_ns ? each : cpu->pooled_ns);
+}
+
+/* ---- the GPU ------------------------------------------------------------------ */
+
+/* Elements that travel together, as gpu_trip_run() cuts a batch. */
+static uint64_t chunk_of(const sx_travel *t, uint64_t n, uint64_t each)
+{
+    uint64_t chunk = n / 8 + 1, most = t->lane_bytes / each;
+
+    if (chunk < t->chunk)
+        chunk = t->chunk;
+    if (chunk > most)
+        chunk = most;
+    return chunk < n ? chunk : n;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* A call that copies so many bytes of pageable memory in one chunk: between the
+ * measured ones, or on from the last two. */
+static double one_chunk(const sx_link *l, double bytes)
+{
+    unsigned i = 1;
+    double slope;
+
+    while (i + 1 < SX_LINK_POINTS && l->chunk[i].bytes < bytes)
+        i++;
+    slope = (l->chunk[i].ns - l->chunk[i - 1].ns) / (l->chunk[i].bytes - l->chunk[i - 1].bytes);
+    if (bytes < l->chunk[0].bytes)
+        return l->chunk[0].ns;
+    return l->chunk[i - 1].ns + slope * (bytes - l->chunk[i - 1].bytes);
+}
+
+/* The first chunk's way, and the slowest part of it for each further one. */
+static double staged(const sx_cost *c, const sx_batch *b, double kernel)
+{
+    uint64_t each = b->in_bytes + b->out_bytes;
+    double n = (double)chunk_of(&c->travel, b->n, each), chunks = (double)b->n / n;
+    double in = n * b->in_bytes * c->link.in_ns[1], out = n * b->out_bytes * c->link.out_ns[1];
+    double slowest = larger(n * kernel, larger(in, out));
+
+    if (b->pinned)
+        return c->link.staged_ns + in + n * kernel + out + (chunks - 1) * slowest;
+    /* Filling and emptying pinned memory is the work of the same threads. */
+    slowest = larger(slowest, n * (b->in_bytes * c->link.in_ns[0] +
+                                   b->out_bytes * c->link.out_ns[0]));
+    return one_chunk(&c->link, n * (double)each) + n * kernel + (chunks - 1) * slowest;
+}
+
+double sx_cost_of_gpu(const sx_cost *c, const sx_batch *b)
+{
+    uint64_t each = b->in_bytes + b->out_bytes;
+    double kernel = c->gpu.query_ns * (b->searches ? b->searches : 1);
+
+    if (b->n * each <= c->travel.direct_bytes)
+        return b->trips * (c->link.direct_ns + c->gpu.call_ns) +
+               (double)b->n * ((double)each * c->link.direct_byte_ns + kernel);
+    return (b->trips - 1) * c->link.staged_ns + b->trips * c->gpu.call_ns + staged(c, b, kernel);
+}
+
+/* ---- who answers ----------------------------------------------------------------- */
+
+uint32_t sx_cost_side(const sx_cost *c, const sx_batch *b)
+{
+    if (c->side)
+        return c->side;
+    return sx_cost_of_cpu(c, b) <= sx_cost_of_gpu(c, b) ? SX_SIDE_CPU : SX_SIDE_GPU;
+}
+
+#define CROSSOVER_MOST (1ull << 40)
+
+uint64_t sx_cost_crossover(const sx_cost *c, const sx_batch *like)
+{
+    sx_batch b = *like;
+    uint64_t below = 0, n = 1;    /* the CPU's, the GPU's */
+
+    for (b.n = 1; sx_cost_side(c, &b) != SX_SIDE_GPU; b.n *= 2)
+        if (b.n >= CROSSOVER_MOST)
+            return 0;
+    for (n = b.n, below = n / 2; below + 1 < n; ) {
+        b.n = below + (n - below) / 2;
+        if (sx_cost_side(c, &b) == SX_SIDE_GPU)
+            n = b.n;
+        else
+            below = b.n;
+    }
+    return n;
+}
+
+/* Starting the thread that has the hints made, and joining it. */
+#define THREAD_NS 50e3
+
+int sx_cost_hints_pay(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsigned columns)
+{
+    double buckets = (double)b->n / (double)bucket, gpu, cpu;
+
+    if (b->n <= bucket)
+        return 0;
+    if (c->side)
+        return c->side == SX_SIDE_GPU;
+    gpu = columns * (c->hints.call_ns + (double)bucket * c->hints.query_ns);
+    cpu = c->cpu.pool_ns + (double)bucket * columns * c->hints.hinted_ns;
+    return THREAD_NS + gpu + (buckets - 1) * larger(gpu, cpu) + cpu < sx_cost_of_cpu(c, b);
+}
+
+/* ---- usual numbers ------------------------------------------------------------------ */
+
+sx_link sx_link_usual(void)
+{
+    return (sx_link){.direct_ns = 12e3, .direct_byte_ns = 0.05, .staged_ns = 40e3,
+                     .in_ns = {0.06, 0.02}, .out_ns = {0.06, 0.02},
+                     .chunk = {{128e3, 55e3}, {512e3, 100e3}, {2e6, 200e3}, {4e6, 300e3}}};
+}
+
+/* Of an index in the cache: steps of a binary search. */
+void sx_cost_usual(sx_cost *c, const sx_view *v, uint32_t threads, uint64_t pool_from)
+{
+    double steps = 1;
+
+    for (uint64_t n = v->n; n > 0; n /= 2)
+        steps++;
+    c->measured = 0;
+    c->cpu = (sx_cost_cpu){.call_ns = 100 + 5 * steps, .query_ns = 2 * steps, .pool_ns = 20e3,
+                           .pooled_ns = 2 * steps / (threads ? threads : 1), .threads = threads,
+                           .pool_from = pool_from, .at_part = 0.5};
+    c->gpu = (sx_cost_gpu){.call_ns = 100 * steps, .query_ns = 0.1};
+    c->hints = (sx_cost_hints){.call_ns = c->link.staged_ns,
+                               .query_ns = 8 * (c->link.in_ns[0] + c->link.out_ns[1]) + 0.1,
+                               .hinted_ns = c->cpu.pooled_ns / 2};
+}

@@ -1,0 +1,74 @@
+/* cost.h - what a call takes on the CPU and on the GPU, in nanoseconds, so that
+ * the faster one answers.
+ *
+ * The model is that of the paper on GPU-PGM, fitted to what a call really does:
+ *
+ *   T_gpu(Q) = T_init + K_init + Q (bytes / B + P_gpu)       the batch is not copied
+ *            = one chunk's way, T_init and K_init in it,     columns travel in chunks:
+ *              + the slowest part of it for each further       parts of the way overlap
+ *   T_cpu(Q) = call + Q P_cpu                                one thread
+ *            = pool + Q P_cpu(threads)                       from some batch size on
+ *
+ * T_init, K_init and B are the device's (sx_link, measured once while it is open),
+ * P_gpu and P_cpu the index's, measured when it is built. */
+#ifndef SX_COST_H
+#define SX_COST_H
+
+#include "place/registry.h"
+
+typedef struct {                  /* nanoseconds; none is 0 */
+    double call_ns, query_ns;     /* one thread: a call, a question of it */
+    double pool_ns, pooled_ns;    /* the same with all threads ... */
+    uint32_t threads;             /* ... which are so many */
+    uint64_t pool_from;           /* questions that are one thread's at most */
+    double at_part;               /* key_at takes so much of a search's time */
+} sx_cost_cpu;
+
+typedef struct {
+    double call_ns;               /* a call, beside that of an index of one key */
+    double query_ns;              /* a question, with all of the device at work */
+} sx_cost_gpu;
+
+typedef struct {                  /* of a hybrid index */
+    double call_ns, query_ns;     /* making hints, the way to them and back included */
+    double hinted_ns;             /* a question for the CPU, all threads, with hints */
+} sx_cost_hints;
+
+typedef struct {
+    sx_travel travel;
+    sx_link link;
+    sx_cost_cpu cpu;
+    sx_cost_gpu gpu;
+    sx_cost_hints hints;
+    uint32_t measured;            /* 0: too few keys, or no memory: usual numbers */
+    uint32_t side;                /* SX_SIDE_; 0: who is faster */
+} sx_cost;
+
+/* A call, as the model sees it; columns are on the host. */
+typedef struct {
+    uint64_t n;
+    uint32_t in_bytes, out_bytes; /* of an element, all columns together */
+    uint32_t searches;            /* for an element: 1; 2 for ranges; 0 for ranks */
+    uint32_t trips;               /* to the GPU and back: 1; ranges more */
+    uint32_t threads;             /* at most; 0: all */
+    uint32_t pinned;              /* columns need no copy on their way */
+} sx_batch;
+
+double sx_cost_of_cpu(const sx_cost *c, const sx_batch *b);
+double sx_cost_of_gpu(const sx_cost *c, const sx_batch *b);
+/* SX_SIDE_ that answers such a call, the told one or the faster. */
+uint32_t sx_cost_side(const sx_cost *c, const sx_batch *b);
+
+/* The smallest batch like this one (its n does not matter) that is the GPU's;
+ * 0: none is. */
+uint64_t sx_cost_crossover(const sx_cost *c, const sx_batch *like);
+
+/* Whether hints pay for n questions in buckets of so many, with `columns` of them
+ * each. A bucket has nothing to overlap with if it is the only one. */
+int sx_cost_hints_pay(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsigned columns);
+
+/* Usual numbers, where nothing is measured. */
+sx_link sx_link_usual(void);
+void sx_cost_usual(sx_cost *c, const sx_view *v, uint32_t threads, uint64_t pool_from);
+
+#endif

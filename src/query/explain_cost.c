@@ -1,0 +1,165 @@
+/* explain_cost.c - the numbers by which it is decided who answers. */
+#include "query/index.h"
+
+#include "base/text.h"
+
+#include <inttypes.h>
+
+/* A get with rows of 8 bytes: what numbers of batches are about. */
+static sx_batch usual_batch(const sx_index *ix)
+{
+    return (sx_batch){.in_bytes = (uint32_t)sx_type_bytes(ix->store.key_type), .out_bytes = 8,
+                      .searches = 1, .trips = 1};
+}
+
+/* The smallest batch that gets hints; 0: none. */
+static uint64_t hinted_from(const sx_index *ix)
+{
+    uint64_t bucket = ix->dev->backend->bucket(ix->dev->self);
+    sx_batch b = usual_batch(ix);
+
+    for (uint64_t buckets = 1; buckets < 1u << 20; buckets *= 2) {
+        b.n = buckets * bucket + 1;
+        if (sx_cost_hints_pay(&ix->cost, &b, bucket, 1))
+            return b.n;
+    }
+    return 0;
+}
+
+static void add(sx_text *t, const char *before, double x, unsigned decimals, const char *behind)
+{
+    sx_text_add(t, "%s", before);
+    sx_text_fixed(t, x, decimals);
+    sx_text_add(t, "%s", behind);
+}
+
+static const char *told(const sx_cost *c)
+{
+    return c->side == SX_SIDE_CPU ? "cpu" : c->side == SX_SIDE_GPU ? "gpu" : NULL;
+}
+
+/* ---- text -------------------------------------------------------------------------- */
+
+static void text_link(const sx_link *l, sx_text *t)
+{
+    add(t, "way      a call takes the GPU ", l->direct_ns * 1e-3, 2, " us, ");
+    add(t, "", l->staged_ns * 1e-3, 2, " us where columns are copied; GB/s in and out: ");
+    add(t, "", 1 / l->in_ns[0], 2, " and ");
+    add(t, "", 1 / l->out_ns[0], 2, ", pinned ");
+    add(t, "", 1 / l->in_ns[1], 2, " and ");
+    add(t, "", 1 / l->out_ns[1], 2, ", not copied ");
+    add(t, "", 1 / l->direct_byte_ns, 2, "\n");
+}
+
+static void text_cpu(const sx_cost_cpu *c, sx_text *t)
+{
+    add(t, "cpu      a call takes ", c->call_ns * 1e-3, 3, " us and ");
+    add(t, "", c->query_ns, 2, " ns a query");
+    sx_text_add(t, "; beyond %" PRIu64 " queries, on %u threads, ", c->pool_from, c->threads);
+    add(t, "", c->pool_ns * 1e-3, 2, " us and ");
+    add(t, "", c->pooled_ns, 3, " ns\n");
+}
+
+static void text_both(const sx_index *ix, sx_text *t)
+{
+    const sx_cost *c = &ix->cost;
+    sx_batch b = usual_batch(ix);
+    uint64_t from = sx_cost_crossover(c, &b);
+
+    add(t, "gpu      beside the way a call takes ", c->gpu.call_ns * 1e-3, 3, " us and ");
+    add(t, "", c->gpu.query_ns, 4, " ns a query\n");
+    if (told(c))
+        sx_text_add(t, "answers  the %s, as the device's name says\n",
+                    c->side == SX_SIDE_CPU ? "CPU" : "GPU");
+    else if (from == 0)
+        sx_text_add(t, "answers  the CPU, batches of any size\n");
+    else
+        sx_text_add(t, "answers  the CPU below %" PRIu64 " queries, the GPU from there on\n", from);
+}
+
+static void text_hints(const sx_index *ix, sx_text *t)
+{
+    const sx_cost_hints *h = &ix->cost.hints;
+    uint64_t from = hinted_from(ix);
+
+    add(t, "hints    a bucket takes the GPU ", h->call_ns * 1e-3, 2, " us and ");
+    add(t, "", h->query_ns, 3, " ns a query; with hints the CPU takes ");
+    add(t, "", h->hinted_ns, 3, " ns\n");
+    if (from)
+        sx_text_add(t, "answers  the CPU, from %" PRIu64 " queries on with hints\n", from);
+    else
+        sx_text_add(t, "answers  the CPU alone: hints do not pay\n");
+}
+
+/* ---- JSON ---------------------------------------------------------------------------- */
+
+static void json_link(const sx_link *l, sx_text *t)
+{
+    add(t, "\"link\": {\"direct_ns\": ", l->direct_ns, 1, ", ");
+    add(t, "\"direct_byte_ns\": ", l->direct_byte_ns, 5, ", ");
+    add(t, "\"staged_ns\": ", l->staged_ns, 1, ", ");
+    add(t, "\"pageable_in_byte_ns\": ", l->in_ns[0], 5, ", ");
+    add(t, "\"pageable_out_byte_ns\": ", l->out_ns[0], 5, ", ");
+    add(t, "\"pinned_in_byte_ns\": ", l->in_ns[1], 5, ", ");
+    add(t, "\"pinned_out_byte_ns\": ", l->out_ns[1], 5, "}");
+}
+
+static void json_cpu(const sx_cost_cpu *c, sx_text *t)
+{
+    add(t, ", \"cpu\": {\"call_ns\": ", c->call_ns, 1, ", ");
+    add(t, "\"query_ns\": ", c->query_ns, 4, ", ");
+    add(t, "\"pool_ns\": ", c->pool_ns, 1, ", ");
+    add(t, "\"pooled_query_ns\": ", c->pooled_ns, 4, ", ");
+    sx_text_add(t, "\"threads\": %u, \"pool_from\": %" PRIu64 "}", c->threads, c->pool_from);
+}
+
+/* What nobody knows is null. */
+static void json_from(const char *name, uint64_t from, sx_text *t)
+{
+    if (from)
+        sx_text_add(t, ", \"%s\": %" PRIu64, name, from);
+    else
+        sx_text_add(t, ", \"%s\": null", name);
+}
+
+static void explain_json(const sx_index *ix, sx_text *t)
+{
+    const sx_cost *c = &ix->cost;
+    sx_batch b = usual_batch(ix);
+
+    sx_text_add(t, ", \"cost\": {\"measured\": %s, ", c->measured ? "true" : "false");
+    json_link(&c->link, t);
+    json_cpu(&c->cpu, t);
+    if (ix->both) {
+        add(t, ", \"gpu\": {\"call_ns\": ", c->gpu.call_ns, 1, ", ");
+        add(t, "\"query_ns\": ", c->gpu.query_ns, 4, "}");
+        json_from("crossover", sx_cost_crossover(c, &b), t);
+        sx_text_add(t, ", \"below\": \"%s\", \"above\": \"%s\"", told(c) ? told(c) : "cpu",
+                    told(c) ? told(c) : sx_cost_crossover(c, &b) ? "gpu" : "cpu");
+    } else {
+        add(t, ", \"hints\": {\"call_ns\": ", c->hints.call_ns, 1, ", ");
+        add(t, "\"query_ns\": ", c->hints.query_ns, 4, ", ");
+        add(t, "\"hinted_query_ns\": ", c->hints.hinted_ns, 4, "}");
+        json_from("hinted_from", hinted_from(ix), t);
+    }
+    sx_text_add(t, "}");
+}
+
+void sx_explain_cost(const sx_index *ix, sx_format format, sx_text *t)
+{
+    if (!ix->both && !ix->hybrid)
+        return;
+    if (format == SX_JSON) {
+        explain_json(ix, t);
+        return;
+    }
+    sx_text_add(t, "cost     %s\n", ix->cost.measured
+                ? "measured with keys of this index, for columns of the host"
+                : "not measured for this index: usual numbers, for columns of the host");
+    text_link(&ix->cost.link, t);
+    text_cpu(&ix->cost.cpu, t);
+    if (ix->both)
+        text_both(ix, t);
+    else
+        text_hints(ix, t);
+}
