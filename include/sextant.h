@@ -141,8 +141,9 @@ typedef struct sx_device sx_device;
  *                     while other kernels have that much less of it (0)
  *   walk=alone|shared|group    a thread reads its nodes itself; neighbours
  *                     read them together, in turns; or they search together
- *   pin=none|steps|full        the top of the search in shared memory:
- *                     nothing, whole steps, as much as there is room for
+ *   pin=none|steps|full|constant   the top of the search in shared memory:
+ *                     nothing, whole steps, as much as there is room for; or,
+ *                     of a pgm, what fits into constant memory
  *   reorder=none|lookup|double a block sorts its queries first, and puts
  *                     the results back in order before it writes them
  *   schedule=static|dynamic, block=THREADS, each=QUERIES

@@ -360,6 +360,7 @@ static const char *const kernel_told[KERNEL_OPTIONS] = {
     "walk=shared,pin=none,bucket=64",
     "walk=shared,pin=steps,schedule=dynamic,each=2",
     "walk=shared,pin=full,bucket=24",
+    "pin=constant",
     "walk=group,bucket=17",
     "reorder=lookup,bucket=40",
     "reorder=double,pin=steps,block=256,each=8",
@@ -409,7 +410,7 @@ const char *kernel_options(unsigned i)
     return kernel_told[i % KERNEL_OPTIONS];
 }
 
-/* 19 and 3 have no common divisor: each option meets each order. */
+/* 20 and 3 have no common divisor: each option meets each order. */
 const char *kernel_device(unsigned i)
 {
     static char names[KERNEL_DEVICES][160];

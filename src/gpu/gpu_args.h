@@ -43,6 +43,14 @@ typedef struct {                  /* see sx_hints */
     uint64_t *out;
 } sx_gpu_hints;
 
+/* The same with the top of a pgm, keys before lines, in the arguments: a kernel
+ * reads them from constant memory. */
+#define SX_CONSTANT_BYTES 2048u
+typedef struct {
+    sx_gpu_lookup a;
+    uint64_t top[SX_CONSTANT_BYTES / 8];
+} sx_gpu_lookup_constant;
+
 /* k_ascending: shared memory before the keys of the window. */
 #define SX_WINDOW_HEAD 16u
 

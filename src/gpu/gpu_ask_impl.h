@@ -39,6 +39,7 @@ typedef struct {
     uint32_t block, each;
     uint32_t shared_bytes;
     unsigned grid;
+    int constant;                 /* the top is in constant memory */
     const void *top;              /* to be kept in L2 */
     uint64_t top_bytes;
 } gpu_plan;
@@ -141,6 +142,9 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     p.walk = tune->walk ? tune->walk : SX_WALK_SHARED;
     if (p.walk == SX_WALK_SHARED && a->leaf_bytes == 0)
         p.walk = SX_WALK_ALONE;
+    p.constant = tune->pin == SX_PIN_CONSTANT && v->family == SX_FAM_PGM && v->n > 0 && !ascending;
+    if (p.constant)
+        p.walk = SX_WALK_ALONE;
     p.reorder = tune->reorder ? tune->reorder : SX_REORDER_NONE;
     if (!tune->reorder && !tune->walk && !few && !ascending && v->family != SX_FAM_GUIDE && v->family != SX_FAM_PGM &&
         v->n * v->width > 2 * g->l2_bytes)
@@ -152,7 +156,7 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
             : few || v->family == SX_FAM_EYTZ || v->family == SX_FAM_PGM ||
               (v->family == SX_FAM_GUIDE && (v->pieces == 1 || p.walk != SX_WALK_SHARED))
                 ? SX_PIN_NONE : SX_PIN_STEPS;
-    if (p.walk == SX_WALK_GROUP || (ascending && !tune->pin))
+    if (p.walk == SX_WALK_GROUP || (ascending && !tune->pin) || p.pin == SX_PIN_CONSTANT)
         p.pin = SX_PIN_NONE;
     p.block = tune->block ? tune->block : p.pin != SX_PIN_NONE ? GPU_BLOCK_MOST : GPU_BLOCK;
     p.schedule = tune->schedule ? tune->schedule
@@ -178,6 +182,8 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     a->each = p.each;
     a->top_bytes = gpu_pin_bytes(v, a->unit, p.pin, gpu_pin_room(g, p.block));
     p.shared_bytes += a->top_bytes;
+    if (p.constant)
+        a->top_bytes = gpu_pin_bytes(v, a->unit, SX_PIN_STEPS, SX_CONSTANT_BYTES);
     while (v->family == SX_FAM_PIVOT && a->near_levels < v->levels && v->levels <= SX_SHARED_LEVELS &&
            v->level_first[a->near_levels + 1] * v->width <= a->top_bytes)
         a->near_levels++;
@@ -292,6 +298,34 @@ static void gpu_points_launch(const gpu_plan *p, gpu_stream stream, const sx_gpu
     }
 }
 
+/* The top goes into the arguments, which takes a copy and a wait: an option to
+ * compare with, never chosen. */
+static sx_status gpu_constant_launch(sx_gpu *g, const gpu_plan *p, gpu_stream stream,
+                                     const sx_gpu_lookup *a, sx_err *err)
+{
+    sx_gpu_lookup_constant c = {0};
+    uint64_t entries = a->top_bytes / (a->v.width + SX_SEGMENT), keys = entries * a->v.width;
+    unsigned char *top = (unsigned char *)c.top;
+    sx_status st = SX_OK;
+
+    if (a->top_bytes > 0)
+        st = gpu_copy(g, stream, top, a->v.segment_keys, keys, err);
+    if (st == SX_OK && a->top_bytes > 0)
+        st = gpu_copy(g, stream, top + keys, a->v.segments, a->top_bytes - keys, err);
+    if (st == SX_OK)
+        st = gpu_wait(g, stream, "reading the top", err);
+    if (st != SX_OK)
+        return st;
+    c.a = *a;
+    if (a->v.width == 4)
+        SX_LAUNCH(k_constant_4, p->grid, p->block, 0, stream, &c);
+    else if (a->v.width == 8)
+        SX_LAUNCH(k_constant_8, p->grid, p->block, 0, stream, &c);
+    else
+        SX_LAUNCH(k_constant_16, p->grid, p->block, 0, stream, &c);
+    return SX_OK;
+}
+
 /* ---- points ------------------------------------------------------------------------ */
 
 typedef struct {
@@ -328,7 +362,13 @@ static sx_status gpu_points_work(sx_gpu *g, gpu_stream stream, const void *work,
         } else {
             gpu_plan plan = gpu_points_plan(g, w->v, &a, ascending);
             plan.grid = gpu_plan_grid(g, &plan, plan.walk == SX_WALK_GROUP ? a.n * a.lanes : a.n);
-            gpu_points_launch(&plan, stream, &a, ascending);
+            if (plan.constant) {
+                sx_status st = gpu_constant_launch(g, &plan, stream, &a, err);
+                if (st != SX_OK)
+                    return st;
+            } else {
+                gpu_points_launch(&plan, stream, &a, ascending);
+            }
         }
     }
     return gpu_launched(g, "looking up keys", err);

@@ -3,6 +3,7 @@
  * Parameters as in gpu_walk_impl.h. How a question is walked:
  *
  *   k_lookup     a thread by itself
+ *   k_constant   the same, with the top of a pgm in constant memory
  *   k_shared, k_guided, k_lines    (gpu_shared_impl.h) a thread has a question
  *                of its own, but neighbouring lanes read with it
  *   k_group      several lanes walk one question, each with its share of a
@@ -114,6 +115,21 @@ SX_KERNEL_1024(F(k_lookup), sx_gpu_lookup)
         uint64_t slot, rank = F(bound_near)(&ap->v, w, &slot, ap->unit, SX_SHARED, ap->top_bytes);
         uint64_t number = F(number)(ap, q, all, rank, &slot, 0);
         F(put)(ap, i, number, slot);
+    }
+}
+
+SX_KERNEL_1024(F(k_constant), sx_gpu_lookup_constant)
+{
+    const sx_gpu_lookup *a = &ap->a;
+
+    for (uint64_t i = SX_THREAD; i < a->n; i += SX_THREADS) {
+        KEY q = F(read_query)(a->key_type, a->q, i);
+        int all;
+        KEY w = F(walked)(a, q, &all);
+        uint64_t slot, rank = F(bound_near)(&a->v, w, &slot, a->unit,
+                                            (const unsigned char *)ap->top, a->top_bytes);
+        uint64_t number = F(number)(a, q, all, rank, &slot, 0);
+        F(put)(a, i, number, slot);
     }
 }
 

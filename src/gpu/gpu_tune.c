@@ -1,5 +1,7 @@
 #include "gpu/gpu_tune.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@ typedef struct {
 #define AT(field) offsetof(sx_gpu_tune, field)
 static const tune_option options[] = {
     {"walk", {"alone", "shared", "group"}, 0, 0, AT(walk)},
-    {"pin", {"none", "steps", "full"}, 0, 0, AT(pin)},
+    {"pin", {"none", "steps", "full", "constant"}, 0, 0, AT(pin)},
     {"reorder", {"none", "lookup", "double"}, 0, 0, AT(reorder)},
     {"schedule", {"static", "dynamic"}, 0, 0, AT(schedule)},
     {"scan", {"thread", "mixed", "warp"}, 0, 0, AT(scan)},
@@ -54,6 +56,18 @@ static int parse_bytes(const char *text, size_t length, uint64_t *out)
     return 0;
 }
 
+static sx_status bad_word(const tune_option *o, const char *text, size_t length,
+                          const char *device, sx_err *err)
+{
+    char allowed[80];
+    sx_text t = {allowed, sizeof allowed, 0};
+
+    for (unsigned w = 0; w < 5 && o->words[w]; w++)
+        sx_text_add(&t, "%s%s", w ? ", " : "", o->words[w]);
+    return sx_fail(err, SX_EINVAL, "device '%.40s': %s is '%.*s'; allowed: %s", device, o->name,
+                   (int)(length < 40 ? length : 40), text, allowed);
+}
+
 static sx_status parse_value(sx_gpu_tune *t, const tune_option *o, const char *text, size_t length,
                              const char *device, sx_err *err)
 {
@@ -66,9 +80,7 @@ static sx_status parse_value(sx_gpu_tune *t, const tune_option *o, const char *t
             return SX_OK;
         }
     if (o->words[0])
-        return sx_fail(err, SX_EINVAL, "device '%.40s': %s is '%.*s'; allowed: %s, %s%s%s", device,
-                       o->name, (int)(length < 40 ? length : 40), text, o->words[0], o->words[1],
-                       o->words[2] ? ", " : "", o->words[2] ? o->words[2] : "");
+        return bad_word(o, text, length, device, err);
     if (!parse_bytes(text, length, &n))
         return sx_fail(err, SX_EINVAL, "device '%.40s': %s is '%.*s', not a number%s", device,
                        o->name, (int)(length < 40 ? length : 40), text,
