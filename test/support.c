@@ -410,7 +410,7 @@ const char *kernel_options(unsigned i)
     return kernel_told[i % KERNEL_OPTIONS];
 }
 
-/* 19 and 3 have no common divisor: each option meets each order. */
+/* 20 and 3 have no common divisor: each option meets each order. */
 const char *kernel_device(unsigned i)
 {
     static char names[KERNEL_DEVICES][160];
