@@ -306,7 +306,7 @@ SX_WALK void F(guide_group)(const sx_view *v, const KEY *q, unsigned m, const ui
     uint64_t row_step = v->block ? v->block_bytes : unit * (uint64_t)v->row_bytes;
 
     for (unsigned j = 0; !hint && j < m; j++) {
-        at[j] = F(guide_bucket)(v, q[j], v->piece_keys, &fraction[j]);
+        at[j] = F(guide_bucket)(v, q[j], &fraction[j]);
         __builtin_prefetch(v->guide + at[j] / SX_GUIDE_BUCKETS * SX_GUIDE_RECORD);
     }
     for (unsigned j = 0; j < m; j++) {

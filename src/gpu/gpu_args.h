@@ -20,6 +20,7 @@ typedef struct {                  /* see sx_lookup */
     uint32_t unit;                /* sx_walk_unit() */
     uint32_t top_bytes;           /* of the search's top in shared memory */
     uint32_t lanes;               /* group */
+    uint32_t stride;              /* guide: pieces from one first key in top to the next */
     /* shared: levels in nodes of node_bytes, numbered from the first of all;
      * leaves of leaf_bytes, leaf_step apart, the last at leaf_latest, which
      * begin with keys of leaf_key_bytes. 0 leaf_bytes: it can't be used */
@@ -48,7 +49,7 @@ typedef struct {                  /* see sx_hints */
 #define SX_CONSTANT_BYTES 2048u
 typedef struct {
     sx_gpu_lookup a;
-    uint64_t top[SX_CONSTANT_BYTES / 8];
+    uint64_t top[SX_CONSTANT_BYTES / 8] __attribute__((aligned(16)));
 } sx_gpu_lookup_constant;
 
 /* k_ascending: shared memory before the keys of the window. */

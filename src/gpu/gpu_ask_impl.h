@@ -40,6 +40,7 @@ typedef struct {
     uint32_t shared_bytes;
     unsigned grid;
     int constant;                 /* the top is in constant memory */
+    int two;                      /* lanes read a leaf in twos */
     const void *top;              /* to be kept in L2 */
     uint64_t top_bytes;
 } gpu_plan;
@@ -63,6 +64,17 @@ static uint64_t gpu_search_bytes(const sx_view *v, const void **top)
     return sx_section_bytes(v, SX_SEC_PIVOTS);
 }
 
+/* Of a guide's pieces, one first key in so many is near: GPU_PIECES_NEAR of them. */
+#define GPU_PIECES_NEAR 2048u
+static uint32_t gpu_stride(const sx_view *v)
+{
+    uint32_t stride = 1;
+
+    while ((v->pieces - 1) / stride >= GPU_PIECES_NEAR)
+        stride *= 2;
+    return stride;
+}
+
 /* Bytes of the top that fit into `room`: whole steps of the search, or all
  * that fits. A multiple of 16, as more may lie behind. */
 static uint32_t gpu_pin_bytes(const sx_view *v, uint32_t unit, uint32_t pin, uint64_t room)
@@ -73,7 +85,9 @@ static uint32_t gpu_pin_bytes(const sx_view *v, uint32_t unit, uint32_t pin, uin
     if (pin == SX_PIN_NONE || v->n == 0)
         return 0;
     if (v->family == SX_FAM_GUIDE)
-        return v->pieces > 1 && sx_piece_key_bytes(v) <= room ? (uint32_t)sx_piece_key_bytes(v) : 0;
+        return v->pieces > 1
+                   ? (uint32_t)sx_round_up((v->pieces - 1) / gpu_stride(v) * v->width + v->width, 16)
+                   : 0;
     if (v->family == SX_FAM_PGM) {
         if (v->concise)                   /* the levels above the last are not read */
             return 0;
@@ -131,6 +145,15 @@ static void gpu_shared_args(const sx_view *v, sx_gpu_lookup *a)
     a->leaf_latest = sx_key_offset(v, v->slots - v->leaf);
 }
 
+/* Two lanes take a leaf in two reads each, four in one: that is fewer bytes on
+ * their way for each query, but less to do. Of a guide, whose leaves are mostly
+ * right at once, four are better only where leaves come from far. */
+static int gpu_two_lanes(const sx_gpu *g, const sx_view *v)
+{
+    return v->family == SX_FAM_GUIDE &&
+           (v->width > 4 || v->slots * (uint64_t)(v->width + v->row_bytes) <= 8 * g->l2_bytes);
+}
+
 static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup *a, int ascending)
 {
     const sx_gpu_tune *tune = &g->tune;
@@ -146,8 +169,8 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     if (p.constant)
         p.walk = SX_WALK_ALONE;
     p.reorder = tune->reorder ? tune->reorder : SX_REORDER_NONE;
-    if (!tune->reorder && !tune->walk && !few && !ascending && v->family != SX_FAM_GUIDE && v->family != SX_FAM_PGM &&
-        v->n * v->width > 2 * g->l2_bytes)
+    if (!tune->reorder && !tune->walk && !few && !ascending && v->family != SX_FAM_GUIDE &&
+        v->family != SX_FAM_PGM && v->n * v->width > 2 * g->l2_bytes)
         p.reorder = v->family == SX_FAM_EYTZ ? (a->unit == 1 ? SX_REORDER_DOUBLE : SX_REORDER_NONE)
                     : v->levels == 0 ? SX_REORDER_LOOKUP : SX_REORDER_NONE;
     if (p.reorder != SX_REORDER_NONE)
@@ -179,6 +202,10 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     }
     if (p.walk == SX_WALK_SHARED && v->family != SX_FAM_PIVOT && p.block > 512)
         p.block = 512;
+    p.two = p.walk == SX_WALK_SHARED && gpu_two_lanes(g, v);
+    if (p.two && p.pin == SX_PIN_NONE && !tune->block && !ascending)
+        p.block = 128;
+    a->stride = gpu_stride(v);
     a->each = p.each;
     a->top_bytes = gpu_pin_bytes(v, a->unit, p.pin, gpu_pin_room(g, p.block));
     p.shared_bytes += a->top_bytes;
@@ -256,7 +283,7 @@ static unsigned gpu_plan_grid(const sx_gpu *g, const gpu_plan *p, uint64_t threa
 #define GPU_LAUNCH_GET(name, w)                                                           \
     if (a->v.row_bytes == 8)                                                              \
         GPU_LAUNCH_PLAN(name##_get_##w##_8_0_8);                                          \
-    else if (a->leaf_bytes <= 64 && p->block == 128)                                         \
+    else if (a->leaf_bytes <= 64 && p->two)                                               \
         GPU_LAUNCH_PLAN(name##_get_##w##_2_1_4);                                          \
     else if (a->leaf_bytes <= 64)                                                         \
         GPU_LAUNCH_PLAN(name##_get_##w##_4_0_4);                                          \

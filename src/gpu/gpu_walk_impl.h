@@ -199,7 +199,7 @@ SX_DEV uint64_t F(eytz_bound)(const sx_view *v, KEY q, uint64_t *slot, uint32_t 
 SX_DEV uint64_t F(guide_bound)(const sx_view *v, KEY q, uint32_t unit)
 {
     uint32_t fraction;
-    uint64_t bucket = F(guide_bucket)(v, q, v->piece_keys, &fraction), count;
+    uint64_t bucket = F(guide_bucket)(v, q, &fraction), count;
     uint64_t start = F(guide_window)(v, bucket, &count);
 
     return F(guide_finish)(v, q, start, count,

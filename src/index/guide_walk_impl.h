@@ -5,11 +5,9 @@
  * piece, the bucket, the bucket's window of keys, and the bound in it. What
  * is in the sections never leads outside them: each step ends in a minimum. */
 
-/* The last piece whose first key is below q, or the first piece. */
-SX_WALK uint32_t F(guide_piece)(const sx_view *v, KEY q, const unsigned char *firsts)
+/* The last of `len` first keys, from number `at` on, that is below q, or `at`. */
+SX_WALK uint32_t F(guide_piece)(KEY q, const unsigned char *firsts, uint32_t at, uint32_t len)
 {
-    uint32_t at = 0, len = v->pieces;
-
     while (len > 1) {
         uint32_t half = len / 2;
         at += (uint32_t)sx_pick(SX_LOAD(firsts + (at + half) * (uint64_t)W) < q, half, 0);
@@ -32,13 +30,11 @@ SX_WALK sx_piece_map F(guide_map)(const sx_view *v, KEY first, KEY end)
     return m;
 }
 
-/* q's bucket, and where it is in there, as a fraction of 2^32. */
-SX_WALK uint64_t F(guide_bucket)(const sx_view *v, KEY q, const unsigned char *firsts,
-                                 uint32_t *fraction)
+/* q's bucket, in a piece, and where it is in there, as a fraction of 2^32. */
+SX_WALK uint64_t F(guide_bucket_in)(const sx_view *v, KEY q, uint32_t piece, uint32_t *fraction)
 {
-    uint32_t piece = F(guide_piece)(v, q, firsts);
     const sx_piece_map *m = (const sx_piece_map *)(const void *)v->piece_maps + piece;
-    KEY first = SX_LOAD(firsts + piece * (uint64_t)W);
+    KEY first = SX_LOAD(v->piece_keys + piece * (uint64_t)W);
     KEY distance = (KEY)((q > first ? (KEY)(q - first) : 0) >> (m->shift & (8 * W - 1)));
     uint64_t product = (distance < m->most ? (uint64_t)distance : m->most) * m->scale;
     uint64_t bucket = product >> 32;
@@ -46,6 +42,12 @@ SX_WALK uint64_t F(guide_bucket)(const sx_view *v, KEY q, const unsigned char *f
     *fraction = (uint32_t)product;
     bucket = bucket < v->piece_buckets ? bucket : v->piece_buckets - 1;
     return piece * v->piece_buckets + bucket;
+}
+
+/* The same, in the last piece whose first key is below q, or the first piece. */
+SX_WALK uint64_t F(guide_bucket)(const sx_view *v, KEY q, uint32_t *fraction)
+{
+    return F(guide_bucket_in)(v, q, F(guide_piece)(q, v->piece_keys, 0, v->pieces), fraction);
 }
 
 /* The window of a bucket: keys before it are below, keys behind it above any
@@ -127,7 +129,7 @@ SX_WALK uint64_t F(guide_finish)(const sx_view *v, KEY q, uint64_t start, uint64
 SX_WALK uint64_t F(guide_hint)(const sx_view *v, KEY q)
 {
     uint32_t fraction;
-    uint64_t bucket = F(guide_bucket)(v, q, v->piece_keys, &fraction), count;
+    uint64_t bucket = F(guide_bucket)(v, q, &fraction), count;
     uint64_t start = F(guide_window)(v, bucket, &count);
 
     if (count > SX_GUIDE_MOST || start >> 48)
@@ -143,7 +145,7 @@ SX_WALK uint64_t F(guide_from_hint)(const sx_view *v, KEY q, uint64_t hint, uint
 
     *count = hint >> 48 & 255;
     if (*count == SX_GUIDE_CROWDED)
-        return F(guide_window)(v, F(guide_bucket)(v, q, v->piece_keys, fraction), count);
+        return F(guide_window)(v, F(guide_bucket)(v, q, fraction), count);
     *fraction = (uint32_t)(hint >> 56) << 24;
     start = start < v->n ? start : v->n;
     *count = *count < v->n - start ? *count : v->n - start;
@@ -161,7 +163,7 @@ SX_WALK uint64_t F(guide_start)(const sx_view *v, const unsigned char *keys, uin
 
     if (bucket >= sx_guide_buckets(v))
         return v->n;
-    while (end < v->n && F(guide_bucket)(v, SX_LOAD(keys + end * W), v->piece_keys, &fraction) <
+    while (end < v->n && F(guide_bucket)(v, SX_LOAD(keys + end * W), &fraction) <
                              bucket) {
         from = end + 1;
         end = end + step < v->n ? end + step : v->n;
@@ -169,7 +171,7 @@ SX_WALK uint64_t F(guide_start)(const sx_view *v, const unsigned char *keys, uin
     }
     while (from < end) {
         uint64_t mid = from + (end - from) / 2;
-        if (F(guide_bucket)(v, SX_LOAD(keys + mid * W), v->piece_keys, &fraction) < bucket)
+        if (F(guide_bucket)(v, SX_LOAD(keys + mid * W), &fraction) < bucket)
             from = mid + 1;
         else
             end = mid;

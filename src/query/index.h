@@ -142,8 +142,8 @@ uint64_t sx_question_bytes(const sx_device *dev);
 /* What auto takes when it does not measure, the largest it may take. */
 sx_spec sx_favourite(const sx_device *dev, const sx_spec *spec, uint64_t n, uint32_t width);
 
-/* Pieces of a guide, where nobody says else: as many as stay in a cache. */
-#define SX_GUIDE_PIECES 4096u
+/* Pieces of a guide, where nobody says else: as many as stay in a cache, at most. */
+#define SX_GUIDE_PIECES 65536u
 /* A guide's pieces, where the spec does not say how many: more than one where
  * the keys, of which it looks at some, are skewed. */
 sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
