@@ -1,12 +1,13 @@
 #!/bin/bash
 # The tables of doc/PERFORMANCE.md, on a machine with a GPU, in some minutes:
 #
-#     bench/gpu.sh [A] [B] [C] [D]   (all of them if none is named)
+#     bench/gpu.sh [A] [B] [C] [D] [E]   (all of them if none is named)
 #
 #   A  every index on one workload
 #   B  what the options of a device do
 #   C  from 2^16 to 2^30 keys
 #   D  table A's rows on other workloads
+#   E  learned indexes: pgm and guide, and hybrid ones
 #
 # One JSON object per measurement is appended to bench/results/<GPU>-<date>.json;
 # bench/gpu_table.py makes tables of that. SX_BIN is another tool, OUT_DIR another
@@ -141,11 +142,42 @@ table_C() {
     done
 }
 
-[ $# -gt 0 ] || set -- A B C D
+# shellcheck disable=SC2086
+table_E() {
+    local of lines='pgm(eps=8,layout=pairs),pgm(eps=16,layout=pairs),pgm(eps=64,layout=pairs)'
+    local learned="guide(layout=pairs),$lines" many="--n $(pow 28) --device $device --builds 1"
+    local host=''
+
+    run 'E 4-byte keys' $u32 --unique $many --op get,rank \
+        --spec "guide(layout=pairs),guide,$lines,pgm(eps=8),pgm(eps=16),sorted"
+    run 'E 4-byte keys that may repeat' $u32 $many --op get,rank --spec "$learned"
+    run 'E 8-byte keys' $u64 --unique $many --op get,rank --spec "$learned"
+    run 'E fewer keys' $u32 --unique --n "$(pow 24)" --device "$device" --op get,rank \
+        --spec "$learned"
+    run 'E half of the queries miss' $u32 --unique --misses 0.5 $many --op get --spec "$learned"
+    run 'E few keys asked for very often' $u32 --unique --zipf $many --op get --spec "$learned"
+    for of in lognormal clustered; do
+        run "E $of" $u64 --dist $of $many --op get \
+            --spec "$learned,pivot(k=9,layout=pairs)"
+    done
+    run 'E 10^8 keys in memory of the host' $u32 --unique --n "$((100000000 >> less))" \
+        --device "$device" --op get_pageable,get_pinned \
+        --spec 'guide(layout=pairs),pgm(eps=8,layout=pairs)'
+    for of in 'pivot(k=9,layout=pairs)' 'pgm(eps=8,layout=pairs,block=4)' 'guide(layout=pairs)'; do
+        host="$host,$of place=host,$of place=hybrid"
+    done
+    run 'E hybrid' --type u64 --rows 32 --queries "$(pow 26)" --unique \
+        --n "$((100000000 >> less))" --device "$device" --builds 0 --op get_pinned --spec "${host#,}"
+    run 'E options' $u32 --unique $many --runs 3 --op get --device \
+        "$(on '' walk=alone pin=none pin=steps pin=constant persist=20MiB search=concise)" \
+        --spec 'guide(layout=pairs),pgm(eps=8,layout=pairs),pgm(eps=64,layout=pairs)'
+}
+
+[ $# -gt 0 ] || set -- A B C D E
 for table in "$@"; do
     case $table in
-    A | B | C | D) "table_$table" ;;
-    *) echo "$0: the tables are A, B, C and D, not $table" >&2; exit 2 ;;
+    A | B | C | D | E) "table_$table" ;;
+    *) echo "$0: the tables are A, B, C, D and E, not $table" >&2; exit 2 ;;
     esac
 done
 echo "$((SECONDS - begin)) s, $failed failed, appended to $out"

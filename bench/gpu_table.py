@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the Markdown tables of doc/PERFORMANCE.md of what bench/gpu.sh wrote.
 
-    bench/gpu_table.py FILE... [--only goals|A|B|C|D]
+    bench/gpu_table.py FILE... [--only goals|A|B|C|D|E]
 
 Of a measurement that was made more than once, the last one counts.
 """
@@ -155,7 +155,29 @@ GOALS = [
      "g_per_s", 3, 5, None),
     ("1,024 queries on the device, rows to the host, us",
      "A memory of the host", "small", "us_per_pass", 20, 12, None),
+    ("guide, rows, at most 8.3 bytes/key, G/s", "E 4-byte keys", "get",
+     "g_per_s", 22, 28, lambda x: is_of(x, "guide", 8.3)),
+    ("guide, 2^24 keys, G/s", "E fewer keys", "get", "g_per_s", 32, 42,
+     lambda x: is_of(x, "guide")),
+    ("guide, 8-byte keys, at most 12.5 bytes/key, G/s", "E 8-byte keys",
+     "get", "g_per_s", 13, 20, lambda x: is_of(x, "guide", 12.5)),
+    ("pgm, rows, at most 30 MB beside keys and rows, G/s", "E 4-byte keys",
+     "get", "g_per_s", 12, 17,
+     lambda x: is_of(x, "pgm", 8 + 30e6 / x["n"])),
+    ("pgm or guide, lognormal 8-byte keys, G/s", "E lognormal", "get",
+     "g_per_s", 9, 15, lambda x: is_of(x, ("pgm", "guide"))),
+    ("pgm or guide, clustered 8-byte keys, G/s", "E clustered", "get",
+     "g_per_s", 9, 15, lambda x: is_of(x, ("pgm", "guide"))),
+    ("10^8 keys, pinned host memory in and out, G/s",
+     "E 10^8 keys in memory of the host", "get_pinned", "g_per_s", 9, 11.5,
+     None),
 ]
+
+
+def is_of(line, family, most=None):
+    """Whether a line is of a family, and takes at most so many bytes/key."""
+    return line["spec"].startswith(family) and \
+        (most is None or line["bytes_per_key"] <= most)
 
 
 def print_goals(tables):
@@ -479,11 +501,38 @@ def print_d(tables):
                 ["worst / uniform"], rows)
 
 
+# ---- E: learned indexes ------------------------------------------------
+
+def print_e(tables):
+    for name, lines in tables.items():
+        if name[0] != "E" or name in ("E options",):
+            continue
+        print_title(name[2:], lines)
+        if lines[-1]["op"] in ("get", "rank"):
+            print_points(lines)
+        else:
+            print_host(lines)
+    fit, plain = (find(tables, "E 4-byte keys", spec, "get")
+                  for spec in ("pgm(eps=16)", "sorted"))
+    if fit and plain:
+        seconds = fit["build_s"] - plain["build_s"]
+        print(f"Lines wrong by at most 16 over {power(fit['n'])} sorted keys "
+              f"are made in {number(1000 * seconds)} ms (the build without "
+              f"that of the array alone), "
+              f"{number(fit['n'] / seconds / 1e9)} G keys/s.\n")
+    if "E options" in tables:
+        print_options(tables, "options", "E options",
+                      {o or "as chosen": o for o in (
+                          "", "walk=alone", "pin=none", "pin=steps",
+                          "pin=constant", "persist=20MiB",
+                          "search=concise")})
+
+
 # ---- all of it --------------------------------------------------------
 
 def main():
     parts = {"goals": print_goals, "A": print_a, "B": print_b, "C": print_c,
-             "D": print_d}
+             "D": print_d, "E": print_e}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="+", metavar="FILE")
     parser.add_argument("--only", choices=list(parts))

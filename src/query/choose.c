@@ -200,6 +200,24 @@ sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sort
     return SX_OK;
 }
 
+/* On a GPU a guide is the fastest for points, if keys are about even; under
+ * skewed ones pivots are as fast and can't be made slow. */
+static sx_status take_guide(sx_device *dev, const sx_spec *asked, sx_spec *favourite,
+                            const sx_sorted *sorted, const sx_input *in, sx_err *err)
+{
+    sx_spec guide = {.family = SX_FAM_GUIDE, .unique = asked->unique, .place = asked->place,
+                     .layout = SX_PAIRS, .given = SX_P_LAYOUT | SX_P_PIECES};
+    sx_status st;
+
+    if (!dev->backend->device_columns || sorted->width > 8 || sorted->n < SX_GUIDE_FROM ||
+        asked->purpose == SX_FOR_RANGE || asked->purpose == SX_FOR_MEMORY)
+        return SX_OK;
+    st = sx_resolve_pieces(dev, &guide, sorted, in, err);
+    if (st == SX_OK && guide.pieces == 1)
+        *favourite = guide;
+    return st;
+}
+
 sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted *sorted,
                     const sx_input *in, uint64_t spent_ns, sx_err *err)
 {
@@ -207,6 +225,9 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted 
     sx_status st;
 
     s->spec = sx_favourite(dev, spec, sorted->n, sorted->width);
+    st = take_guide(dev, spec, &s->spec, sorted, in, err);
+    if (st != SX_OK)
+        return st;
     st = sx_shape(&s->view, &s->spec, dev->backend->node_bytes, sorted->width, sorted->row_bytes,
                   sorted->n, err);
     s->view.distinct = sorted->distinct;

@@ -144,6 +144,8 @@ sx_spec sx_favourite(const sx_device *dev, const sx_spec *spec, uint64_t n, uint
 
 /* Pieces of a guide, where nobody says else: as many as stay in a cache, at most. */
 #define SX_GUIDE_PIECES 65536u
+/* Keys from which on `auto` considers a guide: fewer are no sample. */
+#define SX_GUIDE_FROM (1u << 16)
 /* A guide's pieces, where the spec does not say how many: more than one where
  * the keys, of which it looks at some, are skewed. */
 sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
