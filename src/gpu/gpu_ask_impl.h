@@ -65,7 +65,7 @@ static uint64_t gpu_search_bytes(const sx_view *v, const void **top)
 }
 
 /* Of a guide's pieces, one first key in so many is near: GPU_PIECES_NEAR of them. */
-#define GPU_PIECES_NEAR 2048u
+#define GPU_PIECES_NEAR 4096u
 static uint32_t gpu_stride(const sx_view *v)
 {
     uint32_t stride = 1;

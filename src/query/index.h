@@ -143,7 +143,7 @@ uint64_t sx_question_bytes(const sx_device *dev);
 sx_spec sx_favourite(const sx_device *dev, const sx_spec *spec, uint64_t n, uint32_t width);
 
 /* Pieces of a guide, where nobody says else: as many as stay in a cache, at most. */
-#define SX_GUIDE_PIECES 65536u
+#define SX_GUIDE_PIECES 4096u
 /* Keys from which on `auto` considers a guide: fewer are no sample. */
 #define SX_GUIDE_FROM (1u << 16)
 /* A guide's pieces, where the spec does not say how many: more than one where
