@@ -137,6 +137,9 @@ const char *rows_name(const bench_options *o);
 /* The distribution, or the file of --keys without its folder. */
 const char *keys_name(const bench_options *o);
 void version_text(char text[32]);
+/* The machine, the device and the keys; its last line is still open. */
+void print_title(FILE *to, const bench_options *o,
+                 const sx_device_info *device);
 void print_header(output *out, const bench_options *o,
                   const sx_device_info *device);
 void print_line(output *out, const bench_options *o,

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "bench.h"
-#include "hwinfo.h"
 #include "json.h"
 #include "opts.h"
 #include "progress.h"
@@ -206,22 +205,11 @@ static double mkeys_per_s(const result *r)
     return (double)r->tally->keys / (double)r->o->ms * 1e-3;
 }
 
-static void print_title(FILE *to, const bench_options *o,
-                        const sx_device_info *device)
+static void print_head(FILE *to, const bench_options *o,
+                       const sx_device_info *device)
 {
-    hwinfo hw = hwinfo_read();
-    char version[32];
-
-    version_text(version);
-    fprintf(to, "sextant %s on %s\n", version, hw.cpu);
-    fprintf(to, "  %d cores; caches %s; huge pages %s\n", hw.cores, hw.caches,
-            hw.huge_pages);
-    fprintf(to, "  device %s: %s\n", device->name, device->detail);
-    fprintf(to, "  %llu %s keys, %s, seed %llu; rows: %s\n",
-            (unsigned long long)o->n, sx_type_name(o->type),
-            keys_name(o), (unsigned long long)o->seed,
-            rows_name(o));
-    fprintf(to, "  %llu queries%s, %g %% misses; %llu ms each\n\n",
+    print_title(to, o, device);
+    fprintf(to, "\n  %llu queries%s, %g %% misses; %llu ms each\n\n",
             (unsigned long long)o->queries, o->zipf ? " (zipf)" : "",
             100 * o->misses, (unsigned long long)o->ms);
     fprintf(to, "%s%-40s %-6s %10s %-9s %9s", bold(to), "spec", "op",
@@ -410,7 +398,7 @@ uint64_t bench_collect(const bench_options *o, const spec_list *specs,
     if (o->json)
         print_header(&out, o, &info);
     else
-        print_title(out.to, o, &info);
+        print_head(out.to, o, &info);
     work = work_prepare(o, wanted);
     for (int i = 0; i < specs->count; i++)
         wrong += bench_spec(&out, o, &work, device, info.name, specs->spec[i],

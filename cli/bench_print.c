@@ -40,18 +40,18 @@ void version_text(char text[32])
 }
 
 static void print_header_json(FILE *to, const bench_options *o,
-                              const sx_device_info *device,
-                              const hwinfo *hw)
+                              const sx_device_info *device)
 {
+    hwinfo hw = hwinfo_read();
     char version[32];
     json j = json_line(to);
 
     version_text(version);
     json_begin_object(&j, "header");
-    json_string(&j, "cpu", hw->cpu);
-    json_unsigned(&j, "cores", (uint64_t)hw->cores);
-    json_string(&j, "caches", hw->caches);
-    json_string(&j, "huge_pages", hw->huge_pages);
+    json_string(&j, "cpu", hw.cpu);
+    json_unsigned(&j, "cores", (uint64_t)hw.cores);
+    json_string(&j, "caches", hw.caches);
+    json_string(&j, "huge_pages", hw.huge_pages);
     json_string(&j, "version", version);
     json_string(&j, "device", device->name);
     json_string(&j, "device_detail", device->detail);
@@ -70,22 +70,28 @@ static void print_header_json(FILE *to, const bench_options *o,
     json_end_line(&j);
 }
 
-static void print_header_text(FILE *to, const bench_options *o,
-                              const sx_device_info *device,
-                              const hwinfo *hw)
+void print_title(FILE *to, const bench_options *o,
+                 const sx_device_info *device)
 {
+    hwinfo hw = hwinfo_read();
     char version[32];
 
     version_text(version);
-    fprintf(to, "sextant %s on %s\n", version, hw->cpu);
-    fprintf(to, "  %d cores; caches %s; huge pages %s\n", hw->cores,
-            hw->caches, hw->huge_pages);
+    fprintf(to, "sextant %s on %s\n", version, hw.cpu);
+    fprintf(to, "  %d cores; caches %s; huge pages %s\n", hw.cores, hw.caches,
+            hw.huge_pages);
     fprintf(to, "  device %s: %s\n", device->name, device->detail);
-    fprintf(to, "  %llu %s keys, %s, seed %llu; rows: %s\n",
+    fprintf(to, "  %llu %s keys, %s, seed %llu; rows: %s",
             (unsigned long long)o->n, sx_type_name(o->type),
             keys_name(o), (unsigned long long)o->seed,
             rows_name(o));
-    fprintf(to, "  %llu queries%s, %g %% misses, ",
+}
+
+static void print_header_text(FILE *to, const bench_options *o,
+                              const sx_device_info *device)
+{
+    print_title(to, o, device);
+    fprintf(to, "\n  %llu queries%s, %g %% misses, ",
             (unsigned long long)o->queries, o->zipf ? " (zipf)" : "",
             100 * o->misses);
     if (o->batch_count > 1)
@@ -103,12 +109,10 @@ static void print_header_text(FILE *to, const bench_options *o,
 void print_header(output *out, const bench_options *o,
                   const sx_device_info *device)
 {
-    hwinfo hw = hwinfo_read();
-
     if (o->json)
-        print_header_json(out->to, o, device, &hw);
+        print_header_json(out->to, o, device);
     else
-        print_header_text(out->to, o, device, &hw);
+        print_header_text(out->to, o, device);
     output_check(out);
 }
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "hwinfo.h"
 #include "json.h"
 #include "opts.h"
 #include "progress.h"
@@ -190,23 +189,6 @@ static double measured_crossover(const sweep *s)
 }
 
 /* ---- printing ------------------------------------------------------------ */
-
-static void print_title(FILE *to, const sweep *s, const sx_device_info *device)
-{
-    const bench_options *o = s->o;
-    hwinfo hw = hwinfo_read();
-    char version[32];
-
-    version_text(version);
-    fprintf(to, "sextant %s on %s\n", version, hw.cpu);
-    fprintf(to, "  %d cores; caches %s; huge pages %s\n", hw.cores, hw.caches,
-            hw.huge_pages);
-    fprintf(to, "  device %s: %s\n", device->name, device->detail);
-    fprintf(to, "  %llu %s keys, %s, seed %llu; rows: %s; %g %% misses\n",
-            (unsigned long long)o->n, sx_type_name(o->type),
-            keys_name(o), (unsigned long long)o->seed,
-            rows_name(o), 100 * o->misses);
-}
 
 /* The numbers of the model, from the index's explanation. */
 static void print_model(FILE *to, const sx_index *ix, bool as_json)
@@ -482,10 +464,12 @@ uint64_t bench_sweep(const bench_options *o, const spec_list *specs,
     expect_ok(sx_device_describe(device, &info), NULL);
     s.device = info.name;
     out = output_open(path);
-    if (o->json)
+    if (o->json) {
         print_header(&out, &prepare, &info);
-    else
-        print_title(out.to, &s, &info);
+    } else {
+        print_title(out.to, o, &info);
+        fprintf(out.to, "; %g %% misses\n", 100 * o->misses);
+    }
     prepare.runs = 1;             /* of plain binary search */
     work = work_prepare(&prepare, wanted);
     prepare.runs = o->runs;
