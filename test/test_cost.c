@@ -4,7 +4,6 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #include "on_device.h"
 #include "query/index.h"
+#include "stand_in.h"
 
 static asker *asking;
 
@@ -226,20 +226,6 @@ static void sane_cost(const sx_cost *c)
     }
 }
 
-static void explained(const sx_index *ix, const char *text_has, const char *json_has)
-{
-    char text[8000];
-    size_t bytes = sizeof text;
-    OK(sx_explain(ix, SX_TEXT, text, &bytes));
-    if (!strstr(text, text_has))
-        fail_msg("'%s' is not in:\n%s", text_has, text);
-    bytes = sizeof text;
-    OK(sx_explain(ix, SX_JSON, text, &bytes));
-    assert_true(is_json(text));
-    if (!strstr(text, json_has))
-        fail_msg("'%s' is not in:\n%s", json_has, text);
-}
-
 /* Few keys are not measured, many are; the device is, once. */
 static void test_measured(void **state)
 {
@@ -274,62 +260,12 @@ static void test_measured(void **state)
 
 /* ---- who is asked ------------------------------------------------------------------------ */
 
-static const sx_backend *honest;
-static _Atomic unsigned asked;
-static sx_status fail_with;
-
-static sx_status counted_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
-{
-    asked++;
-    return fail_with ? sx_fail(err, fail_with, "told to fail") : honest->lookup(self, v, job, err);
-}
-
-static sx_status counted_count(void *self, const sx_view *v, const sx_span_query *job,
-                               uint64_t *count, uint32_t count_there, sx_err *err)
-{
-    asked++;
-    if (fail_with)
-        return sx_fail(err, fail_with, "told to fail");
-    return honest->count(self, v, job, count, count_there, err);
-}
-
-static sx_status counted_range(void *self, const sx_view *v, const sx_span_query *job,
-                               const sx_range_out *out, sx_err *err)
-{
-    asked++;
-    if (fail_with)
-        return sx_fail(err, fail_with, "told to fail");
-    return honest->range(self, v, job, out, err);
-}
-
-static sx_status counted_fold(void *self, const sx_view *v, const sx_span_query *job,
-                              const sx_range_folds *out, sx_err *err)
-{
-    asked++;
-    if (fail_with)
-        return sx_fail(err, fail_with, "told to fail");
-    return honest->fold(self, v, job, out, err);
-}
-
-static sx_backend counting(const sx_device *dev)
-{
-    sx_backend table = *dev->backend;
-    honest = dev->backend;
-    table.lookup = counted_lookup;
-    table.count = counted_count;
-    table.range = counted_range;
-    table.fold = counted_fold;
-    return table;
-}
-
 /* How many questions of host columns went to the GPU. */
 static unsigned asked_gpu(sx_device *dev, const sx_index *ix, const dataset *d, const char *what)
 {
-    sx_backend table = counting(dev);
-    asked = 0;
-    dev->backend = &table;
+    stand_in(dev, OF_QUESTIONS);
     ask_all(asking, NULL, ix, d, what);
-    dev->backend = honest;
+    stand_back(dev);
     return asked;
 }
 
@@ -388,8 +324,7 @@ static void test_threshold(void **state)
     ix->cost.gpu.call_ns = 5000;
     uint64_t from = sx_cost_crossover(&ix->cost, &like);
     assert_in_range(from, 20, 300);
-    sx_backend table = counting(dev);
-    dev->backend = &table;
+    stand_in(dev, OF_QUESTIONS);
     for (uint64_t n = 1; n <= 400; n += 1 + n / 100) {
         sx_column q = column(d->type, n, d->q.data), out = column(SX_U64, n, rows);
         asked = 0;
@@ -397,7 +332,7 @@ static void test_threshold(void **state)
         assert_int_equal(asked, n >= from);
         assert_memory_equal(rows, d->get, n * 8);
     }
-    dev->backend = honest;
+    stand_back(dev);
     sx_free(ix);
     sx_close(dev);
     data_free(d);
@@ -416,8 +351,7 @@ static void test_other_side(void **state)
     sx_index *ix = NULL;
     OK(data_build(d, dev, "pivot place=both", NULL, &ix));
     OK(sx_column_new(&there, dev, SX_U64, d->queries));
-    sx_backend table = counting(dev);
-    dev->backend = &table;
+    stand_in(dev, OF_QUESTIONS);
     fail_with = SX_ENOMEM;
     OK(sx_get(ix, &q, &out, NULL));
     assert_memory_equal(rows, d->get, d->queries * 8);
@@ -425,8 +359,7 @@ static void test_other_side(void **state)
     REFUSED(sx_get(ix, &q, &there, NULL), SX_ENOMEM, "told to fail");
     fail_with = SX_EDEVICE;
     REFUSED(sx_get(ix, &q, &out, NULL), SX_EDEVICE, "told to fail");
-    fail_with = SX_OK;
-    dev->backend = honest;
+    stand_back(dev);
     sx_column_free(&there, dev);
     sx_free(ix);
     sx_close(dev);
@@ -451,8 +384,7 @@ static void test_device_columns(void **state)
     OK(sx_column_new(&there, dev, d->type, d->queries));
     OK(sx_column_new(&out, dev, SX_U64, d->queries));
     OK(sx_column_copy(&there, &q, dev));
-    sx_backend table = counting(dev);
-    dev->backend = &table;
+    stand_in(dev, OF_QUESTIONS);
     for (unsigned way = 0; way < 4; way++) {
         sx_call call = { .size = sizeof call, .stream = way == 3 ? (void *)2 : NULL };
         sx_column *to = way == 1 ? &back : &out;
@@ -467,7 +399,7 @@ static void test_device_columns(void **state)
     asked = 0;
     OK(sx_get(ix, &q, &back, NULL));
     assert_int_equal(asked, 0);
-    dev->backend = honest;
+    stand_back(dev);
     sx_column_free(&there, dev);
     sx_column_free(&out, dev);
     sx_free(ix);
@@ -521,30 +453,15 @@ static void test_files(void **state)
 {
     (void)state;
     rnd r = rnd_start(test_seed());
-    char *path = temp_path("both.sxt"), *other = temp_path("device.sxt");
     sx_device *dev = device_open(kernel_with(""));
     dataset *d = data_make(SX_U32, KEYS_DUPLICATES, 1500, ROWS_U32, 200, &r);
-    sx_index *both = NULL, *plain = NULL, *loaded = NULL;
-    sx_index_info info = { .size = sizeof info };
-    size_t bytes, plain_bytes;
+    sx_index *both = NULL, *plain = NULL;
     OK(data_build(d, dev, "guide place=both", NULL, &both));
     OK(data_build(d, dev, "guide", NULL, &plain));
-    unsigned char *a = saved_bytes(both, path, &bytes);
-    unsigned char *b = saved_bytes(plain, other, &plain_bytes);
-    assert_int_equal(bytes, plain_bytes);
-    assert_memory_equal(a, b, bytes);
-    OK(sx_load(&loaded, dev, path, SX_LOAD_VERIFY));
-    OK(sx_describe(loaded, &info));
-    assert_null(strstr(info.spec, "place="));
-    ask_all(asking, dev, loaded, d, "loaded");
-    sx_free(loaded);
+    check_file(asking, dev, both, plain, d);
     sx_free(plain);
     sx_free(both);
     sx_close(dev);
-    free(a);
-    free(b);
-    free(path);
-    free(other);
     data_free(d);
 }
 
@@ -581,9 +498,8 @@ static void test_failing_measurements(void **state)
         for (unsigned fails = 0; fails < 2; fails++) {
             sx_device *dev = device_open(kernel_with(""));
             const char *spec = p ? "pivot place=hybrid" : "pivot place=both";
-            sx_backend table = counting(dev);
             sx_index *ix = NULL;
-            dev->backend = &table;
+            stand_in(dev, OF_QUESTIONS);
             fail_with = fails ? SX_EDEVICE : SX_ENOMEM;
             if (fails) {
                 REFUSED(data_build(d, dev, spec, NULL, &ix), SX_EDEVICE, "told to fail");
@@ -593,8 +509,7 @@ static void test_failing_measurements(void **state)
                 assert_false(dev->link_known);
                 sane_cost(&ix->cost);
             }
-            fail_with = SX_OK;
-            dev->backend = honest;
+            stand_back(dev);
             if (ix) {
                 asking->no_streams = p;
                 ask_all(asking, dev, ix, d, spec);

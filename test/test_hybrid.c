@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "base/alloc.h"
 #include "on_device.h"
 #include "query/index.h"
+#include "stand_in.h"
 
 static const char *const specs[] = {
     "pivot", "pivot(k=17,leaf=40)", "pivot(k=5,levels=2,layout=pairs)", "pivot(k=3,leaf=3)",
@@ -155,52 +155,34 @@ static void test_hints(void **state)
 
 /* ---- a GPU that fails --------------------------------------------------------------------- */
 
-/* The device's backend, but its so manieth hints fail. */
-static const sx_backend *honest;
-static _Atomic unsigned hints_made;
-static unsigned fail_from;
-static sx_status fail_with;
-
-static sx_status counted_hint(void *self, const sx_view *top, const sx_hints *job, sx_err *err)
-{
-    unsigned made = atomic_fetch_add(&hints_made, 1);
-    if (fail_with != SX_OK && made >= fail_from)
-        return sx_fail(err, fail_with, "told to fail at memory for hint %u", made);
-    return honest->hint(self, top, job, err);
-}
-
 static void test_failing_gpu(void **state)
 {
     (void)state;
     enum { BUCKET = 16 };
     rnd r = rnd_start(test_seed());
     sx_device *dev = device_open(kernel_with("bucket=16,side=gpu"));
-    sx_backend table = *dev->backend;
     dataset *d = data_make(SX_I64, KEYS_DUPLICATES, 2500, ROWS_U64_SMALL, 300, &r);
     uint64_t n = d->queries, *rows = need(n * 8);
     unsigned buckets = (unsigned)((n + BUCKET - 1) / BUCKET);
     sx_column q = column(d->type, n, d->q.data), out = column(SX_U64, n, rows);
     sx_index *ix = NULL;
     OK(data_build(d, dev, "pivot place=hybrid", NULL, &ix));
-    honest = dev->backend;
-    table.hint = counted_hint;
-    dev->backend = &table;
+    stand_in(dev, OF_HINTS);
 
     /* All goes well: every bucket had hints. */
-    hints_made = 0;
     OK(sx_get(ix, &q, &out, NULL));
-    assert_int_equal(hints_made, buckets);
+    assert_int_equal(asked, buckets);
     assert_memory_equal(rows, d->get, n * 8);
     for (fail_from = 0; fail_from <= buckets; fail_from++) {
         /* for want of memory the CPU goes on alone */
         fail_with = SX_ENOMEM;
-        hints_made = 0;
+        asked = 0;
         memset(rows, GUARD_FILL, n * 8);
         OK(sx_get(ix, &q, &out, NULL));
         assert_memory_equal(rows, d->get, n * 8);
         /* a GPU that fails ends the call; what was answered is right */
         fail_with = SX_EDEVICE;
-        hints_made = 0;
+        asked = 0;
         memset(rows, GUARD_FILL, n * 8);
         if (fail_from == buckets) {
             OK(sx_get(ix, &q, &out, NULL));
@@ -213,11 +195,10 @@ static void test_failing_gpu(void **state)
     }
     fail_with = SX_ENOMEM;
     for (fail_from = 0; fail_from < 5; fail_from++) {
-        hints_made = 0;
+        asked = 0;
         ask_beside(dev, ix, d, "without memory for hints");
     }
-    fail_with = SX_OK;
-    dev->backend = honest;
+    stand_back(dev);
     ask_beside(dev, ix, d, "afterwards");
     sx_free(ix);
     sx_close(dev);
@@ -231,22 +212,19 @@ static void test_small_batches(void **state)
     (void)state;
     rnd r = rnd_start(test_seed());
     sx_device *dev = device_open(kernel_with("bucket=30,side=gpu"));
-    sx_backend table = *dev->backend;
     dataset *d = data_make(SX_U32, KEYS_RANDOM, 500, ROWS_U32, 200, &r);
     uint64_t rows[200];
     sx_index *ix = NULL;
     OK(data_build(d, dev, "guide place=hybrid", NULL, &ix));
-    honest = dev->backend;
-    table.hint = counted_hint;
-    dev->backend = &table;
+    stand_in(dev, OF_HINTS);
     for (uint64_t n = 0; n <= 100; n++) {
         sx_column q = column(d->type, n, d->q.data), out = column(SX_U64, n, rows);
-        hints_made = 0;
+        asked = 0;
         OK(sx_get(ix, &q, &out, NULL));
-        assert_int_equal(hints_made, n > 30 ? (n + 29) / 30 : 0);
+        assert_int_equal(asked, n > 30 ? (n + 29) / 30 : 0);
         assert_memory_equal(rows, d->get, n * 8);
     }
-    dev->backend = honest;
+    stand_back(dev);
     sx_free(ix);
     sx_close(dev);
     data_free(d);
@@ -395,52 +373,23 @@ static void test_files(void **state)
 {
     (void)state;
     rnd r = rnd_start(test_seed());
-    char *path = temp_path("hybrid.sxt"), *other = temp_path("plain.sxt");
     sx_device *dev = device_open(kernel_with("bucket=16,side=gpu")), *cpu = device_open("cpu");
     for (size_t s = 0; s < COUNT_OF(specs); s++) {
         dataset *d = data_make(key_types[s % COUNT_OF(key_types)], KEYS_DUPLICATES, 1500,
                                (row_kind)(s % ROWS_KINDS), 200, &r);
-        sx_index *hybrid = NULL, *plain = NULL, *loaded = NULL;
-        sx_index_info info = { .size = sizeof info };
-        size_t bytes, plain_bytes;
+        sx_index *hybrid = NULL, *plain = NULL;
         OK(data_build(d, dev, placed(specs[s], "hybrid"), NULL, &hybrid));
         OK(data_build(d, cpu, specs[s], NULL, &plain));
-        unsigned char *a = saved_bytes(hybrid, path, &bytes);
-        unsigned char *b = saved_bytes(plain, other, &plain_bytes);
-        assert_int_equal(bytes, plain_bytes);
-        assert_memory_equal(a, b, bytes);
-        OK(sx_load(&loaded, dev, path, SX_LOAD_VERIFY));
-        OK(sx_describe(loaded, &info));
-        assert_null(strstr(info.spec, "place="));
-        ask_all(asking, dev, loaded, d, "loaded");
-        sx_free(loaded);
+        check_file(asking, dev, hybrid, plain, d);
         sx_free(plain);
         sx_free(hybrid);
-        free(a);
-        free(b);
         data_free(d);
     }
     sx_close(dev);
     sx_close(cpu);
-    free(path);
-    free(other);
 }
 
 /* ---- auto, and what is told ------------------------------------------------------------------------ */
-
-static void explained(const sx_index *ix, const char *text_has, const char *json_has)
-{
-    char text[8000];
-    size_t bytes = sizeof text;
-    OK(sx_explain(ix, SX_TEXT, text, &bytes));
-    if (!strstr(text, text_has))
-        fail_msg("'%s' is not in:\n%s", text_has, text);
-    bytes = sizeof text;
-    OK(sx_explain(ix, SX_JSON, text, &bytes));
-    assert_true(is_json(text));
-    if (!strstr(text, json_has))
-        fail_msg("'%s' is not in:\n%s", json_has, text);
-}
 
 static void test_auto(void **state)
 {

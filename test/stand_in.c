@@ -1,0 +1,119 @@
+/* stand_in.c - see stand_in.h. */
+#include "stand_in.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "on_device.h"
+
+_Atomic unsigned asked;
+sx_status fail_with;
+unsigned fail_from;
+
+static const sx_backend *honest;
+static sx_backend table;          /* that of `honest`, but for what is counted */
+
+static sx_status counted(sx_err *err)
+{
+    unsigned before = atomic_fetch_add(&asked, 1);
+    if (fail_with == SX_OK || before < fail_from)
+        return SX_OK;
+    return sx_fail(err, fail_with, "told to fail at call %u", before);
+}
+
+static sx_status counted_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
+{
+    sx_status status = counted(err);
+    return status ? status : honest->lookup(self, v, job, err);
+}
+
+static sx_status counted_count(void *self, const sx_view *v, const sx_span_query *job,
+                               uint64_t *count, uint32_t count_there, sx_err *err)
+{
+    sx_status status = counted(err);
+    return status ? status : honest->count(self, v, job, count, count_there, err);
+}
+
+static sx_status counted_range(void *self, const sx_view *v, const sx_span_query *job,
+                               const sx_range_out *out, sx_err *err)
+{
+    sx_status status = counted(err);
+    return status ? status : honest->range(self, v, job, out, err);
+}
+
+static sx_status counted_fold(void *self, const sx_view *v, const sx_span_query *job,
+                              const sx_range_folds *out, sx_err *err)
+{
+    sx_status status = counted(err);
+    return status ? status : honest->fold(self, v, job, out, err);
+}
+
+static sx_status counted_hint(void *self, const sx_view *top, const sx_hints *job, sx_err *err)
+{
+    sx_status status = counted(err);
+    return status ? status : honest->hint(self, top, job, err);
+}
+
+void stand_in(sx_device *dev, stand_in_kind kind)
+{
+    asked = 0;
+    fail_with = SX_OK;
+    fail_from = 0;
+    honest = dev->backend;
+    table = *honest;
+    if (kind == OF_HINTS) {
+        table.hint = counted_hint;
+    } else {
+        table.lookup = counted_lookup;
+        table.count = counted_count;
+        table.range = counted_range;
+        table.fold = counted_fold;
+    }
+    dev->backend = &table;
+}
+
+void stand_back(sx_device *dev)
+{
+    fail_with = SX_OK;
+    dev->backend = honest;
+}
+
+void explained(const sx_index *ix, const char *text_has, const char *json_has)
+{
+    char text[8000];
+    size_t bytes = sizeof text;
+    OK(sx_explain(ix, SX_TEXT, text, &bytes));
+    if (!strstr(text, text_has))
+        fail_msg("'%s' is not in:\n%s", text_has, text);
+    bytes = sizeof text;
+    OK(sx_explain(ix, SX_JSON, text, &bytes));
+    assert_true(is_json(text));
+    if (!strstr(text, json_has))
+        fail_msg("'%s' is not in:\n%s", json_has, text);
+}
+
+void check_file(asker *a, sx_device *dev, const sx_index *ix, const sx_index *plain,
+                const dataset *d)
+{
+    char *path = temp_path("placed.sxt"), *other = temp_path("plain.sxt");
+    sx_index *loaded = NULL;
+    sx_index_info info = { .size = sizeof info };
+    size_t bytes, plain_bytes;
+    unsigned char *ours = saved_bytes(ix, path, &bytes);
+    unsigned char *theirs = saved_bytes(plain, other, &plain_bytes);
+    assert_int_equal(bytes, plain_bytes);
+    assert_memory_equal(ours, theirs, bytes);
+    OK(sx_load(&loaded, dev, path, SX_LOAD_VERIFY));
+    OK(sx_describe(loaded, &info));
+    assert_null(strstr(info.spec, "place="));
+    ask_all(a, dev, loaded, d, "loaded");
+    sx_free(loaded);
+    free(ours);
+    free(theirs);
+    free(path);
+    free(other);
+}

@@ -1,0 +1,31 @@
+/* stand_in.h - for tests of indexes that two backends answer: one that stands in for
+ * a device's own, counts its calls and fails when told to; what an index tells of
+ * itself; and its file. */
+#ifndef STAND_IN_H
+#define STAND_IN_H
+
+#include <stdatomic.h>
+
+#include "ask.h"
+#include "query/index.h"
+
+/* Which calls are counted, and may fail; the others are the device's. */
+typedef enum { OF_QUESTIONS, OF_HINTS } stand_in_kind;
+
+extern _Atomic unsigned asked;    /* calls since stand_in(), or since set to 0 */
+extern sx_status fail_with;       /* what calls fail with; SX_OK: they do not ... */
+extern unsigned fail_from;        /* ... nor so many first ones */
+
+/* For one device at a time. Sets all of the above to 0. */
+void stand_in(sx_device *dev, stand_in_kind kind);
+void stand_back(sx_device *dev);  /* the device's own backend, and no failures */
+
+/* The explanation has these words, or the test fails. */
+void explained(const sx_index *ix, const char *text_has, const char *json_has);
+
+/* The index's file is the plain one's, and says nothing of places. Loaded on the
+ * device it is right. */
+void check_file(asker *a, sx_device *dev, const sx_index *ix, const sx_index *plain,
+                const dataset *d);
+
+#endif
