@@ -291,6 +291,8 @@ static void draw_fb_like(request *q, uint64_t i)
     while (bits < 40 && q->n >> bits)
         bits++;
     cells = bits - 12;
+    if (narrow && cells > 20)             /* levels below need the rest of 30 bits */
+        cells = 20;
     bits = narrow ? 30 : bits + 10;
     if (i % (q->n / 21 + 1) == 0) {
         put_integer(q->type, q->out, i,

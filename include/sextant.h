@@ -95,7 +95,9 @@ typedef struct {                  /* per call; NULL: all defaults */
     uint64_t max_bytes;           /* memory that building, or finding ranges,
                                      may take; 0: no limit. A GPU's staging
                                      of columns, 128 MiB, is not counted */
-    uint32_t threads;             /* at most so many; 0: the device's all */
+    uint32_t threads;             /* at most so many; 0: the device's all. The one
+                                     that asks the GPU for a hybrid index, and
+                                     those that measure for place=, don't count */
     uint32_t hints;               /* SX_ASCENDING, or 0 */
     void *stream;                 /* questions on a GPU: see below */
     uint32_t *status;
@@ -143,7 +145,8 @@ typedef struct sx_device sx_device;
  *                     read them together, in turns; or they search together
  *   pin=none|steps|full|constant   the top of the search in shared memory:
  *                     nothing, whole steps, as much as there is room for; or,
- *                     of a pgm, what fits into constant memory
+ *                     of a pgm, what fits into constant memory (not with
+ *                     streams)
  *   reorder=none|lookup|double a block sorts its queries first, and puts
  *                     the results back in order before it writes them
  *   schedule=static|dynamic, block=THREADS, each=QUERIES
@@ -210,15 +213,16 @@ typedef struct sx_index sx_index;
  *         sorted                 plain sorted array
  *         eytzinger(k=2..33)     search order, no extra memory
  *         pivot(k=2..33,levels=,leaf=)   sorted array under a pivot tree
- *         guide(bucket=1..128,pieces=)   sorted array under a histogram
+ *         guide(bucket=1..128,pieces=1..65536)   sorted array under a histogram
  *         pgm(eps=1..1048576,eps2=1..1024,cuts=)   sorted array under lines
  *                                that know ranks but for eps, their own (in
  *                                levels above) but for eps2; made in `cuts`
  *                                parts. Without eps it is measured on these
- *                                keys: building takes about twice as long
- *         pgm(budget=KIB)        the same, and the lines (section `segments`)
- *                                take no more than that; SX_ENOMEM if not even
- *                                the largest eps does
+ *                                keys: building takes about twice as long (few
+ *                                keys, below 2^16 or, on a GPU, 2^22: 16 or 8)
+ *         pgm(budget=KIB)        the same instead of eps, and the lines (section
+ *                                `segments`) take no more than that; SX_ENOMEM
+ *                                if not even eps=1048576 does
  *         auto(for=point|range|mixed|memory)  measured on these keys
  *       layout=split|pairs (and block=) inside the parentheses says how
  *       keys and rows lie in memory. Words behind: unique (equal keys are
@@ -227,7 +231,7 @@ typedef struct sx_index sx_index;
  *
  * On a GPU, place=host has all of it in the host's memory, and the CPU builds it
  * and answers. place=hybrid has that too, and a copy of its top in the GPU's
- * memory: pivots, a guide, the first levels of eytzinger (sorted has none:
+ * memory: pivots, a guide, lines, the first levels of eytzinger (sorted has none:
  * SX_EINVAL). The GPU walks that for a batch, and the CPU goes on from there, so
  * the index may be larger than the GPU's memory. Columns may be in device memory
  * in either case, but there are no streams (SX_ENOSYS). `auto` takes hybrid where

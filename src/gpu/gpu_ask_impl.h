@@ -64,17 +64,6 @@ static uint64_t gpu_search_bytes(const sx_view *v, const void **top)
     return sx_section_bytes(v, SX_SEC_PIVOTS);
 }
 
-/* Of a guide's pieces, one first key in so many is near: GPU_PIECES_NEAR of them. */
-#define GPU_PIECES_NEAR 4096u
-static uint32_t gpu_stride(const sx_view *v)
-{
-    uint32_t stride = 1;
-
-    while ((v->pieces - 1) / stride >= GPU_PIECES_NEAR)
-        stride *= 2;
-    return stride;
-}
-
 /* Bytes of the top that fit into `room`: whole steps of the search, or all
  * that fits. A multiple of 16, as more may lie behind. */
 static uint32_t gpu_pin_bytes(const sx_view *v, uint32_t unit, uint32_t pin, uint64_t room)
@@ -85,9 +74,7 @@ static uint32_t gpu_pin_bytes(const sx_view *v, uint32_t unit, uint32_t pin, uin
     if (pin == SX_PIN_NONE || v->n == 0)
         return 0;
     if (v->family == SX_FAM_GUIDE)
-        return v->pieces > 1
-                   ? (uint32_t)sx_round_up((v->pieces - 1) / gpu_stride(v) * v->width + v->width, 16)
-                   : 0;
+        return v->pieces > 1 && sx_piece_key_bytes(v) <= room ? (uint32_t)sx_piece_key_bytes(v) : 0;
     if (v->family == SX_FAM_PGM) {
         if (v->concise)                   /* the levels above the last are not read */
             return 0;
@@ -154,7 +141,8 @@ static int gpu_two_lanes(const sx_gpu *g, const sx_view *v)
            (v->width > 4 || v->slots * (uint64_t)(v->width + v->row_bytes) <= 8 * g->l2_bytes);
 }
 
-static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup *a, int ascending)
+static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup *a, int ascending,
+                                int waits)
 {
     const sx_gpu_tune *tune = &g->tune;
     int few = a->n < (uint64_t)g->multiprocessors * g->resident;
@@ -165,7 +153,8 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     p.walk = tune->walk ? tune->walk : SX_WALK_SHARED;
     if (p.walk == SX_WALK_SHARED && a->leaf_bytes == 0)
         p.walk = SX_WALK_ALONE;
-    p.constant = tune->pin == SX_PIN_CONSTANT && v->family == SX_FAM_PGM && v->n > 0 && !ascending;
+    p.constant = tune->pin == SX_PIN_CONSTANT && v->family == SX_FAM_PGM && v->n > 0 &&
+                 !ascending && waits;
     if (p.constant)
         p.walk = SX_WALK_ALONE;
     p.reorder = tune->reorder ? tune->reorder : SX_REORDER_NONE;
@@ -205,7 +194,7 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     p.two = p.walk == SX_WALK_SHARED && gpu_two_lanes(g, v);
     if (p.two && p.pin == SX_PIN_NONE && !tune->block && !ascending)
         p.block = 128;
-    a->stride = gpu_stride(v);
+    a->stride = 1;
     a->each = p.each;
     a->top_bytes = gpu_pin_bytes(v, a->unit, p.pin, gpu_pin_room(g, p.block));
     p.shared_bytes += a->top_bytes;
@@ -387,7 +376,7 @@ static sx_status gpu_points_work(sx_gpu *g, gpu_stream stream, const void *work,
         if (job->op == SX_OP_KEY_AT) {
             GPU_RUN_W(k_key_at, w->v->width, a.n, stream, &a);
         } else {
-            gpu_plan plan = gpu_points_plan(g, w->v, &a, ascending);
+            gpu_plan plan = gpu_points_plan(g, w->v, &a, ascending, !job->how.stream);
             plan.grid = gpu_plan_grid(g, &plan, plan.walk == SX_WALK_GROUP ? a.n * a.lanes : a.n);
             if (plan.constant) {
                 sx_status st = gpu_constant_launch(g, &plan, stream, &a, err);

@@ -1,11 +1,5 @@
 /* pgm_check_impl.h - pgm_check.c for one width W. */
-#define NAME2_(a, b) a##b
-#define NAME2(a, b) NAME2_(a, b)
-#define NAME3_(a, b) a##_##b
-#define NAME3(a, b) NAME3_(a, b)
-#define F(name) NAME3(name, W)
-#define KEY NAME2(sx_key, W)
-#define SX_WALK static inline __attribute__((unused))
+#include "index/width_begin.h"
 #define SX_LOAD(p) F(load)(p)
 #define SX_COUNT(p, m, q) F(count_from)((p), 0, (m), (q))
 #define SX_COUNT_UNIT(p, m, q) F(count_from)((p), 0, (m), (q))
@@ -159,10 +153,4 @@ static sx_status F(check_pgm)(const sx_view *v, sx_err *err)
 #undef SX_COUNT_UNIT
 #undef SX_COUNT
 #undef SX_LOAD
-#undef SX_WALK
-#undef KEY
-#undef F
-#undef NAME3
-#undef NAME3_
-#undef NAME2
-#undef NAME2_
+#include "index/width_end.h"

@@ -89,6 +89,7 @@ typedef struct {
 
 #define SX_SEGMENT 16u            /* bytes of a record */
 #define SX_SLOPE_MOST ((1ull << 57) + 3)
+#define SX_PGM_MOST (1ull << 41)  /* keys: above, a level has too many for its parts */
 #define SX_CUTS_MAX 4096u
 #define SX_PART_MOST (1u << 29)   /* see pgm_fit_impl.h */
 #define SX_PART_LEAST 4096u       /* keys of a part, unless told */

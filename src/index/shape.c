@@ -211,6 +211,9 @@ sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t node_bytes, uint32_t wi
         shape_slots(&v, spec, n);
         break;
     case SX_FAM_PGM:
+        if (n > SX_PGM_MOST)
+            return sx_fail(err, SX_EINVAL, "%llu keys are more than a pgm can hold (%llu)",
+                           (unsigned long long)n, (unsigned long long)SX_PGM_MOST);
         shape_pgm(&v, spec);
         spec->given = SX_P_EPS | SX_P_EPS2 | SX_P_CUTS | SX_P_LAYOUT;
         shape_slots(&v, spec, n);

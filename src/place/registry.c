@@ -84,7 +84,7 @@ sx_status sx_backend_of(const char *name, const sx_backend_kind **out, const cha
         return SX_OK;
     }
     return sx_fail(err, SX_ENODEV, "no device '%.60s'; known: cpu, cpu:scalar, cpu:avx2, "
-                   "cpu:avx512 (with threads=N behind a comma or colon), cuda:N, simt", name);
+                   "cpu:avx512 (with threads=N, search=HOW behind a comma or colon), cuda:N, simt", name);
 }
 
 static sx_status find_backend(const char *name, const sx_backend **out, const char **args,

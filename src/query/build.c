@@ -142,7 +142,7 @@ static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint6
         spec->place = SX_PLACE_USUAL;
     if (spec->family == SX_FAM_SORTED && spec->place == SX_PLACE_HYBRID)
         return sx_fail(err, SX_EINVAL, "%s: spec 'sorted place=hybrid': a sorted array has no top "
-                       "to put on the device; allowed: pivot, guide, eytzinger", verb);
+                       "to put on the device; allowed: pivot, guide, pgm, eytzinger", verb);
     if (gpu && spec->family == SX_FAM_AUTO && spec->place == SX_PLACE_USUAL)
         st = auto_place(dev, spec, key_type, n, row_type, why, err);
     if (st == SX_OK && spec->place != SX_PLACE_USUAL && spec->place != SX_PLACE_BOTH)

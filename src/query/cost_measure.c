@@ -390,7 +390,7 @@ static sx_status measure_hints(const sx_index *ix, const questions *q, sx_cost *
     if (st == SX_OK) {
         c->hints.query_ns = part_of((double)ns[1][1], (double)ns[1][0], (double)(n - few));
         c->hints.call_ns = part_of((double)ns[1][0], (double)few * c->hints.query_ns, 1);
-        c->hints.hinted_ns = part_of(c->cpu.pooled_ns * hinted / plain, 0, 1);
+        c->hints.hinted_ns = part_of(c->cpu.pooled_ns * hinted / (plain > 1 ? plain : 1), 0, 1);
     }
     dev->backend->unpin(dev->self, job.out);
     return st;

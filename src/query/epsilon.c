@@ -82,13 +82,14 @@ static sx_status measure_search(sx_device *dev, sx_view *v, const sx_input *in, 
                                 sx_err *err)
 {
     uint64_t ns[2] = {0, 0};
+    uint32_t before = v->concise;
     sx_status st = SX_OK;
 
     for (unsigned concise = 0; concise < 2 && st == SX_OK; concise++) {
         v->concise = concise;
         st = sx_questions_ask(dev, v, in, q, &ns[concise], err);
     }
-    v->concise = ns[1] < ns[0];
+    v->concise = st == SX_OK ? ns[1] < ns[0] : before;
     return st;
 }
 

@@ -97,6 +97,9 @@ static sx_status possible(const char *text, int key_type, const char *verb_name,
         st = find_verb(verb_name, &verb, err);
     if (st == SX_OK)
         st = find_place(place_name, &place, err);
+    if (st == SX_OK && spec.place && spec.place != place)
+        st = sx_fail(err, SX_EINVAL, "sx_possible: the spec says place=%s, the argument %s",
+                     sx_place_name(spec.place), sx_place_name(place));
     if (st == SX_OK)
         st = sx_backend_of(device, &kind, &args, err);
     if (st == SX_OK)
