@@ -15,7 +15,7 @@
 #include "say.h"
 
 enum { SIZES_MOST = 64, CALLS_MOST = 1000 };
-#define LARGEST (1ull << 24)      /* batch, if not told */
+#define LARGEST (1ull << 22)      /* batch, if not told */
 #define SIZE_SECONDS 0.06         /* that calls of a size take, if not fewer */
 /* Sides whose times are that near are as fast as each other. */
 #define LEVEL 1.02

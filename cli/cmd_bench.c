@@ -385,7 +385,7 @@ int cmd_bench(int argc, char **argv)
           "place=both: batches of many sizes by the CPU, the GPU, and who is "
           "picked" },
         { "--batches", 0, OPT_WORD, "LIST", &o.sizes,
-          "sweep: which sizes, ascending (1,2,4,...,2^24)" },
+          "sweep: which sizes, ascending (1,2,4,...,2^22)" },
         { "--plot", 0, OPT_WORD, "FILE", &o.plot,
           "sweep: a gnuplot script, or the picture where FILE ends in .svg" },
         OPTION_OUTPUT(&path, "where to (stdout)"),
