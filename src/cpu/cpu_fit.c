@@ -36,7 +36,7 @@ static void fit_part(void *work, unsigned part)
 
     if (first == end)
         return;
-    if (sx_alloc(&hulls, sx_pgm_hull_entries(end - first) * sizeof(uint32_t), "hulls", &err) !=
+    if (sx_alloc(&hulls, sx_hull_entries(end - first) * sizeof(uint32_t), "hulls", &err) !=
         SX_OK) {
         atomic_store(&w->failed, 1);
         return;
@@ -75,7 +75,7 @@ static sx_status fit_level(const sx_cpu *cpu, level *w, uint32_t threads, sx_err
         if (w->failed)
             st = sx_fail(err, SX_ENOMEM, "no memory for the hulls of %llu keys, %llu bytes a thread",
                          (unsigned long long)w->n,
-                         (unsigned long long)(sx_pgm_hull_entries(w->n / w->cuts + 1) * 4));
+                         (unsigned long long)(sx_hull_entries(w->n / w->cuts + 1) * 4));
     }
     for (uint32_t p = 0; p < w->cuts && st == SX_OK; p++) {
         memmove(w->keys + w->count * w->width, w->keys + p * w->room * w->width,

@@ -194,7 +194,7 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     p.two = p.walk == SX_WALK_SHARED && gpu_two_lanes(g, v);
     if (p.two && p.pin == SX_PIN_NONE && !tune->block && !ascending)
         p.block = 128;
-    a->stride = 1;
+    a->stride = 1;                /* more won nothing: all first keys are near, or none */
     a->each = p.each;
     a->top_bytes = gpu_pin_bytes(v, a->unit, p.pin, gpu_pin_room(g, p.block));
     p.shared_bytes += a->top_bytes;

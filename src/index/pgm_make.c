@@ -12,11 +12,6 @@
 #include "index/pgm_make_impl.h"
 #undef W
 
-uint64_t sx_pgm_hull_entries(uint64_t keys)
-{
-    return sx_hull_entries(keys);
-}
-
 uint64_t sx_pgm_fit(uint32_t width, const void *keys, uint64_t n, uint64_t first, uint64_t end,
                     uint32_t eps, uint32_t *hulls, void *out_keys, sx_segment *out)
 {

@@ -5,11 +5,8 @@
 
 #include "index/pgm_layout.h"
 
-/* Entries of the hulls that fitting a part of so many keys takes. */
-uint64_t sx_pgm_hull_entries(uint64_t keys);
-
 /* Fits lines, wrong by at most eps, to part [first, end) of n keys; returns how
- * many there are, at most sx_pgm_most(). */
+ * many there are, at most sx_pgm_most(). hulls: sx_hull_entries() of them. */
 uint64_t sx_pgm_fit(uint32_t width, const void *keys, uint64_t n, uint64_t first, uint64_t end,
                     uint32_t eps, uint32_t *hulls, void *out_keys, sx_segment *out);
 
