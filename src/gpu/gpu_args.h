@@ -20,7 +20,6 @@ typedef struct {                  /* see sx_lookup */
     uint32_t unit;                /* sx_walk_unit() */
     uint32_t top_bytes;           /* of the search's top in shared memory */
     uint32_t lanes;               /* group */
-    uint32_t stride;              /* guide: pieces from one first key in top to the next */
     /* shared: levels in nodes of node_bytes, numbered from the first of all;
      * leaves of leaf_bytes, leaf_step apart, the last at leaf_latest, which
      * begin with keys of leaf_key_bytes. 0 leaf_bytes: it can't be used */

@@ -39,6 +39,7 @@ typedef struct {
     uint32_t block, each;
     uint32_t shared_bytes;
     unsigned grid;
+    unsigned resident;            /* threads that a multiprocessor has at a time */
     int constant;                 /* the top is in constant memory */
     int two;                      /* lanes read a leaf in twos */
     const void *top;              /* to be kept in L2 */
@@ -73,8 +74,8 @@ static uint32_t gpu_pin_bytes(const sx_view *v, uint32_t unit, uint32_t pin, uin
 
     if (pin == SX_PIN_NONE || v->n == 0)
         return 0;
-    if (v->family == SX_FAM_GUIDE)
-        return v->pieces > 1 && sx_piece_key_bytes(v) <= room ? (uint32_t)sx_piece_key_bytes(v) : 0;
+    if (v->family == SX_FAM_GUIDE)        /* its pieces are as near in L1 */
+        return 0;
     if (v->family == SX_FAM_PGM) {
         if (v->concise)                   /* the levels above the last are not read */
             return 0;
@@ -166,8 +167,7 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
         p.walk = SX_WALK_ALONE;
     p.pin = tune->pin ? tune->pin
             : few || v->family == SX_FAM_EYTZ || v->family == SX_FAM_PGM ||
-              (v->family == SX_FAM_GUIDE && (v->pieces == 1 || p.walk != SX_WALK_SHARED))
-                ? SX_PIN_NONE : SX_PIN_STEPS;
+              v->family == SX_FAM_GUIDE ? SX_PIN_NONE : SX_PIN_STEPS;
     if (p.walk == SX_WALK_GROUP || (ascending && !tune->pin) || p.pin == SX_PIN_CONSTANT)
         p.pin = SX_PIN_NONE;
     p.block = tune->block ? tune->block : p.pin != SX_PIN_NONE ? GPU_BLOCK_MOST : GPU_BLOCK;
@@ -194,9 +194,11 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     p.two = p.walk == SX_WALK_SHARED && gpu_two_lanes(g, v);
     if (p.two && p.pin == SX_PIN_NONE && !tune->block && !ascending)
         p.block = 128;
-    a->stride = 1;                /* more won nothing: all first keys are near, or none */
+    p.resident = g->resident;     /* or as many as SX_KERNEL_1536 says */
+    if (((p.walk == SX_WALK_SHARED && v->family != SX_FAM_PIVOT) || ascending) && p.resident > 1536)
+        p.resident = 1536;
     a->each = p.each;
-    a->top_bytes = gpu_pin_bytes(v, a->unit, p.pin, gpu_pin_room(g, p.block));
+    a->top_bytes = gpu_pin_bytes(v, a->unit, p.pin, gpu_pin_room(g, p.resident / p.block));
     p.shared_bytes += a->top_bytes;
     if (p.constant)
         a->top_bytes = gpu_pin_bytes(v, a->unit, SX_PIN_STEPS, SX_CONSTANT_BYTES);
@@ -219,7 +221,7 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
 static unsigned gpu_plan_grid(const sx_gpu *g, const gpu_plan *p, uint64_t threads)
 {
     uint64_t per_block = (uint64_t)p->block * p->each, blocks = (threads + per_block - 1) / per_block;
-    uint64_t resident = (uint64_t)g->multiprocessors * (g->resident / p->block);
+    uint64_t resident = (uint64_t)g->multiprocessors * (p->resident / p->block);
 
     if (p->schedule == SX_SCHEDULE_STATIC && blocks > resident)
         blocks = resident;

@@ -16,7 +16,7 @@
  *   gpu_timer_begin, _mark, _end   nanoseconds between, added to a number
  *   gpu_sort, gpu_sum_up           device-wide primitives
  *   gpu_grid(g, threads)           blocks of GPU_BLOCK threads
- *   gpu_pin_room(g, block)         shared memory for a block of that size
+ *   gpu_pin_room(g, blocks)        shared memory for each, if so many share it
  *   GPU_BLOCK, GPU_BLOCK_MOST      threads of a block: usually, at most; GPU_FIT_BLOCK,
  *                                  GPU_FIT_GRID(parts): of a kernel of few, slow threads
  *   GPU_IDLE_MOST, GPU_LANES, GPU_LANE_BYTES, GPU_CHUNK_LEAST, GPU_CHUNK_GOOD,

@@ -189,11 +189,10 @@ static unsigned gpu_grid(const sx_gpu *g, uint64_t threads)
     return (unsigned)(blocks < 1 ? 1 : blocks > most ? most : blocks);
 }
 
-/* As many blocks as threads allow share a multiprocessor's memory, of which
- * the larger part stays a cache. */
-static uint64_t gpu_pin_room(const sx_gpu *g, uint32_t block)
+/* Blocks share a multiprocessor's memory, of which the larger part stays a cache. */
+static uint64_t gpu_pin_room(const sx_gpu *g, uint32_t blocks)
 {
-    uint64_t room = g->shared_bytes / 4 / (g->resident / block), most = 220u << 10;
+    uint64_t room = g->shared_bytes / 4 / blocks, most = 220u << 10;
 
     return room < most ? room : most;
 }

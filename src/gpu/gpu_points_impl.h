@@ -95,13 +95,6 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
         SX_BARRIER();
         return;
     }
-    if (v->family == SX_FAM_GUIDE) {      /* every so manieth first key of its pieces */
-        from = (const KEY *)(const void *)v->piece_keys;
-        for (uint32_t i = SX_TID; i < ap->top_bytes / W; i += SX_BLOCK_THREADS)
-            top[i] = (uint64_t)i * ap->stride < v->pieces ? from[(uint64_t)i * ap->stride] : 0;
-        SX_BARRIER();
-        return;
-    }
     for (uint32_t i = SX_TID; i < ap->top_bytes / W; i += SX_BLOCK_THREADS)
         top[i] = v->family == SX_FAM_EYTZ || v->levels > 0 ? from[i]
                  : i > 0 ? F(top_key)(v, ap->unit, i) : 0;

@@ -213,29 +213,13 @@ SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
     }
 }
 
-/* The piece of w: among some of the first keys, which are near, then among those
- * between two of them. */
-SX_DEV uint32_t F(find_piece)(const sx_gpu_lookup *ap, KEY w)
-{
-    uint32_t pieces = ap->v.pieces, at = 0, len = pieces;
-
-    if (pieces == 1)
-        return 0;
-    if (ap->top_bytes > 0) {
-        at = F(guide_piece)(w, SX_SHARED, 0, (pieces - 1) / ap->stride + 1) * ap->stride;
-        len = pieces - at < ap->stride ? pieces - at : ap->stride;
-    }
-    return F(guide_piece)(w, ap->v.piece_keys, at, len);
-}
-
 /* A guide's window for w, in units [*from, *to), and which of them to look at
  * first. Buckets have 32-bit numbers (gpu_shared_args()). */
 SX_DEV uint32_t F(find_bucket)(const sx_gpu_lookup *ap, KEY w, uint32_t *from, uint32_t *to)
 {
     const sx_view *v = &ap->v;
     uint32_t fraction, count, shift = sx_log2(ap->unit), last = (uint32_t)((v->slots - 1) >> shift);
-    uint32_t piece = F(find_piece)(ap, w);
-    uint32_t bucket = (uint32_t)F(guide_bucket_in)(v, w, piece, &fraction);
+    uint32_t bucket = (uint32_t)F(guide_bucket)(v, w, &fraction);
     uint32_t record = bucket / SX_GUIDE_BUCKETS, at;
     uint64_t start = F(record_window)(v->guide + (uint64_t)record * SX_GUIDE_RECORD,
                                        bucket - record * SX_GUIDE_BUCKETS, &count);

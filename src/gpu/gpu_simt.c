@@ -132,10 +132,10 @@ static unsigned gpu_grid(const sx_gpu *g, uint64_t threads)
     return blocks < 1 ? 1 : blocks > GPU_GRID_MOST ? GPU_GRID_MOST : (unsigned)blocks;
 }
 
-static uint64_t gpu_pin_room(const sx_gpu *g, uint32_t block)
+static uint64_t gpu_pin_room(const sx_gpu *g, uint32_t blocks)
 {
     (void)g;
-    (void)block;
+    (void)blocks;
     return 480;
 }
 

@@ -50,7 +50,7 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
     if (spec.family == SX_FAM_AUTO)
         spec = sx_favourite(at, &spec, n, width);
     if (spec.family == SX_FAM_GUIDE && !(spec.given & SX_P_PIECES)) {
-        spec.pieces = SX_GUIDE_PIECES;    /* the most there can be */
+        spec.pieces = SX_PIECES_MAX;      /* the most there can be */
         spec.given |= SX_P_PIECES;
     }
     if (spec.family == SX_FAM_PGM) {

@@ -135,13 +135,10 @@ static sx_status measure(sx_device *dev, sx_store *s, uint32_t purpose, sx_sorte
 
 /* ---- how skewed keys are ---------------------------------------------------- */
 
-#define SAMPLES 1024u
-/* A piece that flattens a skewed distribution has at least so many keys. */
-#define PIECE_KEYS 1024u
-/* Keys are skewed where so many of SAMPLES equal parts of them lie this many
- * times denser than the average: their buckets would be too full to count. */
-#define DENSE 10
-#define DENSE_PARTS 10u
+/* Stretches of the keys are cut into parts of equally many. A part is dense if its
+ * keys lie so many times closer than its stretch's do on average: buckets there
+ * would be too full. */
+#define SAMPLES 1024u             /* parts in all */
 
 static sx_key16 encoded_at(const sx_type_info *type, const unsigned char *keys, unsigned i)
 {
@@ -162,46 +159,81 @@ static sx_key16 encoded_at(const sx_type_info *type, const unsigned char *keys, 
     }
 }
 
-sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
-                            const sx_input *in, sx_err *err)
+/* How many of SAMPLES parts are `times` denser than their stretch. There are `of`
+ * stretches, `stretches` of which are looked at. */
+static sx_status count_dense(sx_device *dev, const sx_sorted *sorted, const sx_input *in,
+                             unsigned stretches, uint64_t of, unsigned times, unsigned *dense,
+                             sx_err *err)
 {
     sx_spec plain = {.family = SX_FAM_SORTED};
     const sx_type_info *type = sx_type_of(in->key_type);
-    unsigned char keys[(SAMPLES + 1) * 16];
-    uint64_t ranks[SAMPLES + 1];
+    unsigned char keys[2 * SAMPLES * 16];
+    uint64_t ranks[2 * SAMPLES];
+    unsigned parts = SAMPLES / stretches, points = parts + 1;
     sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = in->key_type, .rank_bytes = 8,
-                      .n = SAMPLES + 1, .q = ranks, .keys = keys, .how.threads = in->threads};
+                      .n = stretches * points, .q = ranks, .keys = keys,
+                      .how.threads = in->threads};
     sx_view array;
-    unsigned dense = 0;
+    sx_status st = sx_shape(&array, &plain, dev->backend->node_bytes, sorted->width,
+                            sorted->row_bytes, sorted->n, err);
+
+    if (st != SX_OK)
+        return st;
+    sx_view_bind(&array, (const void *const[SX_SECTION_KINDS]){
+                             [SX_SEC_KEYS] = sorted->keys, [SX_SEC_ROWS] = sorted->rows});
+    for (unsigned s = 0; s < stretches; s++) {
+        uint64_t number = s * (of / stretches);
+        for (unsigned i = 0; i < points; i++)
+            ranks[s * points + i] = (uint64_t)((unsigned __int128)(number * parts + i) *
+                                               (sorted->n - 1) / (of * parts));
+    }
+    st = dev->backend->lookup(dev->self, &array, &pick, err);
+    *dense = 0;
+    for (unsigned s = 0; s < stretches && st == SX_OK; s++) {
+        unsigned first = s * points;
+        sx_key16 all = encoded_at(type, keys, first + parts) - encoded_at(type, keys, first);
+        for (unsigned i = first; i < first + parts; i++)
+            *dense += encoded_at(type, keys, i + 1) - encoded_at(type, keys, i) <
+                      all / (parts * times);
+    }
+    return st;
+}
+
+/* As many pieces as there may be, none of fewer keys than this. */
+#define PIECE_KEYS 1024u
+static uint32_t most_pieces(uint64_t n, uint32_t most)
+{
+    uint32_t pieces = 1;
+
+    while (pieces < most && n / pieces > 2 * PIECE_KEYS)
+        pieces *= 2;
+    return pieces;
+}
+
+sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
+                            const sx_input *in, sx_err *err)
+{
+    unsigned dense;
     sx_status st;
 
     spec->pieces = 1;
     if (sorted->n < 4 * SAMPLES)
         return SX_OK;
-    st = sx_shape(&array, &plain, dev->backend->node_bytes, sorted->width, sorted->row_bytes,
-                  sorted->n, err);
-    if (st != SX_OK)
+    st = count_dense(dev, sorted, in, 1, 1, 10, &dense, err);
+    if (st != SX_OK || dense <= SAMPLES / 100)
         return st;
-    sx_view_bind(&array, (const void *const[SX_SECTION_KINDS]){
-                             [SX_SEC_KEYS] = sorted->keys, [SX_SEC_ROWS] = sorted->rows});
-    for (unsigned i = 0; i <= SAMPLES; i++)
-        ranks[i] = (uint64_t)((unsigned __int128)i * (sorted->n - 1) / SAMPLES);
-    st = dev->backend->lookup(dev->self, &array, &pick, err);
-    if (st != SX_OK)
-        return st;
-    sx_key16 all = encoded_at(type, keys, SAMPLES) - encoded_at(type, keys, 0);
-    for (unsigned i = 0; i < SAMPLES; i++) {
-        sx_key16 part = encoded_at(type, keys, i + 1) - encoded_at(type, keys, i);
-        dense += part < all / (SAMPLES * DENSE);
-    }
-    if (dense > DENSE_PARTS)
-        while (spec->pieces < SX_GUIDE_PIECES && sorted->n / spec->pieces > 2 * PIECE_KEYS)
-            spec->pieces *= 2;
-    return SX_OK;
+    spec->pieces = most_pieces(sorted->n, SX_FEW_PIECES);
+    if (!dev->backend->device_columns || spec->pieces < 64)
+        return SX_OK;
+    st = count_dense(dev, sorted, in, 64, spec->pieces, 4, &dense, err);
+    if (st == SX_OK && dense > SAMPLES / 10)      /* skewed in these pieces, too */
+        spec->pieces = most_pieces(sorted->n, SX_PIECES_MAX);
+    return st;
 }
 
-/* On a GPU a guide is the fastest for points, if keys are about even; under
- * skewed ones pivots are as fast and can't be made slow. */
+/* On a GPU a guide is the fastest for points, if keys are about even, or are in a
+ * few thousand pieces; under others pivots are about as fast and can't be made
+ * slow. */
 static sx_status take_guide(sx_device *dev, const sx_spec *asked, sx_spec *favourite,
                             const sx_sorted *sorted, const sx_input *in, sx_err *err)
 {
@@ -213,7 +245,7 @@ static sx_status take_guide(sx_device *dev, const sx_spec *asked, sx_spec *favou
         asked->purpose == SX_FOR_RANGE || asked->purpose == SX_FOR_MEMORY)
         return SX_OK;
     st = sx_resolve_pieces(dev, &guide, sorted, in, err);
-    if (st == SX_OK && guide.pieces == 1)
+    if (st == SX_OK && guide.pieces <= SX_FEW_PIECES)
         *favourite = guide;
     return st;
 }

@@ -142,12 +142,11 @@ uint64_t sx_question_bytes(const sx_device *dev);
 /* What auto takes when it does not measure, the largest it may take. */
 sx_spec sx_favourite(const sx_device *dev, const sx_spec *spec, uint64_t n, uint32_t width);
 
-/* Pieces of a guide, where nobody says else: as many as stay in a cache, at most. */
-#define SX_GUIDE_PIECES 4096u
 /* Keys from which on `auto` considers a guide: fewer are no sample. */
 #define SX_GUIDE_FROM (1u << 16)
 /* A guide's pieces, where the spec does not say how many: more than one where
- * the keys, of which it looks at some, are skewed. */
+ * the keys, of which it looks at some, are skewed; up to SX_FEW_PIECES, but on a
+ * GPU as many as there may be if keys are skewed in each of these, too. */
 sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
                             const sx_input *in, sx_err *err);
 
