@@ -93,7 +93,6 @@ typedef struct {
     F(near_corner) from;          /* its left corner */
     KEY dx;
     int32_t dy;
-    F(near_sum) room;
 } F(near_line);
 
 typedef struct {                  /* all lanes of a group have the same, but for * */
@@ -101,15 +100,17 @@ typedef struct {                  /* all lanes of a group have the same, but for
     uint64_t n, first;
     uint32_t len, edge;           /* of the part; the last of its keys that may be read */
     uint32_t begin;               /* the first run that begins in it */
-    uint32_t eps, floor, cut;     /* heights: see near_low() */
-    uint32_t lane, shift;         /* *in the group; of the group's lanes in a ballot */
+    uint32_t eps, floor;          /* rank 0 is -floor, or below -eps */
+    uint32_t me, lead, group;     /* *lane in the warp; the group's first; all of them */
     F(near_corner) *hulls;        /* the upper one, then the lower one */
     uint32_t upper_from, upper_to, lower_from, lower_to;
-    F(near_corner) start, last;   /* points of the segment */
+    F(near_corner) start, last;   /* points: of the segment, before the window */
     F(near_line) least, most;
-    uint32_t base, seen, points;  /* the window: lanes with a point, those to be done */
+    uint32_t base;                /* the window: what lane 0 of the warp would have in it */
+    uint32_t seen, points;        /* lanes that have a point in it, those to be done */
     uint32_t single;              /* all ones: the segment has one point */
-    KEY x;                        /* *its point's */
+    KEY x;                        /* *its point; its upper corner, and from there to the */
+    uint32_t top, span;           /* *lower one */
     KEY before, here, behind;     /* *of the next window: a key and its neighbours */
     int on, tail, again;
 } F(near_state);
@@ -123,20 +124,13 @@ SX_DEV KEY F(near_shuffle)(KEY x, unsigned lane)
 #endif
 }
 
-/* Of the group's lanes. */
-SX_DEV uint32_t F(near_ballot)(const F(near_state) *s, int what)
-{
-    return SX_BALLOT(what) >> s->shift & SX_LOW_BITS(SX_FIT_LANES);
-}
-
-/* The lowest lane of some; their number if there is none. */
+/* The lowest lane of some; 32 if there is none. */
 SX_DEV uint32_t F(near_lowest)(uint32_t lanes)
 {
-    return lanes ? SX_POPC((lanes - 1) & ~lanes) : SX_FIT_LANES;
+    return SX_POPC((lanes - 1) & ~lanes);
 }
 
-/* The lower corner's height of a point; the span is cut off at rank 0, which is
- * -floor. */
+/* The lower corner's height of a point; the span is cut off at rank 0. */
 SX_DEV uint32_t F(near_low)(const F(near_state) *s, uint32_t y)
 {
     int32_t low = (int32_t)(y - s->eps), floor = -(int32_t)s->floor;
@@ -144,21 +138,13 @@ SX_DEV uint32_t F(near_low)(const F(near_state) *s, uint32_t y)
     return (uint32_t)(low < floor ? floor : low);
 }
 
-/* dx * (y + eps - height of the line); top is y + eps. */
-SX_DEV F(near_sum) F(near_at)(const F(near_line) *l, KEY x, uint32_t top)
-{
-    return F(near_minus)(F(near_up)(l->dx, (uint32_t)(top - l->from.y)),
-                         F(near_times)((KEY)(x - l->from.x), l->dy));
-}
-
-SX_DEV F(near_line) F(near_between)(const F(near_state) *s, F(near_corner) from, F(near_corner) to)
+SX_DEV F(near_line) F(near_between)(F(near_corner) from, F(near_corner) to)
 {
     F(near_line) l;
 
     l.from = from;
     l.dx = (KEY)(to.x - from.x);
     l.dy = (int32_t)(to.y - from.y);
-    l.room = F(near_up)(l.dx, 2 * s->eps);
     return l;
 }
 
@@ -172,11 +158,10 @@ SX_DEV int F(near_beyond)(F(near_corner) a, F(near_corner) b, F(near_corner) c, 
     return above ? F(near_below)(line, rise) : F(near_below)(rise, line);
 }
 
-/* It takes more than there is here. */
+/* Its part takes more than there is here. */
 SX_DEV void F(near_give_up)(F(near_state) *s)
 {
     s->again = 1;
-    s->on = 0;
     s->points = 0;
 }
 
@@ -185,7 +170,7 @@ SX_DEV void F(near_give_up)(F(near_state) *s)
 /* Sends for the keys of the window at `base`. */
 SX_DEV void F(near_send)(F(near_state) *s, uint32_t base)
 {
-    uint32_t i = base + s->lane, j = i < s->edge ? i + 1 : s->edge;
+    uint32_t i = base + s->me, j = i < s->edge ? i + 1 : s->edge;
 
     i = i < s->edge ? i : s->edge;
     s->here = s->keys[i];
@@ -193,15 +178,23 @@ SX_DEV void F(near_send)(F(near_state) *s, uint32_t base)
     s->before = s->keys[(int64_t)i - (s->first + i > 0)];
 }
 
-/* They are there; returns whether this lane has a point. */
-SX_DEV int F(near_enter)(F(near_state) *s, uint32_t base)
+SX_DEV void F(near_enter)(F(near_state) *s, uint32_t base, KEY x)
 {
-    uint32_t i = base + s->lane;
+    s->base = base;
+    s->x = x;
+    s->top = base + s->me + s->eps;
+    s->span = s->top - F(near_low)(s, base + s->me);
+}
+
+/* The keys are there, and those of the window behind are sent for; returns whether
+ * this lane has a point. */
+SX_DEV int F(near_window)(F(near_state) *s, uint32_t base)
+{
+    uint32_t i = base + s->me;
     int begins = s->before != s->here || s->first + i == 0;
     int extra = i < s->edge && (KEY)(s->behind - s->here) > 1;
 
-    s->x = (KEY)(s->here + !begins);
-    s->base = base;
+    F(near_enter)(s, base, (KEY)(s->here + !begins));
     F(near_send)(s, base + SX_FIT_LANES);
     return i >= s->begin && i < s->len && (begins || extra);
 }
@@ -220,38 +213,39 @@ SX_DEV int F(near_tail)(F(near_state) *s)
         s->on = last >= s->first + s->len && (KEY)(keys[last + 1] - x) > 1;
     }
     y -= s->first;
-    if (s->on && y + 2 * (uint64_t)s->eps >= (uint64_t)1 << 30)
-        F(near_give_up)(s);
-    s->x = (KEY)(x + 1);
-    s->base = (uint32_t)y;
-    return s->on && s->lane == 0;
+    if (s->on && y + 2 * (uint64_t)s->eps >= (uint64_t)1 << 30) {
+        s->again = 1;
+        s->on = 0;
+    }
+    F(near_enter)(s, (uint32_t)y - s->lead, (KEY)(x + 1));
+    return s->on && s->me == s->lead;
 }
 
-/* From a window on to the next; 0: this lane has no point there. */
+/* From a window on to the next; returns whether this lane has a point there. */
 SX_DEV int F(near_next)(F(near_state) *s)
 {
-    uint32_t base = s->base + SX_FIT_LANES;
+    uint32_t i = s->base + s->lead + SX_FIT_LANES;
     uint64_t last;
 
-    if (s->tail) {
+    if (s->tail || s->again) {
         s->on = 0;
         return 0;
     }
-    if (!s->seen && base < s->len) {             /* inside of a run: on to its end */
-        last = F(fit_run_last)(s->keys - s->first, s->n, s->first + base - 1) - s->first;
-        if (last > base) {
-            base = last < s->len ? (uint32_t)last : s->len;
-            F(near_send)(s, base);
+    if (!s->seen && i < s->len) {                /* inside of a run: on to its end */
+        last = F(fit_run_last)(s->keys - s->first, s->n, s->first + i - 1) - s->first;
+        if (last > i) {
+            i = last < s->len ? (uint32_t)last : s->len;
+            F(near_send)(s, i - s->lead);
         }
     }
-    return base < s->len ? F(near_enter)(s, base) : F(near_tail)(s);
+    return i < s->len ? F(near_window)(s, i - s->lead) : F(near_tail)(s);
 }
 
 /* ---- segments --------------------------------------------------------------- */
 
 SX_DEV void F(near_put)(F(near_state) *s, uint32_t at, F(near_corner) c)
 {
-    if (s->lane == 0)
+    if (s->me == s->lead)
         s->hulls[at] = c;
 }
 
@@ -277,67 +271,69 @@ SX_DEV void F(near_second)(F(near_state) *s, F(near_corner) top, F(near_corner) 
     F(near_corner) from = s->start;
 
     from.y = s->start.y + s->eps;
-    s->least = F(near_between)(s, from, low);
+    s->least = F(near_between)(from, low);
     from.y = F(near_low)(s, s->start.y);
-    s->most = F(near_between)(s, from, top);
+    s->most = F(near_between)(from, top);
     F(near_put)(s, 1, top);
     F(near_put)(s, SX_FIT_NEAR + 1, low);
     s->upper_to = s->lower_to = 2;
     s->single = 0;
 }
 
+/* Of two corners that begin at `at`, or as near as there are any. */
+SX_DEV int F(near_stops)(const F(near_corner) *hull, int32_t at, F(near_corner) c, int above)
+{
+    int32_t most = SX_FIT_NEAR - 2;
+
+    at = at < 0 ? 0 : at > most ? most : at;
+    return F(near_beyond)(hull[at], hull[at + 1], c, above);
+}
+
 /* Those groups that are `on` turn a line about one hull, to a corner of a new point,
- * and put the other corner behind the other hull: if it sinks, `most` to the
- * upper corner about lower ones; if it rises, `least` to the lower corner about
- * upper ones, of which those before upper_to are older than the point. */
-SX_DEV void F(near_turn)(F(near_state) *s, F(near_corner) top, F(near_corner) low, int on, int sinks,
-                         uint32_t upper_to)
+ * and put that corner behind the other hull: if it sinks, `most` to the upper corner
+ * about lower ones; if it rises, `least` to the lower corner about upper ones, of
+ * which those before upper_to are older than the point. A group that has found both
+ * places finds them again while others look further. */
+SX_DEV void F(near_turn)(F(near_state) *s, F(near_corner) c, int on, int sinks, uint32_t upper_to)
 {
     const F(near_corner) *about = s->hulls + (sinks ? SX_FIT_NEAR : 0);
     const F(near_corner) *behind = s->hulls + (sinks ? 0 : SX_FIT_NEAR);
-    F(near_corner) c = sinks ? top : low;
-    uint32_t from = sinks ? s->lower_from : s->upper_from, to = sinks ? s->lower_to : upper_to;
-    uint32_t left = sinks ? s->upper_from : s->lower_from;
-    uint32_t right = sinks ? s->upper_to : s->lower_to;
-    int turns = on, pops = on;
+    int32_t from = (int32_t)(sinks ? s->lower_from : s->upper_from);
+    int32_t to = (int32_t)(sinks ? s->lower_to : upper_to);
+    int32_t left = (int32_t)(sinks ? s->upper_from : s->lower_from);
+    int32_t right = (int32_t)(sinks ? s->upper_to : s->lower_to);
+    int32_t me = (int32_t)(s->me - s->lead);
     F(near_line) l;
+    int more;
 
     do {
-        uint32_t i = from + s->lane, j = right - 2 - s->lane, stops, keeps;
-        int stop = 0, keep = 0;
-        if (turns && i + 1 < to)
-            stop = F(near_beyond)(about[i], about[i + 1], c, sinks);
-        if (pops && right >= left + 2 + s->lane)
-            keep = F(near_beyond)(behind[j], behind[j + 1], c, sinks);
-        stops = F(near_ballot)(s, stop);
-        keeps = F(near_ballot)(s, keep);
-        if (turns) {
-            from += F(near_lowest)(stops);
-            turns = !stops && from + 1 < to;
-            from = from < to ? from : to - 1;
-        }
-        if (pops) {
-            uint32_t off = F(near_lowest)(keeps);
-            pops = !keeps && right >= left + 2 + off;
-            right = right >= left + 1 + off ? right - off : left + 1;
-        }
-    } while (SX_ANY(turns || pops));
+        int stop = F(near_stops)(about, from + me, c, sinks) && from + me + 1 < to;
+        int keep = F(near_stops)(behind, right - 2 - me, c, sinks) && right - 2 - me >= left;
+        uint32_t stops = SX_BALLOT(stop) & s->group, keeps = SX_BALLOT(keep) & s->group;
+        int32_t turned = from + (int32_t)(F(near_lowest)(stops) - s->lead);
+        int32_t kept = right - (int32_t)(F(near_lowest)(keeps) - s->lead);
+        int turns = !stops && from + (int32_t)SX_FIT_LANES + 1 < to;
+        int pops = !keeps && right - (int32_t)SX_FIT_LANES - 2 >= left;
+        from = turns ? from + (int32_t)SX_FIT_LANES : turned < to ? turned : to - 1;
+        right = pops ? right - (int32_t)SX_FIT_LANES : kept > left ? kept : left + 1;
+        more = on && (turns || pops);
+    } while (SX_ANY(more));
     if (!on)
         return;
-    l = F(near_between)(s, about[from], c);
-    if (right == SX_FIT_NEAR) {
+    if (right == (int32_t)SX_FIT_NEAR) {
         F(near_give_up)(s);
         return;
     }
-    F(near_put)(s, (sinks ? 0 : SX_FIT_NEAR) + right++, c);
+    l = F(near_between)(about[from], c);
+    F(near_put)(s, (sinks ? 0 : SX_FIT_NEAR) + (uint32_t)right, c);
     if (sinks) {
         s->most = l;
-        s->lower_from = from;
-        s->upper_to = right;
+        s->lower_from = (uint32_t)from;
+        s->upper_to = (uint32_t)right + 1;
     } else {
         s->least = l;
-        s->upper_from = from;
-        s->lower_to = right;
+        s->upper_from = (uint32_t)from;
+        s->lower_to = (uint32_t)right + 1;
     }
 }
 
@@ -346,7 +342,7 @@ SX_DEV sx_segment F(near_record)(const F(near_state) *s, F(near_corner) last)
 {
     KEY span = (KEY)(last.x - s->start.x);
     uint64_t slope = 0, height = 0;
-    uint32_t lz = 0, odd = s->lane & 1;
+    uint32_t lz = 0, odd = s->me & 1;
     F(fit_line) l;
 
     if (span > 0) {
@@ -367,12 +363,12 @@ SX_DEV sx_segment F(near_record)(const F(near_state) *s, F(near_corner) last)
 
 /* ---- parts ------------------------------------------------------------------ */
 
-/* Up to the first point, which begins a segment; keys, n, eps, hulls, lane and shift
- * are set, all else is 0. All lanes of a warp come. */
+/* Up to the first point, which begins a segment; keys, n, eps, hulls and lanes are
+ * set, all else is 0. All lanes of a warp come. */
 SX_DEV void F(near_begin)(F(near_state) *s, uint64_t first, uint64_t end)
 {
     uint64_t y = first > 0 && first < end ? F(fit_run_last)(s->keys, s->n, first - 1) + 1 : first;
-    uint32_t base = (uint32_t)(y - first) / SX_FIT_LANES * SX_FIT_LANES;
+    uint32_t base = (uint32_t)(y - first) / SX_FIT_LANES * SX_FIT_LANES - s->lead;
     int has = 0;
 
     s->on = y < end;
@@ -383,12 +379,11 @@ SX_DEV void F(near_begin)(F(near_state) *s, uint64_t first, uint64_t end)
         s->edge = end < s->n ? s->len : s->len - 1;
         s->begin = (uint32_t)(y - first);
         s->floor = first < s->eps ? (uint32_t)first : s->eps;
-        s->cut = s->eps - s->floor;
         F(near_start)(s, s->keys[s->begin], s->begin);
         F(near_send)(s, base);
-        has = F(near_enter)(s, base);
+        has = F(near_window)(s, base);
     }
-    s->seen = F(near_ballot)(s, has);
+    s->seen = SX_BALLOT(has) & s->group;
     s->points = s->seen & (s->seen - 1);
     SX_WARP_SYNC();
 }
@@ -399,7 +394,7 @@ SX_DEV F(near_corner) F(near_last)(const F(near_state) *s, uint32_t j)
     uint32_t before = s->seen & SX_LOW_BITS(j);
     uint32_t lane = before ? 31 - SX_CLZ(before) : 0;
     F(near_corner) last = s->last;
-    KEY x = F(near_shuffle)(s->x, s->shift + lane);
+    KEY x = F(near_shuffle)(s->x, lane);
 
     if (before) {
         last.x = x;
@@ -421,72 +416,83 @@ SX_DEV void F(near_end)(const F(near_state) *s, F(near_out) *out, F(near_corner)
 
     if (!on)
         return;
-    if (s->lane == 0) {
+    if (s->me == s->lead) {
         out->keys[out->count] = s->start.x;
         out->records[out->count] = record;
     }
     out->count++;
 }
 
-/* A point that makes a line turn, or both. */
-SX_DEV void F(near_point)(F(near_state) *s, F(near_corner) top, F(near_corner) low, int sinks,
-                          int rises)
+/* What a point does that is not just one turn. All lanes of a warp come. */
+SX_DEV void F(near_rest)(F(near_state) *s, F(near_out) *out, F(near_corner) top, F(near_corner) low,
+                         uint32_t lane, int ends, int both, int second)
 {
-    int both = sinks && rises;
+    if (second)
+        F(near_second)(s, top, low);
+    if (SX_ANY(both))             /* the new upper corner is right above `low` */
+        F(near_turn)(s, low, both && !s->again, 0, s->upper_to - 1);
+    if (SX_ANY(ends)) {
+        F(near_end)(s, out, F(near_last)(s, lane), ends);
+        if (ends)
+            F(near_start)(s, top.x, s->base + lane);
+    }
+}
 
-    F(near_turn)(s, top, low, sinks || rises, sinks, s->upper_to);
-    if (SX_ANY(both))             /* the new corner is right above `low` */
-        F(near_turn)(s, top, low, both && s->on, 0, s->upper_to - 1);
+/* On to the next window for groups that are done with theirs. The same. */
+SX_DEV void F(near_advance)(F(near_state) *s, int next)
+{
+    F(near_corner) last = F(near_last)(s, 32);
+    uint32_t seen;
+    int has = 0;
+
+    if (next) {
+        s->last = last;
+        has = F(near_next)(s);
+    }
+    seen = SX_BALLOT(has) & s->group;
+    if (next)
+        s->seen = s->points = seen;
 }
 
 /* One step of all groups of a warp: up to the first point that changes anything,
- * and on to the next window if there is none left in this. */
-SX_DEV void F(near_step)(F(near_state) *s, F(near_out) *out)
+ * and on to the next window if there is none left in this. 0: all are done. */
+SX_DEV int F(near_step)(F(near_state) *s, F(near_out) *out)
 {
-    uint32_t y = s->base + s->lane, ends, sinks, rises, hit, j;
-    F(near_sum) sum1 = F(near_at)(&s->least, s->x, y + s->eps), room1 = s->least.room;
-    F(near_sum) sum2 = F(near_at)(&s->most, s->x, y + s->eps), room2 = s->most.room;
+    F(near_sum) sum1 = F(near_minus)(
+        F(near_up)(s->least.dx, (uint32_t)(s->top - s->least.from.y)),
+        F(near_times)((KEY)(s->x - s->least.from.x), s->least.dy));
+    F(near_sum) sum2 = F(near_minus)(         /* this line rises */
+        F(near_up)(s->most.dx, (uint32_t)(s->top - s->most.from.y)),
+        F(near_up)((KEY)(s->x - s->most.from.x), (uint32_t)s->most.dy));
+    F(near_sum) room1 = F(near_up)(s->least.dx, s->span), room2 = F(near_up)(s->most.dx, s->span);
+    uint32_t ends = SX_BALLOT(F(near_negative)(sum1) || F(near_below)(room2, sum2));
+    uint32_t sinks = SX_BALLOT(F(near_negative)(sum2));
+    uint32_t rises = SX_BALLOT(F(near_below)(room1, sum1));
+    uint32_t hit = (ends | sinks | rises | s->single) & s->points, turns, lane;
     F(near_corner) top, low;
-    int next, has = 0;
+    int both, next;
 
-    if (y < s->cut) {             /* the span is cut off */
-        room1 = F(near_up)(s->least.dx, (uint32_t)(y + s->eps - F(near_low)(s, y)));
-        room2 = F(near_up)(s->most.dx, (uint32_t)(y + s->eps - F(near_low)(s, y)));
-    }
-    ends = F(near_ballot)(s, F(near_negative)(sum1) || F(near_below)(room2, sum2));
-    sinks = F(near_ballot)(s, F(near_negative)(sum2));
-    rises = F(near_ballot)(s, F(near_below)(room1, sum1));
-    hit = (ends | sinks | rises | s->single) & s->points;
     hit &= 0 - hit;               /* the first */
     s->points &= ~(hit | (hit - 1));
-    j = SX_POPC(hit - 1) % SX_FIT_LANES;
-    top.x = low.x = F(near_shuffle)(s->x, s->shift + j);
-    top.y = s->base + j + s->eps;
-    low.y = F(near_low)(s, s->base + j);
+    lane = SX_POPC(hit - 1) & 31;
+    top.x = low.x = F(near_shuffle)(s->x, lane);
+    top.y = s->base + lane + s->eps;
+    low.y = F(near_low)(s, s->base + lane);
     ends &= hit & ~s->single;
-    sinks &= hit & ~(s->single | ends);
-    rises &= hit & ~(s->single | ends);
-    if (SX_ANY(sinks | rises))
-        F(near_point)(s, top, low, sinks != 0, rises != 0);
-    if (hit & s->single)
-        F(near_second)(s, top, low);
-    if (SX_ANY(ends)) {
-        F(near_end)(s, out, F(near_last)(s, j), ends != 0);
-        if (ends)
-            F(near_start)(s, top.x, s->base + j);
-    }
+    turns = hit & ~(s->single | ends);
+    both = (turns & sinks & rises) != 0;
+    if (SX_ANY(turns))
+        F(near_turn)(s, sinks & hit ? top : low, turns != 0, (sinks & hit) != 0, s->upper_to);
+    if (SX_ANY((hit & (s->single | ends)) || both))
+        F(near_rest)(s, out, top, low, lane, ends != 0, both, (hit & s->single) != 0);
     next = s->on && !s->points;
     if (SX_ANY(next)) {
-        F(near_corner) last = F(near_last)(s, SX_FIT_LANES);
-        if (next) {
-            s->last = last;
-            has = F(near_next)(s);
-        }
-        hit = F(near_ballot)(s, has);
-        if (next)
-            s->seen = s->points = hit;
+        F(near_advance)(s, next);
+        if (!SX_ANY(s->on))
+            return 0;
     }
     SX_WARP_SYNC();
+    return 1;
 }
 
 /* The segments of part [first, end) of the n keys, as pgm_fit_part(), or SX_FIT_AGAIN;
@@ -503,14 +509,16 @@ SX_DEV uint64_t F(near_fit_part)(const KEY *keys, uint64_t n, uint64_t first, ui
     s.n = n;
     s.eps = eps;
     s.hulls = hulls;
-    s.lane = SX_LANE % SX_FIT_LANES;
-    s.shift = SX_LANE - s.lane;
+    s.me = SX_LANE;
+    s.lead = SX_LANE / SX_FIT_LANES * SX_FIT_LANES;
+    s.group = SX_LOW_BITS(SX_FIT_LANES) << s.lead;
     out.keys = out_keys;
     out.records = records;
     F(near_begin)(&s, first, end);
     some = s.on;
-    while (SX_ANY(s.on))
-        F(near_step)(&s, &out);
+    if (SX_ANY(s.on))
+        while (F(near_step)(&s, &out))
+            ;
     F(near_end)(&s, &out, s.last, some && !s.again);
     return s.again ? SX_FIT_AGAIN : out.count;
 }
