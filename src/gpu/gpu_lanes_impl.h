@@ -102,6 +102,8 @@ typedef struct {                  /* all lanes of a group have the same, but for
     uint32_t begin;               /* the first run that begins in it */
     uint32_t eps, floor;          /* rank 0 is -floor, or below -eps */
     uint32_t me, lead, group;     /* *lane in the warp; the group's first; all of them */
+    int second;                   /* *of the second half of the group ... */
+    uint32_t half_lead, half;     /* *... which has these lanes */
     F(near_corner) *hulls;        /* the upper one, then the lower one */
     uint32_t upper_from, upper_to, lower_from, lower_to;
     F(near_corner) start, last;   /* points: of the segment, before the window */
@@ -149,13 +151,14 @@ SX_DEV F(near_line) F(near_between)(F(near_corner) from, F(near_corner) to)
 }
 
 /* Is c above the line through a and b, or below it? Of neighbours on a hull, b is
- * not below a. */
+ * not below a. Without a branch: above is 0 or 1. */
 SX_DEV int F(near_beyond)(F(near_corner) a, F(near_corner) b, F(near_corner) c, int above)
 {
     F(near_sum) rise = F(near_times)((KEY)(b.x - a.x), (int32_t)(c.y - a.y));
     F(near_sum) line = F(near_up)((KEY)(c.x - a.x), (uint32_t)(b.y - a.y));
 
-    return above ? F(near_below)(line, rise) : F(near_below)(rise, line);
+    rise = F(near_minus)(F(near_minus)(rise, line), F(near_up)(1, (uint32_t)above));
+    return F(near_negative)(rise) != above;
 }
 
 /* Its part takes more than there is here. */
@@ -280,60 +283,55 @@ SX_DEV void F(near_second)(F(near_state) *s, F(near_corner) top, F(near_corner) 
     s->single = 0;
 }
 
-/* Of two corners that begin at `at`, or as near as there are any. */
-SX_DEV int F(near_stops)(const F(near_corner) *hull, int32_t at, F(near_corner) c, int above)
+/* Those groups that are `on` turn a line about one hull, to a corner c of a new point,
+ * and put c behind the other hull: if it sinks, `most` to the upper corner, about
+ * lower ones; if it rises, `least` to the lower corner, about upper ones. `added`:
+ * the upper hull's last corner is of this point; it does not count.
+ *
+ * The lanes of the first half look for where to turn about, from the left, those of
+ * the second for what c is put behind, from the right. Who has found it finds it
+ * again while others look further. */
+SX_DEV void F(near_turn)(F(near_state) *s, F(near_corner) c, int on, int sinks, int added)
 {
-    int32_t most = SX_FIT_NEAR - 2;
-
-    at = at < 0 ? 0 : at > most ? most : at;
-    return F(near_beyond)(hull[at], hull[at + 1], c, above);
-}
-
-/* Those groups that are `on` turn a line about one hull, to a corner of a new point,
- * and put that corner behind the other hull: if it sinks, `most` to the upper corner
- * about lower ones; if it rises, `least` to the lower corner about upper ones, of
- * which those before upper_to are older than the point. A group that has found both
- * places finds them again while others look further. */
-SX_DEV void F(near_turn)(F(near_state) *s, F(near_corner) c, int on, int sinks, uint32_t upper_to)
-{
-    const F(near_corner) *about = s->hulls + (sinks ? SX_FIT_NEAR : 0);
-    const F(near_corner) *behind = s->hulls + (sinks ? 0 : SX_FIT_NEAR);
-    int32_t from = (int32_t)(sinks ? s->lower_from : s->upper_from);
-    int32_t to = (int32_t)(sinks ? s->lower_to : upper_to);
-    int32_t left = (int32_t)(sinks ? s->upper_from : s->lower_from);
-    int32_t right = (int32_t)(sinks ? s->upper_to : s->lower_to);
-    int32_t me = (int32_t)(s->me - s->lead);
-    F(near_line) l;
+    int upper = sinks == s->second;              /* this lane's hull: its corners ... */
+    const F(near_corner) *hull = s->hulls + (upper ? 0 : SX_FIT_NEAR);
+    uint32_t from = upper ? s->upper_from : s->lower_from;       /* ... and where they are */
+    uint32_t to = upper ? s->upper_to : s->lower_to;
+    uint32_t me = s->me - s->half_lead;
+    F(near_corner) pivot;
     int more;
 
+    to -= added && on && !s->second;
     do {
-        int stop = F(near_stops)(about, from + me, c, sinks) && from + me + 1 < to;
-        int keep = F(near_stops)(behind, right - 2 - me, c, sinks) && right - 2 - me >= left;
-        uint32_t stops = SX_BALLOT(stop) & s->group, keeps = SX_BALLOT(keep) & s->group;
-        int32_t turned = from + (int32_t)(F(near_lowest)(stops) - s->lead);
-        int32_t kept = right - (int32_t)(F(near_lowest)(keeps) - s->lead);
-        int turns = !stops && from + (int32_t)SX_FIT_LANES + 1 < to;
-        int pops = !keeps && right - (int32_t)SX_FIT_LANES - 2 >= left;
-        from = turns ? from + (int32_t)SX_FIT_LANES : turned < to ? turned : to - 1;
-        right = pops ? right - (int32_t)SX_FIT_LANES : kept > left ? kept : left + 1;
-        more = on && (turns || pops);
+        uint32_t i = s->second ? to - 2 - me : from + me, stops, off;
+        int in = i - from < to - from - 1;       /* one behind it, too */
+        i = in ? i : 0;
+        stops = SX_BALLOT(in && F(near_beyond)(hull[i], hull[i + 1], c, sinks)) & s->half;
+        off = F(near_lowest)(stops) - s->half_lead;
+        off = off < SX_FIT_LANES / 2 ? off : SX_FIT_LANES / 2;
+        more = on && !stops && to - from - 1 > SX_FIT_LANES / 2;
+        off = off < to - from - 1 ? off : to - from - 1;
+        to -= s->second ? off : 0;
+        from += s->second ? 0 : off;
     } while (SX_ANY(more));
+    from = SX_SHUFFLE(from, s->lead);
+    to = SX_SHUFFLE(to, s->lead + SX_FIT_LANES / 2);
     if (!on)
         return;
-    if (right == (int32_t)SX_FIT_NEAR) {
+    if (to == SX_FIT_NEAR) {
         F(near_give_up)(s);
         return;
     }
-    l = F(near_between)(about[from], c);
-    F(near_put)(s, (sinks ? 0 : SX_FIT_NEAR) + (uint32_t)right, c);
+    pivot = s->hulls[(sinks ? SX_FIT_NEAR : 0) + from];
+    F(near_put)(s, (sinks ? 0 : SX_FIT_NEAR) + to, c);
     if (sinks) {
-        s->most = l;
-        s->lower_from = (uint32_t)from;
-        s->upper_to = (uint32_t)right + 1;
+        s->most = F(near_between)(pivot, c);
+        s->lower_from = from;
+        s->upper_to = to + 1;
     } else {
-        s->least = l;
-        s->upper_from = (uint32_t)from;
-        s->lower_to = (uint32_t)right + 1;
+        s->least = F(near_between)(pivot, c);
+        s->upper_from = from;
+        s->lower_to = to + 1;
     }
 }
 
@@ -430,7 +428,7 @@ SX_DEV void F(near_rest)(F(near_state) *s, F(near_out) *out, F(near_corner) top,
     if (second)
         F(near_second)(s, top, low);
     if (SX_ANY(both))             /* the new upper corner is right above `low` */
-        F(near_turn)(s, low, both && !s->again, 0, s->upper_to - 1);
+        F(near_turn)(s, low, both && !s->again, 0, 1);
     if (SX_ANY(ends)) {
         F(near_end)(s, out, F(near_last)(s, lane), ends);
         if (ends)
@@ -482,7 +480,7 @@ SX_DEV int F(near_step)(F(near_state) *s, F(near_out) *out)
     turns = hit & ~(s->single | ends);
     both = (turns & sinks & rises) != 0;
     if (SX_ANY(turns))
-        F(near_turn)(s, sinks & hit ? top : low, turns != 0, (sinks & hit) != 0, s->upper_to);
+        F(near_turn)(s, sinks & hit ? top : low, turns != 0, (sinks & hit) != 0, 0);
     if (SX_ANY((hit & (s->single | ends)) || both))
         F(near_rest)(s, out, top, low, lane, ends != 0, both, (hit & s->single) != 0);
     next = s->on && !s->points;
@@ -512,6 +510,10 @@ SX_DEV uint64_t F(near_fit_part)(const KEY *keys, uint64_t n, uint64_t first, ui
     s.me = SX_LANE;
     s.lead = SX_LANE / SX_FIT_LANES * SX_FIT_LANES;
     s.group = SX_LOW_BITS(SX_FIT_LANES) << s.lead;
+    s.second = SX_LANE % SX_FIT_LANES >= SX_FIT_LANES / 2;
+    s.half_lead = s.lead + (s.second ? SX_FIT_LANES / 2 : 0);
+    s.half = SX_LOW_BITS(SX_FIT_LANES / 2) << s.half_lead;
+    s.upper_to = s.lower_to = 1;
     out.keys = out_keys;
     out.records = records;
     F(near_begin)(&s, first, end);
