@@ -29,15 +29,21 @@ static uint64_t gpu_sum_parts(uint64_t *count, uint32_t parts)
     return sum;
 }
 
-/* Kernels of few, slow threads: k_fit has SX_FIT_LANES for a part. */
-#define GPU_FIT_GRID(parts) \
-    ((unsigned)(((parts) + GPU_FIT_BLOCK / SX_FIT_LANES - 1) / (GPU_FIT_BLOCK / SX_FIT_LANES)))
-#define GPU_FIT_W(name, width, parts, shared, stream, args)                                  \
-    ((width) == 4                                                                            \
-         ? (void)SX_LAUNCH(name##_4, GPU_FIT_GRID(parts), GPU_FIT_BLOCK, shared, stream, args) \
-     : (width) == 8                                                                          \
-         ? (void)SX_LAUNCH(name##_8, GPU_FIT_GRID(parts), GPU_FIT_BLOCK, shared, stream, args) \
-         : (void)SX_LAUNCH(name##_16, GPU_FIT_GRID(parts), GPU_FIT_BLOCK, shared, stream, args))
+/* Launches name##_4, name##_8 or name##_16: kernels of few, slow threads, blocks of
+ * which have so many parts. */
+#define GPU_FIT_PARTS (GPU_FIT_BLOCK / SX_FIT_LANES)
+#define GPU_FIT_RUN(name, parts, shared, stream, args)                                     \
+    SX_LAUNCH(name, (unsigned)(((parts) + GPU_FIT_PARTS - 1) / GPU_FIT_PARTS), GPU_FIT_BLOCK, \
+              (shared), (stream), (args))
+#define GPU_FIT_RUN_W(name, width, parts, shared, stream, args)            \
+    do {                                                                   \
+        if ((width) == 4)                                                  \
+            GPU_FIT_RUN(name##_4, (parts), (shared), (stream), (args));    \
+        else if ((width) == 8)                                             \
+            GPU_FIT_RUN(name##_8, (parts), (shared), (stream), (args));    \
+        else                                                               \
+            GPU_FIT_RUN(name##_16, (parts), (shared), (stream), (args));   \
+    } while (0)
 
 /* Arrays that are only needed while a level is made. */
 typedef struct {
@@ -74,7 +80,7 @@ static sx_status gpu_fit_again(sx_gpu *g, gpu_stream stream, const sx_view *v, s
     if (st != SX_OK)
         return st;
     a->hulls = (uint32_t *)f->hulls;
-    GPU_FIT_W(k_fit_again, v->width, a->parts, 0, stream, a);
+    GPU_FIT_RUN_W(k_fit_again, v->width, a->parts, 0, stream, a);
     return gpu_copy_counts(g, stream, f, a->parts, err);
 }
 
@@ -99,8 +105,7 @@ static sx_status gpu_fit_parts(sx_gpu *g, gpu_stream stream, const sx_view *v, s
     a->keys = (unsigned char *)f->keys;
     a->segments = (sx_segment *)f->segments;
     a->count = (uint64_t *)f->count;
-    GPU_FIT_W(k_fit, v->width, a->parts, GPU_FIT_BLOCK / SX_FIT_LANES * 2 * SX_FIT_NEAR_BYTES,
-              stream, a);
+    GPU_FIT_RUN_W(k_fit, v->width, a->parts, GPU_FIT_PARTS * 2 * SX_FIT_NEAR_BYTES, stream, a);
     st = gpu_copy_counts(g, stream, f, a->parts, err);
     return st == SX_OK ? gpu_fit_again(g, stream, v, a, f, err) : st;
 }

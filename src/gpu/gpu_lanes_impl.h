@@ -100,16 +100,19 @@ typedef struct {                  /* all lanes of a group have the same, but for
     uint64_t n, first;
     uint32_t len, edge;           /* of the part; the last of its keys that may be read */
     uint32_t begin;               /* the first run that begins in it */
+    int32_t back;                 /* the first key that may be read: -1, or 0 */
     uint32_t eps, floor;          /* rank 0 is -floor, or below -eps */
     uint32_t me, lead, group;     /* *lane in the warp; the group's first; all of them */
     int second;                   /* *of the second half of the group ... */
     uint32_t half_lead, half;     /* *... which has these lanes */
     F(near_corner) *hulls;        /* the upper one, then the lower one */
     uint32_t upper_from, upper_to, lower_from, lower_to;
-    F(near_corner) start, last;   /* points: of the segment, before the window */
+    F(near_corner) start;         /* the segment's first point */
     F(near_line) least, most;
     uint32_t base;                /* the window: what lane 0 of the warp would have in it */
     uint32_t seen, points;        /* lanes that have a point in it, those to be done */
+    uint32_t old_base, old_seen;  /* the last window before that had any, */
+    KEY old_x;                    /* *and a point there */
     uint32_t single;              /* all ones: the segment has one point */
     KEY x;                        /* *its point; its upper corner, and from there to the */
     uint32_t top, span;           /* *lower one */
@@ -178,7 +181,7 @@ SX_DEV void F(near_send)(F(near_state) *s, uint32_t base)
     i = i < s->edge ? i : s->edge;
     s->here = s->keys[i];
     s->behind = s->keys[j];
-    s->before = s->keys[(int64_t)i - (s->first + i > 0)];
+    s->before = s->keys[(int32_t)i - 1 < s->back ? s->back : (int32_t)i - 1];
 }
 
 SX_DEV void F(near_enter)(F(near_state) *s, uint32_t base, KEY x)
@@ -194,7 +197,7 @@ SX_DEV void F(near_enter)(F(near_state) *s, uint32_t base, KEY x)
 SX_DEV int F(near_window)(F(near_state) *s, uint32_t base)
 {
     uint32_t i = base + s->me;
-    int begins = s->before != s->here || s->first + i == 0;
+    int begins = s->before != s->here || i == s->begin;
     int extra = i < s->edge && (KEY)(s->behind - s->here) > 1;
 
     F(near_enter)(s, base, (KEY)(s->here + !begins));
@@ -306,7 +309,7 @@ SX_DEV void F(near_turn)(F(near_state) *s, F(near_corner) c, int on, int sinks, 
         uint32_t i = s->second ? to - 2 - me : from + me, stops, off;
         int in = i - from < to - from - 1;       /* one behind it, too */
         i = in ? i : 0;
-        stops = SX_BALLOT(in && F(near_beyond)(hull[i], hull[i + 1], c, sinks)) & s->half;
+        stops = SX_BALLOT(in & F(near_beyond)(hull[i], hull[i + 1], c, sinks)) & s->half;
         off = F(near_lowest)(stops) - s->half_lead;
         off = off < SX_FIT_LANES / 2 ? off : SX_FIT_LANES / 2;
         more = on && !stops && to - from - 1 > SX_FIT_LANES / 2;
@@ -376,6 +379,7 @@ SX_DEV void F(near_begin)(F(near_state) *s, uint64_t first, uint64_t end)
         s->len = (uint32_t)(end - first);
         s->edge = end < s->n ? s->len : s->len - 1;
         s->begin = (uint32_t)(y - first);
+        s->back = first > 0 ? -1 : 0;
         s->floor = first < s->eps ? (uint32_t)first : s->eps;
         F(near_start)(s, s->keys[s->begin], s->begin);
         F(near_send)(s, base);
@@ -386,18 +390,16 @@ SX_DEV void F(near_begin)(F(near_state) *s, uint64_t first, uint64_t end)
     SX_WARP_SYNC();
 }
 
-/* The point before lane j's, of this window or the last one that had any. */
+/* The point before lane j's. All lanes of a warp come. */
 SX_DEV F(near_corner) F(near_last)(const F(near_state) *s, uint32_t j)
 {
-    uint32_t before = s->seen & SX_LOW_BITS(j);
-    uint32_t lane = before ? 31 - SX_CLZ(before) : 0;
-    F(near_corner) last = s->last;
-    KEY x = F(near_shuffle)(s->x, lane);
+    uint32_t before = s->seen & SX_LOW_BITS(j), lanes = before ? before : s->old_seen;
+    uint32_t lane = lanes ? 31 - SX_CLZ(lanes) : 0;
+    KEY x = F(near_shuffle)(s->x, lane), old_x = F(near_shuffle)(s->old_x, lane);
+    F(near_corner) last;
 
-    if (before) {
-        last.x = x;
-        last.y = s->base + lane;
-    }
+    last.x = before ? x : old_x;
+    last.y = (before ? s->base : s->old_base) + lane;
     return last;
 }
 
@@ -439,12 +441,15 @@ SX_DEV void F(near_rest)(F(near_state) *s, F(near_out) *out, F(near_corner) top,
 /* On to the next window for groups that are done with theirs. The same. */
 SX_DEV void F(near_advance)(F(near_state) *s, int next)
 {
-    F(near_corner) last = F(near_last)(s, 32);
     uint32_t seen;
     int has = 0;
 
     if (next) {
-        s->last = last;
+        if (s->seen) {
+            s->old_base = s->base;
+            s->old_seen = s->seen;
+            s->old_x = s->x;
+        }
         has = F(near_next)(s);
     }
     seen = SX_BALLOT(has) & s->group;
@@ -521,6 +526,6 @@ SX_DEV uint64_t F(near_fit_part)(const KEY *keys, uint64_t n, uint64_t first, ui
     if (SX_ANY(s.on))
         while (F(near_step)(&s, &out))
             ;
-    F(near_end)(&s, &out, s.last, some && !s.again);
+    F(near_end)(&s, &out, F(near_last)(&s, 32), some && !s.again);
     return s.again ? SX_FIT_AGAIN : out.count;
 }
