@@ -114,7 +114,9 @@ typedef struct {
 #ifndef SX_FIT_LANES
 #define SX_FIT_LANES 16u
 #endif
+#ifndef SX_FIT_NEAR_BYTES
 #define SX_FIT_NEAR_BYTES 2048u
+#endif
 #define SX_FIT_AGAIN (1ull << 63)
 
 typedef struct {                  /* see gpu_fit_impl.h */

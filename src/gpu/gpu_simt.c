@@ -2,6 +2,8 @@
  * of simt.h. For tests; nothing falls back to it. */
 #include "gpu/vendor_simt.h"
 
+#define SX_FIT_NEAR_BYTES 512u    /* small, as more below */
+
 #include "base/alloc.h"
 #include "base/pool.h"
 #include "gpu/gpu_kernels.h"
