@@ -109,14 +109,16 @@ typedef struct {
                                      before are there already */
 } sx_gpu_build;
 
-/* Lanes that fit lines to a part together (8, 16, 32), shared memory for either of
- * its hulls, and what they say instead of a count where that is too little. */
+/* Lanes that fit lines to a part together (8, 16, 32), corners of either of its hulls
+ * in shared memory (random keys have 20 with an epsilon of 128, 50 with 4096), and
+ * what they say instead of a count where that is too little. */
 #ifndef SX_FIT_LANES
 #define SX_FIT_LANES 16u
 #endif
-#ifndef SX_FIT_NEAR_BYTES
-#define SX_FIT_NEAR_BYTES 2048u
+#ifndef SX_FIT_NEAR
+#define SX_FIT_NEAR 64u
 #endif
+#define SX_FIT_SHARED(width) (4 * SX_FIT_NEAR * (width))    /* bytes, of a part */
 #define SX_FIT_AGAIN (1ull << 63)
 
 typedef struct {                  /* see gpu_fit_impl.h */

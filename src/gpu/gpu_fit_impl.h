@@ -105,7 +105,7 @@ static sx_status gpu_fit_parts(sx_gpu *g, gpu_stream stream, const sx_view *v, s
     a->keys = (unsigned char *)f->keys;
     a->segments = (sx_segment *)f->segments;
     a->count = (uint64_t *)f->count;
-    GPU_FIT_RUN_W(k_fit, v->width, a->parts, GPU_FIT_PARTS * 2 * SX_FIT_NEAR_BYTES, stream, a);
+    GPU_FIT_RUN_W(k_fit, v->width, a->parts, GPU_FIT_PARTS * SX_FIT_SHARED(v->width), stream, a);
     st = gpu_copy_counts(g, stream, f, a->parts, err);
     return st == SX_OK ? gpu_fit_again(g, stream, v, a, f, err) : st;
 }

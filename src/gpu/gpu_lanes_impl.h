@@ -24,9 +24,6 @@
  * that are compared differ by less than 2^30. A part that needs more room for a
  * hull, or whose last point is higher, is left to k_fit_again. */
 
-#undef SX_FIT_NEAR
-#define SX_FIT_NEAR (SX_FIT_NEAR_BYTES / (2 * W))
-
 /* dx * dy; unsigned, as lanes without a point compute something, too. */
 #if W == 16
 typedef F(fit_sum) F(near_sum);
@@ -296,46 +293,43 @@ SX_DEV void F(near_second)(F(near_state) *s, F(near_corner) top, F(near_corner) 
  * again while others look further. */
 SX_DEV void F(near_turn)(F(near_state) *s, F(near_corner) c, int on, int sinks, int added)
 {
-    int upper = sinks == s->second;              /* this lane's hull: its corners ... */
+    int upper = sinks == s->second;              /* this lane's hull */
     const F(near_corner) *hull = s->hulls + (upper ? 0 : SX_FIT_NEAR);
-    uint32_t from = upper ? s->upper_from : s->lower_from;       /* ... and where they are */
-    uint32_t to = upper ? s->upper_to : s->lower_to;
-    uint32_t me = s->me - s->half_lead;
+    uint32_t from = upper ? s->upper_from : s->lower_from;
+    uint32_t to = (upper ? s->upper_to : s->lower_to) - (added && on && !s->second);
+    uint32_t at = s->second ? to : from, pairs = to - from - 1, me = s->me - s->half_lead;
     F(near_corner) pivot;
     int more;
 
-    to -= added && on && !s->second;
     do {
-        uint32_t i = s->second ? to - 2 - me : from + me, stops, off;
-        int in = i - from < to - from - 1;       /* one behind it, too */
+        uint32_t i = at + (s->second ? 0 - 2 - me : me), stops, off;
+        int in = me < pairs;
         i = in ? i : 0;
         stops = SX_BALLOT(in & F(near_beyond)(hull[i], hull[i + 1], c, sinks)) & s->half;
+        more = on && !stops && pairs > SX_FIT_LANES / 2;
         off = F(near_lowest)(stops) - s->half_lead;
         off = off < SX_FIT_LANES / 2 ? off : SX_FIT_LANES / 2;
-        more = on && !stops && to - from - 1 > SX_FIT_LANES / 2;
-        off = off < to - from - 1 ? off : to - from - 1;
-        to -= s->second ? off : 0;
-        from += s->second ? 0 : off;
+        off = off < pairs ? off : pairs;
+        at += s->second ? 0 - off : off;
+        pairs -= off;
     } while (SX_ANY(more));
-    from = SX_SHUFFLE(from, s->lead);
-    to = SX_SHUFFLE(to, s->lead + SX_FIT_LANES / 2);
+    from = SX_SHUFFLE(at, s->lead);
+    to = SX_SHUFFLE(at, s->lead + SX_FIT_LANES / 2);
     if (!on)
         return;
-    if (to == SX_FIT_NEAR) {
-        F(near_give_up)(s);
-        return;
-    }
     pivot = s->hulls[(sinks ? SX_FIT_NEAR : 0) + from];
-    F(near_put)(s, (sinks ? 0 : SX_FIT_NEAR) + to, c);
+    F(near_put)(s, (sinks ? 0 : SX_FIT_NEAR) + to++, c);
     if (sinks) {
         s->most = F(near_between)(pivot, c);
         s->lower_from = from;
-        s->upper_to = to + 1;
+        s->upper_to = to;
     } else {
         s->least = F(near_between)(pivot, c);
         s->upper_from = from;
-        s->lower_to = to + 1;
+        s->lower_to = to;
     }
+    if (to == SX_FIT_NEAR)        /* there is always room for one */
+        F(near_give_up)(s);
 }
 
 /* The record, by two lanes: one knows about either line. All lanes of a warp come. */
@@ -430,7 +424,7 @@ SX_DEV void F(near_rest)(F(near_state) *s, F(near_out) *out, F(near_corner) top,
     if (second)
         F(near_second)(s, top, low);
     if (SX_ANY(both))             /* the new upper corner is right above `low` */
-        F(near_turn)(s, low, both && !s->again, 0, 1);
+        F(near_turn)(s, low, both, 0, 1);
     if (SX_ANY(ends)) {
         F(near_end)(s, out, F(near_last)(s, lane), ends);
         if (ends)

@@ -2,7 +2,7 @@
  * of simt.h. For tests; nothing falls back to it. */
 #include "gpu/vendor_simt.h"
 
-#define SX_FIT_NEAR_BYTES 512u    /* small, as more below */
+#define SX_FIT_NEAR 32u           /* small, as more below */
 
 #include "base/alloc.h"
 #include "base/pool.h"
