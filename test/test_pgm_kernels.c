@@ -43,7 +43,8 @@ static void same(int type, const void *keys, uint64_t n, unsigned eps, unsigned 
     char spec[SX_SPEC_MAX];
     size_t bytes, other_bytes;
     snprintf(spec, sizeof spec, "pgm(eps=%u,eps2=%u,cuts=%" PRIu64 ")", eps, eps2, cuts);
-    begin_step("%s, %" PRIu64 " keys of %s, %s, order %u", spec, n, sx_type_name(type), what, order);
+    begin_step("%s, %" PRIu64 " keys of %s, %s, order %u", spec, n, sx_type_name(type), what,
+               order);
     unsigned char *file = file_of(cpu, type, keys, n, spec, &bytes);
     unsigned char *other = file_of(kernels[order], type, keys, n, spec, &other_bytes);
     if (other_bytes != bytes || memcmp(other, file, bytes) != 0)
@@ -142,12 +143,40 @@ static void test_curves(void **state)
     }
 }
 
+/* Short curves, each a step behind the last: a corner far off takes many off a hull. */
+static void test_arcs(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed() + 3);
+    for (unsigned round = 0; round < 60 * ROUNDS; round++) {
+        unsigned width = widths[round % 3].width, eps = 8 + (unsigned)rnd_below(&r, 100);
+        uint64_t n = 1 + rnd_below(&r, 600), x = 0, left = 0, gap = 1;
+        bool grows = false;
+        unsigned char *keys = need(n * 16);
+        for (uint64_t i = 0; i < n; i++) {
+            if (left-- == 0) {
+                left = 2 + rnd_below(&r, 28);
+                grows = rnd_below(&r, 2);
+                gap = grows ? 1 + rnd_below(&r, 9) : left * 7 + 1;
+                x += rnd_below(&r, 2) ? rnd_below(&r, 5000) : 0;
+            }
+            x += gap;
+            gap = grows ? gap + rnd_below(&r, 7) : gap - rnd_below(&r, 7);
+            put_key(width, width == 16 ? x : 0, width == 16 ? x << 32 : x, keys + i * width);
+        }
+        same(widths[round % 3].type, keys, n, eps, 2, 1 + rnd_below(&r, 3), round / 3 % ORDERS,
+             "in arcs");
+        free(keys);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_curves),
+        cmocka_unit_test(test_arcs),
     };
     test_seed();
     cpu = device_open("cpu:threads=2");

@@ -195,7 +195,7 @@ SX_DEV int F(near_window)(F(near_state) *s, uint32_t base)
 {
     uint32_t i = base + s->me;
     int begins = s->before != s->here || i == s->begin;
-    int extra = i < s->edge && (KEY)(s->behind - s->here) > 1;
+    int extra = (KEY)(s->behind - s->here) > 1;          /* at the edge they are one */
 
     F(near_enter)(s, base, (KEY)(s->here + !begins));
     F(near_send)(s, base + SX_FIT_LANES);
@@ -285,18 +285,19 @@ SX_DEV void F(near_second)(F(near_state) *s, F(near_corner) top, F(near_corner) 
 
 /* Those groups that are `on` turn a line about one hull, to a corner c of a new point,
  * and put c behind the other hull: if it sinks, `most` to the upper corner, about
- * lower ones; if it rises, `least` to the lower corner, about upper ones. `added`:
- * the upper hull's last corner is of this point; it does not count.
+ * lower ones; if it rises, `least` to the lower corner, about upper ones. The upper
+ * corner of the same point may be the last of those, but as c is below any line to
+ * it, nothing turns about it.
  *
  * The lanes of the first half look for where to turn about, from the left, those of
  * the second for what c is put behind, from the right. Who has found it finds it
  * again while others look further. */
-SX_DEV void F(near_turn)(F(near_state) *s, F(near_corner) c, int on, int sinks, int added)
+SX_DEV void F(near_turn)(F(near_state) *s, F(near_corner) c, int on, int sinks)
 {
     int upper = sinks == s->second;              /* this lane's hull */
     const F(near_corner) *hull = s->hulls + (upper ? 0 : SX_FIT_NEAR);
     uint32_t from = upper ? s->upper_from : s->lower_from;
-    uint32_t to = (upper ? s->upper_to : s->lower_to) - (added && on && !s->second);
+    uint32_t to = upper ? s->upper_to : s->lower_to;
     uint32_t at = s->second ? to : from, pairs = to - from - 1, me = s->me - s->half_lead;
     F(near_corner) pivot;
     int more;
@@ -423,8 +424,8 @@ SX_DEV void F(near_rest)(F(near_state) *s, F(near_out) *out, F(near_corner) top,
 {
     if (second)
         F(near_second)(s, top, low);
-    if (SX_ANY(both))             /* the new upper corner is right above `low` */
-        F(near_turn)(s, low, both, 0, 1);
+    if (SX_ANY(both))
+        F(near_turn)(s, low, both, 0);
     if (SX_ANY(ends)) {
         F(near_end)(s, out, F(near_last)(s, lane), ends);
         if (ends)
@@ -479,7 +480,7 @@ SX_DEV int F(near_step)(F(near_state) *s, F(near_out) *out)
     turns = hit & ~(s->single | ends);
     both = (turns & sinks & rises) != 0;
     if (SX_ANY(turns))
-        F(near_turn)(s, sinks & hit ? top : low, turns != 0, (sinks & hit) != 0, 0);
+        F(near_turn)(s, sinks & hit ? top : low, turns != 0, (sinks & hit) != 0);
     if (SX_ANY((hit & (s->single | ends)) || both))
         F(near_rest)(s, out, top, low, lane, ends != 0, both, (hit & s->single) != 0);
     next = s->on && !s->points;
