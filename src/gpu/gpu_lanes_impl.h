@@ -11,10 +11,12 @@
  * Hence the first point of a window that changes anything is found at once, and all
  * before it are done. The keys of the next window are on their way meanwhile.
  *
- * Hulls are in shared memory, with room for SX_FIT_NEAR corners each. The corners a,
- * b of each pair of neighbours on a hull and the new corner c make a bend: the line
- * about a hull stops turning at the first pair that c is not beyond, a corner behind
- * it takes off all pairs behind the last such; lanes look at one pair each.
+ * Hulls are in shared memory, with room for SX_FIT_NEAR corners each. Let a, b be
+ * neighbours on a hull, c a corner of a new point: it is beyond them if it is above
+ * the line through them (of an upper corner that a line sinks to) or below it (of a
+ * lower one that a line rises to). The line turns about a of the first two that c is
+ * beyond, on the one hull, and c goes behind b of the last two, on the other; where
+ * there are none, about the last corner and behind the first. Lanes look at two each.
  *
  * All groups of a warp go the same way: what one of them does, all of them pass
  * through, those that do not need it without effect. So a turn about one hull and
@@ -161,7 +163,7 @@ SX_DEV int F(near_beyond)(F(near_corner) a, F(near_corner) b, F(near_corner) c, 
     return F(near_negative)(rise) != above;
 }
 
-/* Its part takes more than there is here. */
+/* The part takes more than there is here. */
 SX_DEV void F(near_give_up)(F(near_state) *s)
 {
     s->again = 1;
@@ -422,10 +424,12 @@ SX_DEV void F(near_end)(const F(near_state) *s, F(near_out) *out, F(near_corner)
 SX_DEV void F(near_rest)(F(near_state) *s, F(near_out) *out, F(near_corner) top, F(near_corner) low,
                          uint32_t lane, int ends, int both, int second)
 {
+    if (SX_ANY(both)) {
+        SX_WARP_SYNC();           /* the upper corner is there */
+        F(near_turn)(s, low, both, 0);
+    }
     if (second)
         F(near_second)(s, top, low);
-    if (SX_ANY(both))
-        F(near_turn)(s, low, both, 0);
     if (SX_ANY(ends)) {
         F(near_end)(s, out, F(near_last)(s, lane), ends);
         if (ends)
@@ -433,7 +437,7 @@ SX_DEV void F(near_rest)(F(near_state) *s, F(near_out) *out, F(near_corner) top,
     }
 }
 
-/* On to the next window for groups that are done with theirs. The same. */
+/* On to the next window for groups that are done with theirs. All lanes of a warp come. */
 SX_DEV void F(near_advance)(F(near_state) *s, int next)
 {
     uint32_t seen;
