@@ -108,15 +108,28 @@ typedef struct {
                                      before are there already */
 } sx_gpu_build;
 
+/* Lanes that fit lines to a part together (8, 16, 32), corners of either of its hulls
+ * in shared memory (random keys have 20 with an epsilon of 128, 50 with 4096), and
+ * what they say instead of a count where that is too little. */
+#ifndef SX_FIT_LANES
+#define SX_FIT_LANES 16u
+#endif
+#ifndef SX_FIT_NEAR
+#define SX_FIT_NEAR 64u
+#endif
+#define SX_FIT_SHARED(width) (4 * SX_FIT_NEAR * (width))    /* bytes, of a part */
+#define SX_FIT_AGAIN (1ull << 63)
+
 typedef struct {                  /* see gpu_fit_impl.h */
     const void *below;            /* k_level: the segments' first keys */
     uint64_t n;
     uint32_t eps, parts;
     uint64_t hull_room, room;     /* of a part */
-    uint32_t *hulls;
+    uint32_t *hulls;              /* k_fit_again */
     unsigned char *keys, *to_keys;
     sx_segment *segments, *to_segments;
-    uint64_t *count;              /* of each part; k_collect: of all before it */
+    uint64_t *count;              /* of each part; k_fit_again: with SX_FIT_AGAIN, the
+                                     place of its hulls; k_collect: of all before it */
     uint64_t total, entries;
 } sx_gpu_fit;
 

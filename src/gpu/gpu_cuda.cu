@@ -27,7 +27,6 @@ extern "C" {
 #include "gpu/gpu_kernels.h"
 
 #define GPU_FIT_BLOCK 64u
-#define GPU_FIT_GRID(parts) ((unsigned)(((parts) + 3) / 4))
 #define GPU_BLOCK 256u
 #define GPU_BLOCK_MOST 1024u
 #define GPU_GRID_MOST (1u << 30)

@@ -1,5 +1,5 @@
-/* gpu_fit_impl.h - a pgm's segments on a GPU: a thread fits lines to a part of
- * the keys, and so does one to a part of the segments' first keys, until one
+/* gpu_fit_impl.h - a pgm's segments on a GPU: a few lanes fit lines to a part of
+ * the keys, and so do they to a part of the segments' first keys, until one
  * segment is left. How many there are is asked for after each level. */
 
 /* One level while it is made, in device memory: first with room for each part,
@@ -29,11 +29,60 @@ static uint64_t gpu_sum_parts(uint64_t *count, uint32_t parts)
     return sum;
 }
 
+/* Launches name##_4, name##_8 or name##_16: kernels of few, slow threads, blocks of
+ * which have so many parts. */
+#define GPU_FIT_PARTS (GPU_FIT_BLOCK / SX_FIT_LANES)
+#define GPU_FIT_RUN(name, parts, shared, stream, args)                                     \
+    SX_LAUNCH(name, (unsigned)(((parts) + GPU_FIT_PARTS - 1) / GPU_FIT_PARTS), GPU_FIT_BLOCK, \
+              (shared), (stream), (args))
+#define GPU_FIT_RUN_W(name, width, parts, shared, stream, args)            \
+    do {                                                                   \
+        if ((width) == 4)                                                  \
+            GPU_FIT_RUN(name##_4, (parts), (shared), (stream), (args));    \
+        else if ((width) == 8)                                             \
+            GPU_FIT_RUN(name##_8, (parts), (shared), (stream), (args));    \
+        else                                                               \
+            GPU_FIT_RUN(name##_16, (parts), (shared), (stream), (args));   \
+    } while (0)
+
 /* Arrays that are only needed while a level is made. */
 typedef struct {
     void *hulls, *keys, *segments, *count;
     uint64_t *host_count;
 } gpu_fitting;
+
+static sx_status gpu_copy_counts(sx_gpu *g, gpu_stream stream, gpu_fitting *f, uint32_t parts,
+                                 sx_err *err)
+{
+    sx_status st = gpu_launched(g, "fitting lines", err);
+
+    if (st == SX_OK)
+        st = gpu_copy(g, stream, f->host_count, f->count, parts * sizeof(uint64_t), err);
+    return st == SX_OK ? gpu_wait(g, stream, "fitting lines", err) : st;
+}
+
+/* Parts whose hulls are too large for shared memory: hardly ever there are any. */
+static sx_status gpu_fit_again(sx_gpu *g, gpu_stream stream, const sx_view *v, sx_gpu_fit *a,
+                               gpu_fitting *f, sx_err *err)
+{
+    uint64_t again = 0, bytes;
+    sx_status st;
+
+    for (uint32_t p = 0; p < a->parts; p++)
+        if (f->host_count[p] == SX_FIT_AGAIN)
+            f->host_count[p] += again++;
+    if (again == 0)
+        return SX_OK;
+    bytes = again * a->hull_room * sizeof(uint32_t);
+    st = gpu_alloc(g, stream, &f->hulls, bytes, "hulls", err);
+    if (st == SX_OK)
+        st = gpu_copy(g, stream, f->count, f->host_count, a->parts * sizeof(uint64_t), err);
+    if (st != SX_OK)
+        return st;
+    a->hulls = (uint32_t *)f->hulls;
+    GPU_FIT_RUN_W(k_fit_again, v->width, a->parts, 0, stream, a);
+    return gpu_copy_counts(g, stream, f, a->parts, err);
+}
 
 static sx_status gpu_fit_parts(sx_gpu *g, gpu_stream stream, const sx_view *v, sx_gpu_fit *a,
                                gpu_fitting *f, sx_err *err)
@@ -44,9 +93,7 @@ static sx_status gpu_fit_parts(sx_gpu *g, gpu_stream stream, const sx_view *v, s
 
     a->hull_room = sx_hull_entries(longest);
     a->room = sx_pgm_most(longest, a->eps);
-    st = gpu_alloc(g, stream, &f->hulls, a->parts * a->hull_room * sizeof(uint32_t), "hulls", err);
-    if (st == SX_OK)
-        st = gpu_alloc(g, stream, &f->keys, a->parts * a->room * v->width, "segments", err);
+    st = gpu_alloc(g, stream, &f->keys, a->parts * a->room * v->width, "segments", err);
     if (st == SX_OK)
         st = gpu_alloc(g, stream, &f->segments, a->parts * a->room * SX_SEGMENT, "segments", err);
     if (st == SX_OK)
@@ -55,20 +102,12 @@ static sx_status gpu_fit_parts(sx_gpu *g, gpu_stream stream, const sx_view *v, s
         st = sx_alloc((void **)&f->host_count, counts, "segments", err);
     if (st != SX_OK)
         return st;
-    a->hulls = (uint32_t *)f->hulls;
     a->keys = (unsigned char *)f->keys;
     a->segments = (sx_segment *)f->segments;
     a->count = (uint64_t *)f->count;
-    if (v->width == 4)
-        SX_LAUNCH(k_fit_4, GPU_FIT_GRID(a->parts), GPU_FIT_BLOCK, 0, stream, a);
-    else if (v->width == 8)
-        SX_LAUNCH(k_fit_8, GPU_FIT_GRID(a->parts), GPU_FIT_BLOCK, 0, stream, a);
-    else
-        SX_LAUNCH(k_fit_16, GPU_FIT_GRID(a->parts), GPU_FIT_BLOCK, 0, stream, a);
-    st = gpu_launched(g, "fitting lines", err);
-    if (st == SX_OK)
-        st = gpu_copy(g, stream, f->host_count, f->count, a->parts * sizeof(uint64_t), err);
-    return st == SX_OK ? gpu_wait(g, stream, "fitting lines", err) : st;
+    GPU_FIT_RUN_W(k_fit, v->width, a->parts, GPU_FIT_PARTS * SX_FIT_SHARED(v->width), stream, a);
+    st = gpu_copy_counts(g, stream, f, a->parts, err);
+    return st == SX_OK ? gpu_fit_again(g, stream, v, a, f, err) : st;
 }
 
 static sx_status gpu_fit_level(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *below,

@@ -107,24 +107,48 @@ SX_KERNEL(F(k_guide), sx_gpu_build)
 #include "index/pgm_fit_impl.h"
 #undef SX_WALK
 
-/* Two lanes of a warp fit lines to a part each: what they do next depends on
- * every key, so that more together would mostly wait for each other. */
-#undef SX_FIT_LANES
-#define SX_FIT_LANES 2u
+#include "gpu/gpu_lanes_impl.h"
+
+/* SX_FIT_LANES lanes of a warp fit lines to a part. */
 SX_KERNEL(F(k_fit), sx_gpu_fit)
 {
-    if (SX_LANE >= SX_FIT_LANES)
+    uint64_t groups = 32 / SX_FIT_LANES;
+    F(near_corner) *hulls = (F(near_corner) *)(void *)SX_SHARED +
+                            SX_TID / SX_FIT_LANES * (2 * SX_FIT_NEAR);
+
+    for (uint64_t warp = SX_THREAD / 32; warp * groups < ap->parts; warp += SX_THREADS / 32) {
+        uint64_t p = warp * groups + SX_LANE / SX_FIT_LANES, first = 0, end = 0, count;
+        if (p < ap->parts) {
+            first = sx_pgm_part(ap->n, ap->parts, p);
+            end = sx_pgm_part(ap->n, ap->parts, p + 1);
+        }
+        count = F(near_fit_part)((const KEY *)ap->below, ap->n, first, end, ap->eps, hulls,
+                                 (KEY *)(void *)ap->keys + p * ap->room,
+                                 ap->segments + p * ap->room);
+        if (p < ap->parts && SX_LANE % SX_FIT_LANES == 0)
+            ap->count[p] = count;
+    }
+}
+
+/* Two lanes of a warp fit lines to a part each, of those that need more memory: what
+ * they do next depends on every key, so that more together would mostly wait for
+ * each other. */
+#undef SX_AGAIN_LANES
+#define SX_AGAIN_LANES 2u
+SX_KERNEL(F(k_fit_again), sx_gpu_fit)
+{
+    if (SX_LANE >= SX_AGAIN_LANES)
         return;
-    for (uint64_t p = SX_THREAD / 32 * SX_FIT_LANES + SX_LANE; p < ap->parts;
-         p += SX_THREADS / 32 * SX_FIT_LANES) {
-        uint64_t first = sx_pgm_part(ap->n, ap->parts, p), end = sx_pgm_part(ap->n, ap->parts, p + 1);
-        uint64_t count = 0;
-        if (first < end)
-            count = F(pgm_fit_part)((const KEY *)ap->below, ap->n, first, end, ap->eps,
-                                    ap->hulls + p * ap->hull_room,
-                                    (KEY *)(void *)ap->keys + p * ap->room,
-                                    ap->segments + p * ap->room);
-        ap->count[p] = count;
+    for (uint64_t p = SX_THREAD / 32 * SX_AGAIN_LANES + SX_LANE; p < ap->parts;
+         p += SX_THREADS / 32 * SX_AGAIN_LANES) {
+        uint64_t place = ap->count[p] - SX_FIT_AGAIN;
+        if (ap->count[p] >= SX_FIT_AGAIN)
+            ap->count[p] = F(pgm_fit_part)((const KEY *)ap->below, ap->n,
+                                           sx_pgm_part(ap->n, ap->parts, p),
+                                           sx_pgm_part(ap->n, ap->parts, p + 1), ap->eps,
+                                           ap->hulls + place * ap->hull_room,
+                                           (KEY *)(void *)ap->keys + p * ap->room,
+                                           ap->segments + p * ap->room);
     }
 }
 

@@ -2,6 +2,8 @@
  * of simt.h. For tests; nothing falls back to it. */
 #include "gpu/vendor_simt.h"
 
+#define SX_FIT_NEAR 32u           /* small, as more below */
+
 #include "base/alloc.h"
 #include "base/pool.h"
 #include "gpu/gpu_kernels.h"
@@ -16,7 +18,6 @@
 
 /* All small, so that a few hundred elements take every way there is. */
 #define GPU_FIT_BLOCK 64u
-#define GPU_FIT_GRID(parts) ((unsigned)(((parts) + 3) / 4))
 #define GPU_BLOCK 64u
 #define GPU_BLOCK_MOST 128u
 #define GPU_GRID_MOST 7u          /* several turns of a loop for some threads, none for some */

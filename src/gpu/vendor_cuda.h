@@ -143,6 +143,7 @@ typedef unsigned long long sx_word;      /* what 64-bit atomics take */
 #define SX_ANY(pred) __any_sync(0xffffffffu, !!(pred))
 #define SX_ALL(pred) __all_sync(0xffffffffu, !!(pred))
 #define SX_POPC(x) ((unsigned)__popc(x))
+#define SX_CLZ(x) ((unsigned)__clz((int)(x)))      /* leading zeros; x is not 0 */
 /* The sum of four bytes, and one with the lowest bits set, up to all 32. */
 #define SX_SUM_BYTES(x, sum) __dp4a((uint32_t)(x), 0x01010101u, (uint32_t)(sum))
 #define SX_LOW_BITS(bits) __funnelshift_lc(~0u, 0u, (uint32_t)(bits))

@@ -57,6 +57,7 @@ typedef unsigned long long sx_word;
 #define SX_ANY(pred) (SX_BALLOT(pred) != 0)
 #define SX_ALL(pred) (SX_BALLOT(pred) == 0xffffffffu)
 #define SX_POPC(x) ((unsigned)__builtin_popcount(x))
+#define SX_CLZ(x) ((unsigned)__builtin_clz(x))
 #define SX_SUM_BYTES(x, sum) simt_sum_bytes((x), (sum))
 #define SX_LOW_BITS(bits) ((bits) < 32 ? (1u << (bits)) - 1 : ~0u)
 

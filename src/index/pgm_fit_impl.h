@@ -416,6 +416,42 @@ SX_WALK uint64_t F(fit_height)(const F(fit_line) *l, KEY a)
 }
 #endif
 
+/* A line's slope, and its height at x0. */
+SX_WALK void F(fit_add_line)(const F(fit_line) *l, KEY x0, uint32_t lz, uint64_t *slope,
+                             uint64_t *height)
+{
+    *slope += F(fit_slope)(l->dx, (uint64_t)l->dy, lz);
+    *height += F(fit_height)(l, (KEY)(l->from.x - x0));
+}
+
+/* The height of a level line from rank `start` to rank `last`. */
+SX_WALK uint64_t F(fit_level)(uint64_t start, uint64_t last, uint64_t eps)
+{
+    uint64_t low = F(fit_low)(last, eps), high = start + eps;
+
+    return 256 * (low + (high - low) / 2);
+}
+
+/* Of a single point. */
+SX_WALK sx_segment F(fit_point)(uint64_t y)
+{
+    sx_segment record;
+
+    record.slope = 0;
+    record.base = 256 * y << 8 | (W == 16 ? 127 : 63);
+    return record;
+}
+
+/* Of two lines whose slopes and heights are added up. */
+SX_WALK sx_segment F(fit_middle)(uint64_t slope, uint64_t height, uint32_t lz)
+{
+    sx_segment record;
+
+    record.slope = (slope + 1) / 2;
+    record.base = ((height + 1) / 2 + 2) << 8 | lz;
+    return record;
+}
+
 /* The record of the segment: the line in the middle between `least` and `most`,
  * which fits as both do.
  *
@@ -433,30 +469,18 @@ SX_WALK uint64_t F(fit_height)(const F(fit_line) *l, KEY a)
 SX_WALK sx_segment F(fit_record)(const F(fit_state) *s)
 {
     KEY span = (KEY)(s->last.x - s->start.x);
-    uint32_t lz = W == 16 ? 127 : 63;
-    uint64_t slope = 0, height, low, high;
-    sx_segment record;
+    uint64_t slope = 0, height = 0;
+    uint32_t lz;
 
-    if (span == 0) {
-        height = 256 * s->start.y;
-    } else {
-        lz = F(fit_key_zeros)(span);
-        slope = F(fit_slope)(s->most.dx, (uint64_t)s->most.dy, lz);
-        height = F(fit_height)(&s->most, (KEY)(s->most.from.x - s->start.x));
-        if (s->least.dy > 0) {
-            slope += F(fit_slope)(s->least.dx, (uint64_t)s->least.dy, lz);
-            height += F(fit_height)(&s->least, (KEY)(s->least.from.x - s->start.x));
-        } else {
-            low = F(fit_low)(s->last.y, s->eps);
-            high = s->start.y + s->eps;
-            height += 256 * (low + (high - low) / 2);
-        }
-        slope = (slope + 1) / 2;
-        height = (height + 1) / 2 + 2;
-    }
-    record.slope = slope;
-    record.base = height << 8 | lz;
-    return record;
+    if (span == 0)
+        return F(fit_point)(s->start.y);
+    lz = F(fit_key_zeros)(span);
+    F(fit_add_line)(&s->most, s->start.x, lz, &slope, &height);
+    if (s->least.dy > 0)
+        F(fit_add_line)(&s->least, s->start.x, lz, &slope, &height);
+    else
+        height += F(fit_level)(s->start.y, s->last.y, s->eps);
+    return F(fit_middle)(slope, height, lz);
 }
 
 /* The last rank of the run of equal keys that holds rank i. */
