@@ -60,16 +60,19 @@ static void shape_eytz(sx_view *v)
 
 /* Keys of a bucket, unless told. The fewer, the nearer is a guess, and the more
  * of a cache the guide takes. On a CPU 16: 0.08 bytes a key. On a GPU as many as
- * leave most of L2 to the rest, but at least 8 and at most 40; and 4 where many
+ * leave most of L2 to the rest, but at least 4 and at most 40; and 4 where many
  * pieces say that keys are so skewed that the fullest buckets count. */
 #define GUIDE_BYTES (16u << 20)
+/* Pairs in blocks of one sector pay up to here, about half of which is in L2: more
+ * guesses are wrong, but that costs less than a second sector does. */
+#define SECTOR_BYTES (256ull << 20)
 static uint32_t guide_bucket(uint64_t n, uint32_t pieces, int gpu)
 {
     uint64_t keys = (n / SX_GUIDE_BUCKETS * SX_GUIDE_RECORD + GUIDE_BYTES - 1) / GUIDE_BYTES;
 
     if (!gpu)
         return 16;
-    return pieces > SX_FEW_PIECES ? 4 : keys < 8 ? 8 : keys > 40 ? 40 : (uint32_t)keys;
+    return pieces > SX_FEW_PIECES || keys < 4 ? 4 : keys > 40 ? 40 : (uint32_t)keys;
 }
 
 static void shape_guide(sx_view *v, sx_spec *spec, int gpu)
@@ -179,6 +182,9 @@ sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t node_bytes, uint32_t wi
          * are half a line (a GPU) it is a leaf, which lanes read together. */
         uint32_t m = spec->family == SX_FAM_PIVOT && node_bytes < SX_LINE ? spec->leaf
                                                                           : spec->k - 1;
+        if (spec->family == SX_FAM_GUIDE && node_bytes < SX_LINE && width + row_bytes == 8 &&
+            n * 8 <= SECTOR_BYTES)
+            m = 4;
         if (!(spec->given & SX_P_BLOCK))
             spec->block = spec->family != SX_FAM_SORTED && !(m & (m - 1)) && m <= SX_BLOCK_MAX
                               ? m : natural;
