@@ -34,6 +34,9 @@ sx_device *open_device(const open_options *options)
 sx_index *open_index(const open_options *options, const char *path,
                      unsigned flags)
 {
+    static const unsigned places[] = {         /* as --place has */
+        0, SX_LOAD_HOST, SX_LOAD_DEVICE, SX_LOAD_HYBRID, SX_LOAD_BOTH
+    };
     sx_device *device;
     sx_index *index;
 
@@ -42,6 +45,7 @@ sx_index *open_index(const open_options *options, const char *path,
     device = open_device(options);
     if (options->copy)
         flags |= SX_LOAD_COPY;
+    flags |= places[options->place];
     expect_ok(sx_load(&index, device, path, flags), NULL);
     sx_close(device);             /* the index holds on to it */
     return index;

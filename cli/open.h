@@ -11,6 +11,7 @@ typedef struct {
     const char *device;           /* --device; NULL: the best present */
     uint64_t threads;             /* --threads; 0: all */
     bool copy;                    /* --copy */
+    int place;                    /* --place; 0: the device's usual one */
 } open_options;
 
 sx_device *open_device(const open_options *options);

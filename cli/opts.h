@@ -71,9 +71,13 @@ bool parse_size(const char *text, uint64_t *out);
 #define OPTION_COPY(to) \
     { "--copy", 0, OPT_FLAG, 0, to, \
       "read the index into memory instead of mapping it" }
+#define OPTION_PLACE(to) \
+    { "--place", 0, OPT_CHOICE, "host|device|hybrid|both", to, \
+      "on a GPU: where to put the index (its memory)" }
 /* What every verb takes that opens an index: o is its open_options. */
 #define OPTIONS_OPEN_INDEX(o, as_json)                                  \
     OPTION_JSON(as_json), OPTION_COPY(&(o)->copy),                      \
+    OPTION_PLACE(&(o)->place),                                          \
     OPTION_DEVICE(&(o)->device), OPTION_THREADS(&(o)->threads)
 #define OPTION_END { 0, 0, OPT_FLAG, 0, 0, 0 }
 

@@ -240,8 +240,8 @@ typedef struct sx_index sx_index;
  * the side that is faster for so many queries, columns in device memory and streams
  * by the GPU. What is faster is computed from what was measured when the device and
  * the index were new (sx_explain() has the numbers); so it is whether the GPU helps
- * a hybrid index with a batch. Files do not depend on the place, and sx_load() puts
- * them where the device has its memory. */
+ * a hybrid index with a batch. Files do not depend on the place: sx_load() is told
+ * it anew. */
 SX_API sx_status sx_build(sx_index **out, sx_device *dev, const char *spec,
                           const sx_column *keys, const sx_column *rows,
                           const sx_call *call);
@@ -421,9 +421,18 @@ SX_API sx_status sx_save(const sx_index *ix, const char *path);
 
 /* The file is mapped, and must not be changed while the index lives.
  * The header is always verified; the data when SX_LOAD_VERIFY is set.
- * A damaged file never makes a lookup read outside the index. */
+ * A damaged file never makes a lookup read outside the index.
+ *
+ * At most one flag says a place, as place= does in a spec (sx_build()); none: in
+ * the memory of the device. With SX_LOAD_HYBRID and SX_LOAD_BOTH it is measured what
+ * questions take, as when it is built. What is on the host stays mapped, but for
+ * the host's side of SX_LOAD_BOTH. */
 #define SX_LOAD_COPY   1u         /* read into memory instead of mapping */
 #define SX_LOAD_VERIFY 2u         /* compare the checksum of all data */
+#define SX_LOAD_HOST   4u         /* place=host */
+#define SX_LOAD_DEVICE 8u         /* place=device */
+#define SX_LOAD_HYBRID 16u        /* place=hybrid */
+#define SX_LOAD_BOTH   32u        /* place=both */
 SX_API sx_status sx_load(sx_index **out, sx_device *dev, const char *path,
                          unsigned flags);
 

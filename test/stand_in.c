@@ -96,6 +96,43 @@ void explained(const sx_index *ix, const char *text_has, const char *json_has)
         fail_msg("'%s' is not in:\n%s", json_has, text);
 }
 
+/* The file under path, loaded into every place: it is there, and right. */
+static void check_places(asker *a, sx_device *dev, const char *path, const dataset *d)
+{
+    static const struct {
+        unsigned flag;
+        const char *word, *told;
+    } places[] = {
+        { SX_LOAD_HOST, " place=host", "\"place\": \"host\"" },
+        { SX_LOAD_DEVICE, NULL, "\"place\": \"device\"" },
+        { SX_LOAD_HYBRID, " place=hybrid", "\"place\": \"hybrid\"" },
+        { SX_LOAD_BOTH, " place=both", "\"place\": \"both\"" },
+    };
+    sx_device *cpu = device_open("cpu");
+    for (unsigned i = 0; i < COUNT_OF(places); i++) {
+        sx_index *loaded = NULL;
+        sx_index_info info = { .size = sizeof info };
+        unsigned copy = i % 2 ? SX_LOAD_COPY : SX_LOAD_VERIFY;
+        OK(sx_load(&loaded, dev, path, places[i].flag | copy));
+        OK(sx_describe(loaded, &info));
+        if (places[i].word ? !strstr(info.spec, places[i].word) : !!strstr(info.spec, "place="))
+            fail_msg("loaded with flag %u: '%s'", places[i].flag, info.spec);
+        explained(loaded, "place ", places[i].told);
+        OK(sx_check(loaded));
+        a->no_streams = loaded->at != dev;
+        ask_all(a, dev, loaded, d, info.spec);
+        a->no_streams = false;
+        sx_free(loaded);
+        loaded = NULL;
+        if (places[i].flag == SX_LOAD_HOST)
+            OK(sx_load(&loaded, cpu, path, places[i].flag));      /* its usual one */
+        else
+            REFUSED(sx_load(&loaded, cpu, path, places[i].flag), SX_EINVAL, "needs a GPU");
+        sx_free(loaded);
+    }
+    sx_close(cpu);
+}
+
 void check_file(asker *a, sx_device *dev, const sx_index *ix, const sx_index *plain,
                 const dataset *d)
 {
@@ -112,6 +149,7 @@ void check_file(asker *a, sx_device *dev, const sx_index *ix, const sx_index *pl
     assert_null(strstr(info.spec, "place="));
     ask_all(a, dev, loaded, d, "loaded");
     sx_free(loaded);
+    check_places(a, dev, path, d);
     free(ours);
     free(theirs);
     free(path);

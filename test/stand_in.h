@@ -24,7 +24,7 @@ void stand_back(sx_device *dev);  /* the device's own backend, and no failures *
 void explained(const sx_index *ix, const char *text_has, const char *json_has);
 
 /* The index's file is the plain one's, and says nothing of places. Loaded on the
- * device it is right. */
+ * device, and into every place, it is right. */
 void check_file(asker *a, sx_device *dev, const sx_index *ix, const sx_index *plain,
                 const dataset *d);
 

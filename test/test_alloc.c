@@ -14,6 +14,7 @@
 
 #include "ask.h"
 #include "base/alloc.h"
+#include "stand_in.h"
 
 /* A call may do without an allocation that fails; after so many successes
  * in a row there was nothing left to fail. */
@@ -172,6 +173,55 @@ static void test_build_refused(void **state)
     sx_close(dev);
 }
 
+/* Questions that only measure can't be asked, from the 1st, 2nd, 3rd ... on: the
+ * build goes on with what it has. */
+static void check_measuring(sx_device *dev, const char *spec, const dataset *d, asker *asking)
+{
+    unsigned calls = 1;
+    for (unsigned from = 0; from < calls; from++) {
+        uint64_t live = sx_alloc_live();
+        sx_index *ix = NULL;
+        asked = 0;
+        fail_from = from;
+        fail_with = SX_ENOMEM;
+        sx_status s = data_build(d, dev, spec, NULL, &ix);
+        fail_with = SX_OK;
+        calls = asked;
+        if (s != SX_OK)
+            fail_msg("%s, question %u: status %d: %s", spec, from, (int)s, sx_detail());
+        if (from == 0)
+            assert_true(calls > 0);       /* something is measured */
+        const char *wrong = ask(asking, ix, d, SX_U64, NULL);
+        if (wrong)
+            fail_msg("%s, question %u: %s", spec, from, wrong);
+        sx_free(ix);
+        if (sx_alloc_live() != live)
+            fail_msg("%s, question %u: %lld bytes leaked", spec, from,
+                     (long long)(sx_alloc_live() - live));
+    }
+}
+
+static void test_measuring(void **state)
+{
+    (void)state;
+    static const char *const measured[] = {
+        "pgm", "pgm(layout=pairs)", "pgm(eps=8)", "pgm(budget=64)", "auto", "auto(for=range)",
+    };
+    rnd r = rnd_start(test_seed());
+    asker *asking = asker_new();
+    sx_device *dev = device_open("cpu:threads=1");
+    stand_in(dev, OF_QUESTIONS);
+    for (size_t i = 0; i < COUNT_OF(measured); i++) {
+        dataset *d = data_make(key_types[i % COUNT_OF(key_types)], KEYS_RANDOM, 70000,
+                               (row_kind)(i % ROWS_KINDS), 50, &r);
+        check_measuring(dev, measured[i], d, asking);
+        data_free(d);
+    }
+    stand_back(dev);
+    sx_close(dev);
+    asker_free(asking);
+}
+
 /* ---- devices -------------------------------------------------------- */
 
 static sx_status open_device(attempt *a)
@@ -310,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_build),
         cmocka_unit_test(test_build_parallel),
         cmocka_unit_test(test_build_refused),
+        cmocka_unit_test(test_measuring),
         cmocka_unit_test(test_questions),
         cmocka_unit_test(test_questions_parallel),
         cmocka_unit_test(test_nothing_left),

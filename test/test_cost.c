@@ -29,7 +29,7 @@ static sx_cost made_up(void)
                   .chunk = { { 128e3, 55e3 }, { 512e3, 100e3 }, { 2e6, 200e3 },
                              { 4.2e6, 400e3 } } },
         .cpu = { .call_ns = 200, .query_ns = 40, .pool_ns = 10e3, .pooled_ns = 4, .threads = 16,
-                 .pool_from = 16384, .at_part = 0.5 },
+                 .share = 2048, .at_part = 0.5 },
         .gpu = { .call_ns = 3e3, .query_ns = 0.1 },
         .hints = { .call_ns = 50e3, .query_ns = 0.5, .hinted_ns = 2 },
         .measured = 1,
@@ -53,9 +53,8 @@ static void test_times_ascend(void **state)
             b.searches = variant & 2 ? 2 : 1;
             b.threads = variant & 4 ? 1 : 0;
             double now = sx_cost_of_cpu(&c, &b);
-            /* waking all threads is never dearer than one doing it all */
-            if (n != c.cpu.pool_from + 1)
-                assert_true(now >= cpu || n > c.cpu.pool_from);
+            /* one more thread may make it less */
+            assert_true(now >= cpu || n >= 2 * c.cpu.share);
             assert_true(isfinite(now) && now > 0);
             cpu = now;
             now = sx_cost_of_gpu(&c, &b);
@@ -163,7 +162,8 @@ static void test_threads_count(void **state)
         sx_batch b = batch_of(1 << 20);
         b.threads = threads;
         double now = sx_cost_of_cpu(&c, &b);
-        assert_true(now <= last);
+        /* one more that memory does not need is only woken */
+        assert_true(now <= last + c.cpu.pool_ns / c.cpu.threads * 1.001);
         last = now;
     }
     sx_batch all = batch_of(1 << 20);
@@ -218,7 +218,7 @@ static void sane_cost(const sx_cost *c)
         assert_true(i == 0 || (c->link.chunk[i].bytes > c->link.chunk[i - 1].bytes &&
                                c->link.chunk[i].ns >= c->link.chunk[i - 1].ns));
     }
-    assert_true(c->cpu.threads > 0 && c->cpu.pool_from > 0);
+    assert_true(c->cpu.threads > 0 && c->cpu.share > 0);
     for (uint64_t n = 1; n < 1ull << 30; n *= 2) {
         sx_batch b = batch_of(n);
         sane(sx_cost_of_cpu(c, &b));

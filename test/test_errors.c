@@ -602,7 +602,8 @@ static void test_files(void **state)
         REFUSED(sx_load(&loaded, dev, pipe, flags), SX_EIO, pipe);
     }
     alarm(0);
-    REFUSED(sx_load(&loaded, dev, garbage, 4u), SX_EINVAL, "4");
+    REFUSED(sx_load(&loaded, dev, garbage, 64u), SX_EINVAL, "64");
+    REFUSED(sx_load(&loaded, dev, garbage, SX_LOAD_HYBRID | SX_LOAD_BOTH), SX_EINVAL, "48");
     REFUSED(sx_load(&loaded, dev, NULL, 0), SX_EINVAL, "NULL");
     REFUSED(sx_load(&loaded, NULL, garbage, 0), SX_EINVAL, "NULL");
     REFUSED(sx_load(NULL, dev, garbage, 0), SX_EINVAL, "NULL");

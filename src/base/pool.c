@@ -186,7 +186,11 @@ void sx_pool_run(sx_pool *pool, unsigned threads, unsigned parts,
     atomic_store(&pool->next, 0);
     pool->helpers = threads - 1;
     pool->round++;
-    pthread_cond_broadcast(&pool->wake);
+    if (threads == pool->threads)
+        pthread_cond_broadcast(&pool->wake);
+    else                          /* each costs, also one that finds nothing to do */
+        for (unsigned i = 1; i < threads; i++)
+            pthread_cond_signal(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
 
     take_parts(pool);

@@ -154,10 +154,13 @@ void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, uint64_t n, uint64_t grai
                   sx_share_fn *fn, void *work)
 {
     share s = {fn, work, n, n};
+    uint64_t worth = n / (SX_SHARE_EACH * grain);
 
     if (threads == 0 || threads > cpu->threads)
         threads = cpu->threads;
-    if (threads < 2 || n <= SX_SHARE_FROM * grain) {
+    if (threads > worth)
+        threads = (uint32_t)worth;
+    if (threads < 2) {
         fn(work, 0, n);
         return;
     }
@@ -169,7 +172,7 @@ void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, uint64_t n, uint64_t grai
 static void cpu_travel(const void *self, sx_travel *out)
 {
     (void)self;
-    *out = (sx_travel){.chunk = SX_SHARE_FROM * SX_CHUNK, .sample = 2 * SX_SHARE_FROM * SX_CHUNK};
+    *out = (sx_travel){.chunk = SX_SHARE_EACH * SX_CHUNK, .sample = 16 * SX_SHARE_EACH * SX_CHUNK};
 }
 
 const sx_backend sx_backend_cpu = {

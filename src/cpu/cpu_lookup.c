@@ -58,13 +58,32 @@ static void put_numbers(void *out, uint32_t bytes, uint64_t at, const uint64_t *
     }
 }
 
+/* Loops so short that a core has many of their reads on the way at once, without
+ * having been asked for them before. */
+static void split_rows8(uint64_t *out, const uint64_t *slot, const uint64_t *rows, unsigned m)
+{
+    for (unsigned i = 0; i < m; i++)
+        out[i] = slot[i] == SX_NO_SLOT ? SX_MISS : rows[slot[i]];
+}
+
+static void split_rows4(uint64_t *out, const uint64_t *slot, const uint32_t *rows, unsigned m)
+{
+    for (unsigned i = 0; i < m; i++)
+        out[i] = slot[i] == SX_NO_SLOT ? SX_MISS : rows[slot[i]];
+}
+
 /* Rows of the chunk's slots, all ones where there is none. */
 static void put_rows(const sx_view *v, const chunk *c, void *out, uint32_t bytes, uint64_t at)
 {
     uint64_t row[SX_CHUNK];
 
-    for (unsigned i = 0; i < c->m; i++)
-        row[i] = c->slot[i] == SX_NO_SLOT ? SX_MISS : sx_row_at(v, c->slot[i], c->rank[i]);
+    if (!v->block && v->row_bytes == 8)
+        split_rows8(row, c->slot, (const uint64_t *)(const void *)v->rows, c->m);
+    else if (!v->block && v->row_bytes == 4)
+        split_rows4(row, c->slot, (const uint32_t *)(const void *)v->rows, c->m);
+    else
+        for (unsigned i = 0; i < c->m; i++)
+            row[i] = c->slot[i] == SX_NO_SLOT ? SX_MISS : sx_row_at(v, c->slot[i], c->rank[i]);
     put_numbers(out, bytes, at, row, c->m);
 }
 

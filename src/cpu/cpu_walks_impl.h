@@ -296,29 +296,105 @@ TARGET static void F(eytz_hinted)(const sx_view *v, const KEY *q, unsigned m, co
 
 /* ---- guide --------------------------------------------------------------------- */
 
-/* The record first, then the line that is guessed, then the bound: each waits
- * for one line of memory while the other walks step. */
-SX_WALK void F(guide_group)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *hint,
-                            uint64_t *rank, uint32_t unit, int rows)
+/* A unit is asked for, and its rows if they are wanted. */
+SX_WALK void F(guide_ask)(const sx_view *v, uint64_t at, uint32_t unit, int rows)
 {
-    uint64_t at[GROUP], start[GROUP], count[GROUP];
-    uint32_t fraction[GROUP];
-    uint64_t row_step = v->block ? v->block_bytes : unit * (uint64_t)v->row_bytes;
+    const unsigned char *p = F(pivot_unit)(v, at, unit);
 
-    for (unsigned j = 0; !hint && j < m; j++) {
-        at[j] = F(guide_bucket)(v, q[j], &fraction[j]);
-        __builtin_prefetch(v->guide + at[j] / SX_GUIDE_BUCKETS * SX_GUIDE_RECORD);
+    __builtin_prefetch(p);
+    if (v->block && unit > 1)             /* in two lines, perhaps */
+        __builtin_prefetch(p + (rows ? v->block_bytes : unit * W) - 1);
+    else if (rows)
+        __builtin_prefetch(v->rows + sx_row_offset(v, at * unit));
+}
+
+/* The buckets of all walks. */
+SX_WALK void F(guide_begin)(const sx_view *v, const KEY *q, unsigned m, guide_walks *g)
+{
+    if (v->pieces == 1)                   /* several walks at once */
+        for (unsigned j = 0; j < m; j++)
+            g->at[j] = F(guide_bucket_in)(v, q[j], 0, &g->fraction[j]);
+    else
+        for (unsigned j = 0; j < m; j++)
+            g->at[j] = F(guide_bucket)(v, q[j], &g->fraction[j]);
+}
+
+/* Walk j has its record, or a hint: its window, and the unit that it guesses. */
+SX_WALK void F(guide_enter)(const sx_view *v, KEY q, const uint64_t *hint, guide_walks *g,
+                            unsigned j, uint32_t unit)
+{
+    uint64_t count;
+
+    g->start[j] = hint ? F(guide_from_hint)(v, q, hint[j], &count, &g->fraction[j])
+                       : F(guide_window)(v, g->at[j], &count);
+    g->end[j] = g->start[j] + count;
+    g->at[j] = F(guide_guess)(v, q, g->start[j], count, g->fraction[j], unit);
+}
+
+/* Walk j looks at its unit, as guide_finish() does: it has found its bound, or goes
+ * on to the unit beside, as it may have done before (step: to the right 1, to the
+ * left -1). Guesses are wrong at random, so there is no branch. */
+SX_WALK void F(guide_look)(const sx_view *v, KEY q, guide_walks *g, unsigned j, int step,
+                           uint32_t unit)
+{
+    const unsigned char *p = F(pivot_unit)(v, g->at[j], unit);
+    uint64_t first = g->at[j] * unit, c = unit > 1 ? SX_COUNT_UNIT(p, unit, q) : SX_LOAD(p) < q;
+    int right = (c == unit) & (first + unit < g->end[j]) & (step >= 0);
+    int left = (c == 0) & (first > g->start[j]) & (step <= 0) &
+               !((v->distinct != 0) & (SX_LOAD(p) == q));
+
+    c += first;
+    g->rank[j] = c < v->n ? c : v->n;
+    g->at[j] += (uint64_t)(int64_t)(right - left);
+    g->late[g->lates] = (uint16_t)(j * 2 + (unsigned)left);
+    g->lates += (unsigned)(right | left);
+}
+
+/* Walks that were sent to the unit beside, until all have found their bounds. */
+SX_WALK void F(guide_late)(const sx_view *v, const KEY *q, guide_walks *g, uint32_t unit, int rows)
+{
+    while (g->lates > 0) {
+        unsigned lates = g->lates;
+        g->lates = 0;
+        for (unsigned i = 0; i < lates; i++) {
+            unsigned j = g->late[i] / 2, before = g->lates;
+            F(guide_look)(v, q[j], g, j, g->late[i] % 2 ? -1 : 1, unit);
+            if (g->lates > before)
+                F(guide_ask)(v, g->at[j], unit, rows);
+        }
     }
-    for (unsigned j = 0; j < m; j++) {
-        start[j] = hint ? F(guide_from_hint)(v, q[j], hint[j], &count[j], &fraction[j])
-                        : F(guide_window)(v, at[j], &count[j]);
-        at[j] = F(guide_guess)(v, q[j], start[j], count[j], fraction[j], unit);
-        __builtin_prefetch(F(pivot_unit)(v, at[j], unit));
-        if (rows && v->row_bytes)
-            __builtin_prefetch(v->rows + at[j] * row_step);
+}
+
+/* The record first, then the unit that is guessed, then the bound: each waits for
+ * one line of memory while other walks step. */
+SX_WALK void F(guide_walk)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *hint,
+                           uint64_t *rank, uint32_t unit, int rows)
+{
+    guide_walks g;
+
+    /* Rows that lie elsewhere are read faster later, all in one short loop,
+     * unless there are few. */
+    rows = rows && v->row_bytes != 0 && (v->block || m <= PART);
+    g.lates = 0;
+    if (!hint)
+        F(guide_begin)(v, q, m, &g);
+    for (unsigned i = 0; i < m + LOOK; i += PART) {
+        unsigned a = i - ENTER, b = a + PART < m ? a + PART : m, late = g.lates;
+        for (unsigned j = i; j < i + PART && j < m && !hint; j++)
+            __builtin_prefetch(v->guide + g.at[j] / SX_GUIDE_BUCKETS * SX_GUIDE_RECORD);
+        for (unsigned j = a; i >= ENTER && j < b; j++)
+            F(guide_enter)(v, q[j], hint, &g, j, unit);
+        for (unsigned j = a; i >= ENTER && j < b; j++)
+            F(guide_ask)(v, g.at[j], unit, rows);
+        a = i - LOOK;
+        b = a + PART < m ? a + PART : m;
+        for (unsigned j = a; i >= LOOK && j < b; j++)
+            F(guide_look)(v, q[j], &g, j, 0, unit);
+        for (unsigned j = late; j < g.lates; j++)
+            F(guide_ask)(v, g.at[g.late[j] / 2], unit, rows);
     }
-    for (unsigned j = 0; j < m; j++)
-        rank[j] = F(guide_finish)(v, q[j], start[j], count[j], at[j], unit);
+    F(guide_late)(v, q, &g, unit, rows);
+    memcpy(rank, g.rank, m * sizeof *rank);
 }
 
 TARGET static void F(guide_bounds)(const sx_view *v, const KEY *q, unsigned m,
@@ -326,17 +402,16 @@ TARGET static void F(guide_bounds)(const sx_view *v, const KEY *q, unsigned m,
 {
     int line = sx_pivot_unit(v) == 64 / W;
 
-    for (unsigned i = 0; i < m; i += GROUP) {
-        unsigned part = m - i < GROUP ? m - i : GROUP;
-        if (line && !hint)
-            F(guide_group)(v, q + i, part, NULL, rank + i, 64 / W, rows);
-        else if (line)
-            F(guide_group)(v, q + i, part, hint + i, rank + i, 64 / W, rows);
-        else if (!hint)
-            F(guide_group)(v, q + i, part, NULL, rank + i, 1, rows);
-        else
-            F(guide_group)(v, q + i, part, hint + i, rank + i, 1, rows);
-    }
+    if (line && !hint && rows)
+        F(guide_walk)(v, q, m, NULL, rank, 64 / W, 1);
+    else if (line && !hint)
+        F(guide_walk)(v, q, m, NULL, rank, 64 / W, 0);
+    else if (line)
+        F(guide_walk)(v, q, m, hint, rank, 64 / W, rows);
+    else if (!hint)
+        F(guide_walk)(v, q, m, NULL, rank, 1, rows);
+    else
+        F(guide_walk)(v, q, m, hint, rank, 1, rows);
     for (unsigned i = 0; slot && i < m; i++)
         slot[i] = rank[i] < v->n ? rank[i] : SX_NO_SLOT;
 }

@@ -140,7 +140,7 @@ typedef struct {
     uint64_t direct_bytes;        /* batches of so many bytes are not copied: kernels
                                      read and write them over there */
     uint64_t chunk;               /* elements of a larger one that travel together (CPU:
-                                     that are not worth waking its pool for) ... */
+                                     that are worth waking a thread for) ... */
     uint64_t lane_bytes;          /* ... or an eighth of it, but not more than this */
     uint64_t sample;              /* questions that keep all of the device busy */
     uint32_t side;                /* 0: not told */

@@ -406,6 +406,56 @@ sx_status sx_save(const sx_index *ix, const char *path)
     return sx_report(&err, st);
 }
 
+/* Flags that say a place, and which. */
+#define PLACE_FLAGS (SX_LOAD_HOST | SX_LOAD_DEVICE | SX_LOAD_HYBRID | SX_LOAD_BOTH)
+
+static uint32_t place_of_flags(unsigned flags)
+{
+    return flags & SX_LOAD_HOST     ? SX_PLACE_HOST
+           : flags & SX_LOAD_DEVICE ? SX_PLACE_DEVICE
+           : flags & SX_LOAD_HYBRID ? SX_PLACE_HYBRID
+           : flags & SX_LOAD_BOTH   ? SX_PLACE_BOTH
+                                    : SX_PLACE_USUAL;
+}
+
+static sx_status check_flags(unsigned flags, sx_err *err)
+{
+    unsigned place = flags & PLACE_FLAGS;
+
+    if (flags & ~(SX_LOAD_COPY | SX_LOAD_VERIFY | PLACE_FLAGS))
+        return sx_fail(err, SX_EINVAL, "sx_load: flags are %u; allowed: SX_LOAD_COPY (1), "
+                       "SX_LOAD_VERIFY (2), SX_LOAD_HOST (4), SX_LOAD_DEVICE (8), "
+                       "SX_LOAD_HYBRID (16), SX_LOAD_BOTH (32)", flags);
+    if (place & (place - 1))
+        return sx_fail(err, SX_EINVAL, "sx_load: flags are %u, which say several places; allowed: "
+                       "one of SX_LOAD_HOST (4), SX_LOAD_DEVICE (8), SX_LOAD_HYBRID (16), "
+                       "SX_LOAD_BOTH (32)", flags);
+    return SX_OK;
+}
+
+/* From the host, where a file has been loaded, to its place. On failure the store is
+ * gone. */
+static sx_status place_loaded(sx_index *ix, uint32_t place, sx_err *err)
+{
+    sx_store *s = &ix->store;
+    sx_spec spec = s->spec;
+    char why[SX_WHY_MAX];
+    sx_status st;
+
+    spec.place = place;
+    st = settle_place(ix->dev, &spec, s->key_type, s->view.n, 0, "sx_load", &ix->at, why, err);
+    if (st != SX_OK) {
+        sx_store_drop(s, &sx_backend_cpu, NULL);
+        return st;
+    }
+    s->spec.place = spec.place;
+    st = sx_store_place(s, ix->at->backend, ix->at->self, err);
+    if (st != SX_OK)
+        return st;
+    s->view.concise = sx_usual_search(ix->dev, &s->view);
+    return complete(ix, &spec, err);
+}
+
 sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned flags)
 {
     sx_err err;
@@ -416,17 +466,14 @@ sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned fla
         st = sx_need(dev, "sx_load", "the device", &err);
     if (st == SX_OK)
         st = sx_need(path, "sx_load", "the path", &err);
-    if (st == SX_OK && (flags & ~(SX_LOAD_COPY | SX_LOAD_VERIFY)))
-        st = sx_fail(&err, SX_EINVAL, "sx_load: flags are %u; allowed: SX_LOAD_COPY (1), "
-                     "SX_LOAD_VERIFY (2)", flags);
+    if (st == SX_OK)
+        st = check_flags(flags, &err);
     if (st == SX_OK)
         st = new_index(&ix, dev, dev, &err);
     if (st == SX_OK)
         st = sx_store_load(&ix->store, path, flags, &err);
     if (st == SX_OK)
-        st = sx_store_place(&ix->store, dev->backend, dev->self, &err);
-    if (st == SX_OK)
-        ix->store.view.concise = sx_usual_search(dev, &ix->store.view);
+        st = place_loaded(ix, place_of_flags(flags), &err);
     if (st != SX_OK) {
         sx_release(ix);
         return sx_report(&err, st);

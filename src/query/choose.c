@@ -118,13 +118,13 @@ static sx_status measure(sx_device *dev, sx_store *s, uint32_t purpose, sx_sorte
         q.points = 0;
     sx_store_bind(s);
     st = sx_questions_make(dev, &s->view, in, &q, err);
+    if (st == SX_OK)
+        st = compare(dev, s, &array, in, &q, &array_wins, why, err);
     if (st == SX_ENOMEM) {                /* the index is there: it stays */
         sx_text_add(why, "the usual choice; not measured, for want of memory");
         sx_questions_drop(dev, &q);
         return SX_OK;
     }
-    if (st == SX_OK)
-        st = compare(dev, s, &array, in, &q, &array_wins, why, err);
     if (st == SX_OK && array_wins) {
         s->spec = plain;
         st = fall_back(dev, s, &array, sorted, in->threads, err);

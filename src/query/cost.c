@@ -14,11 +14,14 @@ double sx_cost_of_cpu(const sx_cost *c, const sx_batch *b)
     uint32_t threads = b->threads && b->threads < cpu->threads ? b->threads : cpu->threads;
     double work = (double)b->n * searches_of(cpu, b), each;
 
-    if (threads < 2 || b->n <= cpu->pool_from)
+    if (threads > b->n / cpu->share)
+        threads = (uint32_t)(b->n / cpu->share);
+    if (threads < 2)
         return cpu->call_ns + work * cpu->query_ns;
-    /* Threads share what memory can do: fewer may be as fast as all. */
+    /* Threads are woken one by one. They share what memory can do: fewer may be as
+     * fast as all. */
     each = cpu->query_ns / threads;
-    return cpu->pool_ns + work * (each > cpu->pooled_ns ? each : cpu->pooled_ns);
+    return cpu->pool_ns * threads / cpu->threads + work * (each > cpu->pooled_ns ? each : cpu->pooled_ns);
 }
 
 /* ---- the GPU ------------------------------------------------------------------ */
@@ -93,15 +96,28 @@ uint32_t sx_cost_side(const sx_cost *c, const sx_batch *b)
 
 #define CROSSOVER_MOST (1ull << 40)
 
+/* The next batch size to look at: powers of two, and each before the CPU wakes one
+ * more thread, where it is slowest. */
+static uint64_t next_size(const sx_cost_cpu *cpu, uint64_t n)
+{
+    uint64_t power = 1, threads = (n + 1) / cpu->share + 1, last = threads * cpu->share - 1;
+
+    while (power <= n)
+        power *= 2;
+    return threads <= cpu->threads && last < power ? last : power;
+}
+
 uint64_t sx_cost_crossover(const sx_cost *c, const sx_batch *like)
 {
     sx_batch b = *like;
     uint64_t below = 0, n = 1;    /* the CPU's, the GPU's */
 
-    for (b.n = 1; sx_cost_side(c, &b) != SX_SIDE_GPU; b.n *= 2)
+    for (b.n = 1; sx_cost_side(c, &b) != SX_SIDE_GPU; b.n = next_size(&c->cpu, below)) {
         if (b.n >= CROSSOVER_MOST)
             return 0;
-    for (n = b.n, below = n / 2; below + 1 < n; ) {
+        below = b.n;
+    }
+    for (n = b.n; below + 1 < n; ) {
         b.n = below + (n - below) / 2;
         if (sx_cost_side(c, &b) == SX_SIDE_GPU)
             n = b.n;
@@ -137,7 +153,7 @@ sx_link sx_link_usual(void)
 }
 
 /* Of an index in the cache: steps of a binary search. */
-void sx_cost_usual(sx_cost *c, const sx_view *v, uint32_t threads, uint64_t pool_from)
+void sx_cost_usual(sx_cost *c, const sx_view *v, uint32_t threads, uint64_t share)
 {
     double steps = 1;
 
@@ -146,7 +162,7 @@ void sx_cost_usual(sx_cost *c, const sx_view *v, uint32_t threads, uint64_t pool
     c->measured = 0;
     c->cpu = (sx_cost_cpu){.call_ns = 100 + 5 * steps, .query_ns = 2 * steps, .pool_ns = 20e3,
                            .pooled_ns = 2 * steps / (threads ? threads : 1), .threads = threads,
-                           .pool_from = pool_from, .at_part = 0.5};
+                           .share = share, .at_part = 0.5};
     c->gpu = (sx_cost_gpu){.call_ns = 100 * steps, .query_ns = 0.1};
     c->hints = (sx_cost_hints){.call_ns = c->link.staged_ns,
                                .query_ns = 8 * (c->link.in_ns[0] + c->link.out_ns[1]) + 0.1,

@@ -7,7 +7,7 @@
  *            = one chunk's way, T_init and K_init in it,     columns travel in chunks:
  *              + the slowest part of it for each further       parts of the way overlap
  *   T_cpu(Q) = call + Q P_cpu                                one thread
- *            = pool + Q P_cpu(threads)                       from some batch size on
+ *            = pool t + Q P_cpu(t)                           t threads, as Q is worth
  *
  * T_init, K_init and B are the device's (sx_link, measured once while it is open),
  * P_gpu and P_cpu the index's, measured when it is built. */
@@ -20,7 +20,8 @@ typedef struct {                  /* nanoseconds; none is 0 */
     double call_ns, query_ns;     /* one thread: a call, a question of it */
     double pool_ns, pooled_ns;    /* the same with all threads ... */
     uint32_t threads;             /* ... which are so many */
-    uint64_t pool_from;           /* questions that are one thread's at most */
+    uint64_t share;               /* questions that are worth waking a thread for: fewer
+                                     than two such shares are one thread's */
     double at_part;               /* key_at takes so much of a search's time */
 } sx_cost_cpu;
 
@@ -69,6 +70,6 @@ int sx_cost_hints_pay(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsi
 
 /* Usual numbers, where nothing is measured. */
 sx_link sx_link_usual(void);
-void sx_cost_usual(sx_cost *c, const sx_view *v, uint32_t threads, uint64_t pool_from);
+void sx_cost_usual(sx_cost *c, const sx_view *v, uint32_t threads, uint64_t share);
 
 #endif

@@ -24,6 +24,8 @@
 #define LONGER 81u
 /* Questions that one thread of a CPU is asked at once, and a GPU in few. */
 #define ALONE 2048u
+/* And all its threads at most: two shares for each of 32. */
+#define POOLED_MOST (1u << 17)
 #define FEW 32u
 
 static int ascending(const void *a, const void *b)
@@ -286,11 +288,19 @@ static sx_lookup get_of(const sx_store *s, const questions *q)
                        .out = q->out, .out_bytes = 8};
 }
 
+/* Two shares for every thread, or for as many as there are questions for. */
+static uint64_t pooled_questions(const sx_cost_cpu *cpu)
+{
+    uint64_t n = 2 * (cpu->threads ? cpu->threads : 1) * cpu->share;
+
+    return n < POOLED_MOST ? n : POOLED_MOST;
+}
+
 static sx_status measure_cpu(const sx_device *host, const sx_store *s, const questions *q,
                              sx_cost_cpu *cpu, sx_err *err)
 {
     uint64_t alone = ALONE;
-    uint64_t least = cpu->pool_from + 1, most = 2 * cpu->pool_from;
+    uint64_t most = pooled_questions(cpu), least = most / 2;
     sx_lookup get = get_of(s, q), at = get;
     double one, many, ranks;
     sx_status st;
@@ -406,7 +416,7 @@ static sx_status measure_index(sx_index *ix, const sx_device *host, sx_cost *c, 
         q.of_gpu = c->travel.sample;
     if (q.of_gpu > QUESTIONS)
         q.of_gpu = QUESTIONS;
-    q.n = 2 * c->cpu.pool_from > q.of_gpu ? 2 * c->cpu.pool_from : q.of_gpu;
+    q.n = pooled_questions(&c->cpu) > q.of_gpu ? pooled_questions(&c->cpu) : q.of_gpu;
     st = make_questions(host, here, &q, err);
     if (st == SX_OK)
         st = measure_cpu(host, here, &q, &c->cpu, err);
@@ -423,10 +433,8 @@ static sx_status measure_index(sx_index *ix, const sx_device *host, sx_cost *c, 
 uint64_t sx_cost_bytes(uint64_t n, uint32_t key_bytes)
 {
     uint64_t most = n / KEYS_PER_QUESTION < QUESTIONS ? n / KEYS_PER_QUESTION : QUESTIONS;
-    sx_travel t;
 
-    sx_backend_cpu.travel(NULL, &t);
-    return n < MEASURED_FROM ? 0 : (most + 2 * t.chunk) * (3 * sizeof(uint64_t) + key_bytes);
+    return n < MEASURED_FROM ? 0 : (most + POOLED_MOST) * (3 * sizeof(uint64_t) + key_bytes);
 }
 
 sx_status sx_cost_measure(sx_index *ix, sx_err *err)

@@ -262,8 +262,6 @@ static sx_status climb(fitting *f, int up, uint64_t end, unsigned *steps, sx_err
         if (eps < 1u << LEAST_BIT || eps > 1u << MOST_BIT || (f->duels > 0 && sx_clock_ns() > end))
             return SX_OK;
         st = make_lines(f, (uint32_t)eps, &now, err);
-        if (st == SX_ENOMEM)              /* the best is there, and stays */
-            return SX_OK;
         if (st == SX_OK && !fits(f, &now.view)) {
             drop_lines(f, &now);
             return SX_OK;
@@ -276,7 +274,7 @@ static sx_status climb(fitting *f, int up, uint64_t end, unsigned *steps, sx_err
             drop_lines(f, &now);
         *steps += st == SX_OK && won;
     }
-    return st;
+    return st == SX_ENOMEM ? SX_OK : st;  /* the best is there, and stays */
 }
 
 /* From the best, which is there, to a better one. */
@@ -288,13 +286,13 @@ static sx_status improve(fitting *f, uint64_t spent_ns, sx_err *err)
 
     f->q = trial_questions(f->dev, spent_ns / EPS_PART);
     st = sx_questions_make(f->dev, &f->best.view, f->in, &f->q, err);
-    if (st == SX_ENOMEM) {
+    if (st == SX_OK)
+        st = search_lines(f, &f->best, err);
+    if (st == SX_ENOMEM) {                /* made, or asked */
         f->best.view.concise = sx_usual_search(f->of, &f->best.view);
         sx_text_add(&f->why, "eps=%u; not measured, for want of memory", f->best.view.eps);
         return SX_OK;
     }
-    if (st == SX_OK)
-        st = search_lines(f, &f->best, err);
     if (st == SX_OK)
         st = climb(f, 1, begin + spent_ns, &steps, err);
     if (st == SX_OK && steps == 0 && f->room == UINT64_MAX)

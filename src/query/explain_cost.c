@@ -55,7 +55,8 @@ static void text_cpu(const sx_cost_cpu *c, sx_text *t)
 {
     add(t, "cpu      a call takes ", c->call_ns * 1e-3, 3, " us and ");
     add(t, "", c->query_ns, 2, " ns a query");
-    sx_text_add(t, "; beyond %" PRIu64 " queries, on %u threads, ", c->pool_from, c->threads);
+    sx_text_add(t, "; one more thread for each %" PRIu64 " queries; on %u threads, ", c->share,
+                c->threads);
     add(t, "", c->pool_ns * 1e-3, 2, " us and ");
     add(t, "", c->pooled_ns, 3, " ns\n");
 }
@@ -110,7 +111,7 @@ static void json_cpu(const sx_cost_cpu *c, sx_text *t)
     add(t, "\"query_ns\": ", c->query_ns, 4, ", ");
     add(t, "\"pool_ns\": ", c->pool_ns, 1, ", ");
     add(t, "\"pooled_query_ns\": ", c->pooled_ns, 4, ", ");
-    sx_text_add(t, "\"threads\": %u, \"pool_from\": %" PRIu64 "}", c->threads, c->pool_from);
+    sx_text_add(t, "\"threads\": %u, \"share\": %" PRIu64 "}", c->threads, c->share);
 }
 
 /* What nobody knows is null. */

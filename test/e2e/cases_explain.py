@@ -58,6 +58,28 @@ def a_place_is_not_in_the_file(t, spec, place):
                      "-o", "refused.sxt")
 
 
+@case(["pivot", "guide", "eytzinger", "sorted"],
+      ["host", "device", "hybrid", "both"])
+def a_file_is_loaded_into_any_place(t, spec, place):
+    keys = KEY_SETS["mixed"](t.rng, "u64")
+    index = t.tool.build(keys, spec, "u64")
+    words = ("--device", "simt", "--place", place)
+    formats.write(t.path("queries.sosd"), keys[:50])
+    if spec == "sorted" and place == "hybrid":
+        t.tool.fails(1, "no top", "explain", index, *words)
+        return
+    told = t.tool.json("explain", index, *words)[0]
+    equal(told["place"], place, "place")
+    t.tool.ok("verify", index, *words)
+    plain = t.tool.ok("lookup", index, "queries.sosd", "--mode", "rank").out
+    equal(t.tool.ok("lookup", index, "queries.sosd", "--mode", "rank", *words).out,
+          plain, f"ranks of {spec} with --place {place}")
+    if place != "host":
+        t.tool.fails(1, "needs a GPU", "explain", index, "--place", place,
+                     "--device", "cpu")
+    t.tool.fails(2, "--place", "explain", index, "--place", "moon")
+
+
 @case(["pivot", "sorted"])
 def a_file_of_both_sides_is_the_devices(t, spec):
     keys = KEY_SETS["mixed"](t.rng, "u64")
