@@ -165,7 +165,7 @@ void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, uint64_t n, uint64_t grai
         return;
     }
     /* Pieces small enough that a late thread delays nobody for long. */
-    s.piece = sx_round_up(n / (threads * 8u) + 1, grain);
+    s.piece = sx_round_up(n / (threads * 32u) + 1, grain);
     sx_pool_run(cpu->pool, threads, (unsigned)((n + s.piece - 1) / s.piece), share_part, &s);
 }
 

@@ -308,15 +308,17 @@ SX_WALK void F(guide_ask)(const sx_view *v, uint64_t at, uint32_t unit, int rows
         __builtin_prefetch(v->rows + sx_row_offset(v, at * unit));
 }
 
-/* The buckets of all walks. */
+/* The buckets of all walks; their pieces as guide_piece() finds them, all walks step
+ * by step. */
 SX_WALK void F(guide_begin)(const sx_view *v, const KEY *q, unsigned m, guide_walks *g)
 {
-    if (v->pieces == 1)                   /* several walks at once */
+    for (unsigned j = 0; j < m; j++)
+        g->at[j] = 0;
+    for (uint32_t len = v->pieces; len > 1; len -= len / 2)
         for (unsigned j = 0; j < m; j++)
-            g->at[j] = F(guide_bucket_in)(v, q[j], 0, &g->fraction[j]);
-    else
-        for (unsigned j = 0; j < m; j++)
-            g->at[j] = F(guide_bucket)(v, q[j], &g->fraction[j]);
+            g->at[j] += sx_pick(SX_LOAD(v->piece_keys + (g->at[j] + len / 2) * W) < q[j], len / 2, 0);
+    for (unsigned j = 0; j < m; j++)
+        g->at[j] = F(guide_bucket_in)(v, q[j], (uint32_t)g->at[j], &g->fraction[j]);
 }
 
 /* Walk j has its record, or a hint: its window, and the unit that it guesses. */

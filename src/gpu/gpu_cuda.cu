@@ -38,7 +38,7 @@ extern "C" {
 #define GPU_DIRECT_BYTES (128ull << 10)
 #define GPU_SPANS (1ull << 24)
 #define GPU_WINDOW_BYTES 16384u    /* of ascending questions */
-#define GPU_BUCKET (1ull << 20)
+#define GPU_BUCKET (1ull << 21)
 #define GPU_SAMPLE (1ull << 18)
 #define GPU_COPY_THREADS 8u       /* more do not fill pinned memory faster */
 

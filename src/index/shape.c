@@ -60,19 +60,18 @@ static void shape_eytz(sx_view *v)
 
 /* Keys of a bucket, unless told. The fewer, the nearer is a guess, and the more
  * of a cache the guide takes. On a CPU 16: 0.08 bytes a key. On a GPU as many as
- * leave most of L2 to the rest, but at least 4 and at most 40; and 4 where many
- * pieces say that keys are so skewed that the fullest buckets count. */
+ * leave most of L2 to the rest, but at least SX_BUCKET_LEAST and at most 40. */
 #define GUIDE_BYTES (16u << 20)
 /* Pairs in blocks of one sector pay up to here, about half of which is in L2: more
  * guesses are wrong, but that costs less than a second sector does. */
 #define SECTOR_BYTES (256ull << 20)
-static uint32_t guide_bucket(uint64_t n, uint32_t pieces, int gpu)
+static uint32_t guide_bucket(uint64_t n, int gpu)
 {
     uint64_t keys = (n / SX_GUIDE_BUCKETS * SX_GUIDE_RECORD + GUIDE_BYTES - 1) / GUIDE_BYTES;
 
     if (!gpu)
         return 16;
-    return pieces > SX_FEW_PIECES || keys < 4 ? 4 : keys > 40 ? 40 : (uint32_t)keys;
+    return keys < SX_BUCKET_LEAST ? SX_BUCKET_LEAST : keys > 40 ? 40 : (uint32_t)keys;
 }
 
 static void shape_guide(sx_view *v, sx_spec *spec, int gpu)
@@ -82,7 +81,7 @@ static void shape_guide(sx_view *v, sx_spec *spec, int gpu)
     if (!(spec->given & SX_P_PIECES))
         spec->pieces = 1;
     if (!(spec->given & SX_P_BUCKET))
-        spec->bucket = guide_bucket(v->n, spec->pieces, gpu);
+        spec->bucket = guide_bucket(v->n, gpu);
     if (spec->pieces > v->n)
         spec->pieces = v->n ? (uint32_t)v->n : 1;
     buckets = (v->n + spec->bucket - 1) / spec->bucket;

@@ -52,6 +52,9 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
     if (spec.family == SX_FAM_GUIDE && !(spec.given & SX_P_PIECES)) {
         spec.pieces = SX_PIECES_MAX;      /* the most there can be */
         spec.given |= SX_P_PIECES;
+        if (!(spec.given & SX_P_BUCKET))
+            spec.bucket = SX_BUCKET_LEAST;
+        spec.given |= SX_P_BUCKET;
     }
     if (spec.family == SX_FAM_PGM) {
         st = sx_bound_pgm(at, &spec, width, widest_row(row_type, n), n, &most, err);

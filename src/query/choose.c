@@ -223,11 +223,16 @@ sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sort
     if (st != SX_OK || dense <= SAMPLES / 100)
         return st;
     spec->pieces = most_pieces(sorted->n, SX_FEW_PIECES);
-    if (!dev->backend->device_columns || spec->pieces < 64)
+    if (spec->pieces < 64)
         return SX_OK;
     st = count_dense(dev, sorted, in, 64, spec->pieces, 4, &dense, err);
-    if (st == SX_OK && dense > SAMPLES / 10)      /* skewed in these pieces, too */
+    if (st == SX_OK && dense > SAMPLES / 10) {    /* skewed in these pieces, too */
         spec->pieces = most_pieces(sorted->n, SX_PIECES_MAX);
+        if (!(spec->given & SX_P_BUCKET)) {
+            spec->bucket = SX_BUCKET_LEAST;
+            spec->given |= SX_P_BUCKET;
+        }
+    }
     return st;
 }
 
@@ -245,7 +250,7 @@ static sx_status take_guide(sx_device *dev, const sx_spec *asked, sx_spec *favou
         asked->purpose == SX_FOR_RANGE || asked->purpose == SX_FOR_MEMORY)
         return SX_OK;
     st = sx_resolve_pieces(dev, &guide, sorted, in, err);
-    if (st == SX_OK && guide.pieces <= SX_FEW_PIECES)
+    if (st == SX_OK && !(guide.given & SX_P_BUCKET))
         *favourite = guide;
     return st;
 }

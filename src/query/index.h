@@ -145,8 +145,8 @@ sx_spec sx_favourite(const sx_device *dev, const sx_spec *spec, uint64_t n, uint
 /* Keys from which on `auto` considers a guide: fewer are no sample. */
 #define SX_GUIDE_FROM (1u << 16)
 /* A guide's pieces, where the spec does not say how many: more than one where
- * the keys, of which it looks at some, are skewed; up to SX_FEW_PIECES, but on a
- * GPU as many as there may be if keys are skewed in each of these, too. */
+ * the keys, of which it looks at some, are skewed. Up to SX_FEW_PIECES; but as many
+ * as there may be, and small buckets, if keys are skewed in each of these, too. */
 sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
                             const sx_input *in, sx_err *err);
 
