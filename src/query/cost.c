@@ -21,7 +21,8 @@ double sx_cost_of_cpu(const sx_cost *c, const sx_batch *b)
     /* Threads are woken one by one. They share what memory can do: fewer may be as
      * fast as all. */
     each = cpu->query_ns / threads;
-    return cpu->pool_ns * threads / cpu->threads + work * (each > cpu->pooled_ns ? each : cpu->pooled_ns);
+    each = each > cpu->pooled_ns ? each : cpu->pooled_ns;
+    return cpu->pool_ns * threads / cpu->threads + work * each;
 }
 
 /* ---- the GPU ------------------------------------------------------------------ */
