@@ -19,8 +19,9 @@
 #define SX_WALK TARGET SX_INLINE
 #define SX_LOAD NAME2(load_, W)
 #define SX_COUNT NAME4(count, W, LEVEL)
-/* Units are lines here. */
-#define SX_COUNT_UNIT(p, m, q) NAME4(count_line, W, LEVEL)((p), (q))
+/* Units are lines here, or halves of lines, as a GPU has them. */
+#define SX_COUNT_UNIT(p, m, q) \
+    ((m) == 64 / W ? NAME4(count_line, W, LEVEL)((p), (q)) : SX_COUNT((p), (m), (q)))
 
 #define SX_RECORD_WINDOW(p, j, count) NAME2(record_window_, LEVEL)((p), (j), (count))
 
@@ -192,6 +193,7 @@ TARGET static void F(pivot_bounds)(const sx_view *v, const KEY *q, unsigned m,
                                    const uint64_t *hint, uint64_t *rank, uint64_t *slot, int rows)
 {
     int line = sx_pivot_unit(v) == 64 / W, lines = v->family == SX_FAM_PGM;
+    int half = sx_pivot_unit(v) == 32 / W;
 
     /* Constants: one comparison of a line, no test for hints. */
     if (line && !hint && lines)
@@ -200,6 +202,8 @@ TARGET static void F(pivot_bounds)(const sx_view *v, const KEY *q, unsigned m,
         F(pivot_groups)(v, q, m, NULL, rank, 64 / W, rows, 0);
     else if (line)
         F(pivot_groups)(v, q, m, hint, rank, 64 / W, rows, lines);
+    else if (half && !lines)
+        F(pivot_groups)(v, q, m, hint, rank, 32 / W, rows, 0);
     else if (!hint)
         F(pivot_groups)(v, q, m, NULL, rank, 1, rows, lines);
     else
@@ -402,7 +406,7 @@ SX_WALK void F(guide_walk)(const sx_view *v, const KEY *q, unsigned m, const uin
 TARGET static void F(guide_bounds)(const sx_view *v, const KEY *q, unsigned m,
                                    const uint64_t *hint, uint64_t *rank, uint64_t *slot, int rows)
 {
-    int line = sx_pivot_unit(v) == 64 / W;
+    int line = sx_pivot_unit(v) == 64 / W, half = sx_pivot_unit(v) == 32 / W;
 
     if (line && !hint && rows)
         F(guide_walk)(v, q, m, NULL, rank, 64 / W, 1);
@@ -410,6 +414,8 @@ TARGET static void F(guide_bounds)(const sx_view *v, const KEY *q, unsigned m,
         F(guide_walk)(v, q, m, NULL, rank, 64 / W, 0);
     else if (line)
         F(guide_walk)(v, q, m, hint, rank, 64 / W, rows);
+    else if (half)
+        F(guide_walk)(v, q, m, hint, rank, 32 / W, rows);
     else if (!hint)
         F(guide_walk)(v, q, m, NULL, rank, 1, rows);
     else
