@@ -52,8 +52,36 @@ SX_DEV void sx_fold_row(sx_gpu_fold_state *f, uint64_t row, int extremes)
     }
 }
 
+SX_DEV void sx_fold_extremes(sx_gpu_fold_state *f, uint4 x)
+{
+    uint32_t a = x.x < x.y ? x.x : x.y, b = x.z < x.w ? x.z : x.w;
+    uint32_t c = x.x < x.y ? x.y : x.x, d = x.z < x.w ? x.w : x.z;
+
+    a = a < b ? a : b;
+    c = c < d ? d : c;
+    f->min = a < f->min ? a : f->min;
+    f->max = c > f->max ? c : f->max;
+}
+
+/* Four rows that lie side by side. */
+SX_DEV void sx_fold_four(sx_gpu_fold_state *f, uint4 x, int extremes)
+{
+    f->sum += (uint64_t)x.x + x.y + ((uint64_t)x.z + x.w);
+    if (extremes) {
+        uint32_t a = x.x < x.y ? x.x : x.y, b = x.z < x.w ? x.z : x.w;
+        uint32_t c = x.x < x.y ? x.y : x.x, d = x.z < x.w ? x.w : x.z;
+        a = a < b ? a : b;
+        c = c < d ? d : c;
+        f->min = a < f->min ? a : f->min;
+        f->max = c > f->max ? c : f->max;
+    }
+}
+
 /* Lane `me` of `lanes`: its part of the n slots from `slot` on. Rows of 4
- * bytes are read four at a time where they lie side by side. */
+ * bytes are read four at a time where they lie side by side, and SX_FOLD_AHEAD
+ * times before the first of them is needed: a long range is bound by how many
+ * reads are under way. */
+#define SX_FOLD_AHEAD 4u
 SX_DEV void sx_fold_run(const sx_view *v, sx_gpu_fold_state *f, const sx_run *r, unsigned me,
                         unsigned lanes, int extremes)
 {
@@ -66,21 +94,20 @@ SX_DEV void sx_fold_run(const sx_view *v, sx_gpu_fold_state *f, const sx_run *r,
     }
     if (v->row_bytes == 4 && (!v->block || v->block % 4 == 0) && head + 4 <= end &&
         (uintptr_t)v->rows % 16 == 0 && v->block_bytes % 16 == 0) {
-        uint64_t body = (end - head) & ~3ull;
+        uint64_t body = (end - head) & ~3ull, j = 4 * me, step = 4 * lanes;
         for (uint64_t s = slot + me; s < head; s += lanes)
             sx_fold_row(f, sx_row_at(v, s, 0), extremes);
-        for (uint64_t j = 4 * me; j < body; j += 4 * lanes) {
-            uint4 x = sx_load16(v->rows + sx_row_offset(v, head + j));
-            f->sum += (uint64_t)x.x + x.y + ((uint64_t)x.z + x.w);
-            if (extremes) {
-                uint32_t a = x.x < x.y ? x.x : x.y, b = x.z < x.w ? x.z : x.w;
-                uint32_t c = x.x < x.y ? x.y : x.x, d = x.z < x.w ? x.w : x.z;
-                a = a < b ? a : b;
-                c = c < d ? d : c;
-                f->min = a < f->min ? a : f->min;
-                f->max = c > f->max ? c : f->max;
-            }
+        for (; j + (SX_FOLD_AHEAD - 1) * step < body; j += SX_FOLD_AHEAD * step) {
+            uint4 x[SX_FOLD_AHEAD];
+            SX_UNROLL
+            for (unsigned t = 0; t < SX_FOLD_AHEAD; t++)
+                x[t] = sx_load16(v->rows + sx_row_offset(v, head + j + t * step));
+            SX_UNROLL
+            for (unsigned t = 0; t < SX_FOLD_AHEAD; t++)
+                sx_fold_four(f, x[t], extremes);
         }
+        for (; j < body; j += step)
+            sx_fold_four(f, sx_load16(v->rows + sx_row_offset(v, head + j)), extremes);
         slot = head + body;
     }
     for (uint64_t s = slot + me; s < end; s += lanes)

@@ -305,7 +305,7 @@ SX_DEV void F(near_turn)(F(near_state) *s, F(near_corner) c, int on, int sinks)
     int more;
 
     do {
-        uint32_t i = at + (s->second ? 0 - 2 - me : me), stops, off;
+        uint32_t i = at + (s->second ? 0u - 2 - me : me), stops, off;
         int in = me < pairs;
         i = in ? i : 0;
         stops = SX_BALLOT(in & F(near_beyond)(hull[i], hull[i + 1], c, sinks)) & s->half;

@@ -248,9 +248,9 @@ SX_KERNEL_2048(F(k_group), sx_gpu_lookup)
 /* ---- questions that ascend --------------------------------------------------------------------- */
 
 /* The walk where it is rare: a call, which leaves the registers to the rest. */
-SX_DEV_FAR uint64_t F(bound_far)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
+SX_DEV_FAR uint64_t F(bound_far)(const sx_view *v, KEY w, uint64_t *slot, uint32_t unit)
 {
-    return F(bound_near)(&ap->v, w, slot, ap->unit, 0, 0);
+    return F(bound_near)(v, w, slot, unit, 0, 0);
 }
 
 /* `count` keys from slot `from` on into shared memory, both multiples of what
@@ -293,7 +293,7 @@ SX_KERNEL_1536(F(k_ascending), sx_gpu_lookup)
         if (t == first) {         /* both ends from the top */
             if (SX_TID == 0 || SX_TID == SX_BLOCK_THREADS - 1) {
                 KEY q = F(read_key)(ap->key_type, ap->q, SX_TID == 0 ? begin : end - 1);
-                next[SX_TID != 0] = F(bound_far)(ap, F(walked)(ap, q, &all), &slot);
+                next[SX_TID != 0] = F(bound_far)(&ap->v, F(walked)(ap, q, &all), &slot, ap->unit);
             }
             SX_BARRIER();
             from = next[0];
@@ -324,7 +324,7 @@ SX_KERNEL_1536(F(k_ascending), sx_gpu_lookup)
                 if (ap->op == SX_OP_GET && (at >= count || window[at] != q))
                     slot = SX_NO_SLOT;
             } else {
-                rank = F(bound_far)(ap, w, &slot);
+                rank = F(bound_far)(&ap->v, w, &slot, ap->unit);
             }
             if (i == end - 1)
                 next[0] = rank;

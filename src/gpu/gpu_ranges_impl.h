@@ -35,6 +35,7 @@ SX_KERNEL_1024(F(k_fold), sx_gpu_folds)
 {
     const sx_view *v = &ap->spans.v;
     unsigned ranges = ap->ranges, upper = SX_LANE / ranges & 1, lanes = SX_FOLD_LANES;
+    unsigned readers = ap->scan == SX_SCAN_THREAD ? 1 : lanes;
     int extremes = ap->min || ap->max;
     uint64_t most_short = ap->scan == SX_SCAN_WARP ? 0 : ap->scan == SX_SCAN_MIXED
                           ? lanes * SX_FOLD_SHORT : UINT64_MAX;
@@ -47,7 +48,7 @@ SX_KERNEL_1024(F(k_fold), sx_gpu_folds)
             lo = F(read_key)(ap->spans.key_type, ap->spans.lo, i);
             hi = F(read_key)(ap->spans.key_type, ap->spans.hi, i);
             int all = upper && hi == (KEY)~(KEY)0;
-            bound = F(bound_near)(v, upper ? (KEY)(hi + !all) : lo, &slot, ap->unit, 0, 0);
+            bound = F(bound_far)(v, upper ? (KEY)(hi + !all) : lo, &slot, ap->unit);
             bound = all ? v->n : bound;
         }
         start = SX_SHUFFLE(bound, SX_LANE % ranges);
@@ -65,10 +66,8 @@ SX_KERNEL_1024(F(k_fold), sx_gpu_folds)
             uint64_t n = SX_SHUFFLE(count, mine & 31), from = SX_SHUFFLE(start, mine & 31);
             sx_gpu_fold_state f = sx_fold_begin();
             int here = mine < ranges && base + mine < ap->spans.n && n <= most_short;
-            if (here && ap->scan == SX_SCAN_THREAD && SX_LANE % lanes == 0)
-                sx_fold_span(v, &f, from, n, 0, 1, extremes);
-            if (here && ap->scan != SX_SCAN_THREAD)
-                sx_fold_span(v, &f, from, n, SX_LANE % lanes, lanes, extremes);
+            if (here && SX_LANE % lanes < readers)
+                sx_fold_span(v, &f, from, n, SX_LANE % lanes, readers, extremes);
             sx_fold_lanes(&f, lanes);
             if (here && SX_LANE % lanes == 0)
                 sx_put_fold(ap, base + mine, n, &f);
