@@ -318,6 +318,7 @@ SX_DEV void F(near_turn)(F(near_state) *s, F(near_corner) c, int on, int sinks)
     } while (SX_ANY(more));
     from = SX_SHUFFLE(at, s->lead);
     to = SX_SHUFFLE(at, s->lead + SX_FIT_LANES / 2);
+    SX_WARP_SYNC();               /* all have read what is written over below */
     if (!on)
         return;
     pivot = s->hulls[(sinks ? SX_FIT_NEAR : 0) + from];

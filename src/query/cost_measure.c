@@ -365,7 +365,7 @@ static sx_status measure_gpu(const sx_device *dev, const sx_store *s, const sx_v
         st = be->lookup(dev->self, there, &get, err);
         took[i % 2] = busy ? busy : sx_clock_ns() - begin;
     }
-    if (st == SX_OK) {            /* a small index is asked too little to keep it busy */
+    if (st == SX_OK) {            /* without the launch */
         c->gpu.query_ns = part_of((double)took[1], (double)took[0], (double)(n - few));
         way = c->link.direct_ns + FEW * ((double)(bytes / n + 8) * c->link.direct_byte_ns +
                                          c->gpu.query_ns);
@@ -410,14 +410,16 @@ static sx_status measure_hints(const sx_index *ix, const questions *q, sx_cost *
 static sx_status measure_index(sx_index *ix, const sx_device *host, sx_cost *c, sx_err *err)
 {
     const sx_store *here = ix->both ? &ix->both->store : &ix->store;
-    questions q = {.of_gpu = here->view.n / KEYS_PER_QUESTION};
+    questions q = {.n = here->view.n / KEYS_PER_QUESTION};
     sx_status st;
 
-    if (q.of_gpu > c->travel.sample)
-        q.of_gpu = c->travel.sample;
-    if (q.of_gpu > QUESTIONS)
-        q.of_gpu = QUESTIONS;
-    q.n = pooled_questions(&c->cpu) > q.of_gpu ? pooled_questions(&c->cpu) : q.of_gpu;
+    if (q.n > QUESTIONS)
+        q.n = QUESTIONS;
+    if (q.n < pooled_questions(&c->cpu))
+        q.n = pooled_questions(&c->cpu);
+    /* All of them, of a small index too: a few thousand take a GPU no longer than its
+     * clock is off. */
+    q.of_gpu = q.n < c->travel.sample ? q.n : c->travel.sample;
     st = make_questions(host, here, &q, err);
     if (st == SX_OK)
         st = measure_cpu(host, here, &q, &c->cpu, err);
