@@ -168,6 +168,8 @@ table_E() {
     done
     run 'E hybrid' --type u64 --rows 32 --queries "$(pow 26)" --unique \
         --n "$((100000000 >> less))" --device "$device" --builds 0 --op get_pinned --spec "${host#,}"
+    run 'E fitting' $u32 --unique --n "$(pow 28)" --device "$device,search=complete" --runs 1 --op get \
+        --spec 'sorted,pgm(eps=16)'
     run 'E options' $u32 --unique $many --runs 3 --op get --device \
         "$(on '' walk=alone pin=none pin=steps pin=constant persist=20MiB search=concise)" \
         --spec 'guide(layout=pairs),pgm(eps=8,layout=pairs),pgm(eps=64,layout=pairs)'

@@ -180,22 +180,67 @@ def is_of(line, family, most=None):
         (most is None or line["bytes_per_key"] <= most)
 
 
+def fitting(tables):
+    """What fitting lines adds to a build, and how many keys that took.
+
+    Where no search is chosen by measuring, if that was done."""
+    for table, options in (("E fitting", "search=complete"),
+                           ("E 4-byte keys", "")):
+        fit, plain = (find(tables, table, spec, "get", options)
+                      for spec in ("pgm(eps=16)", "sorted"))
+        if fit and plain:
+            return fit["build_s"] - plain["build_s"], fit["n"]
+    return None
+
+
+def hybrids(tables):
+    """Spec -> the same index on the host alone, and hybrid."""
+    pairs = {}
+    for line in tables.get("E hybrid", []):
+        spec, _, place = line["requested_spec"].partition(" place=")
+        pairs.setdefault(spec, {})[place] = line
+    return {spec: (of["host"], of["hybrid"]) for spec, of in pairs.items()
+            if len(of) == 2}
+
+
+def times_hits(tables, table):
+    """Guides and their G/s on a workload of table E, in those of hits."""
+    plain = {x["requested_spec"]: x["g_per_s"]
+             for x in tables.get("E 4-byte keys", []) if x["op"] == "get"}
+    return [(x["requested_spec"], x["g_per_s"] / plain[x["requested_spec"]])
+            for x in tables.get(table, []) if x["op"] == "get"
+            and is_of(x, "guide") and x["requested_spec"] in plain]
+
+
 def print_goals(tables):
     rows = []
-    for what, table, op, figure, must, aim, counts in GOALS:
+
+    def goal(what, must, aim, figures):
+        """Figures are pairs of a spec and a number; the best one counts."""
+        if not figures:
+            return
         sign = 1 if aim > must else -1
-        lines = [x for x in tables.get(table, [])
-                 if x["op"] == op and not x["wrong"]
-                 and x["requested_spec"] not in ("binary_search", "auto")
-                 and (counts is None or counts(x))]
-        if not lines:
-            continue
-        best = max(lines, key=lambda x: sign * x[figure])
-        value = sign * best[figure]
-        rows.append([what, f"`{best['requested_spec']}`", must, aim,
-                     number(best[figure]),
-                     "aim" if value >= sign * aim else
-                     "must" if value >= sign * must else "neither"])
+        spec, best = max(figures, key=lambda x: sign * x[1])
+        rows.append([what, f"`{spec}`", must, aim, number(best),
+                     "aim" if sign * best >= sign * aim else
+                     "must" if sign * best >= sign * must else "neither"])
+
+    for what, table, op, figure, must, aim, counts in GOALS:
+        goal(what, must, aim,
+             [(x["requested_spec"], x[figure]) for x in tables.get(table, [])
+              if x["op"] == op and not x["wrong"]
+              and x["requested_spec"] not in ("binary_search", "auto")
+              and (counts is None or counts(x))])
+    goal("half of the queries miss, times hits", 0.8, 1,
+         times_hits(tables, "E half of the queries miss"))
+    goal("few keys asked for very often, times all alike", 1, 2,
+         times_hits(tables, "E few keys asked for very often"))
+    fit = fitting(tables)
+    goal("lines for sorted keys, eps=16, the host's clock, G keys/s", 5, 15,
+         fit and [("pgm(eps=16)", fit[1] / fit[0] / 1e9)])
+    goal("hybrid, 10^8 8-byte keys, times the host alone", 1.5, 2.4,
+         [(spec, there["g_per_s"] / here["g_per_s"])
+          for spec, (here, there) in hybrids(tables).items()])
     print_title("goals")
     print_table(["row", "index", "must", "aim", "measured", "reached"], rows,
                 words=2)
@@ -505,21 +550,24 @@ def print_d(tables):
 
 def print_e(tables):
     for name, lines in tables.items():
-        if name[0] != "E" or name in ("E options",):
+        if name[0] != "E" or name in ("E options", "E fitting"):
             continue
         print_title(name[2:], lines)
-        if lines[-1]["op"] in ("get", "rank"):
+        if name == "E hybrid":
+            print_table(["get, G/s", "host alone", "hybrid", "times"],
+                        [[f"`{spec}`", speed(here), speed(there),
+                          number(there["g_per_s"] / here["g_per_s"])]
+                         for spec, (here, there) in hybrids(tables).items()])
+        elif lines[-1]["op"] in ("get", "rank"):
             print_points(lines)
         else:
             print_host(lines)
-    fit, plain = (find(tables, "E 4-byte keys", spec, "get")
-                  for spec in ("pgm(eps=16)", "sorted"))
-    if fit and plain:
-        seconds = fit["build_s"] - plain["build_s"]
-        print(f"Lines wrong by at most 16 over {power(fit['n'])} sorted keys "
-              f"are made in {number(1000 * seconds)} ms (the build without "
+    fit = fitting(tables)
+    if fit:
+        print(f"Lines wrong by at most 16 over {power(fit[1])} sorted keys "
+              f"are made in {number(1000 * fit[0])} ms (the build without "
               f"that of the array alone), "
-              f"{number(fit['n'] / seconds / 1e9)} G keys/s.\n")
+              f"{number(fit[1] / fit[0] / 1e9)} G keys/s.\n")
     if "E options" in tables:
         print_options(tables, "options", "E options",
                       {o or "as chosen": o for o in (

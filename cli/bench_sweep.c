@@ -166,16 +166,16 @@ static int picked_right(const sweep *s)
     return right;
 }
 
-/* Where the lines between two sizes meet, if they do: the first size that is
- * the GPU's, with all behind it. NAN: there is none. */
+/* Where the lines before the first size that is the GPU's meet, as the model's
+ * is the first, too. NAN: there is none. */
 static double measured_crossover(const sweep *s)
 {
-    int i = s->sizes;
+    int i = 0;
     const size_result *a, *b;
     double before, behind;
 
-    while (i > 0 && s->size[i - 1].ns[BY_GPU] < s->size[i - 1].ns[BY_CPU])
-        i--;
+    while (i < s->sizes && s->size[i].ns[BY_GPU] >= s->size[i].ns[BY_CPU])
+        i++;
     if (i == s->sizes)
         return NAN;
     if (i == 0)
