@@ -26,6 +26,9 @@
  * wanted, whose segments take longer to make, and where only the search is. */
 #define EPS_PART 8
 #define SEARCH_PART 32
+/* Points asked untimed before two ways to search the same lines are, in those of a
+ * round: both find the same in the cache, so few do. */
+#define SEARCH_WARM 4u
 /* So few segments are searched at once, if nobody measures. */
 #define CONCISE_MOST 32u
 /* The candidates are powers of two from here up to 2^MOST_BIT; with a budget
@@ -97,7 +100,8 @@ static sx_status measure_search(sx_device *dev, sx_view *v, const sx_input *in, 
 static sx_status choose_search(sx_device *dev, const sx_device *of, sx_view *v, const sx_input *in,
                                uint64_t spent_ns, sx_err *err)
 {
-    sx_questions q = trial_questions(dev, spent_ns / SEARCH_PART);
+    unsigned points = sx_question_count(dev, spent_ns / SEARCH_PART);
+    sx_questions q = {.points = points, .warm = SEARCH_WARM * points};
     sx_status st;
 
     v->concise = sx_usual_search(of, v);
