@@ -35,6 +35,8 @@ static void add_all_specs(spec_list *list, int type)
     add_spec(list, natural_eytzinger[sx_type_bytes(type)]);
     add_spec(list, "pivot(layout=split)");
     add_spec(list, "pivot(layout=pairs)");
+    add_spec(list, "guide");
+    add_spec(list, "pgm");
     add_spec(list, "auto");
 }
 

@@ -79,7 +79,7 @@ int cmd_build(int argc, char **argv)
     const option options[] = {
         OPTION_TYPE(&o.type, "type of the keys (as an .npy file says)"),
         { "--spec", 0, OPT_WORD, "SPEC", &o.spec,
-          "which index, e.g. sorted, 'eytzinger(k=9)', 'pivot(k=9)' (auto)" },
+          "which index, e.g. pivot, guide, 'pgm(eps=16)', 'eytzinger(k=9)' (auto)" },
         { "--rows", 0, OPT_WORD, "FILE", &o.rows,
           "rows of the keys (0, 1, 2, ...)" },
         { "--row-type", 0, OPT_CHOICE, "u32|u64", &o.row_type,

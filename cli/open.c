@@ -7,7 +7,10 @@
 #include "io.h"
 #include "say.h"
 
-/* "cpu:avx2" and 2 threads make "cpu:avx2,threads=2". */
+#define THREADS_MAX 256           /* that a device has */
+
+/* "cpu:avx2" and 2 threads make "cpu:avx2,threads=2". A GPU has the CPU beside
+ * it where place= says so, which is told by the environment. */
 sx_device *open_device(const open_options *options)
 {
     const char *name = options->device;
@@ -20,12 +23,20 @@ sx_device *open_device(const open_options *options)
         if (strstr(name, "threads="))
             fail_usage("--threads %llu and --device %s both say how many "
                        "threads", (unsigned long long)options->threads, name);
-        if ((size_t)snprintf(composed, sizeof composed, "%s%sthreads=%llu",
+        if (options->threads > THREADS_MAX)
+            fail_usage("--threads wants at most %d, not '%llu'", THREADS_MAX,
+                       (unsigned long long)options->threads);
+        if (strncmp(name, "cpu", 3)) {
+            snprintf(composed, sizeof composed, "%llu",
+                     (unsigned long long)options->threads);
+            setenv("SEXTANT_THREADS", composed, 1);
+        } else if ((size_t)snprintf(composed, sizeof composed, "%s%sthreads=%llu",
                              name, strchr(name, ':') ? "," : ":",
                              (unsigned long long)options->threads) >=
             sizeof composed)
             fail_usage("--device %s is too long a name", name);
-        name = composed;
+        else
+            name = composed;
     }
     expect_ok_usage(sx_open(&device, name), NULL);
     return device;

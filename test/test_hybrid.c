@@ -336,6 +336,18 @@ static void test_little_memory(void **state)
     }
 }
 
+/* A device that has no more memory than an index was said to take is enough for it. */
+static void capped_build(const dataset *d, const char *spec, const char *place, uint64_t bytes)
+{
+    char options[64];
+    sx_index *ix = NULL;
+    snprintf(options, sizeof options, "memory=%" PRIu64, bytes);
+    sx_device *capped = device_open(kernel_with(options));
+    OK(data_build(d, capped, placed(spec, place), NULL, &ix));
+    sx_free(ix);
+    sx_close(capped);
+}
+
 static void test_estimates(void **state)
 {
     (void)state;
@@ -355,6 +367,8 @@ static void test_estimates(void **state)
         assert_true(e.host_resident >= host.host_resident && e.host_peak >= host.host_peak);
         assert_true(e.device_resident > 0 && e.device_peak >= e.device_resident);
         assert_true(e.device_resident < there.device_resident);
+        capped_build(d, specs[s], "hybrid", e.device_peak);
+        capped_build(d, specs[s], "device", there.device_peak);
         OK(data_build(d, dev, placed(specs[s], "hybrid"), NULL, &ix));
         OK(sx_describe(ix, &info));
         assert_true(info.bytes <= e.host_resident);
@@ -400,6 +414,7 @@ static void test_auto(void **state)
     sx_device *small = device_open(kernel_with(kernel_is_gpu()
                                                    ? "memory=4MiB,bucket=16,side=gpu"
                                                    : "memory=20000,bucket=16,side=gpu"));
+    sx_device *tiny = device_open(kernel_with("memory=256"));
     sx_device *large = device_open(kernel_with("bucket=16,side=gpu"));
     sx_estimate_info e = { .size = sizeof e };
     sx_index_info info = { .size = sizeof info };
@@ -412,6 +427,14 @@ static void test_auto(void **state)
         OK(sx_describe(ix, &info));
         assert_non_null(strstr(info.spec, "place=hybrid"));
         explained(ix, "would take up to", "\"place\": \"hybrid\"");
+        ask_beside(NULL, ix, d, purposes[i]);
+        sx_free(ix);
+        ix = NULL;                /* a place that is told is not chosen */
+        REFUSED(data_build(d, small, placed(purposes[i], "device"), NULL, &ix), SX_ENOMEM,
+                "memory=");
+        assert_null(ix);
+        OK(data_build(d, tiny, purposes[i], NULL, &ix));
+        explained(ix, "alone, as the top", "\"place\": \"host\"");
         ask_beside(NULL, ix, d, purposes[i]);
         sx_free(ix);
         OK(data_build(d, large, purposes[i], NULL, &ix));
@@ -428,6 +451,7 @@ static void test_auto(void **state)
         ask_beside(NULL, ix, d, purposes[i]);
         sx_free(ix);
     }
+    sx_close(tiny);
     sx_close(small);
     sx_close(large);
     data_free(d);

@@ -20,7 +20,8 @@
  *   GPU_BLOCK, GPU_BLOCK_MOST      threads of a block: usually, at most;
  *                                  GPU_FIT_BLOCK: of a kernel of few, slow threads
  *   GPU_IDLE_MOST, GPU_LANES, GPU_LANE_BYTES, GPU_CHUNK_LEAST, GPU_CHUNK_GOOD,
- *   GPU_DIRECT_BYTES, GPU_SPANS, GPU_GRID_MOST, GPU_BUCKET, GPU_SAMPLE     see where they are used */
+ *   GPU_DIRECT_BYTES, GPU_SPANS, GPU_GRID_MOST, GPU_BUCKET, GPU_SAMPLE, GPU_SCRATCH     see where
+ *   they are used */
 #include "gpu/gpu_stage_impl.h"
 
 #include "gpu/gpu_ask_impl.h"
@@ -166,6 +167,7 @@ static void gpu_backend_travel(const void *self, sx_travel *out)
     out->direct_bytes = GPU_DIRECT_BYTES;
     out->chunk = GPU_CHUNK_GOOD;
     out->lane_bytes = GPU_LANE_BYTES;
+    out->stage_bytes = GPU_LANES * GPU_LANE_BYTES;
     out->sample = GPU_SAMPLE;
     out->side = g->tune.side;
 }

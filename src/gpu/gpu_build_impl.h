@@ -306,11 +306,11 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
 static uint64_t gpu_backend_peak(const void *self, const sx_view *v)
 {
     /* The input, encoded and sorted, and the sort's own scratch, each at most
-     * keys and rows once; or arrays and sections. */
+     * keys and rows once, but for what does not depend on n; or arrays and sections. */
     uint64_t arrays = sx_round_up(v->n * v->width, SX_LINE) + v->n * 8, sections = 0;
 
     (void)self;
     for (int kind = 0; kind < SX_SECTION_KINDS; kind++)
         sections += sx_section_bytes(v, (sx_section_kind)kind);
-    return 4 * arrays + sections + (64u << 20);
+    return 4 * arrays + sections + GPU_SCRATCH;
 }

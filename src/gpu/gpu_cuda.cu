@@ -34,6 +34,7 @@ extern "C" {
 #define GPU_LANES 4u
 #define GPU_LANE_BYTES (16ull << 20)
 #define GPU_CHUNK_LEAST 1024ull
+#define GPU_SCRATCH (16ull << 20)
 #define GPU_CHUNK_GOOD (1ull << 18)
 #define GPU_DIRECT_BYTES (128ull << 10)
 #define GPU_SPANS (1ull << 24)

@@ -25,6 +25,7 @@
 #define GPU_LANES 3u
 #define GPU_LANE_BYTES 2048ull
 #define GPU_CHUNK_LEAST 8ull
+#define GPU_SCRATCH 4096ull
 #define GPU_CHUNK_GOOD 32ull
 #define GPU_DIRECT_BYTES 256ull
 #define GPU_SPANS 50ull

@@ -10,7 +10,7 @@
 #include "index/shape.h"
 #include "keys/types.h"
 
-#define SX_BACKEND_ABI 8
+#define SX_BACKEND_ABI 9
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -142,6 +142,8 @@ typedef struct {
     uint64_t chunk;               /* elements of a larger one that travel together (CPU:
                                      that are worth waking a thread for) ... */
     uint64_t lane_bytes;          /* ... or an eighth of it, but not more than this */
+    uint64_t stage_bytes;         /* device memory that what is on its way takes; where
+                                     there is less, less */
     uint64_t sample;              /* questions that keep all of the device busy */
     uint32_t side;                /* 0: not told */
 } sx_travel;

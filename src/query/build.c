@@ -36,7 +36,16 @@ static uint32_t widest_row(int row_type, uint64_t n)
     return n > SX_MISS32 ? 8 : 4;
 }
 
-/* Of an index at a device, dev or the CPU beside it (settle_place()). */
+static uint64_t stage_bytes(const sx_device *dev)
+{
+    sx_travel t = {0};
+
+    dev->backend->travel(dev->self, &t);
+    return t.stage_bytes;
+}
+
+/* Of an index at a device, dev or the CPU beside it (settle_place()). What is on its
+ * way to the GPU of a hybrid one is not in it. */
 static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n, int row_type,
                           sx_estimate_info *e, sx_err *err)
 {
@@ -81,7 +90,7 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
         }
         if (at->backend->device_columns) {
             e->device_resident = most.resident;
-            e->device_peak = most.peak;
+            e->device_peak = most.peak + stage_bytes(at);
             if (spec.place == SX_PLACE_BOTH) {
                 e->host_resident += sizeof(sx_both) + most.resident;
                 e->host_peak = e->host_resident + measuring;
@@ -107,25 +116,40 @@ static sx_status bad_place(const sx_device *dev, const sx_spec *spec, const char
                    dev->backend->name);
 }
 
-/* `auto` goes hybrid where the index, or building it, would not fit the device. */
+/* `auto` goes hybrid where the index, or building it, would not fit the device, and to
+ * the host where not even the top would. */
 static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_t n, int row_type,
                             char why[SX_WHY_MAX], sx_err *err)
 {
     sx_estimate_info e = {0};
     sx_text t = {why, SX_WHY_MAX, 0};
-    uint64_t room = dev->backend->room ? dev->backend->room(dev->self) : UINT64_MAX;
+    uint64_t room = dev->backend->room ? dev->backend->room(dev->self) : UINT64_MAX, needed;
+    sx_device *host;
     sx_status st;
 
     if (room == UINT64_MAX)
         return SX_OK;
     st = estimate(dev, *spec, key_type, n, row_type, &e, err);
-    if (st != SX_OK || e.device_peak - sx_question_bytes(dev) <= room)
+    /* questions and columns on their way are content with less */
+    needed = e.device_peak - sx_question_bytes(dev) - stage_bytes(dev);
+    if (st != SX_OK || needed <= room)
         return st;
     spec->place = SX_PLACE_HYBRID;
+    st = sx_device_host(dev, &host, err);
+    if (st == SX_OK)
+        st = estimate(host, *spec, key_type, n, row_type, &e, err);
+    if (st != SX_OK)
+        return st;
+    if (e.device_resident > room)
+        spec->place = SX_PLACE_HOST;
     sx_text_add(&t, "building on the device would take up to %llu bytes, and it has %llu free: so "
-                "the index is on the host, and the device has the top of it",
-                (unsigned long long)(e.device_peak - sx_question_bytes(dev)),
+                "the index is on the host, ", (unsigned long long)needed,
                 (unsigned long long)room);
+    if (spec->place == SX_PLACE_HYBRID)
+        sx_text_add(&t, "and the device has the top of it");
+    else
+        sx_text_add(&t, "alone, as the top of it would take %llu",
+                    (unsigned long long)e.device_resident);
     return SX_OK;
 }
 
@@ -135,6 +159,7 @@ static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint6
                               const char *verb, sx_device **at, char why[SX_WHY_MAX], sx_err *err)
 {
     int gpu = dev->backend->hint != NULL;
+    int told = spec->place != SX_PLACE_USUAL;     /* place=device is no matter of choice */
     sx_status st = SX_OK;
 
     why[0] = '\0';
@@ -146,7 +171,7 @@ static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint6
     if (spec->family == SX_FAM_SORTED && spec->place == SX_PLACE_HYBRID)
         return sx_fail(err, SX_EINVAL, "%s: spec 'sorted place=hybrid': a sorted array has no top "
                        "to put on the device; allowed: pivot, guide, pgm, eytzinger", verb);
-    if (gpu && spec->family == SX_FAM_AUTO && spec->place == SX_PLACE_USUAL)
+    if (gpu && spec->family == SX_FAM_AUTO && !told)
         st = auto_place(dev, spec, key_type, n, row_type, why, err);
     if (st == SX_OK && spec->place != SX_PLACE_USUAL && spec->place != SX_PLACE_BOTH)
         st = sx_device_host(dev, at, err);
@@ -179,6 +204,8 @@ sx_status sx_estimate(sx_device *dev, const char *text, int key_type, uint64_t n
         st = settle_place(dev, &spec, key_type, n, row_type, "sx_estimate", &at, why, &err);
     if (st == SX_OK)
         st = estimate(at, spec, key_type, n, row_type, &e, &err);
+    if (st == SX_OK && spec.place == SX_PLACE_HYBRID)
+        e.device_peak += stage_bytes(dev);
     if (st == SX_OK)
         *out = e;
     return sx_report(&err, st);

@@ -38,8 +38,8 @@ def bench_of_every_type(t, type_name):
     equal({line["n"] for line in lines}, {1024}, "n")
     equal({line["threads"] for line in lines}, {1}, "threads")
     families = {re.split(r"\W", line["spec"])[0] for line in lines}
-    check({"sorted", "eytzinger", "pivot", "binary_search"} <= families,
-          f"only {families} were measured")
+    check({"sorted", "eytzinger", "pivot", "guide", "pgm", "binary_search"}
+          <= families, f"only {families} were measured")
 
 
 @case("uniform", "dense", "normal", "lognormal", "exponential",

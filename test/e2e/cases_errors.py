@@ -49,6 +49,8 @@ USAGE_ERRORS = {
     BUILD + " stray": "stray",
     BUILD + " --threads 0": "'0'",
     BUILD + " --threads many": "many",
+    BUILD + " --threads 257": "--threads wants at most 256, not '257'",
+    BUILD + " --device simt --threads 257": "--threads wants at most 256",
     BUILD + " --row-type u16": "u16",
     BUILD + " --spec btree2": "btree2",
     BUILD + " --spec eytzinger(k=1)": "2 to 33",

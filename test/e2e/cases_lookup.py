@@ -133,7 +133,9 @@ def usable_devices(t):
 
 @case(["u32", "i64", "f32", "b16"], ["sorted", "eytzinger(k=2)",
                                      "eytzinger(k=9)", "pivot",
-                                     "pivot(k=9,layout=pairs)"])
+                                     "pivot(k=9,layout=pairs)", "guide",
+                                     "guide(layout=pairs)", "pgm(eps=4)",
+                                     "pgm(eps=1,layout=pairs)"])
 def every_device_answers_alike(t, type_name, spec):
     """A spec may be resolved by a device's nature; resolved, it gives the
     same bytes everywhere."""
@@ -160,6 +162,17 @@ def threads(t, count, spec):
     check(t.path(index).read_bytes() == t.path(single).read_bytes(),
           "the number of threads changed the file")
     check_lookups(t, index, Oracle(keys), queries, "--threads", count)
+
+
+@case(["host", "hybrid", "both"])
+def threads_beside_a_gpu(t, place):
+    """They are the CPU's, which answers alone or with the GPU."""
+    keys = oracle.small_keys(t.rng, "u64", 300, 400)
+    index = t.tool.build(keys, f"pgm(eps=2) place={place}", "u64", "--device",
+                         "simt", "--threads", "1")
+    equal(t.tool.explain(index)["cuts"], 1, "parts, one for one thread")
+    check_index(t, index, Oracle(keys), "u64", "--device", "simt", "--place",
+                place, "--threads", "1")
 
 
 @case(MODES)
