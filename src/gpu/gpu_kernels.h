@@ -52,17 +52,6 @@ SX_DEV void sx_fold_row(sx_gpu_fold_state *f, uint64_t row, int extremes)
     }
 }
 
-SX_DEV void sx_fold_extremes(sx_gpu_fold_state *f, uint4 x)
-{
-    uint32_t a = x.x < x.y ? x.x : x.y, b = x.z < x.w ? x.z : x.w;
-    uint32_t c = x.x < x.y ? x.y : x.x, d = x.z < x.w ? x.w : x.z;
-
-    a = a < b ? a : b;
-    c = c < d ? d : c;
-    f->min = a < f->min ? a : f->min;
-    f->max = c > f->max ? c : f->max;
-}
-
 /* Four rows that lie side by side. */
 SX_DEV void sx_fold_four(sx_gpu_fold_state *f, uint4 x, int extremes)
 {

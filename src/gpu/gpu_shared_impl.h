@@ -254,8 +254,9 @@ SX_DEV uint32_t F(find_lines)(const sx_gpu_lookup *ap, KEY w, uint32_t *from, ui
 /* For a guide, or (lines) a pgm: each lane finds its window by itself, lanes
  * read the unit that is guessed for each in turn. Where the bound is not in it,
  * they go on in what is left of the window: under a guide, whose guesses are
- * close, to the next unit; under lines to the middle. Among distinct keys one
- * equal to the query is the bound, what is before it need not be looked at.
+ * close, to the next unit; under lines, and while more than SX_GUIDE_NEAR units are
+ * left, to the middle. Among distinct keys one equal to the query is the bound, what
+ * is before it need not be looked at.
  *
  * get: SX_OP_GET with rows and without keys, what is asked most and can do with
  * the fewest registers. */
@@ -294,7 +295,8 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
             if (!SX_ANY(on))
                 break;
             if (on)
-                at = lines ? from + (to - from) / 2 : from > at ? from : to - 1;
+                at = lines || to - from > SX_GUIDE_NEAR ? from + (to - from) / 2
+                     : from > at ? from : to - 1;
         }
         if (get) {                /* unused slots have a row that matches nothing */
             int miss = !leaf.equal || (rows == 4 && leaf.row == SX_MISS32);

@@ -77,7 +77,7 @@ SX_WALK uint64_t F(guide_guess)(const sx_view *v, KEY q, uint64_t start, uint64_
     uint32_t shift = sx_log2(unit);
     uint64_t at = start >> shift, last = (v->slots - 1) >> shift, end;
 
-    if (count <= 8 * (uint64_t)unit) {
+    if (count <= SX_GUIDE_NEAR * (uint64_t)unit) {
         at = (start + (count * fraction >> 32)) >> shift;
         return at < last ? at : last;
     }
