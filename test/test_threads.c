@@ -266,6 +266,46 @@ static void test_files(void **state)
     sx_close(dev);
 }
 
+/* ---- cancelling ------------------------------------------------------- */
+
+/* Asks when it is cancelled already: that counts when it has all its answers. */
+static void *ask_cancelled(void *arg)
+{
+    worker *w = arg;
+    w->asking = asker_new();
+    pthread_cancel(pthread_self());
+    const char *why = ask(w->asking, w->ix, w->d, SX_U64, NULL);
+    snprintf(w->why, sizeof w->why, "%s", why ? why : "");
+    asker_free(w->asking);
+    pthread_testcancel();
+    return NULL;
+}
+
+static void test_cancelled(void **state)
+{
+    (void)state;
+    static const char *const on[][2] = {
+        { "cpu:threads=4", "pivot" }, { "simt,bucket=64,side=gpu", "pivot place=hybrid" },
+    };
+    rnd r = rnd_start(test_seed() + 5);
+    for (size_t i = 0; i < COUNT_OF(on); i++) {
+        sx_device *dev = device_open(on[i][0]);
+        dataset *d = data_make(SX_U64, KEYS_RANDOM, i ? 2000 : KEYS, ROWS_NULL,
+                               i ? 300 : QUERIES, &r);
+        worker w = { .dev = dev, .d = d };
+        void *end = NULL;
+        assert_int_equal(data_build(d, dev, on[i][1], NULL, &w.ix), SX_OK);
+        snprintf(w.why, sizeof w.why, "%s: cancelled in the middle", on[i][1]);
+        assert_int_equal(pthread_create(&w.thread, NULL, ask_cancelled, &w), 0);
+        assert_int_equal(pthread_join(w.thread, &end), 0);
+        assert_string_equal(w.why, "");
+        assert_ptr_equal(end, PTHREAD_CANCELED);
+        sx_free(w.ix);
+        data_free(d);
+        sx_close(dev);
+    }
+}
+
 /* ---- failures -------------------------------------------------------- */
 
 static const char *fail_often(worker *w)
@@ -306,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_builders),
         cmocka_unit_test(test_lifetimes),
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_cancelled),
         cmocka_unit_test(test_failures),
     };
     test_seed();

@@ -167,6 +167,8 @@ static void start_threads(sx_pool *pool)
 void sx_pool_run(sx_pool *pool, unsigned threads, unsigned parts,
                  sx_pool_fn *fn, void *work)
 {
+    int before;
+
     if (threads == 0 || threads > pool->threads)
         threads = pool->threads;
     if (threads > parts)
@@ -176,6 +178,8 @@ void sx_pool_run(sx_pool *pool, unsigned threads, unsigned parts,
             fn(work, part);
         return;
     }
+    /* Others work with the caller's memory: it can't be cancelled before they end. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     if (pool->started + 1 < pool->threads)
         start_threads(pool);
 
@@ -201,4 +205,5 @@ void sx_pool_run(sx_pool *pool, unsigned threads, unsigned parts,
         pthread_cond_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
     pthread_mutex_unlock(&pool->busy);
+    pthread_setcancelstate(before, NULL);
 }

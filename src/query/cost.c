@@ -8,11 +8,11 @@ static double searches_of(const sx_cost_cpu *cpu, const sx_batch *b)
     return b->searches ? b->searches : cpu->at_part;
 }
 
-double sx_cost_of_cpu(const sx_cost *c, const sx_batch *b)
+/* A call whose questions take `part` of what they usually do. */
+static double cpu_ns(const sx_cost_cpu *cpu, const sx_batch *b, double part)
 {
-    const sx_cost_cpu *cpu = &c->cpu;
     uint32_t threads = b->threads && b->threads < cpu->threads ? b->threads : cpu->threads;
-    double work = (double)b->n * searches_of(cpu, b), each;
+    double work = (double)b->n * searches_of(cpu, b) * part, each;
 
     if (threads > b->n / cpu->share)
         threads = (uint32_t)(b->n / cpu->share);
@@ -23,6 +23,11 @@ double sx_cost_of_cpu(const sx_cost *c, const sx_batch *b)
     each = cpu->query_ns / threads;
     each = each > cpu->pooled_ns ? each : cpu->pooled_ns;
     return cpu->pool_ns * threads / cpu->threads + work * each;
+}
+
+double sx_cost_of_cpu(const sx_cost *c, const sx_batch *b)
+{
+    return cpu_ns(&c->cpu, b, 1);
 }
 
 /* ---- the GPU ------------------------------------------------------------------ */
@@ -134,13 +139,16 @@ uint64_t sx_cost_crossover(const sx_cost *c, const sx_batch *like)
 int sx_cost_hints_pay(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsigned columns)
 {
     double buckets = (double)b->n / (double)bucket, gpu, cpu;
+    sx_batch one = *b;
 
     if (b->n <= bucket)
         return 0;
     if (c->side)
         return c->side == SX_SIDE_GPU;
     gpu = columns * (c->hints.call_ns + (double)bucket * c->hints.query_ns);
-    cpu = c->cpu.pool_ns + (double)bucket * columns * c->hints.hinted_ns;
+    one.n = bucket;               /* by as many threads as the call may have */
+    one.searches = columns;
+    cpu = cpu_ns(&c->cpu, &one, c->hints.hinted_ns / c->cpu.pooled_ns);
     return THREAD_NS + gpu + (buckets - 1) * larger(gpu, cpu) + cpu < sx_cost_of_cpu(c, b);
 }
 

@@ -185,13 +185,35 @@ static int start_thread(pthread_t *thread, pipeline *p)
     return !failed;
 }
 
+static sx_status run_pipeline(pipeline *p, sx_answer_fn *answer, void *work, sx_err *err)
+{
+    static const uint64_t *const none[2] = {NULL, NULL};
+    pthread_t thread;
+    sx_status st;
+    int before;
+
+    /* The thread works with the caller's memory: it can't be cancelled before that ends. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->changed, NULL);
+    if (start_thread(&thread, p)) {
+        st = answer_buckets(p, answer, work, err);
+        pthread_join(thread, NULL);
+    } else {
+        st = answer(work, 0, p->n, none, err);
+    }
+    pthread_cond_destroy(&p->changed);
+    pthread_mutex_destroy(&p->lock);
+    pthread_setcancelstate(before, NULL);
+    return st;
+}
+
 sx_status sx_hybrid_run(const sx_index *ix, const sx_hinted *ask, uint64_t n,
                         sx_answer_fn *answer, void *work, sx_err *err)
 {
     static const uint64_t *const none[2] = {NULL, NULL};
     pipeline p = {.ix = ix, .ask = ask, .n = n, .bucket = bucket_of(ix, ask, n)};
     void *hints = NULL;
-    pthread_t thread;
     sx_status st = SX_OK;
 
     if (p.bucket > 0)
@@ -201,16 +223,7 @@ sx_status sx_hybrid_run(const sx_index *ix, const sx_hinted *ask, uint64_t n,
     if (!hints)
         return n > 0 ? answer(work, 0, n, none, err) : SX_OK;
     p.hints = hints;
-    pthread_mutex_init(&p.lock, NULL);
-    pthread_cond_init(&p.changed, NULL);
-    if (start_thread(&thread, &p)) {
-        st = answer_buckets(&p, answer, work, err);
-        pthread_join(thread, NULL);
-    } else {
-        st = answer(work, 0, n, none, err);
-    }
-    pthread_cond_destroy(&p.changed);
-    pthread_mutex_destroy(&p.lock);
+    st = run_pipeline(&p, answer, work, err);
     give_hints(ix, hints);
     return st;
 }
