@@ -152,7 +152,7 @@ typedef struct sx_device sx_device;
  *   schedule=static|dynamic, block=THREADS, each=QUERIES
  *   scan=thread|mixed|warp     who reads the entries of a range
  *   bucket=QUERIES    of hybrid indexes, that the GPU and the CPU take turns
- *                     with; batches of no more are the CPU's alone (1048576)
+ *                     with; batches of no more are the CPU's alone (2097152)
  *   search=complete|concise    a pgm's lines level by level, or those of the
  *                     last level at once; "cpu:" takes it, too
  *   side=cpu|gpu      who answers where an index has place=both, and whether
@@ -182,8 +182,9 @@ SX_API sx_status sx_device_describe(const sx_device *dev,
 
 /* Where a GPU's memory comes from, instead of a pool of the library's own:
  * take() returns memory of that device, at a multiple of 256, usable on the
- * stream, or NULL; give() gets it back. memory= is not counted then. Both may be called by many threads. To be set while
- * the device has no index (else SX_EINVAL) and no column. */
+ * stream, or NULL; give() gets it back. memory= is not counted then. Both may
+ * be called by many threads. To be set while the device has no index (else
+ * SX_EINVAL) and no column. */
 typedef struct {
     size_t size;                  /* sizeof(sx_allocator) */
     void *(*take)(void *context, uint64_t bytes, void *stream);
@@ -213,7 +214,9 @@ typedef struct sx_index sx_index;
  *         sorted                 plain sorted array
  *         eytzinger(k=2..33)     search order, no extra memory
  *         pivot(k=2..33,levels=,leaf=)   sorted array under a pivot tree
- *         guide(bucket=1..128,pieces=1..65536)   sorted array under a histogram
+ *         guide(bucket=1..128,pieces=1..65536)   sorted array under a histogram,
+ *                                in as many pieces as suit these keys, if that
+ *                                is not told
  *         pgm(eps=1..1048576,eps2=1..1024,cuts=)   sorted array under lines
  *                                that know ranks but for eps, their own (in
  *                                levels above) but for eps2; made in `cuts`

@@ -24,6 +24,8 @@ static const struct specimen_kind {
     { "pivot(k=4,levels=1)", SX_U32, ROWS_U64_EDGE, 8 },
     { "pivot(k=5,layout=pairs,block=1)", SX_B16, ROWS_U32, 4 },
     { "auto", SX_U64, ROWS_U64_WIDE, 8 },
+    { "guide(bucket=3,pieces=5)", SX_U64, ROWS_U32, 4 },
+    { "guide(bucket=2,pieces=3,layout=pairs)", SX_B16, ROWS_U64_WIDE, 8 },
     { "pgm(eps=1,eps2=1)", SX_U64, ROWS_NULL, 4 },
     { "pgm(eps=2,cuts=3,layout=pairs)", SX_B16, ROWS_U64_WIDE, 8 },
     { "pivot(k=17) unique", SX_I32, ROWS_IMPLICIT, 0 },

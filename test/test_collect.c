@@ -472,8 +472,9 @@ static void test_eager(void **state)
     gate_install(&s);
     gate_set(true);
     for (unsigned i = 0; i < 12; i++) {
+        /* who is not woken when the first is back would wait for the interval */
         workers[i] = (worker){ .fn = ask_in_turn, .s = &s, .number = i, .asks = 1,
-                               .what = SX_ASK_GET, .timeout_us = FOREVER };
+                               .what = SX_ASK_GET, .timeout_us = LONG_US / 2 };
         if (pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]) != 0)
             die("no thread");
         if (i == 0)

@@ -67,8 +67,8 @@ static void check_format(const specimen *s, size_t kind)
         const unsigned char *e = f + F_HEADER + i * S_ENTRY;
         const char *name = (const char *)e + S_NAME;
         uint64_t at = get64(e + S_OFFSET), n = get64(e + S_BYTES);
-        static const char *const names[] = { "keys", "rows", "pairs",
-                                             "pivots", "levels", "segments", "why" };
+        static const char *const names[] = { "keys", "rows", "pairs", "pivots", "pieces",
+                                             "guide", "levels", "segments", "why" };
         bool known = false;
         for (size_t j = 0; j < COUNT_OF(names); j++)
             known |= strncmp(name, names[j], 16) == 0;

@@ -438,6 +438,14 @@ static void test_check_finds(void **state)
             checked(&s, "backwards");
             memcpy(s.file, pristine, s.bytes);
         }
+        /* A guide is what its keys determine, to the last bit. */
+        for (unsigned i = 0; i < 2; i++)
+            if ((p = section(&s, i ? "guide" : "pieces", &n)))
+                for (uint64_t at = 0; at < n; at += 1 + at / 8) {
+                    p[at] ^= (unsigned char)(1u << at % 8);
+                    checked(&s, i ? "another record" : "another piece");
+                    memcpy(s.file, pristine, s.bytes);
+                }
         if ((p = section(&s, "rows", &n))) {
             /* A row above the one the header calls the largest. */
             memset(p + n / 2 / 8 * 8, 0xff, s.file[F_ROW_BYTES]);

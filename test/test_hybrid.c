@@ -19,6 +19,7 @@ static const char *const specs[] = {
     "pivot", "pivot(k=17,leaf=40)", "pivot(k=5,levels=2,layout=pairs)", "pivot(k=3,leaf=3)",
     "guide", "guide(bucket=3,pieces=5,layout=pairs)", "guide(bucket=128)",
     "eytzinger", "eytzinger(k=2)", "eytzinger(k=4,layout=pairs)",
+    "pgm(eps=8)", "pgm(eps=3,eps2=2,layout=pairs)",
 };
 
 static asker *asking;

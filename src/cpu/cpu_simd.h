@@ -1,8 +1,10 @@
-/* cpu_simd.h - the one primitive that instruction sets differ in: how many
- * of some keys in a row are below a query. By level and width:
+/* cpu_simd.h - what instruction sets differ in: how many of some keys in a row
+ * are below a query, and where a guide's record says a bucket begins. By level,
+ * and width:
  *
  *   count_line_WIDTH_LEVEL(p, q)     the 64/WIDTH keys of one line
  *   count_WIDTH_LEVEL(p, m, q)       m keys; reads no byte behind them
+ *   record_window_LEVEL(p, j, count) as sx_record_window()
  *
  * p need not be aligned. Instruction sets are chosen by function attribute,
  * so that every file compiles with the plain compiler flags. */

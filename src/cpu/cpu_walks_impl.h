@@ -6,6 +6,7 @@
  * A walk alone waits for memory most of the time. So up to GROUP walks go
  * down level by level together: each step ends by asking for the line that
  * its walk needs next, and that line travels while the other walks step.
+ * (Under a guide they follow each other instead, see cpu_walks.c.)
  * A batch with FEW walks has no others to wait with; there a step asks
  * ahead for the lines of either outcome. */
 

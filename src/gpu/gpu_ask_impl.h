@@ -25,7 +25,8 @@
  *   pin       what fits beside two blocks of 1024 threads, and then with
  *             static scheduling, as the copy is made once per block; not
  *             where there are too few questions to pay for the copy, and not
- *             in a tree in level order or under lines, whose top is in L1 anyway
+ *             in a tree in level order, under lines or a guide, whose top is in L1
+ *             anyway
  *   reorder   pays by 15 % where a search has many steps and the array is far
  *             larger than L2: plain binary search (lookup) and binary trees in
  *             level order (double). Elsewhere it costs more than it gives

@@ -1,6 +1,6 @@
 /* backend.h - what a backend does for the library: a short table of
- * functions. The CPU's is linked in; others are loaded at run time and
- * checked by their ABI number.
+ * functions. The CPU's and the emulator's are linked in; CUDA's is loaded at
+ * run time and checked by its ABI number.
  *
  * Every function may be called from many threads at once. Failures write
  * their sentence into the caller's sx_err and change nothing. */

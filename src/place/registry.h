@@ -18,7 +18,7 @@ sx_status sx_backend_of(const char *device, const sx_backend_kind **out, const c
                         sx_err *err);
 
 #define SX_LINK_POINTS 4u
-/* What the way to a device takes, in nanoseconds; query/cost.h measures it. */
+/* What the way to a device takes, in nanoseconds; query/cost_measure.c measures it. */
 typedef struct {
     double direct_ns;             /* a call of one question: T_init and K_init */
     double direct_byte_ns;        /* a byte of a batch that is not copied */

@@ -18,7 +18,7 @@ typedef struct {
     void *map;                    /* the file they lie in; NULL: each section
                                      is a block of its backend */
     uint64_t map_bytes;
-    char why[SX_WHY_MAX];         /* why auto chose this spec, or "" */
+    char why[SX_WHY_MAX];         /* why auto chose this spec, or a pgm its eps; or "" */
 } sx_store;
 
 uint64_t sx_store_bytes(const sx_store *store);

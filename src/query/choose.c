@@ -5,7 +5,9 @@
  *
  * The sorted array is there in any case, and the favourite mostly stays, so
  * measuring costs little more than the questions. What is never faster is
- * not tried: `eytzinger` loses to `pivot` on every purpose but memory. */
+ * not tried: `eytzinger` loses to `pivot` on every purpose but memory. The
+ * favourite of a GPU is a guide, if a look at the keys says that it suits
+ * them. */
 #include "query/index.h"
 #include "query/questions.h"
 

@@ -22,10 +22,11 @@
 /* A chunk is asked for at least so many questions more than goes without copies, so
  * that what is measured between differs. */
 #define LONGER 81u
-/* Questions that one thread of a CPU is asked at once, and a GPU in few. */
+/* Questions that one thread of a CPU is asked at once. */
 #define ALONE 2048u
 /* And all its threads at most: two shares for each of 32. */
 #define POOLED_MOST (1u << 17)
+/* A GPU from the host, to see how long a walk is. */
 #define FEW 32u
 
 static int ascending(const void *a, const void *b)
@@ -66,7 +67,7 @@ static sx_status time_lookup(const sx_device *dev, const sx_view *v, const sx_lo
     return st;
 }
 
-/* The same of other questions each time: `step` further in a column of them. */
+/* The same of n questions, each time others of a column of so many. */
 static sx_status time_questions(const sx_device *dev, const sx_view *v, const sx_lookup *job,
                                 uint64_t n, uint64_t column, double *ns, sx_err *err)
 {

@@ -114,7 +114,7 @@ static void json_cpu(const sx_cost_cpu *c, sx_text *t)
     sx_text_add(t, "\"threads\": %u, \"share\": %" PRIu64 "}", c->threads, c->share);
 }
 
-/* What nobody knows is null. */
+/* null: there is no such batch. */
 static void json_from(const char *name, uint64_t from, sx_text *t)
 {
     if (from)

@@ -134,12 +134,15 @@ uint64_t sx_cost_bytes(uint64_t n, uint32_t key_bytes);
 
 void sx_explain_cost(const sx_index *ix, sx_format format, sx_text *t);
 
-/* ---- choose.c: what auto does ------------------------------------------ */
+/* ---- questions.c ---------------------------------------------------------- */
 
 /* Memory that measuring takes, at most. */
 uint64_t sx_question_bytes(const sx_device *dev);
 
-/* What auto takes when it does not measure, the largest it may take. */
+/* ---- choose.c: what auto does ------------------------------------------ */
+
+/* What auto takes when it does not measure, but for a guide (sx_choose()), which is
+ * smaller: the largest it may take. */
 sx_spec sx_favourite(const sx_device *dev, const sx_spec *spec, uint64_t n, uint32_t width);
 
 /* Keys from which on `auto` considers a guide: fewer are no sample. */

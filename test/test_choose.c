@@ -1,0 +1,88 @@
+/* test_choose.c - what is chosen from a look at the keys: the pieces of a guide,
+ * and whether `auto` takes one. Below 2^22 keys a GPU measures nothing, so it is
+ * always the same. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "on_device.h"
+
+enum { N = 1 << 17, EVEN = 0, CROWDED, ROUGH };
+
+/* Ascending keys: equally far apart; crowded at one end, but even within 64 pieces;
+ * and runs with gaps of all magnitudes between them, on every scale. */
+static uint64_t *keys_of(unsigned kind)
+{
+    uint64_t *keys = need(N * sizeof *keys), x = 0;
+    rnd r = rnd_start(7);
+    for (uint64_t i = 0; i < N; i++) {
+        x += kind == ROUGH && i % 97 == 0 ? 1ull << rnd_below(&r, 50) : 1;
+        keys[i] = kind == EVEN ? i << 40 : kind == CROWDED ? i * i * i + i : x;
+    }
+    return keys;
+}
+
+/* The resolved spec of an index that is right. */
+static void build(sx_device *dev, const char *spec, uint64_t *keys, char out[SX_SPEC_MAX])
+{
+    sx_column k = column(SX_U64, N, keys), rows;
+    uint32_t *row = need(N * sizeof *row);
+    sx_index_info info = { .size = sizeof info };
+    sx_index *ix = NULL;
+    for (uint64_t i = 0; i < N; i++)
+        row[i] = (uint32_t)(N - i);
+    rows = column(SX_U32, N, row);
+    OK(sx_build(&ix, dev, spec, &k, &rows, NULL));
+    OK(sx_check(ix));
+    OK(sx_describe(ix, &info));
+    memcpy(out, info.spec, SX_SPEC_MAX);
+    sx_free(ix);
+    free(row);
+}
+
+static void begins(sx_device *dev, unsigned kind, const char *spec, const char *wanted)
+{
+    uint64_t *keys = keys_of(kind);
+    char got[SX_SPEC_MAX];
+    build(dev, spec, keys, got);
+    if (strncmp(got, wanted, strlen(wanted)) != 0)
+        fail_msg("'%s' of keys %u became '%s', not '%s...'", spec, kind, got, wanted);
+    free(keys);
+}
+
+static void test_pieces(void **state)
+{
+    (void)state;
+    sx_device *dev = device_open("cpu");
+    begins(dev, EVEN, "guide", "guide(bucket=16,pieces=1,");
+    begins(dev, CROWDED, "guide", "guide(bucket=16,pieces=64,");
+    begins(dev, ROUGH, "guide", "guide(bucket=4,pieces=64,");
+    begins(dev, ROUGH, "guide(bucket=9)", "guide(bucket=9,pieces=64,");
+    begins(dev, ROUGH, "guide(pieces=3)", "guide(bucket=16,pieces=3,");
+    sx_close(dev);
+}
+
+static void test_auto(void **state)
+{
+    (void)state;
+    sx_device *dev = device_open(kernel_with(""));
+    begins(dev, EVEN, "auto", "guide(bucket=4,pieces=1,layout=pairs");
+    begins(dev, CROWDED, "auto(for=point)", "guide(bucket=4,pieces=64,layout=pairs");
+    begins(dev, ROUGH, "auto", "pivot(");
+    begins(dev, EVEN, "auto(for=range)", "pivot(");
+    begins(dev, EVEN, "auto(for=memory)", "eytzinger(");
+    sx_close(dev);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_auto),
+    };
+    return cmocka_run_group_tests_name("choose", tests, NULL, NULL) != 0;
+}
