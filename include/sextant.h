@@ -92,9 +92,10 @@ typedef struct {                  /* keys, queries, rows, results */
 
 typedef struct {                  /* per call; NULL: all defaults */
     size_t size;                  /* sizeof(sx_call): lets it grow */
-    uint64_t max_bytes;           /* memory that building, or finding ranges,
-                                     may take; 0: no limit. A GPU's staging
-                                     of columns, 128 MiB, is not counted */
+    uint64_t max_bytes;           /* memory that building (see sx_estimate()),
+                                     or finding ranges, may take; 0: no
+                                     limit. A GPU's staging of columns,
+                                     128 MiB, is not counted for ranges */
     uint32_t threads;             /* at most so many; 0: the device's all. The one
                                      that asks the GPU for a hybrid index, and
                                      those that measure for place=, don't count */
@@ -340,7 +341,8 @@ SX_API sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges,
  * SX_ESPACE: first is filled, nothing else is; first[n] is the room needed.
  * So a call with rows and keys NULL sizes the outputs of the next. (With a
  * stream the room is compared on the device. A GPU that runs out of memory
- * while it fills outputs on the host has filled first, too.) */
+ * while it fills outputs on the host has filled first, too; one that fails
+ * leaves first undefined.) */
 SX_API sx_status sx_range(const sx_index *ix, const sx_ranges *ranges,
                           sx_column *first, sx_column *rows,
                           sx_column *keys, const sx_call *call);

@@ -595,6 +595,55 @@ static sx_status range_no_room(sx_device *dev, const sx_index *ix, bool hits, un
     return st;
 }
 
+/* max_bytes is kept by what ranges take on the device, and by what an index on the host
+ * brings from there. */
+static void test_scratch(void **state)
+{
+    (void)state;
+    enum { N = 5, HITS = 3 };
+    uint64_t keys[] = { 1, 3, 4, 6, 9 }, low[N] = { 3, 3, 3, 3, 3 }, high[N] = { 6, 6, 6, 6, 6 };
+    uint64_t offsets[N + 1] = { 0 }, rows[N * HITS];
+    sx_device *dev = device_open(kernel_with(""));
+    static const struct { const char *place; bool there; uint64_t least; } ways[] = {
+        { "device", false, 3 * 8 * (N + 1) },
+        { "hybrid", false, 8 * (N + 1) },
+        { "hybrid", true, (2 + 2) * 8 * (N + 1) + 8 * N * HITS },
+    };
+    for (unsigned w = 0; w < COUNT_OF(ways); w++) {
+        char spec[40];
+        sx_column of = column(SX_U64, 5, keys), l = column(SX_U64, N, low), lo = l;
+        sx_column h = column(SX_U64, N, high), hi = h, f = column(SX_U64, N + 1, offsets), first = f;
+        sx_column r = column(SX_U64, N * HITS, rows), out = r;
+        sx_ranges ranges = { .size = sizeof ranges, .lo = &lo, .hi = &hi };
+        sx_call call = { .size = sizeof call, .max_bytes = ways[w].least - 1 };
+        sx_index *ix = NULL;
+        snprintf(spec, sizeof spec, "pivot place=%s", ways[w].place);
+        OK(sx_build(&ix, dev, spec, &of, NULL, NULL));
+        if (ways[w].there) {
+            OK(sx_column_new(&lo, dev, SX_U64, N));
+            OK(sx_column_new(&hi, dev, SX_U64, N));
+            OK(sx_column_new(&first, dev, SX_U64, N + 1));
+            OK(sx_column_new(&out, dev, SX_U64, N * HITS));
+            OK(sx_column_copy(&lo, &l, dev));
+            OK(sx_column_copy(&hi, &h, dev));
+        }
+        REFUSED(sx_range(ix, &ranges, &first, &out, NULL, &call), SX_ENOMEM, "max_bytes");
+        call.max_bytes++;
+        OK(sx_range(ix, &ranges, &first, &out, NULL, &call));
+        if (ways[w].there) {
+            OK(sx_column_copy(&r, &out, dev));
+            sx_column_free(&lo, dev);
+            sx_column_free(&hi, dev);
+            sx_column_free(&first, dev);
+            sx_column_free(&out, dev);
+        }
+        for (unsigned i = 0; i < N * HITS; i++)
+            assert_int_equal(rows[i], 1 + i % HITS);
+        sx_free(ix);
+    }
+    sx_close(dev);
+}
+
 static void test_no_room(void **state)
 {
     (void)state;
@@ -656,6 +705,7 @@ int main(void)
         cmocka_unit_test(test_failing_memory),
         cmocka_unit_test(test_little_memory),
         cmocka_unit_test(test_idle_memory),
+        cmocka_unit_test(test_scratch),
         cmocka_unit_test(test_no_room),
         cmocka_unit_test(test_status_word),
     };

@@ -1,6 +1,8 @@
 /* test_pgm.c - lines over sorted keys: as few as there can be, right for every
  * query, the same whoever makes them; and damaged ones. */
+#define _GNU_SOURCE
 #include <inttypes.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -182,6 +184,24 @@ static void test_random_shapes(void **state)
     }
 }
 
+/* A device that has one thread, because there is one processor for it. */
+static sx_device *open_bound(void)
+{
+    cpu_set_t all, one;
+    int first = 0;
+    CPU_ZERO(&one);
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    while (!CPU_ISSET(first, &all))
+        first++;
+    CPU_SET(first, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    sx_device *dev = device_open("cpu");
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    return dev;
+}
+
+/* One that is told makes as few as there can be; one that there happens to be makes
+ * what any number of them makes. */
 static void test_one_thread(void **state)
 {
     (void)state;
@@ -190,17 +210,19 @@ static void test_one_thread(void **state)
     uint64_t *keys = need(n * 8);
     keys_make(SX_U64, KEYS_RANDOM, n, &r, keys);
     oracle *o = oracle_new(SX_U64, n, keys, NULL);
-    sx_device *alone = device_open("cpu:threads=1");
-    built b[3] = { build_of(cpu, o, "pgm(eps=8)", 1), build_of(alone, o, "pgm(eps=8)", 0),
-                   build_of(cpu, o, "pgm(eps=8)", 0) };
+    sx_device *alone = device_open("cpu:threads=1"), *bound = open_bound();
+    built b[4] = { build_of(cpu, o, "pgm(eps=8)", 1), build_of(alone, o, "pgm(eps=8)", 0),
+                   build_of(cpu, o, "pgm(eps=8)", 0), build_of(bound, o, "pgm(eps=8)", 0) };
     assert_int_equal(b[0].p.cuts, 1);
     assert_int_equal(b[1].p.cuts, 1);
     assert_int_equal(b[2].p.cuts, n / 4096);
+    assert_int_equal(b[3].p.cuts, n / 4096);
     assert_true(segments_of(&b[2]) < segments_of(&b[0]) + b[2].p.cuts);
     assert_true(segments_of(&b[2]) >= segments_of(&b[0]));
     same_elsewhere(&b[2], o, (const char *)b[2].file + F_SPEC, true);
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 4; i++)
         built_free(&b[i]);
+    sx_close(bound);
     sx_close(alone);
     oracle_free(o);
     free(keys);

@@ -51,6 +51,7 @@ static sx_status parse_args(const char *args, sx_cpu *cpu, sx_err *err)
         } else if (n > 8 && memcmp(args, "threads=", 8) == 0) {
             if (!parse_threads(args + 8, n - 8, &cpu->threads))
                 return bad_word(whole, args, n, err);
+            cpu->threads_told = 1;
         } else if (is("search=complete", args, n)) {
             cpu->search = SX_SEARCH_COMPLETE;
         } else if (is("search=concise", args, n)) {
@@ -73,7 +74,8 @@ static sx_status cpu_open(void **self, const char *args, sx_err *err)
 
     if (asked.threads > THREADS_MAX)
         asked.threads = THREADS_MAX;
-    if (env && *env && !parse_threads(env, strlen(env), &asked.threads))
+    asked.threads_told = env && *env;
+    if (asked.threads_told && !parse_threads(env, strlen(env), &asked.threads))
         return sx_fail(err, SX_EINVAL, "the environment variable SEXTANT_THREADS is '%.40s'; "
                        "allowed: 1 to %u", env, THREADS_MAX);
     st = parse_args(args, &asked, err);
@@ -171,8 +173,10 @@ void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, uint64_t n, uint64_t grai
 
 static void cpu_travel(const void *self, sx_travel *out)
 {
-    (void)self;
-    *out = (sx_travel){.chunk = SX_SHARE_EACH * SX_CHUNK, .sample = 16 * SX_SHARE_EACH * SX_CHUNK};
+    const sx_cpu *cpu = self;
+
+    *out = (sx_travel){.chunk = SX_SHARE_EACH * SX_CHUNK, .sample = 16 * SX_SHARE_EACH * SX_CHUNK,
+                       .alone = cpu->threads_told && cpu->threads == 1};
 }
 
 const sx_backend sx_backend_cpu = {

@@ -8,6 +8,7 @@
 typedef struct {
     sx_simd level;
     unsigned threads;
+    int threads_told;             /* not just as many as there are */
     sx_search search;             /* if told */
     sx_pool *pool;
 } sx_cpu;

@@ -59,7 +59,6 @@ typedef struct {
     pthread_mutex_t limit;        /* taking memory, where there is one */
     struct gpu_stage *stages;     /* that no call uses now, and how many */
     unsigned idle;
-    int queued;                   /* there were calls with streams of the caller's */
 } sx_gpu;
 
 /* The error is told here, so the next call must not find it again. */
@@ -87,8 +86,7 @@ static sx_status gpu_enter(sx_gpu *g, sx_err *err)
 
 static gpu_stream gpu_stream_of(sx_gpu *g, void *callers)
 {
-    if (callers)
-        __atomic_store_n(&g->queued, 1, __ATOMIC_SEQ_CST);
+    (void)g;
     return callers ? (cudaStream_t)callers : cudaStreamPerThread;
 }
 
@@ -138,11 +136,12 @@ static sx_status gpu_follow_caller(gpu_stream stream, sx_err *err)
     return e == cudaSuccess ? SX_OK : gpu_failed(e, "following the default stream", err);
 }
 
-/* Before memory is given back that streams of the caller may still use. */
+/* Before memory is given back that streams of the caller may still use: also kernels
+ * of the caller's own, of which nobody told us. */
 static void gpu_settle(sx_gpu *g)
 {
-    if (__atomic_load_n(&g->queued, __ATOMIC_SEQ_CST))
-        (void)cudaDeviceSynchronize();
+    (void)g;
+    (void)cudaDeviceSynchronize();
 }
 
 typedef struct {

@@ -77,6 +77,7 @@ typedef struct {
     uint64_t rows_room, keys_room;
     uint32_t row_bytes;
     uint32_t first_there, rows_there, keys_there;
+    uint64_t max_bytes;           /* of scratch; 0: any */
     const uint64_t *start;        /* NULL; or the ranges were counted before: where
                                      they begin, and first is summed up. Of the CPU
                                      only */
@@ -146,6 +147,7 @@ typedef struct {
                                      there is less, less */
     uint64_t sample;              /* questions that keep all of the device busy */
     uint32_t side;                /* 0: not told */
+    uint32_t alone;               /* a CPU that was told to use one thread */
 } sx_travel;
 
 typedef struct {

@@ -307,14 +307,19 @@ static sx_status fill(const sx_index *ix, const sx_span_query *job, const sx_ran
                       const uint64_t *first, const uint64_t *start, sx_err *err)
 {
     visits all = {.ix = ix};
-    uint64_t total = first[job->n];
+    uint64_t total = first[job->n], row_bytes = total * out->row_bytes;
+    uint64_t key_bytes = total * sx_type_bytes(job->key_type);
+    uint64_t bytes = (out->rows_there ? row_bytes : 0) + (out->keys_there ? key_bytes : 0);
     sx_range_out here = *out;
-    sx_status st = bring(&all, out->rows, out->rows_there, total * out->row_bytes, 0, 1, &here.rows,
-                         err);
+    sx_status st;
 
+    if (out->max_bytes && bytes > out->max_bytes)
+        return sx_fail(err, SX_ENOMEM, "sx_range: %llu results in device memory need %llu bytes "
+                       "on the host, more than max_bytes = %llu", (unsigned long long)total,
+                       (unsigned long long)bytes, (unsigned long long)out->max_bytes);
+    st = bring(&all, out->rows, out->rows_there, row_bytes, 0, 1, &here.rows, err);
     if (st == SX_OK)
-        st = bring(&all, out->keys, out->keys_there, total * sx_type_bytes(job->key_type), 0, 1,
-                   &here.keys, err);
+        st = bring(&all, out->keys, out->keys_there, key_bytes, 0, 1, &here.keys, err);
     here.first = (uint64_t *)first;
     here.start = start;
     here.first_there = here.rows_there = here.keys_there = 0;

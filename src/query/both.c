@@ -20,10 +20,12 @@ sx_status sx_both_new(sx_index *ix, sx_err *err)
     st = sx_device_host(ix->dev, &b->host, err);
     if (st == SX_OK)
         st = sx_store_on_host(&ix->store, ix->dev->backend, ix->dev->self, &b->store, err);
-    if (st == SX_OK)
+    if (st == SX_OK) {
+        b->store.view.concise = sx_usual_search(b->host, &b->store.view);   /* not as the GPU does */
         ix->both = b;
-    else
+    } else {
         sx_release(b);
+    }
     return st;
 }
 

@@ -45,7 +45,7 @@ static uint64_t stage_bytes(const sx_device *dev)
 }
 
 /* Of an index at a device, dev or the CPU beside it (settle_place()). What is on its
- * way to the GPU of a hybrid one is not in it. */
+ * way to the GPU is not in it. */
 static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n, int row_type,
                           sx_estimate_info *e, sx_err *err)
 {
@@ -90,7 +90,7 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
         }
         if (at->backend->device_columns) {
             e->device_resident = most.resident;
-            e->device_peak = most.peak + stage_bytes(at);
+            e->device_peak = most.peak;
             if (spec.place == SX_PLACE_BOTH) {
                 e->host_resident += sizeof(sx_both) + most.resident;
                 e->host_peak = e->host_resident + measuring;
@@ -130,8 +130,7 @@ static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_
     if (room == UINT64_MAX)
         return SX_OK;
     st = estimate(dev, *spec, key_type, n, row_type, &e, err);
-    /* questions and columns on their way are content with less */
-    needed = e.device_peak - sx_question_bytes(dev) - stage_bytes(dev);
+    needed = e.device_peak - sx_question_bytes(dev);      /* which is content with less */
     if (st != SX_OK || needed <= room)
         return st;
     spec->place = SX_PLACE_HYBRID;
@@ -204,7 +203,7 @@ sx_status sx_estimate(sx_device *dev, const char *text, int key_type, uint64_t n
         st = settle_place(dev, &spec, key_type, n, row_type, "sx_estimate", &at, why, &err);
     if (st == SX_OK)
         st = estimate(at, spec, key_type, n, row_type, &e, &err);
-    if (st == SX_OK && spec.place == SX_PLACE_HYBRID)
+    if (st == SX_OK && e.device_peak > 0)
         e.device_peak += stage_bytes(dev);
     if (st == SX_OK)
         *out = e;
@@ -217,8 +216,8 @@ static uint64_t guest_bytes(const sx_device *at, uint32_t there, int type, uint6
     return there && !at->backend->device_columns ? n * sx_type_bytes(type) : 0;
 }
 
-static sx_status check_budget(sx_device *at, const sx_spec *spec, const sx_input *in,
-                              uint64_t max_bytes, sx_err *err)
+static sx_status check_budget(const sx_device *dev, sx_device *at, const sx_spec *spec,
+                              const sx_input *in, uint64_t max_bytes, sx_err *err)
 {
     sx_estimate_info e = {0};
     sx_status st;
@@ -228,6 +227,7 @@ static sx_status check_budget(sx_device *at, const sx_spec *spec, const sx_input
     st = estimate(at, *spec, in->key_type, in->n, in->row_type, &e, err);
     e.host_peak += guest_bytes(at, in->keys_there, in->key_type, in->n) +
                    guest_bytes(at, in->rows_there, in->row_type, in->n);
+    e.device_peak += e.device_peak > 0 ? stage_bytes(dev) : 0;
     if (st == SX_OK && e.host_peak + e.device_peak > max_bytes)
         return sx_fail(err, SX_ENOMEM, "sx_build: building takes up to %llu bytes, more than "
                        "max_bytes = %llu", (unsigned long long)(e.host_peak + e.device_peak),
@@ -235,12 +235,14 @@ static sx_status check_budget(sx_device *at, const sx_spec *spec, const sx_input
     return st;
 }
 
+/* Whether somebody says so: what is built does not depend on how many processors there
+ * happen to be. */
 static int one_thread(const sx_device *dev, const sx_input *in)
 {
-    sx_device_info info = {.size = sizeof info};
+    sx_travel t = {0};
 
-    dev->backend->describe(dev->self, &info);
-    return !dev->backend->device_columns && (in->threads == 1 || info.threads == 1);
+    dev->backend->travel(dev->self, &t);
+    return !dev->backend->device_columns && (in->threads == 1 || t.alone);
 }
 
 /* Sort, choose if it is to be chosen, make the sections: where the index will
@@ -386,7 +388,7 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
         st = sx_fail(&err, SX_ENOSYS, "sx_build: a stream is given, but the index is to have "
                      "place=%s: the host builds it, which has none", sx_place_name(spec.place));
     if (st == SX_OK)
-        st = check_budget(at, &spec, &in, how.max_bytes, &err);
+        st = check_budget(dev, at, &spec, &in, how.max_bytes, &err);
     if (st == SX_OK)
         st = new_index(&ix, dev, at, &err);
     if (st == SX_OK) {

@@ -112,7 +112,7 @@ sx_status sx_questions_ask(sx_device *dev, const sx_view *v, const sx_input *in,
 {
     size_t bytes = sx_type_bytes(in->key_type);
     uint32_t there = (uint32_t)q->there;
-    uint64_t device_ns;
+    uint64_t device_ns = 0;
     sx_how how = {.threads = in->threads, .device_ns = q->there ? &device_ns : NULL};
     sx_lookup point = {.op = SX_OP_GET, .key_type = in->key_type, .n = q->points, .how = how,
                        .out = q->out, .out_bytes = 8, .q_there = there, .out_there = there};

@@ -61,6 +61,31 @@ sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges, sx_column 
     return sx_report(&err, st);
 }
 
+/* Memory for so many ranges, and of columns in device memory that an index on the host
+ * has to bring; but for results, whose number is not known yet. */
+static sx_status check_scratch(const sx_index *ix, const sx_span_query *job, sx_range_out *out,
+                               const char *verb, sx_err *err)
+{
+    uint64_t each = 0, word = sizeof(uint64_t);
+
+    if (out->rows || out->keys)
+        each = ix->at->backend->device_columns ? 3 * word : word;
+    if (ix->at != ix->dev) {
+        each += (job->lo_there + job->hi_there) * sx_type_bytes(job->key_type);
+        each += out->first_there || out->rows_there || out->keys_there ? word : 0;
+    }
+    if (out->max_bytes == 0)
+        return SX_OK;
+    if (each == 0 || job->n < out->max_bytes / each) {
+        out->max_bytes -= (job->n + 1) * each;    /* are left for them; 0 would be any */
+        out->max_bytes += out->max_bytes == 0;
+        return SX_OK;
+    }
+    return sx_fail(err, SX_ENOMEM, "%s: %llu ranges need %llu bytes of scratch, more than "
+                   "max_bytes = %llu", verb, (unsigned long long)job->n,
+                   (unsigned long long)((job->n + 1) * each), (unsigned long long)out->max_bytes);
+}
+
 sx_status sx_range(const sx_index *ix, const sx_ranges *ranges, sx_column *first,
                    sx_column *rows, sx_column *keys, const sx_call *call)
 {
@@ -81,12 +106,6 @@ sx_status sx_range(const sx_index *ix, const sx_ranges *ranges, sx_column *first
                                   &err);
     if (st == SX_OK && keys)
         st = sx_check_out_keys(ix, keys, &how, 0, verb, "keys", &err);
-    if (st == SX_OK && (rows || keys) && how.max_bytes &&
-        job.n > how.max_bytes / sizeof(uint64_t))
-        st = sx_fail(&err, SX_ENOMEM, "%s: %llu ranges need %llu bytes of scratch, more "
-                     "than max_bytes = %llu", verb, (unsigned long long)job.n,
-                     (unsigned long long)job.n * sizeof(uint64_t),
-                     (unsigned long long)how.max_bytes);
     if (st != SX_OK)
         return sx_report(&err, st);
     out = (sx_range_out){.first = first->data, .first_there = first->place == SX_DEVICE,
@@ -95,7 +114,11 @@ sx_status sx_range(const sx_index *ix, const sx_ranges *ranges, sx_column *first
                          .row_bytes = rows ? (uint32_t)sx_type_bytes(rows->type) : 0,
                          .rows_there = rows && rows->place == SX_DEVICE,
                          .keys = keys ? keys->data : NULL, .keys_room = keys ? keys->n : 0,
-                         .keys_there = keys && keys->place == SX_DEVICE};
+                         .keys_there = keys && keys->place == SX_DEVICE,
+                         .max_bytes = how.max_bytes};
+    st = check_scratch(ix, &job, &out, verb, &err);
+    if (st != SX_OK)
+        return sx_report(&err, st);
     sx_timing_begin(&timing, &job.how);
     st = sx_answer_range(ix, &job, &out, &err);
     sx_timing_end(&timing, st);
