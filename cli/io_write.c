@@ -28,6 +28,7 @@ void output_init(void)
                                 .sa_flags = SA_RESTART };
 
     sigaction(SIGPIPE, &action, NULL);
+    signal(SIGXFSZ, SIG_IGN);     /* a limit of files is an error of writing */
 }
 
 output output_open(const char *path)

@@ -419,7 +419,9 @@ SX_API sx_status sx_collector_describe(sx_collector *c, sx_collector_info *info)
 /* ---- files ------------------------------------------------------------- */
 
 /* Writes a temporary file beside path, syncs it, renames it to path, which
- * may be an ordinary file (it is replaced) or a link (the link is). */
+ * may be an ordinary file (it is replaced) or a link (the link is). While it is
+ * written it has no name, so that a process that is killed leaves nothing; on
+ * file systems without such files it is called .sextant-PID-N.tmp. */
 SX_API sx_status sx_save(const sx_index *ix, const char *path);
 
 /* The file is mapped, and must not be changed while the index lives.

@@ -3,6 +3,8 @@
 Usage errors (a wrong word on the command line) end with 2, failures (wrong
 data, missing files) with 1.
 """
+import subprocess
+
 import numpy as np
 
 import formats
@@ -180,6 +182,22 @@ def specs_of_any_bytes(t, spec):
     prepare(t)
     result = t.tool.fails(2, "spec", *BUILD.split(), "--spec", spec)
     check("\x1b" not in result.err, "an escape sequence got through")
+
+
+@case()
+def a_limit_of_files_is_an_error(t):
+    prepare(t)
+    formats.write(t.path("many.sosd"), np.arange(9999, dtype="<u8"))
+    before = sorted(path.name for path in t.dir.iterdir())
+    for words in ("build many.sosd --type u64 --spec sorted -o new.sxt",
+                  "build many.sosd --type u64 --spec sorted -o keys.sxt"):
+        done = subprocess.run(["sh", "-c", 'ulimit -f 8; exec "$@"', "sh", t.tool.path,
+                               *words.split()], cwd=t.dir, capture_output=True, text=True)
+        equal(done.returncode, 1, "exit status")
+        check(done.stderr.startswith("sextant: build: ") and done.stderr.count("\n") == 1 and
+              "File too large" in done.stderr, done.stderr)
+        equal(sorted(path.name for path in t.dir.iterdir()), before, "files")
+        t.tool.ok("verify", "keys.sxt")
 
 
 @case("f32", "f64")
