@@ -352,7 +352,8 @@ static void test_failed_save(void **state)
         refused = 0;
         failed_save();
         system_now = ALL_THERE;
-        assert_true((refused > 0) == (way == NO_NAMELESS || (way == NO_LINKS && has_nameless(dir))));
+        bool expected = way == NO_NAMELESS || (way == NO_LINKS && has_nameless(dir));
+        assert_true((refused > 0) == expected);
     }
     free(dir);
 }
