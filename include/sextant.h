@@ -135,7 +135,7 @@ typedef struct sx_device sx_device;
  * environment variable SEXTANT_THREADS saying how many else, or all there are;
  * "cuda:0", an NVIDIA GPU, with the backend libsextant-cuda.so beside the
  * library; "simt", its kernels emulated on the host, for tests. Behind
- * "cuda:N" and "simt" come options, each after a comma:
+ * "cuda:N" and "simt" come options, each after a comma and at most once:
  *
  *   memory=BYTES      take no more of the device's memory (KiB, MiB, GiB;
  *                     0: no limit)
