@@ -61,6 +61,8 @@ typedef struct {
 
 void output_init(void);           /* once, before the first output */
 output output_open(const char *path);
+/* Fails where output_open() would, and leaves the file as it is. */
+void expect_writable(const char *path);
 /* Fails if anything could not be written; quietly if the reader has gone. */
 void output_check(output *out);
 void output_close(output *out);   /* checks, too */
