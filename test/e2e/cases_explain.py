@@ -66,7 +66,7 @@ def a_file_is_loaded_into_any_place(t, spec, place):
     words = ("--device", "simt", "--place", place)
     formats.write(t.path("queries.sosd"), keys[:50])
     if spec == "sorted" and place == "hybrid":
-        t.tool.fails(1, "no top", "explain", index, *words)
+        t.tool.fails(2, "no top", "explain", index, *words)
         return
     told = t.tool.json("explain", index, *words)[0]
     equal(told["place"], place, "place")
@@ -75,7 +75,7 @@ def a_file_is_loaded_into_any_place(t, spec, place):
     equal(t.tool.ok("lookup", index, "queries.sosd", "--mode", "rank", *words).out,
           plain, f"ranks of {spec} with --place {place}")
     if place != "host":
-        t.tool.fails(1, "needs a GPU", "explain", index, "--place", place,
+        t.tool.fails(2, "needs a GPU", "explain", index, "--place", place,
                      "--device", "cpu")
     t.tool.fails(2, "--place", "explain", index, "--place", "moon")
 
