@@ -217,12 +217,16 @@ typedef struct sx_index sx_index;
  *         guide(bucket=1..128,pieces=1..65536)   sorted array under a histogram,
  *                                in as many pieces as suit these keys, if that
  *                                is not told
- *         pgm(eps=1..1048576,eps2=1..1024,cuts=)   sorted array under lines
- *                                that know ranks but for eps, their own (in
- *                                levels above) but for eps2; made in `cuts`
- *                                parts. Without eps it is measured on these
- *                                keys: building takes about twice as long (few
- *                                keys, below 2^16 or, on a GPU, 2^22: 16 or 8)
+ *         pgm(eps=1..1048576,eps2=1..1024,cuts=1..1048576)   sorted array
+ *                                under lines that know ranks but for eps, their
+ *                                own (in levels above) but for eps2; made in
+ *                                `cuts` parts: no more than keys, and of 2^29
+ *                                keys or more at least n / 2^29 + 1 (not told:
+ *                                by n and eps, at most 4096, or one, where one
+ *                                thread of a CPU builds). Without eps it is
+ *                                measured on these keys: building takes about
+ *                                twice as long (few keys, below 2^16 or, on a
+ *                                GPU, 2^22: 16 or 8)
  *         pgm(budget=KIB)        the same instead of eps, and the lines (section
  *                                `segments`) take no more than that; SX_ENOMEM
  *                                if not even eps=1048576 does
@@ -243,7 +247,7 @@ typedef struct sx_index sx_index;
  * the side that is faster for so many queries, columns in device memory and streams
  * by the GPU. What is faster is computed from what was measured when the device and
  * the index were new (sx_explain() has the numbers); so it is whether the GPU helps
- * a hybrid index with a batch. Files do not depend on the place: sx_load() is told
+ * a hybrid index with a batch. Files do not say the place: sx_load() is told
  * it anew. */
 SX_API sx_status sx_build(sx_index **out, sx_device *dev, const char *spec,
                           const sx_column *keys, const sx_column *rows,
