@@ -32,9 +32,8 @@ static sx_device_info info_of(const sx_device *device)
 void expect_gpu(const char *name, sx_device *same)
 {
     sx_device_info wanted = info_of(same), info;
-    sx_device *device;
+    sx_device *device = open_named(name);
 
-    expect_ok_usage(sx_open(&device, name), NULL);
     info = info_of(device);
     if (strcmp(info.name, wanted.name))
         fail_usage("--device lists %s and %s, but all of a list work on the "
@@ -130,10 +129,9 @@ static uint64_t bench_device(output *out, gpu_bench *b, const char *name,
                              const spec_list *specs)
 {
     gpu_subject s = { .device = name };
+    sx_device *device = open_named(name);
     uint64_t wrong = 0;
-    sx_device *device;
 
-    expect_ok(sx_open(&device, name), NULL);
     s.info = info_of(device);
     for (int i = 0; i < specs->count; i++)
         wrong += bench_spec(out, b, device, &s, specs->spec[i]);

@@ -353,21 +353,52 @@ static bool run_gnuplot(const char *script)
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* FILE.svg is drawn, by the script FILE.svg.gp; any other FILE is the script. */
-static void plot(const char *path, const sweep *s)
+/* FILE.svg is drawn, by the script FILE.svg.gp; any other FILE is the script,
+ * which would draw FILE.svg. */
+typedef struct {
+    char *script, *picture;
+    bool drawn;
+} plot_files;
+
+static plot_files files_of_plot(const char *path)
 {
     size_t length = strlen(path);
-    bool drawn = length > 4 && !strcmp(path + length - 4, ".svg");
-    char *other = must_alloc(length + 5, 1);
+    plot_files files = { must_alloc(length + 5, 1), must_alloc(length + 5, 1),
+                         length > 4 && !strcmp(path + length - 4, ".svg") };
+
+    sprintf(files.script, "%s%s", path, files.drawn ? ".gp" : "");
+    sprintf(files.picture, "%s%s", path, files.drawn ? "" : ".svg");
+    return files;
+}
+
+static void free_plot(plot_files *files)
+{
+    free(files->script);
+    free(files->picture);
+}
+
+/* What can't be written should not show only after minutes of work. */
+static void check_plot(const char *path)
+{
+    plot_files files = files_of_plot(path);
 
     if (strchr(path, '\''))
         fail_usage("--plot can't have a quote in its name: %s", path);
-    sprintf(other, "%s%s", path, drawn ? ".gp" : ".svg");
-    write_script(drawn ? other : path, drawn ? path : other, s);
-    if (drawn && !run_gnuplot(other))
+    expect_writable(files.script);
+    if (files.drawn)
+        expect_writable(files.picture);
+    free_plot(&files);
+}
+
+static void plot(const char *path, const sweep *s)
+{
+    plot_files files = files_of_plot(path);
+
+    write_script(files.script, files.picture, s);
+    if (files.drawn && !run_gnuplot(files.script))
         fprintf(stderr, "sextant: bench: gnuplot did not draw %s; its script "
-                "is %s\n", path, other);
-    free(other);
+                "is %s\n", files.picture, files.script);
+    free_plot(&files);
 }
 
 /* ---- all of it ----------------------------------------------------------- */
@@ -456,6 +487,8 @@ uint64_t bench_sweep(const bench_options *o, const spec_list *specs,
     if (o->plot && (ops > 1 || specs->count > 1))
         fail_usage("--plot is for one index and one operation, not for %d "
                    "and %d", specs->count, ops);
+    if (o->plot)
+        check_plot(o->plot);
     expect_both(specs);
     list_sizes(&s, o->sizes);
     largest = s.size[s.sizes - 1].batch;

@@ -280,6 +280,18 @@ static void complete_collect(bench_options *o)
         o->ms = 500;
 }
 
+static void check_json_only(const bench_options *o)
+{
+    const char *word = o->latency ? "--latency"
+                       : o->explain ? "--explain" : NULL;
+
+    if (word && !o->json)
+        fail_usage("%s is for --json", word);
+    if (word && (o->collect || o->sweep))
+        fail_usage("%s is not for %s", word,
+                   o->collect ? "--collect" : "--sweep");
+}
+
 static void check_sweep(const bench_options *o)
 {
     const char *word = o->sizes ? "--batches" : o->plot ? "--plot" : NULL;
@@ -406,6 +418,7 @@ int cmd_bench(int argc, char **argv)
     uint64_t wrong;
 
     parse_arguments(&line, argc, argv);
+    check_json_only(&o);
     settle_keys(&o);
     if (o.unique && o.dist != DIST_UNIFORM)
         fail_usage("--unique is for --dist uniform, not for %s",

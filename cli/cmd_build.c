@@ -110,8 +110,13 @@ int cmd_build(int argc, char **argv)
     }
     keys = read_column(o.keys,
                        format_needed(o.keys, (file_format)o.format), o.type);
-    if (o.rows)
+    if (o.rows) {
         rows = read_rows(o.rows, rows_format(&o), o.row_type);
+        if (rows.n != keys.n)
+            fail("%s has %llu keys, but %s has %llu rows", o.keys,
+                 (unsigned long long)keys.n, o.rows,
+                 (unsigned long long)rows.n);
+    }
     ix = build(&o, &keys, o.rows ? &rows : NULL, &seconds);
     free(keys.data);
     if (o.rows)

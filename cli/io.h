@@ -44,8 +44,8 @@ void expect_one_stdin(const char *a, const char *b);
  * does. Free data with free(). */
 sx_column read_column(const char *path, file_format format, int type);
 
-/* Reads rows: U32 or U64, in .npy files also i32 and i64 without negative
- * values. type 0: as an .npy file says, else U64. */
+/* Reads rows: U32 or U64, none of them all ones, in .npy files also i32 and
+ * i64 without negative values. type 0: as an .npy file says, else U64. */
 sx_column read_rows(const char *path, file_format format, int type);
 
 /* A column of part of another one. */
@@ -61,6 +61,8 @@ typedef struct {
 
 void output_init(void);           /* once, before the first output */
 output output_open(const char *path);
+/* Fails where output_open() would, and leaves the file as it is. */
+void expect_writable(const char *path);
 /* Fails if anything could not be written; quietly if the reader has gone. */
 void output_check(output *out);
 void output_close(output *out);   /* checks, too */

@@ -265,12 +265,29 @@ static void make_unsigned(sx_column *rows, const char *path)
     rows->type = wide ? SX_U64 : SX_U32;
 }
 
+/* Building would find it, too, but not know the file. */
+static void refuse_reserved(const sx_column *rows, const char *path)
+{
+    bool wide = rows->type == SX_U64;
+    uint64_t reserved = wide ? SX_MISS : SX_MISS32;
+
+    for (uint64_t i = 0; i < rows->n; i++)
+        if ((wide ? ((const uint64_t *)rows->data)[i]
+                  : ((const uint32_t *)rows->data)[i]) == reserved)
+            fail("%s: row %llu at position %llu is reserved: all ones means "
+                 "no match", path, (unsigned long long)reserved,
+                 (unsigned long long)i);
+}
+
 sx_column read_rows(const char *path, file_format format, int type)
 {
     sx_column rows;
 
-    if (format != FORMAT_NPY)
-        return read_column(path, format, type ? type : SX_U64);
+    if (format != FORMAT_NPY) {
+        rows = read_column(path, format, type ? type : SX_U64);
+        refuse_reserved(&rows, path);
+        return rows;
+    }
     rows = read_column(path, format, 0);
     if (rows.type == SX_I32 || rows.type == SX_I64)
         make_unsigned(&rows, path);
@@ -279,5 +296,6 @@ sx_column read_rows(const char *path, file_format format, int type)
         fail("%s: the .npy file holds %s values, but rows are %s", path,
              sx_type_name(rows.type), type ? sx_type_name(type)
                                            : "u32 or u64");
+    refuse_reserved(&rows, path);
     return rows;
 }

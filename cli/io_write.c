@@ -1,9 +1,11 @@
 /* io_write.c - columns and lines to files. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "io.h"
 #include "progress.h"
@@ -28,6 +30,7 @@ void output_init(void)
                                 .sa_flags = SA_RESTART };
 
     sigaction(SIGPIPE, &action, NULL);
+    signal(SIGXFSZ, SIG_IGN);     /* a limit of files is an error of writing */
 }
 
 output output_open(const char *path)
@@ -43,6 +46,29 @@ output output_open(const char *path)
     setvbuf(out.to, NULL, _IOFBF, BUFFER_BYTES);
     errno = 0;                    /* see output_check() */
     return out;
+}
+
+void expect_writable(const char *path)
+{
+    struct stat there;
+    int fd = -1;
+
+    if (is_dash(path))
+        return;
+    if (stat(path, &there)) {
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0)
+            unlink(path);
+        else if (errno == EEXIST) /* a link to a file that is yet to come */
+            return;
+    } else if (S_ISREG(there.st_mode) || S_ISDIR(there.st_mode)) {
+        fd = open(path, O_WRONLY | O_CLOEXEC);
+    } else {
+        return;                   /* who reads a pipe would notice */
+    }
+    if (fd < 0)
+        fail("%s: %s", path, strerror(errno));
+    close(fd);
 }
 
 _Noreturn static void fail_to_write(const output *out)

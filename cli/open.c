@@ -9,13 +9,26 @@
 
 #define THREADS_MAX 256           /* that a device has */
 
+/* A word that is no device's is an error of usage; one that this machine has
+ * not, sx_possible() knows nevertheless. */
+sx_device *open_named(const char *name)
+{
+    sx_device *device;
+    sx_status status = sx_open(&device, name);
+
+    if (status == SX_ENODEV && name &&
+        sx_possible("sorted", SX_U64, "build", "host", name) == SX_ENODEV)
+        status = SX_EINVAL;
+    expect_ok_usage(status, NULL);
+    return device;
+}
+
 /* "cpu:avx2" and 2 threads make "cpu:avx2,threads=2". A GPU has the CPU beside
  * it where place= says so, which is told by the environment. */
 sx_device *open_device(const open_options *options)
 {
     const char *name = options->device;
     char composed[256];
-    sx_device *device;
 
     if (options->threads) {
         if (!name)
@@ -38,8 +51,7 @@ sx_device *open_device(const open_options *options)
         else
             name = composed;
     }
-    expect_ok_usage(sx_open(&device, name), NULL);
-    return device;
+    return open_named(name);
 }
 
 sx_index *open_index(const open_options *options, const char *path,
@@ -57,7 +69,8 @@ sx_index *open_index(const open_options *options, const char *path,
     if (options->copy)
         flags |= SX_LOAD_COPY;
     flags |= places[options->place];
-    expect_ok(sx_load(&index, device, path, flags), NULL);
+    /* --place may be one that the device, or the index, can't have */
+    expect_ok_usage(sx_load(&index, device, path, flags), NULL);
     sx_close(device);             /* the index holds on to it */
     return index;
 }

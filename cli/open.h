@@ -14,6 +14,8 @@ typedef struct {
     int place;                    /* --place; 0: the device's usual one */
 } open_options;
 
+/* Of this name; NULL: the best present. */
+sx_device *open_named(const char *name);
 sx_device *open_device(const open_options *options);
 
 /* Loads an index on the device of the options. flags: SX_LOAD_VERIFY or 0;

@@ -90,12 +90,20 @@ void fail_usage(const char *format, ...)
     exit(EXIT_USAGE);
 }
 
-/* The detail says what happened; without one the status itself must do. */
+/* The detail says what happened; without one the status itself must do. Which
+ * function of the library said so, "sx_build: ", is of no use to who typed a
+ * command. */
 static const char *sentence_of(sx_status status)
 {
     const char *detail = sx_detail();
+    size_t name;
 
-    return detail && *detail ? detail : sx_strerror(status);
+    if (!detail || !*detail)
+        return sx_strerror(status);
+    name = strspn(detail, "abcdefghijklmnopqrstuvwxyz_");
+    if (!strncmp(detail, "sx_", 3) && !strncmp(detail + name, ": ", 2))
+        detail += name + 2;
+    return detail;
 }
 
 void expect_ok(sx_status status, const char *what)

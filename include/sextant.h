@@ -136,7 +136,7 @@ typedef struct sx_device sx_device;
  * environment variable SEXTANT_THREADS saying how many else, or all there are;
  * "cuda:0", an NVIDIA GPU, with the backend libsextant-cuda.so beside the
  * library; "simt", its kernels emulated on the host, for tests. Behind
- * "cuda:N" and "simt" come options, each after a comma:
+ * "cuda:N" and "simt" come options, each after a comma and at most once:
  *
  *   memory=BYTES      take no more of the device's memory (KiB, MiB, GiB;
  *                     0: no limit)
@@ -218,12 +218,16 @@ typedef struct sx_index sx_index;
  *         guide(bucket=1..128,pieces=1..65536)   sorted array under a histogram,
  *                                in as many pieces as suit these keys, if that
  *                                is not told
- *         pgm(eps=1..1048576,eps2=1..1024,cuts=)   sorted array under lines
- *                                that know ranks but for eps, their own (in
- *                                levels above) but for eps2; made in `cuts`
- *                                parts. Without eps it is measured on these
- *                                keys: building takes about twice as long (few
- *                                keys, below 2^16 or, on a GPU, 2^22: 16 or 8)
+ *         pgm(eps=1..1048576,eps2=1..1024,cuts=1..1048576)   sorted array
+ *                                under lines that know ranks but for eps, their
+ *                                own (in levels above) but for eps2; made in
+ *                                `cuts` parts: no more than keys, and of 2^29
+ *                                keys or more at least n / 2^29 + 1 (not told:
+ *                                by n and eps, at most 4096, or one, where one
+ *                                thread of a CPU builds). Without eps it is
+ *                                measured on these keys: building takes about
+ *                                twice as long (few keys, below 2^16 or, on a
+ *                                GPU, 2^22: 16 or 8)
  *         pgm(budget=KIB)        the same instead of eps, and the lines (section
  *                                `segments`) take no more than that; SX_ENOMEM
  *                                if not even eps=1048576 does
@@ -244,7 +248,7 @@ typedef struct sx_index sx_index;
  * the side that is faster for so many queries, columns in device memory and streams
  * by the GPU. What is faster is computed from what was measured when the device and
  * the index were new (sx_explain() has the numbers); so it is whether the GPU helps
- * a hybrid index with a batch. Files do not depend on the place: sx_load() is told
+ * a hybrid index with a batch. Files do not say the place: sx_load() is told
  * it anew. */
 SX_API sx_status sx_build(sx_index **out, sx_device *dev, const char *spec,
                           const sx_column *keys, const sx_column *rows,
@@ -421,7 +425,9 @@ SX_API sx_status sx_collector_describe(sx_collector *c, sx_collector_info *info)
 /* ---- files ------------------------------------------------------------- */
 
 /* Writes a temporary file beside path, syncs it, renames it to path, which
- * may be an ordinary file (it is replaced) or a link (the link is). */
+ * may be an ordinary file (it is replaced) or a link (the link is). While it is
+ * written it has no name, so that a process that is killed leaves nothing; on
+ * file systems without such files it is called .sextant-PID-N.tmp. */
 SX_API sx_status sx_save(const sx_index *ix, const char *path);
 
 /* The file is mapped, and must not be changed while the index lives.

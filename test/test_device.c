@@ -241,16 +241,26 @@ static void test_bad_options(void **state)
         { "memory=5XB", "memory", "5XB" }, { "memory=", "memory", "''" },
         { "memory=-5", "memory", "-5" }, { "memory=5GiBs", "memory", "5GiBs" },
         { "memory=5GB", "memory", "5GB" }, { "memory=KiB", "memory", "KiB" },
-        { "memory=99999999999GiB", "memory", "99999999999GiB" },
-        { "memory=99999999999999999999999", "memory", "99999999999999999999999" },
+        { "memory=99999999999GiB", "memory", "99999999999GiB', which is too large" },
+        { "memory=99999999999999999999999", "memory", "too large" },
         { "persist=much", "persist", "much" }, { "colour=red", "colour", "option" },
         { "walk=group,", "", "comma" }, { "walk=group,,pin=none", "", "option ''" },
         { ",walk=group", "", "option ''" }, { "walk=group,pin=much", "pin", "'much'" },
+        { "walk=alone,walk=group", "walk=", "given twice" },
+        { "side=cpu,side=gpu", "side=", "given twice" },
+        { "side=cpu,memory=1KiB,memory=1KiB", "memory=", "given twice" },
+        { "search=concise,each=2,search=complete", "search=", "given twice" },
+        { "persist=0,persist=1", "persist=", "given twice" },
+        { "block=1KiB", "block", "'1KiB', not a number" },
+        { "each=0KiB", "each", "not a number" }, { "bucket=1KiB", "bucket", "not a number" },
+        { "each=99999999999999999999999", "each", "999999; allowed: 1 to 64" },
+        { "bucket=4294967312", "bucket", "4294967312; allowed: 16 to 1073741824" },
+        { "memory=99999999999999999999999XB", "memory", "not a number" },
         { "walk=group pin=none", "walk", "group pin" }, { "walk=group=alone", "walk", "group=" },
     };
     static const char *const good[] = {
         "memory=5KiB", "memory=1000000", "memory=3MiB,persist=0", "persist=1GiB", "block=128",
-        "block=1024,each=64", "each=1", "walk=alone,walk=group",
+        "block=1024,each=64", "each=1", "walk=group,pin=none", "memory=17179869183GiB",
     };
     sx_device *const mark = (sx_device *)bad, *dev = mark;
     for (size_t i = 0; i < COUNT_OF(bad); i++) {

@@ -118,6 +118,11 @@ static void test_open(void **state)
         { "cpu:threads=99999999999999999999", "99999999999999999999" },
         { "cpu:scalar,threads=two", "threads=two" },
         { "cpu:scalar,colour=red", "colour=red" },
+        { "cpu:threads=1,threads=2", "threads= is given twice" },
+        { "cpu:threads=2,scalar,threads=2", "threads= is given twice" },
+        { "cpu:search=complete,search=concise", "search= is given twice" },
+        { "cpu:scalar,scalar", "instructions are given twice" },
+        { "cpu:scalar,avx2", "instructions are given twice" },
     };
     for (size_t i = 0; i < COUNT_OF(unknown); i++)
         REFUSED(sx_open(&d, unknown[i].name), SX_ENODEV, unknown[i].word);

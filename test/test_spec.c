@@ -88,8 +88,8 @@ static void test_bad_specs(void **state)
     bad_spec("sorted(layout=rows)", "rows", "pairs");
     bad_spec("sorted(layout=)", "layout", "pairs");
     bad_spec("sorted(block=4)", "block", "pairs");
-    bad_spec("sorted(layout=split,block=4)", "block", "pairs");
-    bad_spec("sorted(layout=pairs,block=3)", "3", "64");
+    bad_spec("sorted(layout=split,block=4)", "character 21: block", "pairs");
+    bad_spec("sorted(layout=pairs,block=3)", "character 21: block can't be 3", "64");
     bad_spec("sorted(layout=pairs,block=128)", "128", "64");
     bad_spec("pgm(eps=0)", "eps can't be '0'", "1 to 1048576");
     bad_spec("pgm(eps=1048577)", "1048577", "1 to 1048576");
@@ -103,8 +103,8 @@ static void test_bad_specs(void **state)
     bad_spec("pgm(budget=0)", "budget can't be '0'", "1 to 999999999");
     bad_spec("pgm(budget=1000000000)", "1000000000", "1 to 999999999");
     bad_spec("pgm(budget=64KiB)", "64KiB", "1 to 999999999");
-    bad_spec("pgm(eps=64,budget=10)", "eps=", "budget=");
-    bad_spec("pgm(budget=10,eps=64)", "don't go together", "budget=");
+    bad_spec("pgm(eps=64,budget=10)", "character 12: eps=", "budget=");
+    bad_spec("pgm( budget=10, eps=64)", "character 17: ", "don't go together");
     bad_spec("pgm(budget=10,budget=10)", "twice", "budget");
     bad_spec("sorted(budget=10)", "sorted has no parameter 'budget'", "layout");
     bad_spec("pivot(budget=10)", "pivot has no parameter 'budget'", "levels");

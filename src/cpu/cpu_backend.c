@@ -15,6 +15,11 @@ static sx_status bad_word(const char *args, const char *word, size_t length, sx_
                    (int)(length < 40 ? length : 40), word, THREADS_MAX);
 }
 
+static sx_status given_twice(const char *args, const char *what, sx_err *err)
+{
+    return sx_fail(err, SX_EINVAL, "device 'cpu:%.40s': %s given twice; allowed: once", args, what);
+}
+
 static int parse_threads(const char *text, size_t length, unsigned *threads)
 {
     unsigned t = 0;
@@ -39,23 +44,27 @@ static int is(const char *word, const char *text, size_t length)
 static sx_status parse_args(const char *args, sx_cpu *cpu, sx_err *err)
 {
     const char *whole = args;
-    int level_given = 0;
+    int level_given = 0, threads_given = 0, search_given = 0;
 
     while (*args) {
         size_t n = strcspn(args, ",");
         unsigned level = 0;
         while (level < SX_SIMD_LEVELS && !is(sx_simd_name(level), args, n))
             level++;
-        if (level < SX_SIMD_LEVELS && !level_given++) {
+        if (level < SX_SIMD_LEVELS) {
+            if (level_given++)
+                return given_twice(whole, "instructions are", err);
             cpu->level = (sx_simd)level;
         } else if (n > 8 && memcmp(args, "threads=", 8) == 0) {
             if (!parse_threads(args + 8, n - 8, &cpu->threads))
                 return bad_word(whole, args, n, err);
             cpu->threads_told = 1;
-        } else if (is("search=complete", args, n)) {
-            cpu->search = SX_SEARCH_COMPLETE;
-        } else if (is("search=concise", args, n)) {
-            cpu->search = SX_SEARCH_CONCISE;
+            if (threads_given++)
+                return given_twice(whole, "threads= is", err);
+        } else if (is("search=complete", args, n) || is("search=concise", args, n)) {
+            if (search_given++)
+                return given_twice(whole, "search= is", err);
+            cpu->search = is("search=concise", args, n) ? SX_SEARCH_CONCISE : SX_SEARCH_COMPLETE;
         } else {
             return bad_word(whole, args, n, err);
         }

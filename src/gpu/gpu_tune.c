@@ -36,25 +36,27 @@ static int same(const char *word, const char *text, size_t length)
     return strlen(word) == length && memcmp(word, text, length) == 0;
 }
 
-/* Digits, then KiB, MiB or GiB if wanted. */
-static int parse_bytes(const char *text, size_t length, uint64_t *out)
+typedef enum { NO_NUMBER, NUMBER, TOO_LARGE } number_kind;
+
+/* Digits, then, if it is of bytes, KiB, MiB or GiB if wanted. */
+static number_kind parse_number(const char *text, size_t length, int bytes, uint64_t *out)
 {
     static const char *const units[] = {"", "KiB", "MiB", "GiB"};
     char *end;
     unsigned long long n;
 
     if (length == 0 || text[0] < '0' || text[0] > '9')
-        return 0;
+        return NO_NUMBER;
     errno = 0;
     n = strtoull(text, &end, 10);
-    if (errno)
-        return 0;
-    for (unsigned u = 0; u < 4; u++)
-        if (same(units[u], end, (size_t)(text + length - end)) && n <= UINT64_MAX >> 10 * u) {
+    for (unsigned u = 0; u < (bytes ? 4 : 1); u++)
+        if (same(units[u], end, (size_t)(text + length - end))) {
+            if (errno || n > UINT64_MAX >> 10 * u)
+                return TOO_LARGE;
             *out = (uint64_t)n << 10 * u;
-            return 1;
+            return NUMBER;
         }
-    return 0;
+    return NO_NUMBER;
 }
 
 static sx_status bad_word(const tune_option *o, const char *text, size_t length,
@@ -82,17 +84,23 @@ static sx_status parse_value(sx_gpu_tune *t, const tune_option *o, const char *t
         }
     if (o->words[0])
         return bad_word(o, text, length, device, err);
-    if (!parse_bytes(text, length, &n))
+    number_kind kind = parse_number(text, length, !o->most, &n);
+    int shown = (int)(length < 40 ? length : 40);
+    if (kind == NO_NUMBER)
         return sx_fail(err, SX_EINVAL, "device '%.40s': %s is '%.*s', not a number%s", device,
-                       o->name, (int)(length < 40 ? length : 40), text,
-                       o->most ? "" : " of bytes (KiB, MiB, GiB)");
+                       o->name, shown, text, o->most ? "" : " of bytes (KiB, MiB, GiB)");
+    if (!o->most && kind == TOO_LARGE)
+        return sx_fail(err, SX_EINVAL, "device '%.40s': %s is '%.*s', which is too large: at most "
+                       "%llu bytes", device, o->name, shown, text,
+                       (unsigned long long)UINT64_MAX);
     if (!o->most) {
         *(uint64_t *)field = n;
         return SX_OK;
     }
-    if (n < o->least || n > o->most || (o->field == AT(block) && (n & (n - 1))))
-        return sx_fail(err, SX_EINVAL, "device '%.40s': %s is %llu; allowed: %s%u to %u", device,
-                       o->name, (unsigned long long)n, o->field == AT(block) ? "powers of two, " : "",
+    if (kind == TOO_LARGE || n < o->least || n > o->most ||
+        (o->field == AT(block) && (n & (n - 1))))
+        return sx_fail(err, SX_EINVAL, "device '%.40s': %s is %.*s; allowed: %s%u to %u", device,
+                       o->name, shown, text, o->field == AT(block) ? "powers of two, " : "",
                        o->least, o->most);
     *(uint32_t *)field = (uint32_t)n;
     return SX_OK;
@@ -101,6 +109,7 @@ static sx_status parse_value(sx_gpu_tune *t, const tune_option *o, const char *t
 sx_status sx_gpu_tune_parse(sx_gpu_tune *out, const char *text, const char *device, sx_err *err)
 {
     sx_gpu_tune t = {0};
+    unsigned given = 0;           /* a bit for each */
 
     while (*text) {
         size_t length = strcspn(text, ","), name = strcspn(text, "=,"), i = 0;
@@ -112,6 +121,10 @@ sx_status sx_gpu_tune_parse(sx_gpu_tune *out, const char *text, const char *devi
                            "persist=, walk=, pin=, reorder=, schedule=, block=, each=, scan=, "
                            "bucket=, search=, side=", device, (int)(length < 40 ? length : 40),
                            text);
+        if (given >> i & 1)
+            return sx_fail(err, SX_EINVAL, "device '%.40s': %s= is given twice; allowed: once",
+                           device, options[i].name);
+        given |= 1u << i;
         st = parse_value(&t, &options[i], text + name + 1, length - name - 1, device, err);
         if (st != SX_OK)
             return st;

@@ -79,6 +79,7 @@ typedef struct {
     const char *text;             /* the whole spec */
     const char *at;
     sx_err *err;
+    const char *given[PARAMS];    /* where each is */
 } reader;
 
 static int is_word(char c)
@@ -211,6 +212,7 @@ static sx_status read_params(reader *r, sx_spec *spec)
         if (st != SX_OK)
             return st;
         spec->given |= params[p].bit;
+        r->given[p] = at;
     } while (accept(r, ','));
     if (!accept(r, ')'))
         return complain(r, r->at, "',' or ')' is missing here");
@@ -249,9 +251,40 @@ static sx_status read_words(reader *r, sx_spec *spec)
     return SX_OK;
 }
 
+/* Where a parameter that was given is. */
+static const char *place_of(const reader *r, uint32_t bit)
+{
+    unsigned p = 0;
+
+    while (params[p].bit != bit)
+        p++;
+    return r->given[p];
+}
+
+/* Parameters that are right each by itself. */
+static sx_status check_together(const reader *r, const sx_spec *spec)
+{
+    if ((spec->given & SX_P_EPS) && (spec->given & SX_P_BUDGET)) {
+        const char *eps = place_of(r, SX_P_EPS), *budget = place_of(r, SX_P_BUDGET);
+        return complain(r, eps > budget ? eps : budget,
+                        "eps= and budget= don't go together: with a budget eps is chosen");
+    }
+    if (!(spec->given & SX_P_BLOCK))
+        return SX_OK;
+    if (spec->layout != SX_PAIRS)
+        return complain(r, place_of(r, SX_P_BLOCK), "block= goes with layout=pairs only");
+    if (spec->block & (spec->block - 1)) {
+        char what[80];
+        snprintf(what, sizeof what, "block can't be %u; allowed: powers of two up to %u",
+                 spec->block, SX_BLOCK_MAX);
+        return complain(r, place_of(r, SX_P_BLOCK), what);
+    }
+    return SX_OK;
+}
+
 sx_status sx_spec_parse(sx_spec *out, const char *text, sx_err *err)
 {
-    reader r = {text, text, err};
+    reader r = {text, text, err, {NULL}};
     sx_spec spec = {0};
     char word[32];
     unsigned f = 0;
@@ -271,13 +304,9 @@ sx_status sx_spec_parse(sx_spec *out, const char *text, sx_err *err)
         st = read_words(&r, &spec);
     if (st != SX_OK)
         return st;
-    if ((spec.given & SX_P_EPS) && (spec.given & SX_P_BUDGET))
-        return complain(&r, at, "eps= and budget= don't go together: with a budget eps is chosen");
-    if ((spec.given & SX_P_BLOCK) && spec.layout != SX_PAIRS)
-        return complain(&r, at, "block= goes with layout=pairs only");
-    if ((spec.given & SX_P_BLOCK) && (spec.block & (spec.block - 1)))
-        return sx_fail(err, SX_EINVAL, "spec '%.*s': block can't be %u; allowed: "
-                       "powers of two up to %u", SHOWN, text, spec.block, SX_BLOCK_MAX);
+    st = check_together(&r, &spec);
+    if (st != SX_OK)
+        return st;
     *out = spec;
     return SX_OK;
 }

@@ -26,6 +26,7 @@
 #define WHY_NAME "why"
 /* All kinds, and why. */
 #define TABLE_MAX (SX_SECTION_KINDS + 1)
+#define PATH_ROOM 4096u           /* bytes of a name, its NUL included */
 
 static const unsigned char magic[8] = {0x89, 'S', 'X', 'T', 0x0d, 0x0a, 0x1a, 0x0a};
 
@@ -140,17 +141,24 @@ static int write_sections(int fd, const file_front *front, const void *const dat
     return 0;
 }
 
+/* path has at most PATH_ROOM - 40 bytes, here and below. */
+static void folder_of(const char *path, char folder[PATH_ROOM])
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        snprintf(folder, PATH_ROOM, ".");
+    else
+        snprintf(folder, PATH_ROOM, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+}
+
 /* The rename lasts only once the folder is synced too. */
 static int sync_folder(const char *path)
 {
-    char folder[4096];
-    const char *slash = strrchr(path, '/');
+    char folder[PATH_ROOM];
     int fd, failed;
 
-    if (!slash)
-        snprintf(folder, sizeof folder, ".");
-    else
-        snprintf(folder, sizeof folder, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    folder_of(path, folder);
     fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return errno == EACCES ? 0 : -1;          /* a folder we may only write */
@@ -159,37 +167,22 @@ static int sync_folder(const char *path)
     return failed ? -1 : 0;
 }
 
-/* On failure no file of that name is left behind. */
-static sx_status write_file(const char *path, const char *temp, int fd, const file_front *front,
-                            const void *const data[], sx_err *err)
-{
-    struct stat old;
-    sx_status st = SX_OK;
-
-    /* A file that is replaced keeps its permissions. */
-    if (write_sections(fd, front, data) < 0 ||
-        (stat(path, &old) == 0 && fchmod(fd, old.st_mode & 07777) < 0) || fsync(fd) < 0)
-        st = io_failed("can't write what is to become", path, err);
-    else if (rename(temp, path) < 0)
-        st = io_failed("can't replace", path, err);
-    if (st != SX_OK) {
-        unlink(temp);
-        return st;
-    }
-    if (sync_folder(path) < 0)
-        return io_failed("can't sync the folder of", path, err);
-    return SX_OK;
-}
-
-/* A new file in the folder of path, which nobody else has. Its name has
+/* A name in the folder of path that nobody else has: the i-th of this process. It has
  * nothing of path's, which may be as long as names can be. */
-static int create_beside(const char *path, char *temp, size_t room)
+static void name_beside(const char *path, unsigned i, char temp[PATH_ROOM])
 {
     const char *slash = strrchr(path, '/');
     int folder = slash ? (int)(slash - path) + 1 : 0;
 
-    for (unsigned i = 0; i < 1000; i++) {
-        snprintf(temp, room, "%.*s.sextant-%ld-%u.tmp", folder, path, (long)getpid(), i);
+    snprintf(temp, PATH_ROOM, "%.*s.sextant-%ld-%u.tmp", folder, path, (long)getpid(), i);
+}
+#define NAMES_TRIED 1000u
+
+/* A new file in the folder of path, of that name. */
+static int create_beside(const char *path, char temp[PATH_ROOM])
+{
+    for (unsigned i = 0; i < NAMES_TRIED; i++) {
+        name_beside(path, i, temp);
         int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0 || errno != EEXIST)
             return fd;
@@ -197,19 +190,106 @@ static int create_beside(const char *path, char *temp, size_t room)
     return -1;
 }
 
+/* A new file in the folder of path that has no name yet and goes with the process, should
+ * that be killed. Below 0: the file system has no such files. */
+static int create_nameless(const char *path)
+{
+    char folder[PATH_ROOM];
+
+    folder_of(path, folder);
+    return open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+}
+
+/* Gives it a name, just before it takes path's: a link can't replace a file. Below 0:
+ * there is no /proc, or the file system does not like it. */
+static int link_beside(int fd, const char *path, char temp[PATH_ROOM])
+{
+    char self[40];
+
+    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+    for (unsigned i = 0; i < NAMES_TRIED; i++) {
+        name_beside(path, i, temp);
+        if (linkat(AT_FDCWD, self, AT_FDCWD, temp, AT_SYMLINK_FOLLOW) == 0)
+            return 0;
+        if (errno != EEXIST)
+            return -1;
+    }
+    return -1;
+}
+
+/* All that is to be in the file before it gets path's name. */
+static sx_status fill_file(int fd, const char *path, const file_front *front,
+                           const void *const data[], sx_err *err)
+{
+    struct stat old;
+
+    /* A file that is replaced keeps its permissions. */
+    if (write_sections(fd, front, data) < 0 ||
+        (stat(path, &old) == 0 && fchmod(fd, old.st_mode & 07777) < 0) || fsync(fd) < 0)
+        return io_failed("can't write what is to become", path, err);
+    return SX_OK;
+}
+
+/* A whole file beside path, open, and its name. On failure there is none. */
+static sx_status write_beside(const char *path, const file_front *front, const void *const data[],
+                              int *out, char temp[PATH_ROOM], sx_err *err)
+{
+    int fd = create_nameless(path);
+    sx_status st;
+
+    if (fd >= 0) {
+        st = fill_file(fd, path, front, data, err);
+        if (st == SX_OK && link_beside(fd, path, temp) == 0) {
+            *out = fd;
+            return SX_OK;
+        }
+        close(fd);
+        if (st != SX_OK)
+            return st;
+    }
+    fd = create_beside(path, temp);
+    if (fd < 0)
+        return io_failed("can't create a file beside", path, err);
+    st = fill_file(fd, path, front, data, err);
+    if (st != SX_OK) {
+        unlink(temp);
+        close(fd);
+        return st;
+    }
+    *out = fd;
+    return SX_OK;
+}
+
+static sx_status write_file(const char *path, const file_front *front, const void *const data[],
+                            sx_err *err)
+{
+    char temp[PATH_ROOM];
+    int fd = -1;
+    sx_status st = write_beside(path, front, data, &fd, temp, err);
+
+    if (st != SX_OK)
+        return st;
+    if (rename(temp, path) < 0) {
+        st = io_failed("can't replace", path, err);
+        unlink(temp);
+    } else if (sync_folder(path) < 0) {
+        st = io_failed("can't sync the folder of", path, err);
+    }
+    if (close(fd) < 0 && st == SX_OK)
+        st = io_failed("can't close", path, err);
+    return st;
+}
+
 sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err)
 {
     file_front front;
     sx_spec spec = store->spec;
     const void *data[TABLE_MAX];
-    char temp[4096];
     struct stat old;
-    sx_status st;
-    int fd;
 
-    if (strlen(path) > sizeof temp - 40)
-        return sx_fail(err, SX_EINVAL, "path '%.60s...' is too long: %zu bytes, at most %zu",
-                       path, strlen(path), sizeof temp - 40);
+    if (strlen(path) > PATH_ROOM - 40)
+        return sx_fail(err, SX_EINVAL, "path '%.60s...' is too long: %zu bytes, at most %u",
+                       path, strlen(path), PATH_ROOM - 40);
     if (stat(path, &old) == 0 && !S_ISREG(old.st_mode))
         return sx_fail(err, SX_EIO, "'%.200s' is not an ordinary file, and is not replaced", path);
     memset(&front, 0, sizeof front);
@@ -230,13 +310,7 @@ sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err)
         front.table[i].hash = XXH3_64bits(data[i], front.table[i].bytes);
     front.head.header_hash = hash_front(&front);
 
-    fd = create_beside(path, temp, sizeof temp);
-    if (fd < 0)
-        return io_failed("can't create a file beside", path, err);
-    st = write_file(path, temp, fd, &front, data, err);
-    if (close(fd) < 0 && st == SX_OK)
-        st = io_failed("can't close", path, err);
-    return st;
+    return write_file(path, &front, data, err);
 }
 
 /* ---- loading ----------------------------------------------------------------- */

@@ -163,6 +163,12 @@ static int fits(const fitting *f, const sx_view *v)
     return sx_section_bytes(v, SX_SEC_SEGMENTS) <= f->room;
 }
 
+/* The smallest budget that they fit. */
+static uint64_t kib_of(const sx_view *v)
+{
+    return (sx_section_bytes(v, SX_SEC_SEGMENTS) + 1023) >> 10;
+}
+
 /* Whether lines of this eps fit whatever the keys are. */
 static int surely_fits(const fitting *f, uint32_t eps)
 {
@@ -197,9 +203,8 @@ static sx_status fit_budget(fitting *f, unsigned low, sx_err *err)
         }
         if (st == SX_OK && middle == high)
             st = sx_fail(err, SX_ENOMEM, "sx_build: the segments of these keys take at least %llu "
-                         "bytes (eps=%u), more than budget=%u allows, %llu",
-                         (unsigned long long)sx_section_bytes(&now.view, SX_SEC_SEGMENTS),
-                         1u << middle, f->spec.budget, (unsigned long long)f->room);
+                         "KiB (eps=%u), more than budget=%u allows",
+                         (unsigned long long)kib_of(&now.view), 1u << middle, f->spec.budget);
         drop_lines(f, &now);
         low = middle + 1;
     }

@@ -76,3 +76,22 @@ def sweep_refuses(t):
     t.tool.fails(2, "--batches", "bench", "--batches", "1", "--n", "10")
     t.tool.fails(2, "--plot", *SMALL, "--op", "get,rank", "--plot", "a.gp")
     t.tool.fails(2, "--collect", *SMALL, "--collect")
+
+
+@case("nowhere/a.gp", "nowhere/a.svg", "folder", "drawn.svg", "it's.gp")
+def a_plot_that_cannot_be_is_told_before(t, path):
+    """Before anything is measured, so nothing is on stdout, and no file comes."""
+    t.path("folder").mkdir()
+    t.path("drawn.svg").mkdir()
+    before = sorted(t.dir.iterdir())
+    t.tool.fails(2 if "'" in path else 1, path, *SMALL, "--plot", path)
+    equal(sorted(t.dir.iterdir()), before, "files")
+
+
+@case()
+def a_plot_is_left_alone_by_what_fails(t):
+    t.path("old.gp").write_text("old")
+    t.tool.fails(1, "nowhere/out", *SMALL, "--plot", "old.gp", "-o", "nowhere/out")
+    equal(t.path("old.gp").read_text(), "old", "the old script")
+    t.tool.fails(1, "nowhere/out", *SMALL, "--plot", "new.gp", "-o", "nowhere/out")
+    check(not t.path("new.gp").exists(), "a script of nothing")

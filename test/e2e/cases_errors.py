@@ -3,6 +3,9 @@
 Usage errors (a wrong word on the command line) end with 2, failures (wrong
 data, missing files) with 1.
 """
+import re
+import subprocess
+
 import numpy as np
 
 import formats
@@ -68,6 +71,27 @@ USAGE_ERRORS = {
     BUILD + " --spec pivot(block=4)": "block",
     BUILD + " --spec auto(for=fun)": "fun",
     BUILD + " --device cpu:sse1": "sse1",
+    BUILD + " --device gpu9": "gpu9",
+    BUILD + " --device cpu:": "cpu:",
+    BUILD + " --device simt,side=cpu,side=gpu": "side= is given twice",
+    BUILD + " --device simt,memory=99999999999GiB": "too large",
+    BUILD + " --device cpu:threads=1,threads=2": "threads= is given twice",
+    BUILD + " --spec pgm(eps=4,budget=9)": "build: spec 'pgm(eps=4,budget=9)', character 11",
+    BUILD + " --spec pivot#place=both": "build: spec 'pivot place=both': place=both needs a GPU",
+    BUILD + " --device simt --spec sorted#place=hybrid": "build: spec 'sorted place=hybrid'",
+    "bench --n 9 --spec pivot#place=both": "bench: spec 'pivot place=both'",
+    "bench --n 9 --device gpu": "'gpu'",
+    "bench --n 9 --device simt;gpu": "'gpu'",
+    "bench --n 9 --latency": "--latency is for --json",
+    "bench --n 9 --explain": "--explain is for --json",
+    "bench --json --collect --latency": "--latency is not for --collect",
+    "bench --json --sweep batch --explain": "--explain is not for --sweep",
+    LOOKUP + " --device gpu": "'gpu'",
+    LOOKUP + " --place device": "lookup: spec 'sorted",
+    RANGE + " --count --place both": "needs a GPU",
+    "explain keys.sxt --place hybrid": "needs a GPU",
+    "explain keys.sxt --device gpu": "'gpu'",
+    "verify keys.sxt --place both": "needs a GPU",
     BUILD + " --device cpu:threads=0": "0",
     BUILD + " --device cpu:threads=2 --threads 2": "--threads",
     "lookup keys.sxt": "QUERIES",
@@ -115,12 +139,13 @@ FAILURES = {
     "build missing.sosd --type u64 -o new.sxt": "missing.sosd",
     "build . --type u64 --format raw -o new.sxt": ".",
     BUILD + " --rows missing.npy": "missing.npy",
-    BUILD + " --rows few.npy": "2",
-    BUILD + " --rows reserved.npy": "18446744073709551615",
+    BUILD + " --rows few.npy": "keys.sosd has 4 keys, but few.npy has 2 rows",
+    BUILD + " --rows reserved.npy": "reserved.npy: row 18446744073709551615 at position 2",
+    BUILD + " --rows reserved.txt --row-type u32": "reserved.txt: row 4294967295 at position 1",
     BUILD + " --rows negative.npy": "-3",
     BUILD + " --rows floats.npy": "f64",
-    BUILD + " --spec sorted --max-bytes 10": "10",
-    BUILD + " --device gpu9": "gpu9",
+    BUILD + " --spec sorted --max-bytes 10": "build: building takes up to",
+    BUILD + " --device cuda:99": "no device 'cuda:99'",
     "build keys.sosd --type u64 --spec sorted -o nowhere/new.sxt":
         "nowhere/new.sxt",
     "build keys.sosd --type u64 --spec sorted -o folder": "folder",
@@ -151,14 +176,16 @@ def prepare(t):
             "negative": np.array([0, -3, 2, 3], "<i8"),
             "floats": np.array([0, 1, 2, 3], "<f8")}.items():
         formats.write(t.path(name + ".npy"), rows, "npy")
+    t.path("reserved.txt").write_text("0\n4294967295\n2\n3\n")
     t.path("folder").mkdir()
 
 
 def fails_cleanly(t, code, command, word):
-    """The line names the word, and no file has come, gone or changed."""
+    """The line names the word, and no file has come, gone or changed. A '#' in
+    a command is a blank within a word."""
     prepare(t)
     before = {path.name: path.stat().st_mtime_ns for path in t.dir.iterdir()}
-    t.tool.fails(code, word, *command.split())
+    t.tool.fails(code, word, *(w.replace("#", " ") for w in command.split()))
     after = {path.name: path.stat().st_mtime_ns for path in t.dir.iterdir()}
     equal(after, before, "files")
 
@@ -180,6 +207,34 @@ def specs_of_any_bytes(t, spec):
     prepare(t)
     result = t.tool.fails(2, "spec", *BUILD.split(), "--spec", spec)
     check("\x1b" not in result.err, "an escape sequence got through")
+
+
+@case()
+def an_unmet_budget_says_which_would_do(t):
+    prepare(t)
+    formats.write(t.path("many.sosd"), oracle.random_keys(t.rng, "u64", 9999))
+    words = ("build", "many.sosd", "--type", "u64", "-o", "new.sxt", "--spec")
+    result = t.tool.fails(1, "build: the segments of these keys take at least", *words,
+                          "pgm(cuts=900,budget=1)")
+    least, = re.findall(r"at least (\d+) KiB", result.err)
+    t.tool.fails(1, "at least", *words, f"pgm(cuts=900,budget={int(least) - 1})")
+    t.tool.ok(*words, f"pgm(cuts=900,budget={least})")
+
+
+@case()
+def a_limit_of_files_is_an_error(t):
+    prepare(t)
+    formats.write(t.path("many.sosd"), np.arange(9999, dtype="<u8"))
+    before = sorted(path.name for path in t.dir.iterdir())
+    for words in ("build many.sosd --type u64 --spec sorted -o new.sxt",
+                  "build many.sosd --type u64 --spec sorted -o keys.sxt"):
+        done = subprocess.run(["sh", "-c", 'ulimit -f 8; exec "$@"', "sh", t.tool.path,
+                               *words.split()], cwd=t.dir, capture_output=True, text=True)
+        equal(done.returncode, 1, "exit status")
+        check(done.stderr.startswith("sextant: build: ") and done.stderr.count("\n") == 1 and
+              "File too large" in done.stderr, done.stderr)
+        equal(sorted(path.name for path in t.dir.iterdir()), before, "files")
+        t.tool.ok("verify", "keys.sxt")
 
 
 @case("f32", "f64")

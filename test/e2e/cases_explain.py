@@ -58,6 +58,16 @@ def a_place_is_not_in_the_file(t, spec, place):
                      "-o", "refused.sxt")
 
 
+@case(["sorted", "pivot(k=5,leaf=8)", "guide(bucket=16)", "eytzinger(k=7)", "pgm(eps=8,cuts=3)",
+       "pivot(k=5,leaf=4,layout=pairs,block=4)", "guide(bucket=9,layout=pairs,block=8)"])
+def told_parameters_make_the_same_file_in_every_place(t, spec):
+    keys = KEY_SETS["mixed"](t.rng, "u64")
+    plain = t.path(t.tool.build(keys, spec, "u64")).read_bytes()
+    for place in ("host", "device", "both"):
+        name = t.tool.build(keys, f"{spec} place={place}", "u64", "--device", "simt", name=place)
+        check(t.path(name).read_bytes() == plain, f"place={place} builds other bytes")
+
+
 @case(["pivot", "guide", "eytzinger", "sorted"],
       ["host", "device", "hybrid", "both"])
 def a_file_is_loaded_into_any_place(t, spec, place):
@@ -66,7 +76,7 @@ def a_file_is_loaded_into_any_place(t, spec, place):
     words = ("--device", "simt", "--place", place)
     formats.write(t.path("queries.sosd"), keys[:50])
     if spec == "sorted" and place == "hybrid":
-        t.tool.fails(1, "no top", "explain", index, *words)
+        t.tool.fails(2, "no top", "explain", index, *words)
         return
     told = t.tool.json("explain", index, *words)[0]
     equal(told["place"], place, "place")
@@ -75,7 +85,7 @@ def a_file_is_loaded_into_any_place(t, spec, place):
     equal(t.tool.ok("lookup", index, "queries.sosd", "--mode", "rank", *words).out,
           plain, f"ranks of {spec} with --place {place}")
     if place != "host":
-        t.tool.fails(1, "needs a GPU", "explain", index, "--place", place,
+        t.tool.fails(2, "needs a GPU", "explain", index, "--place", place,
                      "--device", "cpu")
     t.tool.fails(2, "--place", "explain", index, "--place", "moon")
 

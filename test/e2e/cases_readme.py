@@ -1,4 +1,4 @@
-"""The C examples of the README compile and run."""
+"""The C examples of the README compile and run, and so does its shell block."""
 import os
 import re
 import shutil
@@ -40,3 +40,22 @@ def readme_example(t, number):
         run(*compiler, *FLAGS, f"-I{ROOT / 'include'}", source, str(LIBRARY),
             "-lxxhash", "-lpthread", "-lm", "-o", program)
         run(program)
+
+
+def shell_block():
+    """The lines under "In the shell"."""
+    return re.search(r"^## In the shell\n[^`]*^```\n(.*?)^```", README.read_text(), re.M | re.S)[1]
+
+
+@case()
+def readme_in_the_shell(t):
+    """As it can be pasted into an empty folder, but with fewer keys."""
+    block = shell_block().replace("2^24", "2^14").replace("2^20", "2^10")
+    path = f"{Path(t.tool.path).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "LC_ALL": "C", "PATH": path}
+    done = subprocess.run(["sh", "-e"], input=block, capture_output=True, text=True, cwd=t.dir,
+                          env=environment)
+    check(done.returncode == 0 and not done.stderr, f"{done.returncode}: {done.stderr}")
+    for name in re.findall(r"\S+\.(?:sosd|sxt|npy|txt)", block):
+        check(t.path(name).exists(), f"{name} was not made")
+    check("pivot(k=9" in done.stdout and "binary_search" in done.stdout, done.stdout)
