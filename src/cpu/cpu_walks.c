@@ -26,8 +26,7 @@ typedef struct {
     uint64_t start[SX_CHUNK], end[SX_CHUNK], rank[SX_CHUNK];
     uint64_t at[SX_CHUNK];        /* at first, the bucket */
     uint32_t fraction[SX_CHUNK];
-    /* Walks whose guess was wrong, twice their number, and one more where they
-     * go to the left. One is written behind the last. */
+    /* Walks whose guess was wrong. One is written behind the last. */
     uint16_t late[SX_CHUNK + 1];
     unsigned lates;
 } guide_walks;

@@ -338,34 +338,35 @@ SX_WALK void F(guide_enter)(const sx_view *v, KEY q, const uint64_t *hint, guide
     g->at[j] = F(guide_guess)(v, q, g->start[j], count, g->fraction[j], unit);
 }
 
-/* Walk j looks at its unit, as guide_finish() does: it has found its bound, or goes
- * on to the unit beside, as it may have done before (step: to the right 1, to the
- * left -1). Guesses are wrong at random, so there is no branch. */
-SX_WALK void F(guide_look)(const sx_view *v, KEY q, guide_walks *g, unsigned j, int step,
+/* Walk j looks at its unit, as guide_finish() does: it has found its bound, or its
+ * window is smaller, and it goes on in that. Guesses are wrong at random, so there is
+ * no branch. */
+SX_WALK void F(guide_look)(const sx_view *v, KEY q, guide_walks *g, unsigned j, int halve,
                            uint32_t unit)
 {
     const unsigned char *p = F(pivot_unit)(v, g->at[j], unit);
     uint64_t first = g->at[j] * unit, c = unit > 1 ? SX_COUNT_UNIT(p, unit, q) : SX_LOAD(p) < q;
-    int right = (c == unit) & (first + unit < g->end[j]) & (step >= 0);
-    int left = (c == 0) & (first > g->start[j]) & (step <= 0) &
-               !((v->distinct != 0) & (SX_LOAD(p) == q));
+    int right = (c == unit) & (first + unit < g->end[j]);
+    int left = (c == 0) & (first > g->start[j]) & !((v->distinct != 0) & (SX_LOAD(p) == q));
 
     c += first;
     g->rank[j] = c < v->n ? c : v->n;
-    g->at[j] += (uint64_t)(int64_t)(right - left);
-    g->late[g->lates] = (uint16_t)(j * 2 + (unsigned)left);
+    g->start[j] = right ? first + unit : g->start[j];
+    g->end[j] = left ? first : g->end[j];
+    g->at[j] = F(guide_next)(g->start[j], g->end[j], g->at[j], unit, halve);
+    g->late[g->lates] = (uint16_t)j;
     g->lates += (unsigned)(right | left);
 }
 
-/* Walks that were sent to the unit beside, until all have found their bounds. */
+/* Walks whose guess was wrong, until all have found their bounds. */
 SX_WALK void F(guide_late)(const sx_view *v, const KEY *q, guide_walks *g, uint32_t unit, int rows)
 {
-    while (g->lates > 0) {
+    for (unsigned turn = 2; g->lates > 0; turn++) {
         unsigned lates = g->lates;
         g->lates = 0;
         for (unsigned i = 0; i < lates; i++) {
-            unsigned j = g->late[i] / 2, before = g->lates;
-            F(guide_look)(v, q[j], g, j, g->late[i] % 2 ? -1 : 1, unit);
+            unsigned j = g->late[i], before = g->lates;
+            F(guide_look)(v, q[j], g, j, turn > SX_GUIDE_NEXT, unit);
             if (g->lates > before)
                 F(guide_ask)(v, g->at[j], unit, rows);
         }
@@ -398,7 +399,7 @@ SX_WALK void F(guide_walk)(const sx_view *v, const KEY *q, unsigned m, const uin
         for (unsigned j = a; i >= LOOK && j < b; j++)
             F(guide_look)(v, q[j], &g, j, 0, unit);
         for (unsigned j = late; j < g.lates; j++)
-            F(guide_ask)(v, g.at[g.late[j] / 2], unit, rows);
+            F(guide_ask)(v, g.at[g.late[j]], unit, rows);
     }
     F(guide_late)(v, q, &g, unit, rows);
     memcpy(rank, g.rank, m * sizeof *rank);

@@ -254,9 +254,9 @@ SX_DEV uint32_t F(find_lines)(const sx_gpu_lookup *ap, KEY w, uint32_t *from, ui
 /* For a guide, or (lines) a pgm: each lane finds its window by itself, lanes
  * read the unit that is guessed for each in turn. Where the bound is not in it,
  * they go on in what is left of the window: under a guide, whose guesses are
- * close, to the next unit; under lines, and while more than SX_GUIDE_NEAR units are
- * left, to the middle. Among distinct keys one equal to the query is the bound, what
- * is before it need not be looked at.
+ * close, to the next unit, SX_GUIDE_NEXT times; then, and under lines, to the middle.
+ * Among distinct keys one equal to the query is the bound, what is before it need not
+ * be looked at.
  *
  * get: SX_OP_GET with rows and without keys, what is asked most and can do with
  * the fewest registers. */
@@ -278,7 +278,7 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
             w = F(walked)(ap, w, &all);
         at = lines ? F(find_lines)(ap, w, &from, &to) : F(find_bucket)(ap, w, &from, &to);
         leaf.below = leaf.equal = leaf.row = leaf.row_high = 0;
-        for (;;) {
+        for (uint32_t turn = 1;; turn++) {
             F(leaf) next = F(read_leaf)(ap, on ? at : SX_NO_LEAF, w, lanes, twice, rows,
                                         twice ? 2 : 4);
             if (on && next.below == unit) {       /* the bound is behind it */
@@ -295,7 +295,7 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
             if (!SX_ANY(on))
                 break;
             if (on)
-                at = lines || to - from > SX_GUIDE_NEAR ? from + (to - from) / 2
+                at = lines || turn > SX_GUIDE_NEXT ? from + (to - from) / 2
                      : from > at ? from : to - 1;
         }
         if (get) {                /* unused slots have a row that matches nothing */

@@ -40,9 +40,10 @@
 #define SX_GUIDE_HEAD 6u          /* bytes of begin */
 #define SX_GUIDE_MOST 254u        /* keys of a bucket in a record not crowded */
 #define SX_GUIDE_CROWDED 255u
-/* Units of a window that are looked at one after the other; more are halved first, so
- * that keys which lie badly in their bucket cost a few steps, not a scan. */
-#define SX_GUIDE_NEAR 8u
+/* A guess that is wrong is mostly so by a unit: so many beside it are looked at, one
+ * after the other, then the rest of the window is halved, so that keys which lie badly in
+ * their bucket cost a few steps, not a scan. */
+#define SX_GUIDE_NEXT 3u
 #define SX_PIECE_BUCKETS_MAX (1ull << 31)
 
 /* A query is reduced to 32 bits (its distance from the first key, shifted,

@@ -70,14 +70,14 @@ SX_WALK uint64_t F(guide_window)(const sx_view *v, uint64_t bucket, uint64_t *co
 }
 
 /* The unit to look at first: where q would be if the window's keys were
- * evenly spaced; in a large window, where its bound is. */
+ * evenly spaced; in a crowded bucket, where its bound is. */
 SX_WALK uint64_t F(guide_guess)(const sx_view *v, KEY q, uint64_t start, uint64_t count,
                                 uint32_t fraction, uint32_t unit)
 {
     uint32_t shift = sx_log2(unit);
     uint64_t at = start >> shift, last = (v->slots - 1) >> shift, end;
 
-    if (count <= SX_GUIDE_NEAR * (uint64_t)unit) {
+    if (count <= SX_GUIDE_MOST) {
         at = (start + (count * fraction >> 32)) >> shift;
         return at < last ? at : last;
     }
@@ -93,27 +93,34 @@ SX_WALK uint64_t F(guide_guess)(const sx_view *v, KEY q, uint64_t start, uint64_
     return at;
 }
 
+/* The unit to look at next, when the bound is known to be in [start, end] and not in
+ * unit `at`: the one beside it, or (halve) the one in the middle. */
+SX_WALK uint64_t F(guide_next)(uint64_t start, uint64_t end, uint64_t at, uint32_t unit, int halve)
+{
+    uint64_t beside = start > at * unit ? at + 1 : at - 1;
+
+    return halve ? (start + (end - start) / 2) >> sx_log2(unit) : beside;
+}
+
 /* From unit `at` on to the bound, which is in [start, start + count]. */
 SX_WALK uint64_t F(guide_finish)(const sx_view *v, KEY q, uint64_t start, uint64_t count,
                                  uint64_t at, uint32_t unit)
 {
-    uint64_t end = start + count, c;
-    int left = 0, right = 0;
+    uint64_t end = start + count, first, c;
 
-    for (;;) {
+    for (unsigned turn = 1;; turn++) {
         const unsigned char *p = F(pivot_unit)(v, at, unit);
+        first = at * unit;
         c = unit > 1 ? SX_COUNT_UNIT(p, unit, q) : SX_LOAD(p) < q;
-        if (c == unit && (at + 1) * unit < end && !left) {
-            at++;
-            right = 1;
-        } else if (c == 0 && at * unit > start && !right) {
-            at--;
-            left = 1;
-        } else {
+        if (c == unit && first + unit < end)
+            start = first + unit;
+        else if (c == 0 && first > start)
+            end = first;
+        else
             break;
-        }
+        at = F(guide_next)(start, end, at, unit, turn > SX_GUIDE_NEXT);
     }
-    c += at * unit;
+    c += first;
     return c < v->n ? c : v->n;
 }
 
