@@ -172,7 +172,7 @@ void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, uint64_t n, uint64_t grai
 static void cpu_travel(const void *self, sx_travel *out)
 {
     (void)self;
-    *out = (sx_travel){.chunk = SX_SHARE_EACH * SX_CHUNK, .sample = 16 * SX_SHARE_EACH * SX_CHUNK};
+    *out = (sx_travel){.chunk = SX_SHARE_EACH * SX_CHUNK};
 }
 
 const sx_backend sx_backend_cpu = {

@@ -144,7 +144,7 @@ typedef struct {
     uint64_t lane_bytes;          /* ... or an eighth of it, but not more than this */
     uint64_t stage_bytes;         /* device memory that what is on its way takes; where
                                      there is less, less */
-    uint64_t sample;              /* questions that keep all of the device busy */
+    uint64_t sample;              /* questions that keep all of the device busy; of a GPU only */
     uint32_t side;                /* 0: not told */
 } sx_travel;
 
