@@ -497,12 +497,11 @@ static sx_status cuda_open(void **self, const char *args, sx_err *err)
         (void)cudaGetLastError();
         return sx_fail(err, SX_ENODEV, "cuda:%d can't be used: %s", device, cudaGetErrorString(e));
     }
-    st = sx_alloc(&memory, sizeof *g, "a device", err);
+    st = sx_alloc_zero(&memory, sizeof *g, "a device", err);
     if (st != SX_OK) {
         (void)cudaMemPoolDestroy(pool);
         return st;
     }
-    memset(memory, 0, sizeof *g);
     g = (sx_gpu *)memory;
     st = sx_pool_new(&g->pool, GPU_COPY_THREADS, err);
     if (st != SX_OK) {

@@ -338,10 +338,9 @@ static sx_status simt_open(void **self, const char *args, sx_err *err)
         return sx_fail(err, SX_EINVAL, "device 'simt' ends in a comma");
     st = sx_gpu_tune_parse(&tune, args, "simt", err);
     if (st == SX_OK)
-        st = sx_alloc((void **)&g, sizeof *g, "a device", err);
+        st = sx_alloc_zero((void **)&g, sizeof *g, "a device", err);
     if (st != SX_OK)
         return st;
-    memset(g, 0, sizeof *g);
     g->order = order;
     g->seed = seed;
     g->tune = tune;

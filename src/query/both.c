@@ -9,14 +9,11 @@
 
 sx_status sx_both_new(sx_index *ix, sx_err *err)
 {
-    void *memory;
     sx_both *b;
-    sx_status st = sx_alloc(&memory, sizeof *b, "an index on both sides", err);
+    sx_status st = sx_alloc_zero((void **)&b, sizeof *b, "an index on both sides", err);
 
     if (st != SX_OK)
         return st;
-    memset(memory, 0, sizeof *b);
-    b = memory;
     st = sx_device_host(ix->dev, &b->host, err);
     if (st == SX_OK)
         st = sx_store_on_host(&ix->store, ix->dev->backend, ix->dev->self, &b->store, err);

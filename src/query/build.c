@@ -344,10 +344,9 @@ static sx_status complete(sx_index *ix, const sx_spec *spec, sx_err *err)
 
 static sx_status new_index(sx_index **out, sx_device *dev, sx_device *at, sx_err *err)
 {
-    sx_status st = sx_alloc((void **)out, sizeof **out, "an index", err);
+    sx_status st = sx_alloc_zero((void **)out, sizeof **out, "an index", err);
 
     if (st == SX_OK) {
-        memset(*out, 0, sizeof **out);
         (*out)->dev = dev;
         (*out)->at = at;
     }
