@@ -135,6 +135,14 @@ demo: deps
 deps deps-test:
 	@scripts/deps.sh $@
 
+# The seeds that are replayed; those that have not changed are written as they are.
+$(B)/fuzz/make_corpus: $(B)/fuzz/make_corpus.o $(B)/libsextant.a
+	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS) -lm
+
+.PHONY: corpus
+corpus: $(B)/fuzz/make_corpus
+	$< fuzz/corpus/load fuzz/corpus/spec
+
 # A fuzzer proper: make fuzz-load, then build/fuzz-load fuzz/corpus/load
 fuzz-%:
 	clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -Isrc \
