@@ -88,7 +88,7 @@ static void try_automatic(sx_device *dev, const char *spec, const dataset *d)
 {
     sx_index *ix = NULL, *loaded = NULL;
     char *path = temp_path("eps.sxt"), *why;
-    bool gpu = dev->backend->device_columns;
+    bool gpu = dev->backend->gpu;
     begin_step("%s, %" PRIu64 " keys of %s on %s", spec, d->n, sx_type_name(d->type),
                dev->backend->name);
     OK(data_build(d, dev, spec, NULL, &ix));
@@ -123,7 +123,7 @@ static void test_automatic(void **state)
     rnd r = rnd_start(test_seed());
     for (unsigned i = 0; i < COUNT_OF(devices); i++) {
         sx_device *dev = open_nth(i);
-        bool gpu = dev->backend->device_columns;
+        bool gpu = dev->backend->gpu;
         uint64_t sizes[] = { 0, 1, 2000, gpu ? 900 : 70000, gpu ? 3000 : 300000 };
         for (size_t s = 0; s < COUNT_OF(sizes); s++)
             for (size_t k = 0; k < COUNT_OF(specs); k++) {
@@ -143,7 +143,7 @@ static bool try_budget(sx_device *dev, const char *more, unsigned kib, const dat
 {
     char spec[SX_SPEC_MAX];
     sx_index *const mark = (sx_index *)spec, *ix = mark;
-    bool gpu = dev->backend->device_columns;
+    bool gpu = dev->backend->gpu;
     snprintf(spec, sizeof spec, "pgm(budget=%u%s)", kib, more);
     begin_step("%s, %" PRIu64 " keys of %s on %s", spec, d->n, sx_type_name(d->type),
                dev->backend->name);
@@ -197,7 +197,7 @@ static void test_budgets(void **state)
     unsigned made = 0, failed = 0;
     for (unsigned i = 0; i < COUNT_OF(devices); i++) {
         sx_device *dev = open_nth(i);
-        bool gpu = dev->backend->device_columns;
+        bool gpu = dev->backend->gpu;
         for (unsigned k = 0; k < KEYS_KINDS; k += 1 + (unsigned)gpu) {
             dataset *d = data_make(key_types[k % COUNT_OF(key_types)], (key_kind)k,
                                    gpu ? 1500 : 9000, (row_kind)(k % ROWS_KINDS), 60, &r);
@@ -243,7 +243,7 @@ static void try_searches(const char *base, const char *spec, const dataset *d)
                  words[concise]);
         sx_device *dev = device_open(name);
         sx_index *ix = NULL, *loaded = NULL;
-        bool columns = dev->backend->device_columns && !strstr(spec, "place=");
+        bool columns = dev->backend->gpu && !strstr(spec, "place=");
         char *path = temp_path("search.sxt");
         begin_step("%s on %s, %" PRIu64 " keys of %s", spec, name, d->n, sx_type_name(d->type));
         OK(data_build(d, dev, spec, NULL, &ix));
@@ -258,7 +258,7 @@ static void try_searches(const char *base, const char *spec, const dataset *d)
         OK(sx_load(&loaded, dev, path, 0));
         assert_int_equal(loaded->store.view.concise, ix->store.view.concise);
         asking->no_streams = false;
-        ask_all(asking, dev->backend->device_columns ? dev : NULL, loaded, d, name);
+        ask_all(asking, dev->backend->gpu ? dev : NULL, loaded, d, name);
         sx_free(loaded);
         sx_free(ix);
         sx_close(dev);
@@ -359,7 +359,7 @@ static void try_bounds(sx_device *dev, const char *spec, const dataset *d)
     sx_index_info info = { .size = sizeof info };
     sx_index *ix = NULL;
     int row_type = rows_are_positions(d->row_kind) ? 0 : d->row_kind == ROWS_U32 ? SX_U32 : SX_U64;
-    bool gpu = dev->backend->device_columns;
+    bool gpu = dev->backend->gpu;
     begin_step("%s, %" PRIu64 " keys of %s on %s", spec, d->n, sx_type_name(d->type),
                dev->backend->name);
     OK(sx_estimate(dev, spec, d->type, d->n, row_type, &e));
@@ -393,7 +393,7 @@ static void test_bounds(void **state)
     rnd r = rnd_start(test_seed());
     for (unsigned i = 0; i < COUNT_OF(devices); i++) {
         sx_device *dev = open_nth(i);
-        bool gpu = dev->backend->device_columns;
+        bool gpu = dev->backend->gpu;
         uint64_t sizes[] = { 1, 2, 33, 700, gpu ? 1500 : 10000 };
         for (unsigned k = 0; k < KEYS_KINDS; k++)
             for (size_t s = gpu ? k % 2 * 2 : 0; s < COUNT_OF(sizes); s += 1 + (size_t)gpu) {

@@ -178,7 +178,6 @@ static void cpu_travel(const void *self, sx_travel *out)
 const sx_backend sx_backend_cpu = {
     .abi = SX_BACKEND_ABI,
     .name = "cpu",
-    .host_sections = 1,
     .node_bytes = 64,             /* a cache line */
     .open = cpu_open,
     .close = cpu_close,

@@ -562,7 +562,7 @@ static void cuda_describe(const void *self, sx_device_info *info)
 
 /* In the order of sx_backend. */
 static const sx_backend cuda_backend = {
-    SX_BACKEND_ABI, "cuda", 0, 1,
+    SX_BACKEND_ABI, "cuda", 1,
     32,                           /* a sector: measured faster than 64 and 16 */
     cuda_open, cuda_close, cuda_describe,
     gpu_backend_alloc, gpu_backend_release, gpu_backend_settle, gpu_backend_copy,

@@ -383,8 +383,7 @@ static void simt_describe(const void *self, sx_device_info *info)
 const sx_backend sx_backend_simt = {
     .abi = SX_BACKEND_ABI,
     .name = "simt",
-    .host_sections = 0,           /* though the host could: as on a GPU */
-    .device_columns = 1,
+    .gpu = 1,                     /* though its memory is the host's, too */
     .node_bytes = 32,             /* as on the GPU it stands for */
     .open = simt_open,
     .close = simt_close,

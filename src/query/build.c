@@ -88,7 +88,7 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
             e->device_resident = most.top;
             e->device_peak = most.top + measuring;
         }
-        if (at->backend->device_columns) {
+        if (at->backend->gpu) {
             e->device_resident = most.resident;
             e->device_peak = most.peak + stage_bytes(at);
             if (spec.place == SX_PLACE_BOTH) {
@@ -158,7 +158,7 @@ static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_
 static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint64_t n, int row_type,
                               const char *verb, sx_device **at, char why[SX_WHY_MAX], sx_err *err)
 {
-    int gpu = dev->backend->hint != NULL;
+    int gpu = dev->backend->gpu != 0;
     int told = spec->place != SX_PLACE_USUAL;     /* place=device is no matter of choice */
     sx_status st = SX_OK;
 
@@ -214,7 +214,7 @@ sx_status sx_estimate(sx_device *dev, const char *text, int key_type, uint64_t n
 /* Bytes of a column that is to come to the host. */
 static uint64_t guest_bytes(const sx_device *at, uint32_t there, int type, uint64_t n)
 {
-    return there && !at->backend->device_columns ? n * sx_type_bytes(type) : 0;
+    return there && !at->backend->gpu ? n * sx_type_bytes(type) : 0;
 }
 
 static sx_status check_budget(sx_device *at, const sx_spec *spec, const sx_input *in,
@@ -240,7 +240,7 @@ static int one_thread(const sx_device *dev, const sx_input *in)
     sx_device_info info = {.size = sizeof info};
 
     dev->backend->describe(dev->self, &info);
-    return !dev->backend->device_columns && (in->threads == 1 || info.threads == 1);
+    return !dev->backend->gpu && (in->threads == 1 || info.threads == 1);
 }
 
 /* Sort, choose if it is to be chosen, make the sections: where the index will
