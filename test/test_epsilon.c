@@ -70,11 +70,10 @@ static void same_sections(const sx_index *a, const sx_index *b)
 static void check_resolved(sx_device *dev, const sx_index *ix, const dataset *d)
 {
     char once[SX_SPEC_MAX], twice[SX_SPEC_MAX];
-    sx_index *again = NULL;
     spec_of(ix, once);
     if (!strstr(once, "(eps=") || strstr(once, "budget"))
         fail_msg("resolved to '%s'", once);
-    OK(data_build(d, dev, once, NULL, &again));
+    sx_index *again = index_of(dev, d, once);
     spec_of(again, twice);
     assert_string_equal(once, twice);
     assert_null(strstr(explained(again, SX_JSON), "\"why\""));    /* it was told */
@@ -86,12 +85,12 @@ static void check_resolved(sx_device *dev, const sx_index *ix, const dataset *d)
 
 static void try_automatic(sx_device *dev, const char *spec, const dataset *d)
 {
-    sx_index *ix = NULL, *loaded = NULL;
+    sx_index *ix, *loaded = NULL;
     char *path = temp_path("eps.sxt"), *why;
     bool gpu = dev->backend->gpu;
     begin_step("%s, %" PRIu64 " keys of %s on %s", spec, d->n, sx_type_name(d->type),
                dev->backend->name);
-    OK(data_build(d, dev, spec, NULL, &ix));
+    ix = index_of(dev, d, spec);
     OK(sx_check(ix));
     assert_true(is_json(explained(ix, SX_JSON)));
     if (d->n >= MEASURED && !gpu) {
@@ -161,7 +160,7 @@ static bool try_budget(sx_device *dev, const char *more, unsigned kib, const dat
         assert_ptr_equal(ix, mark);
         /* that much does: exactly the least bytes of the largest eps */
         snprintf(spec, sizeof spec, "pgm(eps=1048576%s)", more);
-        OK(data_build(d, dev, spec, NULL, &ix));
+        ix = index_of(dev, d, spec);
         assert_int_equal(lines_of(ix), least);
         sx_free(ix);
         if ((least + 1023) / 1024 > kib)
@@ -179,7 +178,7 @@ static bool try_budget(sx_device *dev, const char *more, unsigned kib, const dat
     sx_free(ix);
     if (d->n > 0 && d->n < MEASURED && eps > usual) {     /* half would not have done */
         snprintf(spec, sizeof spec, "pgm(eps=%" PRIu32 "%s)", eps / 2, more);
-        OK(data_build(d, dev, spec, NULL, &ix));
+        ix = index_of(dev, d, spec);
         if (lines_of(ix) <= kib * 1024ull)
             fail_msg("budget %u: eps=%u was taken, but %u has %" PRIu64 " bytes", kib, eps,
                      eps / 2, lines_of(ix));
@@ -242,11 +241,11 @@ static void try_searches(const char *base, const char *spec, const dataset *d)
         snprintf(name, sizeof name, "%s%csearch=%s", base, strpbrk(base, ":,") ? ',' : ':',
                  words[concise]);
         sx_device *dev = device_open(name);
-        sx_index *ix = NULL, *loaded = NULL;
+        sx_index *ix, *loaded = NULL;
         bool columns = dev->backend->gpu && !strstr(spec, "place=");
         char *path = temp_path("search.sxt");
         begin_step("%s on %s, %" PRIu64 " keys of %s", spec, name, d->n, sx_type_name(d->type));
-        OK(data_build(d, dev, spec, NULL, &ix));
+        ix = index_of(dev, d, spec);
         assert_int_equal(ix->store.view.concise, concise && ix->store.view.levels > 1);
         if (ix->hybrid)
             assert_int_equal(ix->hybrid->top.view.concise, ix->store.view.concise);
@@ -306,9 +305,9 @@ static void test_usual_search(void **state)
         sx_device *dev = open_nth(i);
         for (unsigned k = 0; k < 8; k++) {
             dataset *d = data_make(SX_U32, KEYS_RANDOM, 300 + 400 * k, ROWS_NULL, 50, &r);
-            sx_index *ix = NULL, *loaded = NULL;
+            sx_index *ix, *loaded = NULL;
             char *path = temp_path("usual.sxt");
-            OK(data_build(d, dev, k % 2 ? "pgm(eps=2)" : "pgm(eps=8)", NULL, &ix));
+            ix = index_of(dev, d, k % 2 ? "pgm(eps=2)" : "pgm(eps=8)");
             const sx_view *v = &ix->store.view;
             assert_int_equal(v->concise, v->levels > 1 && v->level_nodes[v->levels - 1] <= 32);
             OK(sx_save(ix, path));
@@ -323,8 +322,7 @@ static void test_usual_search(void **state)
     }
     sx_device *dev = device_open("cpu");
     dataset *d = data_make(SX_U64, KEYS_RANDOM, 100000, ROWS_U32, 300, &r);
-    sx_index *ix = NULL;
-    OK(data_build(d, dev, "pgm(eps=4)", NULL, &ix));
+    sx_index *ix = index_of(dev, d, "pgm(eps=4)");
     assert_string_equal(ix->store.why, "");       /* the search is no part of it */
     for (uint32_t concise = 0; concise < 2; concise++) {
         ix->store.view.concise = concise;
@@ -382,7 +380,7 @@ static void try_bounds(sx_device *dev, const char *spec, const dataset *d)
     char name[80];                /* the emulator has no more than was said */
     snprintf(name, sizeof name, "simt,memory=%" PRIu64, e.device_peak);
     sx_device *small = device_open(name);
-    OK(data_build(d, small, spec, NULL, &ix));
+    ix = index_of(small, d, spec);
     sx_free(ix);
     sx_close(small);
 }
