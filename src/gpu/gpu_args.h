@@ -21,12 +21,13 @@ typedef struct {                  /* see sx_lookup */
     uint32_t top_bytes;           /* of the search's top in shared memory */
     uint32_t lanes;               /* group */
     /* shared: levels in nodes of node_bytes, numbered from the first of all, of
-     * which the first near_levels are whole in the top; leaves of leaf_bytes, one
-     * behind the other, the last at leaf_latest, which begin with keys of
-     * leaf_key_bytes. 0 leaf_bytes: it can't be used */
+     * which the first near_levels are whole in the top; leaves of leaf_bytes,
+     * leaf_step apart, which is the same number (read as one of its own: kernels
+     * compile to other code without it), the last at leaf_latest, which begin with
+     * keys of leaf_key_bytes. 0 leaf_bytes: it can't be used */
     uint32_t node_bytes, near_levels;
     uint32_t node_first[SX_SHARED_LEVELS], last_child[SX_SHARED_LEVELS];
-    uint32_t leaf_bytes, leaf_key_bytes;
+    uint32_t leaf_bytes, leaf_key_bytes, leaf_step;
     uint64_t leaf_latest;
     uint32_t each, window;        /* ascending: questions of a thread in a tile,
                                      keys of a window at most */

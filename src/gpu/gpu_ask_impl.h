@@ -116,7 +116,7 @@ static void gpu_shared_args(const sx_view *v, sx_gpu_lookup *a)
         v->slots / a->unit < UINT32_MAX && sx_guide_buckets(v) <= UINT32_MAX) {
         /* units are leaves that lie side by side */
         a->leaf_key_bytes = a->unit * v->width;
-        a->leaf_bytes = v->block ? (uint32_t)v->block_bytes : a->leaf_key_bytes;
+        a->leaf_bytes = a->leaf_step = v->block ? (uint32_t)v->block_bytes : a->leaf_key_bytes;
         a->leaf_latest = sx_key_offset(v, v->slots - a->unit);
         return;
     }
@@ -129,7 +129,7 @@ static void gpu_shared_args(const sx_view *v, sx_gpu_lookup *a)
         a->node_first[l] = (uint32_t)(v->level_first[l] / (v->k - 1));
         a->last_child[l] = (uint32_t)((l + 1 < v->levels ? v->level_nodes[l + 1] : v->windows) - 1);
     }
-    a->leaf_bytes = (uint32_t)bytes;
+    a->leaf_bytes = a->leaf_step = (uint32_t)bytes;
     a->leaf_key_bytes = (uint32_t)key_bytes;
     a->leaf_latest = sx_key_offset(v, v->slots - v->leaf);
 }

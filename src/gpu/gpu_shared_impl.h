@@ -106,7 +106,7 @@ SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, uint32_t leaf, KEY w, unsig
         SX_UNROLL
         for (unsigned t = 0; t < turns; t++) {
             uint32_t number = SX_SHUFFLE(leaf, first + part + t);
-            uint64_t its = (uint64_t)number * ap->leaf_bytes;
+            uint64_t its = (uint64_t)number * ap->leaf_step;
             uint4 none = {0, 0, 0, 0};
             const unsigned char *p;
             if (rows == 0)        /* blocks are whole, an array may end sooner */
