@@ -29,8 +29,8 @@ CUDA_ARCH ?= 75 80 86 89 90
 CUDA_CODE = $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) \
             -gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH))
 # What the backend needs of the library, inside it and hidden.
-CUDA_PARTS := $(addprefix src/,base/alloc.c base/pool.c base/status.c base/text.c keys/types.c \
-                gpu/gpu_tune.c index/shape.c index/spec.c place/ranges.c)
+CUDA_PARTS := $(addprefix src/,base/alloc.c base/fork.c base/pool.c base/status.c base/text.c \
+                keys/types.c gpu/gpu_tune.c index/shape.c index/spec.c place/ranges.c)
 
 B := build
 LIB_SRC := $(wildcard src/*/*.c)
@@ -134,6 +134,14 @@ demo: deps
 
 deps deps-test:
 	@scripts/deps.sh $@
+
+# The seeds that are replayed; those that have not changed are written as they are.
+$(B)/fuzz/make_corpus: $(B)/fuzz/make_corpus.o $(B)/libsextant.a
+	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS) -lm
+
+.PHONY: corpus
+corpus: $(B)/fuzz/make_corpus
+	$< fuzz/corpus/load fuzz/corpus/spec
 
 # A fuzzer proper: make fuzz-load, then build/fuzz-load fuzz/corpus/load
 fuzz-%:

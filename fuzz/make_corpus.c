@@ -1,6 +1,7 @@
 /* make_corpus.c - writes the seeds of both fuzz targets:
- *     make_corpus fuzz/corpus/load fuzz/corpus/spec
- * To be run again when the file format or the spec grammar grows. */
+ *     make corpus
+ * To be run again when the file format or the spec grammar grows. New seeds are
+ * added to the ends of the lists, so that the others keep their names. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,12 @@ int main(int argc, char **argv)
         "pivot(k=9)\tunique", "pgm", "pgm(eps=1,eps2=1,cuts=1048576)",
         "pgm(eps=1048576,eps2=1024,layout=pairs) unique", "pgm(eps=0)",
         "pgm(eps=2,cuts=7,layout=pairs,block=1)", "pgm(cuts=0)",
+        "guide", "guide(bucket=1,pieces=65536)", "guide(bucket=128,pieces=3)",
+        "guide(bucket=3,pieces=5,layout=pairs,block=8) unique", "guide(pieces=0)",
+        "pgm(budget=1)", "pgm(budget=64,eps2=2,layout=pairs)", "pgm(eps=4,budget=1)",
+        "pgm(budget=0)", "pivot place=hybrid", "guide(bucket=5) place=hybrid unique",
+        "sorted place=hybrid", "pgm place=both", "auto(for=point) place=both",
+        "guide place=host place=both",
     };
     if (argc != 3) {
         fprintf(stderr, "usage: make_corpus LOAD-DIR SPEC-DIR\n");
@@ -125,6 +132,12 @@ int main(int argc, char **argv)
     write_index(argv[1], dev, "pgm(eps=1,eps2=1,cuts=9)", SX_U32, 60, SX_U32);
     write_index(argv[1], dev, "pgm(eps=2,layout=pairs)", SX_B16, 64, SX_U64);
     write_index(argv[1], dev, "pgm", SX_F64, 1, 0);
+    write_index(argv[1], dev, "guide", SX_U64, 64, 0);
+    write_index(argv[1], dev, "guide(bucket=2,pieces=3)", SX_U32, 60, SX_U32);
+    write_index(argv[1], dev, "guide(bucket=1,pieces=7,layout=pairs)", SX_B16, 50,
+                SX_U64);
+    write_index(argv[1], dev, "guide(pieces=2) unique", SX_F64, 1, SX_U32);
+    write_index(argv[1], dev, "pgm(budget=1)", SX_I64, 64, SX_U32);
     sx_close(dev);
     return 0;
 }

@@ -44,6 +44,16 @@ static inline void begin_step(const char *format, ...)
     say_on_crash(step_now);
 }
 
+/* An index of the data, or a failed test. */
+static inline sx_index *index_of(sx_device *dev, const dataset *d, const char *spec)
+{
+    sx_index *ix = NULL;
+    sx_status status = data_build(d, dev, spec, NULL, &ix);
+    if (status != SX_OK)
+        fail_msg("%s: status %d: %s", spec, (int)status, sx_detail());
+    return ix;
+}
+
 /* Every question in every way (dev NULL: with host columns only), or a failed
  * test. */
 static inline void ask_all(asker *a, sx_device *dev, const sx_index *ix, const dataset *d,

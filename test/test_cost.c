@@ -242,9 +242,8 @@ static void test_measured(void **state)
         for (size_t s = 0; s < COUNT_OF(specs); s++) {
             dataset *d = data_make(key_types[(n + s) % COUNT_OF(key_types)], KEYS_RANDOM, sizes[n],
                                    ROWS_U32, 50, &r);
-            sx_index *ix = NULL;
             begin_step("%s of %llu", specs[s], (unsigned long long)sizes[n]);
-            OK(data_build(d, dev, specs[s], NULL, &ix));
+            sx_index *ix = index_of(dev, d, specs[s]);
             assert_int_equal(ix->cost.measured, sizes[n] > 8192);
             sane_cost(&ix->cost);
             assert_true(dev->link_known);
@@ -289,8 +288,7 @@ static void test_both_sides(void **state)
                                    s % 2 ? KEYS_DUPLICATES : KEYS_RANDOM, 2000,
                                    (row_kind)(s % ROWS_KINDS), 300, &r);
             sx_index_info info = { .size = sizeof info };
-            sx_index *ix = NULL;
-            OK(data_build(d, dev, both_specs[s], NULL, &ix));
+            sx_index *ix = index_of(dev, d, both_specs[s]);
             OK(sx_describe(ix, &info));
             assert_non_null(strstr(info.spec, " place=both"));
             ask_all(asking, dev, ix, d, both_specs[s]);
@@ -318,9 +316,8 @@ static void test_threshold(void **state)
     sx_device *dev = device_open(kernel_with(""));
     dataset *d = data_make(SX_U64, KEYS_RANDOM, 1000, ROWS_U32, 400, &r);
     uint64_t rows[400];
-    sx_index *ix = NULL;
     sx_batch like = batch_of(0);
-    OK(data_build(d, dev, "pivot place=both", NULL, &ix));
+    sx_index *ix = index_of(dev, d, "pivot place=both");
     ix->cost = made_up();
     ix->cost.link.direct_ns = 0.1;
     ix->cost.gpu.call_ns = 5000;
@@ -350,8 +347,7 @@ static void test_other_side(void **state)
     uint64_t *rows = need(d->queries * 8);
     sx_column q = column(d->type, d->queries, d->q.data);
     sx_column out = column(SX_U64, d->queries, rows), there;
-    sx_index *ix = NULL;
-    OK(data_build(d, dev, "pivot place=both", NULL, &ix));
+    sx_index *ix = index_of(dev, d, "pivot place=both");
     OK(sx_column_new(&there, dev, SX_U64, d->queries));
     stand_in(dev, OF_QUESTIONS);
     fail_with = SX_ENOMEM;
@@ -378,10 +374,9 @@ static void test_device_columns(void **state)
     dataset *d = data_make(SX_I64, KEYS_RANDOM, 700, ROWS_U32, 100, &r);
     sx_column q = column(d->type, d->queries, d->q.data), there, out;
     sx_kernel_view handle;
-    sx_index *ix = NULL;
     uint64_t *rows = need(d->queries * 8);
     sx_column back = column(SX_U64, d->queries, rows);
-    OK(data_build(d, dev, "pivot place=both", NULL, &ix));
+    sx_index *ix = index_of(dev, d, "pivot place=both");
     OK(sx_kernel_handle(ix, &handle, sizeof handle));
     OK(sx_column_new(&there, dev, d->type, d->queries));
     OK(sx_column_new(&out, dev, SX_U64, d->queries));
@@ -457,9 +452,7 @@ static void test_files(void **state)
     rnd r = rnd_start(test_seed());
     sx_device *dev = device_open(kernel_with(""));
     dataset *d = data_make(SX_U32, KEYS_DUPLICATES, 1500, ROWS_U32, 200, &r);
-    sx_index *both = NULL, *plain = NULL;
-    OK(data_build(d, dev, "guide place=both", NULL, &both));
-    OK(data_build(d, dev, "guide", NULL, &plain));
+    sx_index *both = index_of(dev, d, "guide place=both"), *plain = index_of(dev, d, "guide");
     check_file(asking, dev, both, plain, d);
     sx_free(plain);
     sx_free(both);
@@ -473,8 +466,7 @@ static void test_damaged_copy(void **state)
     rnd r = rnd_start(test_seed());
     sx_device *dev = device_open(kernel_with(""));
     dataset *d = data_make(SX_U64, KEYS_RANDOM, 1500, ROWS_U32, 20, &r);
-    sx_index *ix = NULL;
-    OK(data_build(d, dev, "pivot place=both", NULL, &ix));
+    sx_index *ix = index_of(dev, d, "pivot place=both");
     OK(sx_check(ix));
     for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++) {
         unsigned char *byte = ix->both->store.base[kind];
@@ -507,7 +499,7 @@ static void test_failing_measurements(void **state)
                 REFUSED(data_build(d, dev, spec, NULL, &ix), SX_EDEVICE, "told to fail");
                 assert_null(ix);
             } else {
-                OK(data_build(d, dev, spec, NULL, &ix));
+                ix = index_of(dev, d, spec);
                 assert_false(dev->link_known);
                 sane_cost(&ix->cost);
             }

@@ -324,10 +324,9 @@ static void test_options(void **state)
                                        batches[turn % COUNT_OF(batches)], &r);
                 const char *spec = device_specs[turn % DEVICE_SPECS];
                 char what[300];
-                sx_index *ix = NULL;
                 snprintf(what, sizeof what, "%s, %s, %" PRIu64 " keys of %s, %" PRIu64 " queries",
                          options, spec, n, sx_type_name(device_widths[w]), d->queries);
-                OK(data_build(d, dev, spec, NULL, &ix));
+                sx_index *ix = index_of(dev, d, spec);
                 ask_all(asking, dev, ix, d, what);
                 sx_free(ix);
                 data_free(d);
@@ -347,8 +346,7 @@ static void test_small_batches(void **state)
             const char *spec = device_specs[(i + b) % DEVICE_SPECS];
             dataset *d = data_make(key_types[(i + b) % COUNT_OF(key_types)], KEYS_RANDOM,
                                    rnd_below(&r, 400), ROWS_NULL, batches[b], &r);
-            sx_index *ix = NULL;
-            OK(data_build(d, dev, spec, NULL, &ix));
+            sx_index *ix = index_of(dev, d, spec);
             ask_all(asking, dev, ix, d, kernel_device(i));
             sx_free(ix);
             data_free(d);
@@ -366,16 +364,14 @@ static void test_two_devices(void **state)
     rnd r = rnd_start(test_seed());
     dataset *d = data_make(SX_U64, KEYS_RANDOM, 3000, ROWS_U32, 500, &r);
     sx_device *one = device_open(kernel_with("")), *two = device_open(kernel_with("walk=alone"));
-    sx_index *a = NULL, *b = NULL;
-    OK(data_build(d, one, "pivot", NULL, &a));
-    OK(data_build(d, two, "eytzinger", NULL, &b));
+    sx_index *a = index_of(one, d, "pivot"), *b = index_of(two, d, "eytzinger");
     ask_all(asking, one, a, d, "the first");
     ask_all(asking, two, b, d, "the second");
     sx_free(a);
     sx_close(one);
     ask_all(asking, two, b, d, "the second alone");
     one = device_open(kernel_with(""));
-    OK(data_build(d, one, "sorted", NULL, &a));
+    a = index_of(one, d, "sorted");
     sx_close(two);
     ask_all(asking, NULL, b, d, "the second, closed");
     ask_all(asking, one, a, d, "the first again");
@@ -419,9 +415,8 @@ static void test_threads(void **state)
     for (unsigned s = 0; s < DEVICE_SPECS; s++) {
         asking_thread t[THREADS];
         dataset *d = data_make(device_widths[s % 3], KEYS_RANDOM, 2000, ROWS_U32, 400, &r);
-        sx_index *ix = NULL;
         begin_step("threads, %s", device_specs[s]);
-        OK(data_build(d, dev, device_specs[s], NULL, &ix));
+        sx_index *ix = index_of(dev, d, device_specs[s]);
         for (unsigned i = 0; i < THREADS; i++) {
             t[i] = (asking_thread){ .number = i, .dev = dev, .ix = ix, .d = d };
             if (pthread_create(&t[i].thread, NULL, ask_often, &t[i]) != 0)
@@ -512,10 +507,9 @@ static void test_fork(void **state)
     rnd r = rnd_start(test_seed());
     dataset *d = data_make(SX_U64, KEYS_RANDOM, 3000, ROWS_U32, 500, &r);
     sx_device *dev = device_open(kernel_with(""));
-    sx_index *ix = NULL;
     sx_column there;
     int status = 0;
-    OK(data_build(d, dev, "pivot", NULL, &ix));
+    sx_index *ix = index_of(dev, d, "pivot");
     OK(sx_column_new(&there, dev, SX_U64, 4));
     ask_all(asking, dev, ix, d, "before");
     fflush(NULL);

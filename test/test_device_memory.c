@@ -93,8 +93,7 @@ static void test_allocator(void **state)
         dataset *d = data_make(device_widths[s % 3], KEYS_DUPLICATES, 900, (row_kind)s, 300, &r);
         blocks *b = blocks_new();
         sx_device *dev = open_with(b);
-        sx_index *ix = NULL;
-        OK(data_build(d, dev, device_specs[s], NULL, &ix));
+        sx_index *ix = index_of(dev, d, device_specs[s]);
         assert_true(b->taken > 0);
         ask_all(asking, dev, ix, d, device_specs[s]);
         sx_close(dev);            /* the index holds it */
@@ -488,7 +487,7 @@ static void test_little_memory(void **state)
                     "bytes needed");
             assert_non_null(strstr(sx_detail(), " free"));
             assert_null(ix);
-            OK(data_build(d, dev, device_specs[s], NULL, &ix));
+            ix = index_of(dev, d, device_specs[s]);
             ask_all(asking, NULL, ix, d, device_specs[s]);
             if (i < 2) {
                 sx_free(ix);

@@ -70,11 +70,10 @@ static void same_sections(const sx_index *a, const sx_index *b)
 static void check_resolved(sx_device *dev, const sx_index *ix, const dataset *d)
 {
     char once[SX_SPEC_MAX], twice[SX_SPEC_MAX];
-    sx_index *again = NULL;
     spec_of(ix, once);
     if (!strstr(once, "(eps=") || strstr(once, "budget"))
         fail_msg("resolved to '%s'", once);
-    OK(data_build(d, dev, once, NULL, &again));
+    sx_index *again = index_of(dev, d, once);
     spec_of(again, twice);
     assert_string_equal(once, twice);
     assert_null(strstr(explained(again, SX_JSON), "\"why\""));    /* it was told */
@@ -86,12 +85,12 @@ static void check_resolved(sx_device *dev, const sx_index *ix, const dataset *d)
 
 static void try_automatic(sx_device *dev, const char *spec, const dataset *d)
 {
-    sx_index *ix = NULL, *loaded = NULL;
+    sx_index *ix, *loaded = NULL;
     char *path = temp_path("eps.sxt"), *why;
-    bool gpu = dev->backend->device_columns;
+    bool gpu = dev->backend->gpu;
     begin_step("%s, %" PRIu64 " keys of %s on %s", spec, d->n, sx_type_name(d->type),
                dev->backend->name);
-    OK(data_build(d, dev, spec, NULL, &ix));
+    ix = index_of(dev, d, spec);
     OK(sx_check(ix));
     assert_true(is_json(explained(ix, SX_JSON)));
     if (d->n >= MEASURED && !gpu) {
@@ -123,7 +122,7 @@ static void test_automatic(void **state)
     rnd r = rnd_start(test_seed());
     for (unsigned i = 0; i < COUNT_OF(devices); i++) {
         sx_device *dev = open_nth(i);
-        bool gpu = dev->backend->device_columns;
+        bool gpu = dev->backend->gpu;
         uint64_t sizes[] = { 0, 1, 2000, gpu ? 900 : 70000, gpu ? 3000 : 300000 };
         for (size_t s = 0; s < COUNT_OF(sizes); s++)
             for (size_t k = 0; k < COUNT_OF(specs); k++) {
@@ -143,7 +142,7 @@ static bool try_budget(sx_device *dev, const char *more, unsigned kib, const dat
 {
     char spec[SX_SPEC_MAX];
     sx_index *const mark = (sx_index *)spec, *ix = mark;
-    bool gpu = dev->backend->device_columns;
+    bool gpu = dev->backend->gpu;
     snprintf(spec, sizeof spec, "pgm(budget=%u%s)", kib, more);
     begin_step("%s, %" PRIu64 " keys of %s on %s", spec, d->n, sx_type_name(d->type),
                dev->backend->name);
@@ -160,7 +159,7 @@ static bool try_budget(sx_device *dev, const char *more, unsigned kib, const dat
         assert_ptr_equal(ix, mark);
         /* that much does: the lines of the largest eps, and less than a KiB more */
         snprintf(spec, sizeof spec, "pgm(eps=1048576%s)", more);
-        OK(data_build(d, dev, spec, NULL, &ix));
+        ix = index_of(dev, d, spec);
         assert_in_range(lines_of(ix), (least - 1) * 1024ull + 1, least * 1024ull);
         sx_free(ix);
         assert_true(try_budget(dev, more, least, d));
@@ -177,7 +176,7 @@ static bool try_budget(sx_device *dev, const char *more, unsigned kib, const dat
     sx_free(ix);
     if (d->n > 0 && d->n < MEASURED && eps > usual) {     /* half would not have done */
         snprintf(spec, sizeof spec, "pgm(eps=%" PRIu32 "%s)", eps / 2, more);
-        OK(data_build(d, dev, spec, NULL, &ix));
+        ix = index_of(dev, d, spec);
         if (lines_of(ix) <= kib * 1024ull)
             fail_msg("budget %u: eps=%u was taken, but %u has %" PRIu64 " bytes", kib, eps,
                      eps / 2, lines_of(ix));
@@ -195,7 +194,7 @@ static void test_budgets(void **state)
     unsigned made = 0, failed = 0;
     for (unsigned i = 0; i < COUNT_OF(devices); i++) {
         sx_device *dev = open_nth(i);
-        bool gpu = dev->backend->device_columns;
+        bool gpu = dev->backend->gpu;
         for (unsigned k = 0; k < KEYS_KINDS; k += 1 + (unsigned)gpu) {
             dataset *d = data_make(key_types[k % COUNT_OF(key_types)], (key_kind)k,
                                    gpu ? 1500 : 9000, (row_kind)(k % ROWS_KINDS), 60, &r);
@@ -240,11 +239,11 @@ static void try_searches(const char *base, const char *spec, const dataset *d)
         snprintf(name, sizeof name, "%s%csearch=%s", base, strpbrk(base, ":,") ? ',' : ':',
                  words[concise]);
         sx_device *dev = device_open(name);
-        sx_index *ix = NULL, *loaded = NULL;
-        bool columns = dev->backend->device_columns && !strstr(spec, "place=");
+        sx_index *ix, *loaded = NULL;
+        bool columns = dev->backend->gpu && !strstr(spec, "place=");
         char *path = temp_path("search.sxt");
         begin_step("%s on %s, %" PRIu64 " keys of %s", spec, name, d->n, sx_type_name(d->type));
-        OK(data_build(d, dev, spec, NULL, &ix));
+        ix = index_of(dev, d, spec);
         assert_int_equal(ix->store.view.concise, concise && ix->store.view.levels > 1);
         if (ix->hybrid)
             assert_int_equal(ix->hybrid->top.view.concise, ix->store.view.concise);
@@ -256,7 +255,7 @@ static void try_searches(const char *base, const char *spec, const dataset *d)
         OK(sx_load(&loaded, dev, path, 0));
         assert_int_equal(loaded->store.view.concise, ix->store.view.concise);
         asking->no_streams = false;
-        ask_all(asking, dev->backend->device_columns ? dev : NULL, loaded, d, name);
+        ask_all(asking, dev->backend->gpu ? dev : NULL, loaded, d, name);
         sx_free(loaded);
         sx_free(ix);
         sx_close(dev);
@@ -304,9 +303,9 @@ static void test_usual_search(void **state)
         sx_device *dev = open_nth(i);
         for (unsigned k = 0; k < 8; k++) {
             dataset *d = data_make(SX_U32, KEYS_RANDOM, 300 + 400 * k, ROWS_NULL, 50, &r);
-            sx_index *ix = NULL, *loaded = NULL;
+            sx_index *ix, *loaded = NULL;
             char *path = temp_path("usual.sxt");
-            OK(data_build(d, dev, k % 2 ? "pgm(eps=2)" : "pgm(eps=8)", NULL, &ix));
+            ix = index_of(dev, d, k % 2 ? "pgm(eps=2)" : "pgm(eps=8)");
             const sx_view *v = &ix->store.view;
             assert_int_equal(v->concise, v->levels > 1 && v->level_nodes[v->levels - 1] <= 32);
             OK(sx_save(ix, path));
@@ -321,8 +320,7 @@ static void test_usual_search(void **state)
     }
     sx_device *dev = device_open("cpu");
     dataset *d = data_make(SX_U64, KEYS_RANDOM, 100000, ROWS_U32, 300, &r);
-    sx_index *ix = NULL;
-    OK(data_build(d, dev, "pgm(eps=4)", NULL, &ix));
+    sx_index *ix = index_of(dev, d, "pgm(eps=4)");
     assert_string_equal(ix->store.why, "");       /* the search is no part of it */
     for (uint32_t concise = 0; concise < 2; concise++) {
         ix->store.view.concise = concise;
@@ -357,7 +355,7 @@ static void try_bounds(sx_device *dev, const char *spec, const dataset *d)
     sx_index_info info = { .size = sizeof info };
     sx_index *ix = NULL;
     int row_type = rows_are_positions(d->row_kind) ? 0 : d->row_kind == ROWS_U32 ? SX_U32 : SX_U64;
-    bool gpu = dev->backend->device_columns;
+    bool gpu = dev->backend->gpu;
     begin_step("%s, %" PRIu64 " keys of %s on %s", spec, d->n, sx_type_name(d->type),
                dev->backend->name);
     OK(sx_estimate(dev, spec, d->type, d->n, row_type, &e));
@@ -380,7 +378,7 @@ static void try_bounds(sx_device *dev, const char *spec, const dataset *d)
     char name[80];                /* the emulator has no more than was said */
     snprintf(name, sizeof name, "simt,memory=%" PRIu64, e.device_peak);
     sx_device *small = device_open(name);
-    OK(data_build(d, small, spec, NULL, &ix));
+    ix = index_of(small, d, spec);
     sx_free(ix);
     sx_close(small);
 }
@@ -391,7 +389,7 @@ static void test_bounds(void **state)
     rnd r = rnd_start(test_seed());
     for (unsigned i = 0; i < COUNT_OF(devices); i++) {
         sx_device *dev = open_nth(i);
-        bool gpu = dev->backend->device_columns;
+        bool gpu = dev->backend->gpu;
         uint64_t sizes[] = { 1, 2, 33, 700, gpu ? 1500 : 10000 };
         for (unsigned k = 0; k < KEYS_KINDS; k++)
             for (size_t s = gpu ? k % 2 * 2 : 0; s < COUNT_OF(sizes); s += 1 + (size_t)gpu) {

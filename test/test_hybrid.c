@@ -58,9 +58,8 @@ static void test_places(void **state)
             static const char *const places[] = { "hybrid", "host", "device" };
             for (unsigned p = 0; p < 3; p++) {
                 const char *spec = placed(specs[s], places[p]);
-                sx_index *ix = NULL;
                 sx_index_info info = { .size = sizeof info };
-                OK(data_build(d, dev, spec, NULL, &ix));
+                sx_index *ix = index_of(dev, d, spec);
                 ask_beside(dev, ix, d, spec);
                 OK(sx_check(ix));
                 OK(sx_describe(ix, &info));
@@ -83,9 +82,8 @@ static void test_closed_before(void **state)
     dataset *d = data_make(SX_U64, KEYS_RANDOM, 2000, ROWS_U32, 300, &r);
     for (unsigned p = 0; p < 2; p++) {
         sx_device *dev = device_open(kernel_with("bucket=16,side=gpu"));
-        sx_index *ix = NULL, *other = NULL;
-        OK(data_build(d, dev, placed("pivot", p ? "host" : "hybrid"), NULL, &ix));
-        OK(data_build(d, dev, placed("guide", "hybrid"), NULL, &other));
+        sx_index *ix = index_of(dev, d, placed("pivot", p ? "host" : "hybrid"));
+        sx_index *other = index_of(dev, d, placed("guide", "hybrid"));
         sx_close(dev);
         ask_beside(NULL, ix, d, "closed");
         sx_free(ix);
@@ -143,9 +141,8 @@ static void test_hints(void **state)
         for (unsigned t = 0; t < COUNT_OF(device_widths); t++) {
             dataset *d = data_make(device_widths[t], (key_kind)(s % 6), 700 + 900 * t,
                                    (row_kind)(s % ROWS_KINDS), 300, &r);
-            sx_index *ix = NULL;
             begin_step("hints of %s", specs[s]);
-            OK(data_build(d, dev, placed(specs[s], "hybrid"), NULL, &ix));
+            sx_index *ix = index_of(dev, d, placed(specs[s], "hybrid"));
             assert_non_null(ix->hybrid->top.block);
             try_hints(ix, d, &r);
             sx_free(ix);
@@ -166,8 +163,7 @@ static void test_failing_gpu(void **state)
     uint64_t n = d->queries, *rows = need(n * 8);
     unsigned buckets = (unsigned)((n + BUCKET - 1) / BUCKET);
     sx_column q = column(d->type, n, d->q.data), out = column(SX_U64, n, rows);
-    sx_index *ix = NULL;
-    OK(data_build(d, dev, "pivot place=hybrid", NULL, &ix));
+    sx_index *ix = index_of(dev, d, "pivot place=hybrid");
     stand_in(dev, OF_HINTS);
 
     /* All goes well: every bucket had hints. */
@@ -215,8 +211,7 @@ static void test_small_batches(void **state)
     sx_device *dev = device_open(kernel_with("bucket=30,side=gpu"));
     dataset *d = data_make(SX_U32, KEYS_RANDOM, 500, ROWS_U32, 200, &r);
     uint64_t rows[200];
-    sx_index *ix = NULL;
-    OK(data_build(d, dev, "guide place=hybrid", NULL, &ix));
+    sx_index *ix = index_of(dev, d, "guide place=hybrid");
     stand_in(dev, OF_HINTS);
     for (uint64_t n = 0; n <= 100; n++) {
         sx_column q = column(d->type, n, d->q.data), out = column(SX_U64, n, rows);
@@ -312,9 +307,8 @@ static void test_little_memory(void **state)
         dataset *d = data_make(SX_U64, KEYS_RANDOM, n, ROWS_U64_WIDE, 300, &r);
         const char *spec = placed(specs[s], "hybrid");
         sx_device *dev = device_open(kernel_with(""));
-        sx_index *ix = NULL;
         char options[64], words[64];
-        OK(data_build(d, dev, spec, NULL, &ix));
+        sx_index *ix = index_of(dev, d, spec);
         uint64_t top = told_top(ix);
         sx_free(ix);
         ix = NULL;
@@ -329,7 +323,7 @@ static void test_little_memory(void **state)
         snprintf(options, sizeof options, "memory=%" PRIu64 ",bucket=32,side=gpu",
                  top + (kernel_is_gpu() ? 1u << 20 : 150));
         dev = device_open(kernel_with(options));
-        OK(data_build(d, dev, spec, NULL, &ix));
+        ix = index_of(dev, d, spec);
         ask_beside(NULL, ix, d, "the top, and hardly anything else");
         sx_free(ix);
         sx_close(dev);
@@ -341,10 +335,9 @@ static void test_little_memory(void **state)
 static void capped_build(const dataset *d, const char *spec, const char *place, uint64_t bytes)
 {
     char options[64];
-    sx_index *ix = NULL;
     snprintf(options, sizeof options, "memory=%" PRIu64, bytes);
     sx_device *capped = device_open(kernel_with(options));
-    OK(data_build(d, capped, placed(spec, place), NULL, &ix));
+    sx_index *ix = index_of(capped, d, placed(spec, place));
     sx_free(ix);
     sx_close(capped);
 }
@@ -358,7 +351,6 @@ static void test_estimates(void **state)
         sx_device *dev = device_open(kernel_with("")), *cpu = device_open("cpu");
         sx_estimate_info e = { .size = sizeof e }, host = e, there = e, plain = e;
         sx_index_info info = { .size = sizeof info };
-        sx_index *ix = NULL;
         OK(sx_estimate(dev, placed(specs[s], "hybrid"), SX_U32, 5000, SX_U32, &e));
         OK(sx_estimate(dev, placed(specs[s], "host"), SX_U32, 5000, SX_U32, &host));
         OK(sx_estimate(dev, placed(specs[s], "device"), SX_U32, 5000, SX_U32, &there));
@@ -370,7 +362,7 @@ static void test_estimates(void **state)
         assert_true(e.device_resident < there.device_resident);
         capped_build(d, specs[s], "hybrid", e.device_peak);
         capped_build(d, specs[s], "device", there.device_peak);
-        OK(data_build(d, dev, placed(specs[s], "hybrid"), NULL, &ix));
+        sx_index *ix = index_of(dev, d, placed(specs[s], "hybrid"));
         OK(sx_describe(ix, &info));
         assert_true(info.bytes <= e.host_resident);
         assert_true(told_top(ix) <= e.device_resident);
@@ -392,9 +384,8 @@ static void test_files(void **state)
     for (size_t s = 0; s < COUNT_OF(specs); s++) {
         dataset *d = data_make(key_types[s % COUNT_OF(key_types)], KEYS_DUPLICATES, 1500,
                                (row_kind)(s % ROWS_KINDS), 200, &r);
-        sx_index *hybrid = NULL, *plain = NULL;
-        OK(data_build(d, dev, placed(specs[s], "hybrid"), NULL, &hybrid));
-        OK(data_build(d, cpu, specs[s], NULL, &plain));
+        sx_index *hybrid = index_of(dev, d, placed(specs[s], "hybrid"));
+        sx_index *plain = index_of(cpu, d, specs[s]);
         check_file(asking, dev, hybrid, plain, d);
         sx_free(plain);
         sx_free(hybrid);
@@ -405,6 +396,17 @@ static void test_files(void **state)
 }
 
 /* ---- auto, and what is told ------------------------------------------------------------------------ */
+
+/* An index that says this of itself, and answers right (with, or NULL: with host columns
+ * only). */
+static void built_so(sx_device *dev, sx_device *with, const dataset *d, const char *spec,
+                     const char *text, const char *json)
+{
+    sx_index *ix = index_of(dev, d, spec);
+    explained(ix, text, json);
+    ask_beside(with, ix, d, spec);
+    sx_free(ix);
+}
 
 static void test_auto(void **state)
 {
@@ -421,10 +423,9 @@ static void test_auto(void **state)
     sx_index_info info = { .size = sizeof info };
     static const char *const purposes[] = { "auto", "auto(for=point)", "auto(for=memory)" };
     for (unsigned i = 0; i < COUNT_OF(purposes); i++) {
-        sx_index *ix = NULL;
         OK(sx_estimate(small, purposes[i], SX_U64, d->n, SX_U32, &e));
         assert_true(e.host_resident > d->n * 12 && e.device_resident > 0);
-        OK(data_build(d, small, purposes[i], NULL, &ix));
+        sx_index *ix = index_of(small, d, purposes[i]);
         OK(sx_describe(ix, &info));
         assert_non_null(strstr(info.spec, "place=hybrid"));
         explained(ix, "would take up to", "\"place\": \"hybrid\"");
@@ -434,23 +435,16 @@ static void test_auto(void **state)
         REFUSED(data_build(d, small, placed(purposes[i], "device"), NULL, &ix), SX_ENOMEM,
                 "memory=");
         assert_null(ix);
-        OK(data_build(d, tiny, purposes[i], NULL, &ix));
-        explained(ix, "alone, as the top", "\"place\": \"host\"");
-        ask_beside(NULL, ix, d, purposes[i]);
-        sx_free(ix);
-        OK(data_build(d, large, purposes[i], NULL, &ix));
+        built_so(tiny, NULL, d, purposes[i], "alone, as the top", "\"place\": \"host\"");
+        ix = index_of(large, d, purposes[i]);
         OK(sx_describe(ix, &info));
         assert_null(strstr(info.spec, "place="));
         explained(ix, "place    device\n", "\"place\": \"device\"");
         sx_free(ix);
-        OK(data_build(d, large, placed(purposes[i], "hybrid"), NULL, &ix));
-        explained(ix, "place    hybrid", "\"device_bytes\"");
-        ask_beside(large, ix, d, purposes[i]);
-        sx_free(ix);
-        OK(data_build(d, small, placed(purposes[i], "host"), NULL, &ix));
-        explained(ix, "place    host\n", "\"place\": \"host\"");
-        ask_beside(NULL, ix, d, purposes[i]);
-        sx_free(ix);
+        built_so(large, large, d, placed(purposes[i], "hybrid"), "place    hybrid",
+                 "\"device_bytes\"");
+        built_so(small, NULL, d, placed(purposes[i], "host"), "place    host\n",
+                 "\"place\": \"host\"");
     }
     sx_close(tiny);
     sx_close(small);
@@ -464,16 +458,11 @@ static void test_explained(void **state)
     rnd r = rnd_start(test_seed());
     dataset *d = data_make(SX_U64, KEYS_RANDOM, 3000, ROWS_U32, 10, &r);
     sx_device *dev = device_open(kernel_with("")), *cpu = device_open("cpu");
-    sx_index *ix = NULL;
-    OK(data_build(d, dev, "pivot place=hybrid", NULL, &ix));
-    explained(ix, "bytes, on the host and on the device\n", "\"name\": \"keys\"");
-    sx_free(ix);
-    OK(data_build(d, dev, "eytzinger(k=5) place=hybrid", NULL, &ix));
-    explained(ix, "also on the device\n", "\"device_bytes\": 0}");
-    sx_free(ix);
-    OK(data_build(d, cpu, "pivot", NULL, &ix));
-    explained(ix, "place    host\n", "\"place\": \"host\"");
-    sx_free(ix);
+    built_so(dev, dev, d, "pivot place=hybrid", "bytes, on the host and on the device\n",
+             "\"name\": \"keys\"");
+    built_so(dev, dev, d, "eytzinger(k=5) place=hybrid", "also on the device\n",
+             "\"device_bytes\": 0}");
+    built_so(cpu, NULL, d, "pivot", "place    host\n", "\"place\": \"host\"");
     sx_close(dev);
     sx_close(cpu);
     data_free(d);
@@ -488,8 +477,7 @@ static void test_tiny(void **state)
     for (size_t s = 0; s < COUNT_OF(specs); s++)
         for (uint64_t n = 0; n < 40; n += 1 + n / 8) {
             dataset *d = data_make(SX_I32, KEYS_RANDOM, n, (row_kind)(n % ROWS_KINDS), 60, &r);
-            sx_index *ix = NULL;
-            OK(data_build(d, dev, placed(specs[s], "hybrid"), NULL, &ix));
+            sx_index *ix = index_of(dev, d, placed(specs[s], "hybrid"));
             ask_beside(dev, ix, d, specs[s]);
             sx_free(ix);
             data_free(d);

@@ -31,11 +31,9 @@ SX_KERNEL(divergent_barriers, columns)
     }
 
 ONE_LANE_MISSING(missing_shuffle, SX_SHUFFLE(1u, 2u))
-ONE_LANE_MISSING(missing_down, SX_SHUFFLE_DOWN(1u, 2u))
 ONE_LANE_MISSING(missing_xor, SX_SHUFFLE_XOR(1u, 2u))
 ONE_LANE_MISSING(missing_ballot, SX_BALLOT(1))
 ONE_LANE_MISSING(missing_any, SX_ANY(1))
-ONE_LANE_MISSING(missing_all, SX_ALL(1))
 ONE_LANE_MISSING(missing_sync, (SX_WARP_SYNC(), 1))
 ONE_LANE_MISSING(missing_ballot_in, SX_LANE < 8 ? SX_BALLOT_IN(0xffu, 1) : 0)
 ONE_LANE_MISSING(missing_shuffle_in, SX_LANE < 8 ? SX_SHUFFLE_IN(0xffu, 1u, 2u) : 0)
@@ -143,11 +141,9 @@ static void test_faults(void **state)
     } faults[] = {
         {divergent_barriers, "another barrier"},
         {missing_shuffle, "other lanes never reach"},
-        {missing_down, "other lanes never reach"},
         {missing_xor, "other lanes never reach"},
         {missing_ballot, "other lanes never reach"},
         {missing_any, "other lanes never reach"},
-        {missing_all, "other lanes never reach"},
         {missing_sync, "other lanes never reach"},
         {missing_ballot_in, "other lanes never reach"},
         {missing_shuffle_in, "other lanes never reach"},

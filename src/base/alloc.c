@@ -94,6 +94,15 @@ sx_status sx_alloc(void **out, uint64_t bytes, const char *what, sx_err *err)
     return SX_OK;
 }
 
+sx_status sx_alloc_zero(void **out, uint64_t bytes, const char *what, sx_err *err)
+{
+    sx_status st = sx_alloc(out, bytes, what, err);
+
+    if (st == SX_OK)
+        memset(*out, 0, bytes);
+    return st;
+}
+
 sx_status sx_alloc_array(void **out, uint64_t count, uint64_t each,
                          const char *what, sx_err *err)
 {

@@ -2,16 +2,16 @@
 #include "base/pool.h"
 
 #include "base/alloc.h"
+#include "base/fork.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <string.h>
 
 struct sx_pool {
     unsigned threads;             /* the caller's thread included */
     unsigned started;             /* of them, running in the pool */
-    sx_pool *prev, *link;         /* in the list of all pools */
+    sx_forked forked;
     pthread_mutex_t busy;         /* held by the thread whose work runs */
     pthread_mutex_t lock;         /* guards what follows */
     pthread_cond_t wake, done;
@@ -26,14 +26,11 @@ struct sx_pool {
     pthread_t *thread;
 };
 
-/* All pools, for fork(): the child has only the thread that forked, so
- * each of its pools goes back to the state before any thread was started. */
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static sx_pool *all_pools;
-static pthread_once_t watch_fork = PTHREAD_ONCE_INIT;
-
-static void reset(sx_pool *pool)
+/* To the state before any thread was started; so a child begins, too. */
+static void reset(void *object)
 {
+    sx_pool *pool = object;
+
     pool->started = 0;
     pool->round = 0;
     pool->stop = 0;
@@ -43,28 +40,6 @@ static void reset(sx_pool *pool)
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->done, NULL);
-}
-
-static void before_fork(void)
-{
-    pthread_mutex_lock(&list_lock);
-}
-
-static void parent_after_fork(void)
-{
-    pthread_mutex_unlock(&list_lock);
-}
-
-static void child_after_fork(void)
-{
-    for (sx_pool *pool = all_pools; pool; pool = pool->link)
-        reset(pool);
-    pthread_mutex_unlock(&list_lock);
-}
-
-static void install_fork_watch(void)
-{
-    pthread_atfork(before_fork, parent_after_fork, child_after_fork);
 }
 
 static void take_parts(sx_pool *pool)
@@ -104,23 +79,15 @@ static void *pool_thread(void *arg)
 sx_status sx_pool_new(sx_pool **out, unsigned threads, sx_err *err)
 {
     sx_pool *pool;
-    sx_status st;
+    sx_status st = sx_alloc_zero((void **)&pool, sizeof *pool + threads * sizeof(pthread_t),
+                                 "a thread pool", err);
 
-    pthread_once(&watch_fork, install_fork_watch);
-    st = sx_alloc((void **)&pool, sizeof *pool + threads * sizeof(pthread_t),
-                  "a thread pool", err);
     if (st != SX_OK)
         return st;
-    memset(pool, 0, sizeof *pool);
     pool->threads = threads;
     pool->thread = (pthread_t *)(void *)(pool + 1);
     reset(pool);
-    pthread_mutex_lock(&list_lock);
-    pool->link = all_pools;
-    if (all_pools)
-        all_pools->prev = pool;
-    all_pools = pool;
-    pthread_mutex_unlock(&list_lock);
+    sx_fork_join(&pool->forked, reset, pool);
     *out = pool;
     return SX_OK;
 }
@@ -129,12 +96,7 @@ void sx_pool_free(sx_pool *pool)
 {
     if (!pool)
         return;
-    pthread_mutex_lock(&list_lock);
-    *(pool->prev ? &pool->prev->link : &all_pools) = pool->link;
-    if (pool->link)
-        pool->link->prev = pool->prev;
-    pthread_mutex_unlock(&list_lock);
-
+    sx_fork_leave(&pool->forked);
     pthread_mutex_lock(&pool->lock);
     pool->stop = 1;
     pthread_cond_broadcast(&pool->wake);

@@ -184,14 +184,13 @@ static void cpu_travel(const void *self, sx_travel *out)
 {
     const sx_cpu *cpu = self;
 
-    *out = (sx_travel){.chunk = SX_SHARE_EACH * SX_CHUNK, .sample = 16 * SX_SHARE_EACH * SX_CHUNK,
+    *out = (sx_travel){.chunk = SX_SHARE_EACH * SX_CHUNK,
                        .alone = cpu->threads_told && cpu->threads == 1};
 }
 
 const sx_backend sx_backend_cpu = {
     .abi = SX_BACKEND_ABI,
     .name = "cpu",
-    .host_sections = 1,
     .node_bytes = 64,             /* a cache line */
     .open = cpu_open,
     .close = cpu_close,

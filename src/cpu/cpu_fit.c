@@ -12,8 +12,8 @@
  * largest can have; afterwards they lie one behind the other. */
 typedef struct {
     const void *below;            /* the keys that it is of */
-    uint64_t n;
-    uint32_t width, eps, cuts;
+    sx_fitting of;
+    uint32_t width;
     uint64_t room;                /* of a part */
     unsigned char *keys;
     sx_segment *segments;
@@ -22,15 +22,16 @@ typedef struct {
     _Atomic int failed;           /* there was no memory for the hulls */
 } level;
 
-static uint64_t part_room(uint64_t n, uint32_t cuts, uint32_t eps)
+static uint64_t part_room(sx_fitting of)
 {
-    return sx_pgm_most((n + cuts - 1) / cuts + 1, eps);
+    return sx_pgm_most((of.n + of.cuts - 1) / of.cuts + 1, of.eps);
 }
 
 static void fit_part(void *work, unsigned part)
 {
     level *w = work;
-    uint64_t first = sx_pgm_part(w->n, w->cuts, part), end = sx_pgm_part(w->n, w->cuts, part + 1);
+    uint64_t first = sx_pgm_part(w->of.n, w->of.cuts, part);
+    uint64_t end = sx_pgm_part(w->of.n, w->of.cuts, part + 1);
     void *hulls = NULL;
     sx_err err;
 
@@ -41,7 +42,7 @@ static void fit_part(void *work, unsigned part)
         atomic_store(&w->failed, 1);
         return;
     }
-    w->part_count[part] = sx_pgm_fit(w->width, w->below, w->n, first, end, w->eps, hulls,
+    w->part_count[part] = sx_pgm_fit(w->width, w->below, w->of.n, first, end, w->of.eps, hulls,
                                      w->keys + part * w->room * w->width,
                                      w->segments + part * w->room);
     sx_release(hulls);
@@ -58,26 +59,28 @@ static void drop_level(level *w)
 static sx_status fit_level(const sx_cpu *cpu, level *w, uint32_t threads, sx_err *err)
 {
     void *keys = NULL, *segments = NULL, *counts = NULL;
+    uint64_t n = w->of.n;
+    uint32_t cuts = w->of.cuts;
     sx_status st;
 
-    w->room = part_room(w->n, w->cuts, w->eps);
-    st = sx_alloc_array(&keys, w->cuts * w->room, w->width, "segments", err);
+    w->room = part_room(w->of);
+    st = sx_alloc_array(&keys, cuts * w->room, w->width, "segments", err);
     if (st == SX_OK)
-        st = sx_alloc_array(&segments, w->cuts * w->room, SX_SEGMENT, "segments", err);
+        st = sx_alloc_array(&segments, cuts * w->room, SX_SEGMENT, "segments", err);
     if (st == SX_OK)
-        st = sx_alloc_array(&counts, w->cuts, sizeof(uint64_t), "segments", err);
+        st = sx_alloc_array(&counts, cuts, sizeof(uint64_t), "segments", err);
     w->keys = keys;
     w->segments = segments;
     w->part_count = counts;
     if (st == SX_OK) {
-        memset(counts, 0, w->cuts * sizeof(uint64_t));
-        sx_pool_run(cpu->pool, threads, w->cuts, fit_part, w);
+        memset(counts, 0, cuts * sizeof(uint64_t));
+        sx_pool_run(cpu->pool, threads, cuts, fit_part, w);
         if (w->failed)
             st = sx_fail(err, SX_ENOMEM, "no memory for the hulls of %llu keys, %llu bytes a thread",
-                         (unsigned long long)w->n,
-                         (unsigned long long)(sx_hull_entries(w->n / w->cuts + 1) * 4));
+                         (unsigned long long)n,
+                         (unsigned long long)(sx_hull_entries(n / cuts + 1) * 4));
     }
-    for (uint32_t p = 0; p < w->cuts && st == SX_OK; p++) {
+    for (uint32_t p = 0; p < cuts && st == SX_OK; p++) {
         memmove(w->keys + w->count * w->width, w->keys + p * w->room * w->width,
                 w->part_count[p] * w->width);
         memmove(w->segments + w->count, w->segments + p * w->room,
@@ -126,10 +129,8 @@ sx_status sx_cpu_fit(const sx_cpu *cpu, sx_view *v, const void *keys, uint32_t t
     do {
         level *below = levels ? &w[levels - 1] : NULL, *now = &w[levels];
         now->below = below ? below->keys : keys;
-        now->n = below ? below->count : v->n;
+        now->of = sx_level_fitting(v, below ? below->count : v->n, levels);
         now->width = v->width;
-        now->eps = below ? v->eps2 : v->eps;
-        now->cuts = sx_level_cuts(now->n, now->eps, v->cuts, levels);
         st = fit_level(cpu, now, threads, err);
         levels++;
     } while (st == SX_OK && w[levels - 1].count > 1 && levels < SX_LEVELS_MAX);
@@ -146,10 +147,8 @@ uint64_t sx_cpu_fit_peak(const sx_view *v)
     uint64_t bytes = 2 * sizeof(uint32_t) * (v->n + 2 * (uint64_t)v->cuts);
 
     for (uint32_t l = 0; l < v->levels; l++) {
-        uint64_t n = sx_level_below(v, l);
-        uint32_t up = v->levels - 1 - l, eps = up ? v->eps2 : v->eps;
-        uint32_t cuts = sx_level_cuts(n, eps, v->cuts, up);
-        bytes += cuts * (part_room(n, cuts, eps) * (v->width + SX_SEGMENT) + sizeof(uint64_t));
+        sx_fitting of = sx_level_fitting(v, sx_level_below(v, l), v->levels - 1 - l);
+        bytes += of.cuts * (part_room(of) * (v->width + SX_SEGMENT) + sizeof(uint64_t));
     }
     return bytes;
 }

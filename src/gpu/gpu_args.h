@@ -20,9 +20,11 @@ typedef struct {                  /* see sx_lookup */
     uint32_t unit;                /* sx_walk_unit() */
     uint32_t top_bytes;           /* of the search's top in shared memory */
     uint32_t lanes;               /* group */
-    /* shared: levels in nodes of node_bytes, numbered from the first of all;
-     * leaves of leaf_bytes, leaf_step apart, the last at leaf_latest, which
-     * begin with keys of leaf_key_bytes. 0 leaf_bytes: it can't be used */
+    /* shared: levels in nodes of node_bytes, numbered from the first of all, of
+     * which the first near_levels are whole in the top; leaves of leaf_bytes,
+     * leaf_step apart, which is the same number (read as one of its own: kernels
+     * compile to other code without it), the last at leaf_latest, which begin with
+     * keys of leaf_key_bytes. 0 leaf_bytes: it can't be used */
     uint32_t node_bytes, near_levels;
     uint32_t node_first[SX_SHARED_LEVELS], last_child[SX_SHARED_LEVELS];
     uint32_t leaf_bytes, leaf_key_bytes, leaf_step;
@@ -117,6 +119,9 @@ typedef struct {
 #ifndef SX_FIT_NEAR
 #define SX_FIT_NEAR 64u
 #endif
+/* Lanes of a warp that make such a part again, one each: what they do next depends on
+ * every key, so that more together would mostly wait for each other. */
+#define SX_AGAIN_LANES 2u
 #define SX_FIT_SHARED(width) (4 * SX_FIT_NEAR * (width))    /* bytes, of a part */
 #define SX_FIT_AGAIN (1ull << 63)
 

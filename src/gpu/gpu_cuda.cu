@@ -496,12 +496,11 @@ static sx_status cuda_open(void **self, const char *args, sx_err *err)
         (void)cudaGetLastError();
         return sx_fail(err, SX_ENODEV, "cuda:%d can't be used: %s", device, cudaGetErrorString(e));
     }
-    st = sx_alloc(&memory, sizeof *g, "a device", err);
+    st = sx_alloc_zero(&memory, sizeof *g, "a device", err);
     if (st != SX_OK) {
         (void)cudaMemPoolDestroy(pool);
         return st;
     }
-    memset(memory, 0, sizeof *g);
     g = (sx_gpu *)memory;
     st = sx_pool_new(&g->pool, GPU_COPY_THREADS, err);
     if (st != SX_OK) {
@@ -562,7 +561,7 @@ static void cuda_describe(const void *self, sx_device_info *info)
 
 /* In the order of sx_backend. */
 static const sx_backend cuda_backend = {
-    SX_BACKEND_ABI, "cuda", 0, 1,
+    SX_BACKEND_ABI, "cuda", 1,
     32,                           /* a sector: measured faster than 64 and 16 */
     cuda_open, cuda_close, cuda_describe,
     gpu_backend_alloc, gpu_backend_release, gpu_backend_settle, gpu_backend_copy,

@@ -5,7 +5,7 @@
 /* One level while it is made, in device memory: first with room for each part,
  * then one segment behind the other. */
 typedef struct {
-    uint64_t n, count;
+    uint64_t count;
     void *keys, *segments;
 } gpu_level;
 
@@ -111,20 +111,20 @@ static sx_status gpu_fit_parts(sx_gpu *g, gpu_stream stream, const sx_view *v, s
 }
 
 static sx_status gpu_fit_level(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *below,
-                               uint32_t eps, uint32_t cuts, gpu_level *w, sx_err *err)
+                               sx_fitting of, gpu_level *w, sx_err *err)
 {
     gpu_fitting f = {0};
     sx_gpu_fit a = {0};
     sx_status st;
 
     a.below = below;
-    a.n = w->n;
-    a.eps = eps;
-    a.parts = cuts;
+    a.n = of.n;
+    a.eps = of.eps;
+    a.parts = of.cuts;
     st = gpu_fit_parts(g, stream, v, &a, &f, err);
     if (st == SX_OK) {
-        w->count = gpu_sum_parts(f.host_count, cuts);
-        st = gpu_copy(g, stream, f.count, f.host_count, (cuts + 1) * sizeof(uint64_t), err);
+        w->count = gpu_sum_parts(f.host_count, of.cuts);
+        st = gpu_copy(g, stream, f.count, f.host_count, (of.cuts + 1) * sizeof(uint64_t), err);
     }
     if (st == SX_OK)
         st = gpu_alloc(g, stream, &w->keys, w->count * v->width, "segments", err);
@@ -192,10 +192,8 @@ static sx_status gpu_fit(sx_gpu *g, gpu_stream stream, sx_view *v, const void *k
     memset(w, 0, sizeof w);
     do {
         const gpu_level *below = levels ? &w[levels - 1] : NULL;
-        uint32_t eps = below ? v->eps2 : v->eps;
-        w[levels].n = below ? below->count : v->n;
-        st = gpu_fit_level(g, stream, v, below ? below->keys : keys, eps,
-                           sx_level_cuts(w[levels].n, eps, v->cuts, levels), &w[levels], err);
+        sx_fitting of = sx_level_fitting(v, below ? below->count : v->n, levels);
+        st = gpu_fit_level(g, stream, v, below ? below->keys : keys, of, &w[levels], err);
         levels++;
     } while (st == SX_OK && w[levels - 1].count > 1 && levels < SX_LEVELS_MAX);
     if (st == SX_OK)

@@ -57,6 +57,18 @@ SX_DEV void F(write_key)(int type, void *column, uint64_t i, KEY k)
 #endif
 }
 
+/* SX_SHUFFLE() of a key. */
+SX_DEV KEY F(shuffle_key)(KEY k, unsigned lane)
+{
+#if W == 16
+    uint64_t low = SX_SHUFFLE((uint64_t)k, lane), high = SX_SHUFFLE((uint64_t)(k >> 64), lane);
+
+    return (KEY)high << 64 | low;
+#else
+    return SX_SHUFFLE(k, lane);
+#endif
+}
+
 #include "gpu/gpu_points_impl.h"
 #include "gpu/gpu_shared_impl.h"
 #include "gpu/gpu_hint_impl.h"

@@ -119,15 +119,6 @@ typedef struct {                  /* all lanes of a group have the same, but for
     int on, tail, again;
 } F(near_state);
 
-SX_DEV KEY F(near_shuffle)(KEY x, unsigned lane)
-{
-#if W == 16
-    return (KEY)SX_SHUFFLE((uint64_t)(x >> 64), lane) << 64 | SX_SHUFFLE((uint64_t)x, lane);
-#else
-    return SX_SHUFFLE(x, lane);
-#endif
-}
-
 /* The lowest lane of some; 32 if there is none. */
 SX_DEV uint32_t F(near_lowest)(uint32_t lanes)
 {
@@ -393,7 +384,7 @@ SX_DEV F(near_corner) F(near_last)(const F(near_state) *s, uint32_t j)
 {
     uint32_t before = s->seen & SX_LOW_BITS(j), lanes = before ? before : s->old_seen;
     uint32_t lane = lanes ? 31 - SX_CLZ(lanes) : 0;
-    KEY x = F(near_shuffle)(s->x, lane), old_x = F(near_shuffle)(s->old_x, lane);
+    KEY x = F(shuffle_key)(s->x, lane), old_x = F(shuffle_key)(s->old_x, lane);
     F(near_corner) last;
 
     last.x = before ? x : old_x;
@@ -478,7 +469,7 @@ SX_DEV int F(near_step)(F(near_state) *s, F(near_out) *out)
     hit &= 0 - hit;               /* the first */
     s->points &= ~(hit | (hit - 1));
     lane = SX_POPC(hit - 1) & 31;
-    top.x = low.x = F(near_shuffle)(s->x, lane);
+    top.x = low.x = F(shuffle_key)(s->x, lane);
     top.y = s->base + lane + s->eps;
     low.y = F(near_low)(s, s->base + lane);
     ends &= hit & ~s->single;

@@ -130,11 +130,8 @@ SX_KERNEL(F(k_fit), sx_gpu_fit)
     }
 }
 
-/* Two lanes of a warp fit lines to a part each, of those that need more memory: what
- * they do next depends on every key, so that more together would mostly wait for
- * each other. */
-#undef SX_AGAIN_LANES
-#define SX_AGAIN_LANES 2u
+/* SX_AGAIN_LANES lanes of a warp fit lines to a part each, of those that need more
+ * memory. */
 SX_KERNEL(F(k_fit_again), sx_gpu_fit)
 {
     if (SX_LANE >= SX_AGAIN_LANES)

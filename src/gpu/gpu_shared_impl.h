@@ -7,17 +7,6 @@
  *
  * Parameters as in gpu_walk_impl.h; gpu_points_impl.h comes before. */
 
-SX_DEV KEY F(shuffle_key)(KEY k, unsigned lane)
-{
-#if W == 16
-    uint64_t low = SX_SHUFFLE((uint64_t)k, lane), high = SX_SHUFFLE((uint64_t)(k >> 64), lane);
-
-    return (KEY)high << 64 | low;
-#else
-    return SX_SHUFFLE(k, lane);
-#endif
-}
-
 /* How many of the keys in 16 bytes are q. */
 SX_DEV unsigned F(equal_16)(uint4 x, KEY q)
 {

@@ -338,10 +338,9 @@ static sx_status simt_open(void **self, const char *args, sx_err *err)
         return sx_fail(err, SX_EINVAL, "device 'simt' ends in a comma");
     st = sx_gpu_tune_parse(&tune, args, "simt", err);
     if (st == SX_OK)
-        st = sx_alloc((void **)&g, sizeof *g, "a device", err);
+        st = sx_alloc_zero((void **)&g, sizeof *g, "a device", err);
     if (st != SX_OK)
         return st;
-    memset(g, 0, sizeof *g);
     g->order = order;
     g->seed = seed;
     g->tune = tune;
@@ -384,8 +383,7 @@ static void simt_describe(const void *self, sx_device_info *info)
 const sx_backend sx_backend_simt = {
     .abi = SX_BACKEND_ABI,
     .name = "simt",
-    .host_sections = 0,           /* though the host could: as on a GPU */
-    .device_columns = 1,
+    .gpu = 1,                     /* though its memory is the host's, too */
     .node_bytes = 32,             /* as on the GPU it stands for */
     .open = simt_open,
     .close = simt_close,

@@ -100,10 +100,9 @@ static sx_status gpu_stage_take(sx_gpu *g, gpu_stage **out, sx_err *err)
         *out = s;
         return SX_OK;
     }
-    st = sx_alloc(&memory, sizeof *s, "a stage", err);
+    st = sx_alloc_zero(&memory, sizeof *s, "a stage", err);
     if (st != SX_OK)
         return st;
-    memset(memory, 0, sizeof *s);
     s = (gpu_stage *)memory;
     for (unsigned l = 0; l < GPU_LANES && st == SX_OK; l++)
         st = gpu_stream_new(&s->lane[l].stream, err);

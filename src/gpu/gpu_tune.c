@@ -128,7 +128,6 @@ sx_status sx_gpu_tune_parse(sx_gpu_tune *out, const char *text, const char *devi
         st = parse_value(&t, &options[i], text + name + 1, length - name - 1, device, err);
         if (st != SX_OK)
             return st;
-        t.persist_told |= options[i].field == AT(persist);
         text += length;
         if (*text == ',' && !*++text)
             return sx_fail(err, SX_EINVAL, "device '%.40s' ends in a comma", device);

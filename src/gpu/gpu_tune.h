@@ -14,7 +14,6 @@ enum { SX_SCHEDULE_STATIC = 1, SX_SCHEDULE_DYNAMIC };
 typedef struct {
     uint64_t memory;              /* bytes; 0: all */
     uint64_t persist;             /* bytes of L2, if told */
-    uint32_t persist_told;
     uint32_t walk, pin, reorder, schedule, scan;
     uint32_t search;              /* sx_search */
     uint32_t block;               /* threads: 128, 256, 512, 1024 */

@@ -54,21 +54,15 @@ int simt_take_fault(char *text, size_t room);
 
 /* ---- called by kernels, through vendor_simt.h -------------------------- */
 
-typedef enum {
-    SIMT_ATOMIC_MIN, SIMT_ATOMIC_MAX, SIMT_ATOMIC_ADD, SIMT_ATOMIC_OR, SIMT_ATOMIC_EXCH,
-    SIMT_ATOMIC_CAS
-} simt_atomic;
+typedef enum { SIMT_ATOMIC_MIN, SIMT_ATOMIC_MAX, SIMT_ATOMIC_ADD } simt_atomic;
 
 void simt_barrier(const char *file, int line);
 void simt_warp_sync(const char *file, int line);
 uint64_t simt_shuffle(unsigned mask, uint64_t v, unsigned lane, const char *file, int line);
-uint64_t simt_shuffle_down(unsigned mask, uint64_t v, unsigned by, const char *file, int line);
 uint64_t simt_shuffle_xor(unsigned mask, uint64_t v, unsigned lanes, const char *file, int line);
 unsigned simt_ballot(unsigned mask, int v, const char *file, int line);
-/* What was there before; expected is for SIMT_ATOMIC_CAS. */
-unsigned simt_atomic32(simt_atomic op, unsigned *p, unsigned v, unsigned expected);
-unsigned long long simt_atomic64(simt_atomic op, unsigned long long *p, unsigned long long v,
-                                 unsigned long long expected);
+/* What was there before. */
+unsigned long long simt_atomic64(simt_atomic op, unsigned long long *p, unsigned long long v);
 void simt_block_sort(unsigned block, unsigned items, uint32_t *keys, uint32_t *values,
                      unsigned bits, const char *file, int line);
 void simt_expect_aligned(const void *p, size_t bytes, const char *file, int line);

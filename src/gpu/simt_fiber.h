@@ -11,7 +11,7 @@
 #endif
 
 typedef enum { READY, AT_BARRIER, IN_SORT, IN_WARP, DONE } fiber_state;
-typedef enum { OP_SYNC, OP_BALLOT, OP_SHUFFLE, OP_SHUFFLE_DOWN, OP_SHUFFLE_XOR } warp_op;
+typedef enum { OP_SYNC, OP_BALLOT, OP_SHUFFLE, OP_SHUFFLE_XOR } warp_op;
 
 typedef struct {
     fiber_state state;

@@ -63,17 +63,10 @@ void simt_warp_sync(const char *file, int line)
     warp(OP_SYNC, ~0u, 0, simt_self.thread & 31, file, line);
 }
 
-/* As on the GPU, five bits of a lane or of a distance between lanes count. */
+/* As on the GPU, five bits of a lane count. */
 uint64_t simt_shuffle(unsigned mask, uint64_t v, unsigned lane, const char *file, int line)
 {
     return warp(OP_SHUFFLE, mask, v, lane & 31, file, line);
-}
-
-uint64_t simt_shuffle_down(unsigned mask, uint64_t v, unsigned by, const char *file, int line)
-{
-    unsigned lane = simt_self.thread & 31, from = lane + (by & 31);
-
-    return warp(OP_SHUFFLE_DOWN, mask, v, from < 32 ? from : lane, file, line);
 }
 
 uint64_t simt_shuffle_xor(unsigned mask, uint64_t v, unsigned lanes, const char *file, int line)
@@ -88,15 +81,12 @@ unsigned simt_ballot(unsigned mask, int v, const char *file, int line)
 
 /* ---- atomics ----------------------------------------------------------------- */
 
-static uint64_t updated(simt_atomic op, uint64_t old, uint64_t v, uint64_t expected)
+static uint64_t updated(simt_atomic op, uint64_t old, uint64_t v)
 {
     switch (op) {
     case SIMT_ATOMIC_MIN: return v < old ? v : old;
     case SIMT_ATOMIC_MAX: return v > old ? v : old;
-    case SIMT_ATOMIC_ADD: return old + v;
-    case SIMT_ATOMIC_OR:  return old | v;
-    case SIMT_ATOMIC_CAS: return old == expected ? v : old;
-    default:              return v;
+    default:              return old + v;
     }
 }
 
@@ -109,26 +99,14 @@ static void yield_if(int yes)
         simt_wait(READY, NULL, 0);
 }
 
-unsigned simt_atomic32(simt_atomic op, unsigned *p, unsigned v, unsigned expected)
-{
-    unsigned old, thrown = simt_dice(THROWS);
-
-    yield_if(thrown == YIELD_BEFORE);
-    old = *p;
-    *p = (unsigned)updated(op, old, v, expected);
-    yield_if(thrown == YIELD_AFTER);
-    return old;
-}
-
-unsigned long long simt_atomic64(simt_atomic op, unsigned long long *p, unsigned long long v,
-                                 unsigned long long expected)
+unsigned long long simt_atomic64(simt_atomic op, unsigned long long *p, unsigned long long v)
 {
     unsigned long long old;
     unsigned thrown = simt_dice(THROWS);
 
     yield_if(thrown == YIELD_BEFORE);
     old = *p;
-    *p = updated(op, old, v, expected);
+    *p = updated(op, old, v);
     yield_if(thrown == YIELD_AFTER);
     return old;
 }

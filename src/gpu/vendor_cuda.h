@@ -20,13 +20,12 @@
  *
  *   SX_WARP_SYNC()             what lanes wrote before it, others see after it
  *   SX_SHUFFLE(v, lane)        v of that lane
- *   SX_SHUFFLE_DOWN(v, by)     v of the lane `by` above; its own past the last
  *   SX_SHUFFLE_XOR(v, lanes)   v of lane SX_LANE ^ lanes
  *   SX_BALLOT(pred)            the set of lanes where pred is true
- *   SX_ANY(pred), SX_ALL(pred)
+ *   SX_ANY(pred)               whether it is true in any lane
  *
- * Values are integers of up to 64 bits. Atomics are CUDA's: atomicMin, Max,
- * Add, Exch, CAS and Or on unsigned and on sx_word. */
+ * Values are integers of up to 64 bits. Atomics are CUDA's: atomicMin, Max
+ * and Add on sx_word. */
 #ifndef SX_VENDOR_CUDA_H
 #define SX_VENDOR_CUDA_H
 
@@ -136,12 +135,10 @@ typedef unsigned long long sx_word;      /* what 64-bit atomics take */
 #define SX_WARP_SYNC() __syncwarp(0xffffffffu)
 #define SX_SHUFFLE(v, lane) SX_SHUFFLE_IN(0xffffffffu, (v), (lane))
 #define SX_SHUFFLE_IN(mask, v, lane) ((__typeof__(v))__shfl_sync((mask), (v), (lane)))
-#define SX_SHUFFLE_DOWN(v, by) ((__typeof__(v))__shfl_down_sync(0xffffffffu, (v), (by)))
 #define SX_SHUFFLE_XOR(v, lanes) ((__typeof__(v))__shfl_xor_sync(0xffffffffu, (v), (lanes)))
 #define SX_BALLOT(pred) SX_BALLOT_IN(0xffffffffu, (pred))
 #define SX_BALLOT_IN(mask, pred) __ballot_sync((mask), !!(pred))
 #define SX_ANY(pred) __any_sync(0xffffffffu, !!(pred))
-#define SX_ALL(pred) __all_sync(0xffffffffu, !!(pred))
 #define SX_POPC(x) ((unsigned)__popc(x))
 #define SX_CLZ(x) ((unsigned)__clz((int)(x)))      /* leading zeros; x is not 0 */
 /* The sum of four bytes, and one with the lowest bits set, up to all 32. */

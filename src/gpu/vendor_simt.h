@@ -48,30 +48,19 @@ typedef unsigned long long sx_word;
 #define SX_SHUFFLE(v, lane) SX_SHUFFLE_IN(0xffffffffu, v, lane)
 #define SX_SHUFFLE_IN(mask, v, lane) \
     ((__typeof__(v))simt_shuffle((mask), (uint64_t)(v), (lane), SIMT_HERE))
-#define SX_SHUFFLE_DOWN(v, by) \
-    ((__typeof__(v))simt_shuffle_down(0xffffffffu, (uint64_t)(v), (by), SIMT_HERE))
 #define SX_SHUFFLE_XOR(v, lanes) \
     ((__typeof__(v))simt_shuffle_xor(0xffffffffu, (uint64_t)(v), (lanes), SIMT_HERE))
 #define SX_BALLOT(pred) SX_BALLOT_IN(0xffffffffu, pred)
 #define SX_BALLOT_IN(mask, pred) simt_ballot((mask), !!(pred), SIMT_HERE)
 #define SX_ANY(pred) (SX_BALLOT(pred) != 0)
-#define SX_ALL(pred) (SX_BALLOT(pred) == 0xffffffffu)
 #define SX_POPC(x) ((unsigned)__builtin_popcount(x))
 #define SX_CLZ(x) ((unsigned)__builtin_clz(x))
 #define SX_SUM_BYTES(x, sum) simt_sum_bytes((x), (sum))
 #define SX_LOW_BITS(bits) ((bits) < 32 ? (1u << (bits)) - 1 : ~0u)
 
-/* The types that CUDA has them for, and no others. */
-#define SIMT_ATOMIC(op, p, v, expected)                                    \
-    _Generic((p), unsigned *: simt_atomic32, unsigned long long *: simt_atomic64) \
-        (SIMT_ATOMIC_##op, (p), (v), (expected))
-
-#define atomicMin(p, v) SIMT_ATOMIC(MIN, p, v, 0)
-#define atomicMax(p, v) SIMT_ATOMIC(MAX, p, v, 0)
-#define atomicAdd(p, v) SIMT_ATOMIC(ADD, p, v, 0)
-#define atomicOr(p, v) SIMT_ATOMIC(OR, p, v, 0)
-#define atomicExch(p, v) SIMT_ATOMIC(EXCH, p, v, 0)
-#define atomicCAS(p, expected, v) SIMT_ATOMIC(CAS, p, v, expected)
+#define atomicMin(p, v) simt_atomic64(SIMT_ATOMIC_MIN, (p), (v))
+#define atomicMax(p, v) simt_atomic64(SIMT_ATOMIC_MAX, (p), (v))
+#define atomicAdd(p, v) simt_atomic64(SIMT_ATOMIC_ADD, (p), (v))
 
 #define SX_BLOCK_SORT(BLOCK, ITEMS, keys, values, bits) \
     simt_block_sort((BLOCK), (ITEMS), (keys), (values), (bits), SIMT_HERE)

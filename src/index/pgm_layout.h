@@ -124,13 +124,24 @@ SX_FN uint32_t sx_pgm_cuts(uint64_t m, uint32_t eps)
     return (uint32_t)(cuts < 1 ? 1 : cuts > SX_CUTS_MAX ? SX_CUTS_MAX : cuts);
 }
 
-/* The parts of a level's keys, `up` levels above the keys: as many as told for
- * those, and above no more than that. */
-SX_FN uint32_t sx_level_cuts(uint64_t m, uint32_t eps, uint32_t told, uint32_t up)
-{
-    uint32_t cuts = sx_pgm_cuts(m, eps);
+/* What a level is made of, `up` levels above the keys: n of these, or of the first keys
+ * of the segments below, in parts; as many as told for the keys, and above no more than
+ * that. */
+typedef struct {
+    uint64_t n;
+    uint32_t eps, cuts;
+} sx_fitting;
 
-    return up == 0 || cuts > told ? told : cuts;
+SX_FN sx_fitting sx_level_fitting(const sx_view *v, uint64_t n, uint32_t up)
+{
+    sx_fitting f;
+
+    f.n = n;
+    f.eps = up ? v->eps2 : v->eps;
+    f.cuts = sx_pgm_cuts(n, f.eps);
+    if (up == 0 || f.cuts > v->cuts)
+        f.cuts = v->cuts;
+    return f;
 }
 
 /* Part p of m keys in `cuts` begins here. */

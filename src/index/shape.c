@@ -144,14 +144,13 @@ sx_status sx_shape_levels(sx_view *v, const uint64_t *segments, uint64_t levels,
 void sx_shape_levels_most(sx_view *v)
 {
     uint64_t most[SX_LEVELS_MAX], m = v->n;
-    uint32_t levels = 0, eps = v->eps;
+    uint32_t levels = 0;
 
     do {                          /* as sx_pgm_most(), for all parts together */
-        uint64_t parts = sx_level_cuts(m, eps, v->cuts, levels);
-        uint64_t segments = m / (2 * (uint64_t)eps + 1) + 1 + 2 * (parts - 1);
+        sx_fitting f = sx_level_fitting(v, m, levels);
+        uint64_t segments = m / (2 * (uint64_t)f.eps + 1) + 1 + 2 * ((uint64_t)f.cuts - 1);
         m = segments < m || m == 1 ? segments : m;
         most[levels++] = m;
-        eps = v->eps2;
     } while (m > 1 && levels < SX_LEVELS_MAX);
     v->levels = 0;
     v->level_first[0] = 0;

@@ -10,7 +10,7 @@
 #include "index/shape.h"
 #include "keys/types.h"
 
-#define SX_BACKEND_ABI 9
+#define SX_BACKEND_ABI 11
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -145,7 +145,7 @@ typedef struct {
     uint64_t lane_bytes;          /* ... or an eighth of it, but not more than this */
     uint64_t stage_bytes;         /* device memory that what is on its way takes; where
                                      there is less, less */
-    uint64_t sample;              /* questions that keep all of the device busy */
+    uint64_t sample;              /* questions that keep all of the device busy; of a GPU only */
     uint32_t side;                /* 0: not told */
     uint32_t alone;               /* a CPU that was told to use one thread */
 } sx_travel;
@@ -153,8 +153,8 @@ typedef struct {
 typedef struct {
     uint32_t abi;
     const char *name;             /* "cpu" */
-    uint32_t host_sections;       /* sections are memory the host can read */
-    uint32_t device_columns;      /* columns may lie in the device's memory */
+    uint32_t gpu;                 /* it has memory of its own, where sections are and
+                                     columns may be; else the host's are its own */
     uint32_t node_bytes;          /* of a node, unless a spec says else: what
                                      one step of a walk reads best */
 
@@ -194,7 +194,7 @@ typedef struct {
     sx_status (*fold)(void *self, const sx_view *v, const sx_span_query *job,
                       const sx_range_folds *out, sx_err *err);
 
-    /* The rest is NULL where host_sections and no GPU: memory from the
+    /* The rest is a GPU's, and NULL elsewhere unless it says else: memory from the
      * caller, what a pointer is, and things to compare a GPU's speed with. */
     sx_status (*use_allocator)(void *self, const sx_allocator *allocator, sx_err *err);
     /* Fails if p, `bytes` long, is certainly not memory of the place. */

@@ -147,7 +147,7 @@ sx_status sx_device_host(sx_device *dev, sx_device **out, sx_err *err)
     sx_device *host = atomic_load(&dev->host), *first = NULL;
     sx_status st;
 
-    if (dev->backend->host_sections)
+    if (!dev->backend->gpu)
         host = dev;
     if (!host) {
         st = sx_device_open(&host, "cpu", err);

@@ -36,7 +36,7 @@ sx_status sx_store_on_host(const sx_store *store, const sx_backend *backend, voi
     sx_store copy = *store;
     sx_status st = SX_OK;
 
-    if (!backend->host_sections) {
+    if (backend->gpu) {
         for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)
             copy.base[kind] = NULL;
         for (unsigned kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
@@ -60,7 +60,7 @@ sx_status sx_store_on_host(const sx_store *store, const sx_backend *backend, voi
 
 void sx_store_leave(sx_store *on_host, const sx_backend *backend)
 {
-    if (!backend->host_sections)
+    if (backend->gpu)
         sx_store_drop(on_host, &sx_backend_cpu, NULL);
 }
 
@@ -69,7 +69,7 @@ sx_status sx_store_place(sx_store *store, const sx_backend *backend, void *self,
     sx_store there = *store;
     sx_status st = SX_OK;
 
-    if (backend->host_sections)
+    if (!backend->gpu)
         return SX_OK;
     there.map = NULL;
     for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)

@@ -36,7 +36,7 @@ sx_status sx_check_call(const sx_call *call, const sx_device *dev, sx_call *out,
     if (out->hints & ~SX_ASCENDING)
         return sx_fail(err, SX_EINVAL, "%s: hints of sx_call are %u; allowed: 0, 1 (ascending)",
                        verb, out->hints);
-    if (out->stream && !dev->backend->device_columns)
+    if (out->stream && !dev->backend->gpu)
         return sx_fail(err, SX_EINVAL, "%s: a stream is given, but %s has none", verb,
                        dev->backend->name);
     if (out->status && !out->stream)
@@ -98,9 +98,9 @@ sx_status sx_check_column(const sx_column *c, const sx_device *dev, const sx_cal
     if (!type)
         return sx_fail(err, SX_EINVAL, "%s: the type of %s is %d; allowed: %s", verb, name,
                        c->type, sx_type_list());
-    if (c->place != SX_HOST && (c->place != SX_DEVICE || !dev->backend->device_columns))
+    if (c->place != SX_HOST && (c->place != SX_DEVICE || !dev->backend->gpu))
         return sx_fail(err, SX_EINVAL, "%s: the place of %s is %d; allowed: 0 (host)%s", verb,
-                       name, c->place, dev->backend->device_columns ? ", 1 (device)" : "");
+                       name, c->place, dev->backend->gpu ? ", 1 (device)" : "");
     if (how->stream && c->place != SX_DEVICE && c->n > 0)
         return sx_fail(err, SX_EINVAL, "%s: %s is on the host, but with a stream every column is "
                        "in device memory", verb, name);

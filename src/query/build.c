@@ -88,7 +88,7 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
             e->device_resident = most.top;
             e->device_peak = most.top + measuring;
         }
-        if (at->backend->device_columns) {
+        if (at->backend->gpu) {
             e->device_resident = most.resident;
             e->device_peak = most.peak;
             if (spec.place == SX_PLACE_BOTH) {
@@ -157,7 +157,7 @@ static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_
 static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint64_t n, int row_type,
                               const char *verb, sx_device **at, char why[SX_WHY_MAX], sx_err *err)
 {
-    int gpu = dev->backend->hint != NULL;
+    int gpu = dev->backend->gpu != 0;
     int told = spec->place != SX_PLACE_USUAL;     /* place=device is no matter of choice */
     sx_status st = SX_OK;
 
@@ -213,7 +213,7 @@ sx_status sx_estimate(sx_device *dev, const char *text, int key_type, uint64_t n
 /* Bytes of a column that is to come to the host. */
 static uint64_t guest_bytes(const sx_device *at, uint32_t there, int type, uint64_t n)
 {
-    return there && !at->backend->device_columns ? n * sx_type_bytes(type) : 0;
+    return there && !at->backend->gpu ? n * sx_type_bytes(type) : 0;
 }
 
 static sx_status check_budget(const sx_device *dev, sx_device *at, const sx_spec *spec,
@@ -242,7 +242,7 @@ static int one_thread(const sx_device *dev, const sx_input *in)
     sx_travel t = {0};
 
     dev->backend->travel(dev->self, &t);
-    return !dev->backend->device_columns && (in->threads == 1 || t.alone);
+    return !dev->backend->gpu && (in->threads == 1 || t.alone);
 }
 
 /* Sort, choose if it is to be chosen, make the sections: where the index will
@@ -346,10 +346,9 @@ static sx_status complete(sx_index *ix, const sx_spec *spec, sx_err *err)
 
 static sx_status new_index(sx_index **out, sx_device *dev, sx_device *at, sx_err *err)
 {
-    sx_status st = sx_alloc((void **)out, sizeof **out, "an index", err);
+    sx_status st = sx_alloc_zero((void **)out, sizeof **out, "an index", err);
 
     if (st == SX_OK) {
-        memset(*out, 0, sizeof **out);
         (*out)->dev = dev;
         (*out)->at = at;
     }

@@ -36,7 +36,7 @@ sx_spec sx_favourite(const sx_device *dev, const sx_spec *asked, uint64_t n, uin
     if (asked->purpose == SX_FOR_MEMORY) {        /* not a byte beside keys and rows */
         spec.family = n * width <= SORTED_BYTES && asked->place != SX_PLACE_HYBRID ? SX_FAM_SORTED
                                                                                  : SX_FAM_EYTZ;
-    } else if (dev->backend->device_columns && asked->purpose != SX_FOR_RANGE) {
+    } else if (dev->backend->gpu && asked->purpose != SX_FOR_RANGE) {
         spec.layout = SX_PAIRS;
         spec.given = SX_P_LAYOUT;
         if (n / 8 * width > PIVOT_BYTES && width == 4) {
@@ -248,7 +248,7 @@ static sx_status take_guide(sx_device *dev, const sx_spec *asked, sx_spec *favou
                      .layout = SX_PAIRS, .given = SX_P_LAYOUT | SX_P_PIECES};
     sx_status st;
 
-    if (!dev->backend->device_columns || sorted->width > 8 || sorted->n < SX_GUIDE_FROM ||
+    if (!dev->backend->gpu || sorted->width > 8 || sorted->n < SX_GUIDE_FROM ||
         asked->purpose == SX_FOR_RANGE || asked->purpose == SX_FOR_MEMORY)
         return SX_OK;
     st = sx_resolve_pieces(dev, &guide, sorted, in, err);

@@ -31,6 +31,7 @@
 #include "query/index.h"
 
 #include "base/alloc.h"
+#include "base/fork.h"
 #include "base/machine.h"
 
 #include <pthread.h>
@@ -65,7 +66,7 @@ struct batch {
 struct sx_collector {
     const sx_index *ix;
     uint32_t key_bytes;
-    sx_collector *prev, *link;    /* in the list of all collectors */
+    sx_forked forked;
     pthread_mutex_t lock;
     pthread_cond_t idle;          /* busy is 0 */
     int closing;
@@ -75,14 +76,6 @@ struct sx_collector {
     unsigned sent[QUESTIONS];     /* batches that are SENT */
     sx_collector_info info;       /* options and counters */
 };
-
-/* ---- fork() ---------------------------------------------------------------- */
-
-/* The child has only the thread that forked, which is in no collector: all
- * batches are free there, whatever state they and the lock are in. */
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static sx_collector *all_collectors;
-static pthread_once_t watch_fork = PTHREAD_ONCE_INIT;
 
 static void init_cond(pthread_cond_t *cond)
 {
@@ -94,8 +87,12 @@ static void init_cond(pthread_cond_t *cond)
     pthread_condattr_destroy(&attr);
 }
 
-static void reset(sx_collector *c)
+/* The thread that forked is in no collector, and a child has no other: all
+ * batches are free there, whatever state they and the lock are in. */
+static void reset(void *object)
 {
+    sx_collector *c = object;
+
     pthread_mutex_init(&c->lock, NULL);
     init_cond(&c->idle);
     c->busy = 0;
@@ -109,28 +106,6 @@ static void reset(sx_collector *c)
         b->next = c->free;
         c->free = b;
     }
-}
-
-static void before_fork(void)
-{
-    pthread_mutex_lock(&list_lock);
-}
-
-static void parent_after_fork(void)
-{
-    pthread_mutex_unlock(&list_lock);
-}
-
-static void child_after_fork(void)
-{
-    for (sx_collector *c = all_collectors; c; c = c->link)
-        reset(c);
-    pthread_mutex_unlock(&list_lock);
-}
-
-static void install_fork_watch(void)
-{
-    pthread_atfork(before_fork, parent_after_fork, child_after_fork);
 }
 
 /* ---- batches; all of it with the lock held ----------------------------------- */
@@ -320,21 +295,14 @@ sx_status sx_collector_new(sx_collector **out, const sx_index *ix,
     if (st == SX_OK)
         st = check_options(options, &info, &err);
     if (st == SX_OK)
-        st = sx_alloc((void **)&c, sizeof *c, "a collector", &err);
+        st = sx_alloc_zero((void **)&c, sizeof *c, "a collector", &err);
     if (st != SX_OK)
         return sx_report(&err, st);
-    pthread_once(&watch_fork, install_fork_watch);
-    memset(c, 0, sizeof *c);
     c->ix = ix;
     c->key_bytes = (uint32_t)sx_type_bytes(ix->store.key_type);
     c->info = info;
     reset(c);
-    pthread_mutex_lock(&list_lock);
-    c->link = all_collectors;
-    if (all_collectors)
-        all_collectors->prev = c;
-    all_collectors = c;
-    pthread_mutex_unlock(&list_lock);
+    sx_fork_join(&c->forked, reset, c);
     *out = c;
     return SX_OK;
 }
@@ -367,11 +335,7 @@ void sx_collector_free(sx_collector *c)
     if (!c)
         return;
     sx_collector_close(c);
-    pthread_mutex_lock(&list_lock);
-    *(c->prev ? &c->prev->link : &all_collectors) = c->link;
-    if (c->link)
-        c->link->prev = c->prev;
-    pthread_mutex_unlock(&list_lock);
+    sx_fork_leave(&c->forked);
     for (batch *b = c->all, *next; b; b = next) {
         next = b->link;
         pthread_cond_destroy(&b->turn);

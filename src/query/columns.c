@@ -48,7 +48,7 @@ sx_status sx_column_new(sx_column *out, sx_device *dev, int type, uint64_t n)
     if (st == SX_OK && n > 0)
         st = dev->backend->alloc(dev->self, &c.data, bytes, "a column", &err);
     if (st == SX_OK) {
-        c.place = dev->backend->device_columns ? SX_DEVICE : SX_HOST;
+        c.place = dev->backend->gpu ? SX_DEVICE : SX_HOST;
         *out = c;
     }
     return sx_report(&err, st);
@@ -105,7 +105,7 @@ sx_status sx_kernel_handle(const sx_index *ix, void *handle, size_t bytes)
         st = sx_fail(&err, SX_EINVAL, "%s: the handle has %zu bytes, this library's has %zu: "
                      "sextant_device.cuh is of another version", verb, bytes,
                      sizeof(sx_kernel_view));
-    if (st == SX_OK && !ix->at->backend->device_columns)
+    if (st == SX_OK && !ix->at->backend->gpu)
         st = sx_fail(&err, SX_ENOSYS, "%s: the index is on %s, not on a GPU", verb,
                      ix->at->backend->name);
     if (st == SX_OK)

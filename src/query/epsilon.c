@@ -318,7 +318,7 @@ static sx_status find_eps(fitting *f, uint32_t *eps, uint64_t spent_ns, sx_err *
 {
     int few = f->sorted->n < sx_measured_from(f->dev);
     uint64_t begin = sx_clock_ns();
-    unsigned first = f->dev->backend->device_columns ? 3 : 4;    /* 8, 16 */
+    unsigned first = f->dev->backend->gpu ? 3 : 4;       /* 8, 16 */
     sx_status st = SX_OK;
 
     *eps = 1u << first;

@@ -13,7 +13,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 
 /* Buckets that may be ready or on their way: one is walked while the other is
  * made. */
@@ -232,14 +231,11 @@ sx_status sx_hybrid_run(const sx_index *ix, const sx_hinted *ask, uint64_t n,
 
 sx_status sx_hybrid_new(sx_index *ix, sx_err *err)
 {
-    void *memory;
     sx_hybrid *h;
-    sx_status st = sx_alloc(&memory, sizeof *h, "a hybrid index", err);
+    sx_status st = sx_alloc_zero((void **)&h, sizeof *h, "a hybrid index", err);
 
     if (st != SX_OK)
         return st;
-    memset(memory, 0, sizeof *h);
-    h = memory;
     atomic_init(&h->spare, NULL);
     st = sx_top_place(&h->top, &ix->store, ix->dev->backend, ix->dev->self, err);
     h->top.view.concise = sx_usual_search(ix->dev, &h->top.view);     /* not as the CPU does */

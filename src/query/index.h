@@ -118,7 +118,8 @@ sx_answering sx_both_side(const sx_index *ix, sx_batch *b, const void *in, const
 /* Whether such a batch, which has come to this, is to be asked again: a GPU that has
  * no memory for it leaves it to the host. */
 int sx_both_again(const sx_index *ix, const sx_batch *b, sx_status st, sx_answering *who);
-/* Checks the host's copy, of which `copy` is the device's. */
+/* Whether the host's copy is what the device has, of which `copy` is a sound copy: then it
+ * is sound, too. */
 sx_status sx_both_check(const sx_index *ix, const sx_store *copy, sx_err *err);
 
 /* ---- cost_measure.c: the numbers of cost.h ----------------------------------- */

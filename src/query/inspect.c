@@ -106,10 +106,10 @@ static double per_key(const sx_store *s)
 
 static uint32_t place_of(const sx_index *ix)
 {
-    return ix->hybrid                        ? SX_PLACE_HYBRID
-           : ix->both                        ? SX_PLACE_BOTH
-           : ix->at->backend->device_columns ? SX_PLACE_DEVICE
-                                             : SX_PLACE_HOST;
+    return ix->hybrid             ? SX_PLACE_HYBRID
+           : ix->both             ? SX_PLACE_BOTH
+           : ix->at->backend->gpu ? SX_PLACE_DEVICE
+                                  : SX_PLACE_HOST;
 }
 
 /* Bytes of a section that an index on the host has on its device, too. */
@@ -184,7 +184,7 @@ static void explain_text(const sx_index *ix, const sx_index_info *info,
     sx_text_fixed(t, per_key(s), 3);
     sx_text_add(t, " per key, %s\n", s->map ? "mapped from a file"
                 : ix->both ? "on the device, and as many on the host"
-                : ix->at->backend->host_sections ? "on the host" : "on the device");
+                : ix->at->backend->gpu ? "on the device" : "on the host");
     sx_explain_cost(ix, SX_TEXT, t);
     sx_text_add(t, "device   %s (%s)\n", dev->name, dev->detail);
     if (s->why[0])

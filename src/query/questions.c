@@ -21,7 +21,7 @@ static const manner on_gpu = {100, 1u << 16, 1u << 14, 1u << 22};
 
 static const manner *manner_of(const sx_device *dev)
 {
-    return dev->backend->device_columns ? &on_gpu : &on_cpu;
+    return dev->backend->gpu ? &on_gpu : &on_cpu;
 }
 
 uint64_t sx_measured_from(const sx_device *dev)
@@ -92,7 +92,7 @@ sx_status sx_questions_make(sx_device *dev, const sx_view *v, const sx_input *in
         ranks[i] = (uint64_t)((x >> 16) * (unsigned __int128)v->n >> 48);
     }
     q->sets = sets;
-    q->there = dev->backend->device_columns != 0;
+    q->there = dev->backend->gpu != 0;
     st = dev->backend->alloc(dev->self, &q->out, (out > q->warm ? out : q->warm) * sizeof(uint64_t),
                              "questions", err);
     if (st == SX_OK)

@@ -69,7 +69,7 @@ static sx_status check_scratch(const sx_index *ix, const sx_span_query *job, sx_
     uint64_t each = 0, word = sizeof(uint64_t);
 
     if (out->rows || out->keys)
-        each = ix->at->backend->device_columns ? 3 * word : word;
+        each = ix->at->backend->gpu ? 3 * word : word;
     if (ix->at != ix->dev) {
         each += (job->lo_there + job->hi_there) * sx_type_bytes(job->key_type);
         each += out->first_there || out->rows_there || out->keys_there ? word : 0;
