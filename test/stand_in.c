@@ -13,6 +13,7 @@
 _Atomic unsigned asked;
 sx_status fail_with;
 unsigned fail_from;
+bool hints_lie, all_pinned;
 
 static const sx_backend *honest;
 static sx_backend table;          /* that of `honest`, but for what is counted */
@@ -55,7 +56,16 @@ static sx_status counted_fold(void *self, const sx_view *v, const sx_span_query 
 static sx_status counted_hint(void *self, const sx_view *top, const sx_hints *job, sx_err *err)
 {
     sx_status status = counted(err);
-    return status ? status : honest->hint(self, top, job, err);
+    if (status == SX_OK)
+        status = honest->hint(self, top, job, err);
+    if (status == SX_OK && hints_lie)
+        memset(job->out, 0, job->n * sizeof *job->out);
+    return status;
+}
+
+static int told_pinned(void *self, const void *p)
+{
+    return all_pinned || honest->is_pinned(self, p);
 }
 
 void stand_in(sx_device *dev, stand_in_kind kind)
@@ -63,8 +73,10 @@ void stand_in(sx_device *dev, stand_in_kind kind)
     asked = 0;
     fail_with = SX_OK;
     fail_from = 0;
+    hints_lie = all_pinned = false;
     honest = dev->backend;
     table = *honest;
+    table.is_pinned = told_pinned;
     if (kind == OF_HINTS) {
         table.hint = counted_hint;
     } else {

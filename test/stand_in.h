@@ -5,6 +5,7 @@
 #define STAND_IN_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "ask.h"
 #include "query/index.h"
@@ -15,6 +16,8 @@ typedef enum { OF_QUESTIONS, OF_HINTS } stand_in_kind;
 extern _Atomic unsigned asked;    /* calls since stand_in(), or since set to 0 */
 extern sx_status fail_with;       /* what calls fail with; SX_OK: they do not ... */
 extern unsigned fail_from;        /* ... nor so many first ones */
+extern bool hints_lie;            /* hints are all 0 */
+extern bool all_pinned;           /* all memory is, says the device */
 
 /* For one device at a time. Sets all of the above to 0. */
 void stand_in(sx_device *dev, stand_in_kind kind);

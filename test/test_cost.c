@@ -337,6 +337,37 @@ static void test_threshold(void **state)
     data_free(d);
 }
 
+/* Columns that need no copy are the GPU's where others are the CPU's. */
+static void test_pinned_columns(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    sx_device *dev = device_open(kernel_with(""));
+    dataset *d = data_make(SX_U64, KEYS_RANDOM, 1000, ROWS_U32, 400, &r);
+    uint64_t rows[400];
+    sx_batch pageable = batch_of(400), pinned = pageable;
+    sx_index *ix = index_of(dev, d, "pivot place=both");
+    sx_column q = column(d->type, 400, d->q.data), out = column(SX_U64, 400, rows);
+    pinned.pinned = 1;
+    ix->cost = made_up();
+    ix->cost.travel.direct_bytes = 0;
+    ix->cost.link.staged_ns = ix->cost.gpu.call_ns = 1;
+    assert_int_equal(sx_cost_side(&ix->cost, &pageable), SX_SIDE_CPU);
+    assert_int_equal(sx_cost_side(&ix->cost, &pinned), SX_SIDE_GPU);
+    stand_in(dev, OF_QUESTIONS);
+    for (unsigned i = 0; i < 2; i++) {
+        all_pinned = i;
+        asked = 0;
+        OK(sx_get(ix, &q, &out, NULL));
+        assert_int_equal(asked, i);
+        assert_memory_equal(rows, d->get, sizeof rows);
+    }
+    stand_back(dev);
+    sx_free(ix);
+    sx_close(dev);
+    data_free(d);
+}
+
 /* A GPU without memory for a batch leaves it to the CPU; one that fails does not. */
 static void test_other_side(void **state)
 {
@@ -527,6 +558,7 @@ int main(void)
         cmocka_unit_test(test_measured),
         cmocka_unit_test(test_both_sides),
         cmocka_unit_test(test_threshold),
+        cmocka_unit_test(test_pinned_columns),
         cmocka_unit_test(test_other_side),
         cmocka_unit_test(test_device_columns),
         cmocka_unit_test(test_estimates),
