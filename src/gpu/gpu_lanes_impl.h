@@ -327,10 +327,11 @@ SX_DEV void F(near_turn)(F(near_state) *s, F(near_corner) c, int on, int sinks)
         F(near_give_up)(s);
 }
 
-/* The record, by two lanes: one knows about either line. All lanes of a warp come. */
-SX_DEV sx_segment F(near_record)(const F(near_state) *s, F(near_corner) last)
+/* The record, by two lanes: one knows about either line. All lanes of a warp come;
+ * those of groups that are not `on` have no line that ends with `last`. */
+SX_DEV sx_segment F(near_record)(const F(near_state) *s, F(near_corner) last, int on)
 {
-    KEY span = (KEY)(last.x - s->start.x);
+    KEY span = on ? (KEY)(last.x - s->start.x) : 0;
     uint64_t slope = 0, height = 0;
     uint32_t lz = 0, odd = s->me & 1;
     F(fit_line) l;
@@ -401,7 +402,7 @@ typedef struct {
 
 SX_DEV void F(near_end)(const F(near_state) *s, F(near_out) *out, F(near_corner) last, int on)
 {
-    sx_segment record = F(near_record)(s, last);
+    sx_segment record = F(near_record)(s, last, on);
 
     if (!on)
         return;

@@ -74,7 +74,7 @@ static sx_status bad_word(const tune_option *o, const char *text, size_t length,
 static sx_status parse_value(sx_gpu_tune *t, const tune_option *o, const char *text, size_t length,
                              const char *device, sx_err *err)
 {
-    uint64_t n;
+    uint64_t n = 0;
     void *field = (char *)t + o->field;
 
     for (unsigned w = 0; o->words[0] && w < 5 && o->words[w]; w++)
