@@ -26,22 +26,34 @@ check() {
     if "$@" >"$log" 2>&1; then good "$name"; else bad "$name" "$log"; fi
 }
 
-# cmocka NAME PROGRAM: as many checks as the program has tests.
-cmocka() {
-    local log="$logs/${1//[^a-zA-Z0-9]/_}.log" status n m k
-    "$2" >"$log" 2>&1
-    status=$?
-    n=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{s += $1} END {print s + 0}')
-    m=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{s += $1} END {print s + 0}')
-    k=$(sed -n 's/^\[  SKIPPED \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{s += $1} END {print s + 0}')
-    skipped=$((skipped + k))
-    [ "$n" -gt 0 ] || status=1
-    if [ $status -eq 0 ] && [ "$m" -eq 0 ]; then
-        good "$1 ($n tests$([ "$k" -eq 0 ] || echo ", $k skipped: its source says why"))" "$n"
-    else
-        passed=$((passed + n))
-        bad "$1" "$log" $((m > 0 ? m : 1))
-    fi
+# programs DIRECTORY SUFFIX NAME...: of each as many checks as it has tests. As many run
+# at a time as there are processors, those named first before the others.
+programs() {
+    local dir=$1 suffix=$2 name log status n m k
+    shift 2
+    printf '%s\n' "$@" | xargs -P "$jobs" -I NAME sh -c \
+        "'$dir/NAME' >'$logs/NAME$suffix.log' 2>&1; echo \$? >'$logs/NAME$suffix.status'"
+    for name in "$@"; do
+        name=$name$suffix
+        log=$logs/$name.log
+        status=$(cat "$logs/$name.status")
+        n=$(count "$log" 'PASSED ')
+        m=$(count "$log" 'FAILED ')
+        k=$(count "$log" SKIPPED)
+        skipped=$((skipped + k))
+        [ "$n" -gt 0 ] || status=1
+        if [ "$status" -eq 0 ] && [ "$m" -eq 0 ]; then
+            good "$name ($n tests$([ "$k" -eq 0 ] || echo ", $k skipped: its source says why"))" "$n"
+        else
+            passed=$((passed + n))
+            bad "$name" "$log" $((m > 0 ? m : 1))
+        fi
+    done
+}
+
+# count LOG WORD: how many tests of a cmocka program ended so.
+count() {
+    sed -n "s/^\[  $2 \] \([0-9]*\) test(s).*/\1/p" "$1" | awk '{s += $1} END {print s + 0}'
 }
 
 # build NAME DIRECTORY TARGETS...
@@ -77,25 +89,26 @@ check "exported symbols" scripts/check_symbols.sh
 check "install" scripts/check_install.sh
 check "device header" scripts/check_device_header.sh
 
-echo "C tests"
+# The longest first, so that the others fill the time beside it.
+names="test_matrix test_pgm"
 for t in test/test_*.c; do
     t=$(basename "$t" .c)
-    cmocka "$t" "build/test/bin/$t"
+    [[ " $names " == *" $t "* ]] || names="$names $t"
 done
-echo "C tests, AddressSanitizer and UndefinedBehaviorSanitizer"
-export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
-for t in test/test_*.c; do
-    t=$(basename "$t" .c)
-    cmocka "$t asan" "build/asan/test/bin/$t"
-done
+# shellcheck disable=SC2086  # several words
+{
+    echo "C tests"
+    programs build/test/bin "" $names
+    echo "C tests, AddressSanitizer and UndefinedBehaviorSanitizer"
+    export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
+    programs build/asan/test/bin _asan $names
+}
 for f in load spec; do
     check "fuzz corpus $f" "build/asan/fuzz/replay_$f" "fuzz/corpus/$f"
 done
 echo "C tests, ThreadSanitizer"
 export TSAN_OPTIONS=halt_on_error=1
-for t in test_threads test_fork test_collect test_pgm; do
-    cmocka "$t tsan" "build/tsan/test/bin/$t"
-done
+programs build/tsan/test/bin _tsan test_pgm test_threads test_fork test_collect
 
 echo "the tool, against an oracle in Python"
 # A Python with NumPy: the system's, or one of our own.
