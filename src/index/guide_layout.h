@@ -24,6 +24,11 @@
  * in buckets before a query's are below it, and keys in buckets behind it are
  * above: its lower bound is in its own bucket, or right behind.
  *
+ * What a query costs at most: the pieces, halved; a record, and the next one's begin
+ * if it is crowded; then of the bucket's keys, at most 254, the unit that is guessed,
+ * SX_GUIDE_NEXT beside it, and as many as it takes to halve them; of a crowded record's
+ * keys as many as it takes to halve those. That follows from G1 and G2.
+ *
  * Invariants (index_check.c):
  *   P1, P2  as of sorted arrays (pivot_layout.h)
  *   G1  piece p begins with the key of rank p*n/pieces, and its map is the one

@@ -1,0 +1,118 @@
+/* test_guide.c - how many units of keys a walk under a guide looks at: a few, however
+ * badly keys lie in their buckets. Speed is no test, but this is what it comes from. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "index/guide_layout.h"
+#include "index/pivot_layout.h"
+#include "on_device.h"
+#include "query/index.h"
+
+static unsigned looked;           /* units, by the walk below */
+
+#define W 8
+#include "index/width_begin.h"
+#define SX_LOAD(p) (looked++, *(const KEY *)(const void *)(p))
+#define SX_COUNT(p, m, q) count_unit((p), (m), (q))
+#define SX_COUNT_UNIT(p, m, q) count_unit((p), (m), (q))
+#define SX_RECORD_WINDOW(p, j, count) sx_record_window((p), (j), (count))
+
+static unsigned count_unit(const unsigned char *p, uint32_t m, uint64_t q)
+{
+    unsigned below = 0;
+    looked++;
+    for (uint32_t i = 0; i < m; i++)
+        below += ((const uint64_t *)(const void *)p)[i] < q;
+    return below;
+}
+
+#include "index/pivot_walk_impl.h"
+#include "index/guide_walk_impl.h"
+
+enum { N = 20000 };
+
+/* Ascending, and of every kind that misleads a guess within a bucket, or the buckets. */
+static void make_keys(unsigned kind, rnd *r, uint64_t *keys)
+{
+    uint64_t x = 0;
+    for (uint64_t i = 0; i < N; i++) {
+        switch (kind) {
+        case 0: x += 1 + rnd_below(r, 1000); break;                      /* even */
+        case 1: x += i % 200 ? 1 : 1u << 30; break;                      /* dense runs, gaps */
+        case 2: x += i % 60 ? 1 : (uint64_t)1 << rnd_below(r, 48); break;
+        case 3: x += i % 250 < 2 ? 1u << 20 : 0; break;                  /* runs of equal ones */
+        case 4: x = i * i * i; break;
+        case 5: x = i < N - 1 ? i : UINT64_MAX; break;                   /* all in one bucket */
+        default: x += (uint64_t)1 << rnd_below(r, 1 + i % 40); break;
+        }
+        keys[i] = x;
+    }
+}
+
+/* The walk that every backend makes: as many looks as the layout allows, and right. */
+static void walk(const sx_view *v, const uint64_t *keys, uint64_t q, const char *what)
+{
+    uint32_t fraction, unit = sx_pivot_unit(v);
+    uint64_t held, rank, below = 0, bits = 0;
+    uint64_t bucket = guide_bucket_8(v, q, &fraction), start = guide_window_8(v, bucket, &held);
+    looked = 0;
+    rank = guide_finish_8(v, q, start, held, guide_guess_8(v, q, start, held, fraction, unit), unit);
+    for (uint64_t at = 0, len = N; len > 0;) {           /* a plain lower bound */
+        uint64_t half = len / 2;
+        if (keys[at + half] < q)
+            at += half + 1, len -= half + 1;
+        else
+            len = half;
+        below = at;
+    }
+    while (held / unit >> bits)
+        bits++;
+    if (rank != below || looked > 1 + SX_GUIDE_NEXT + bits + 1)
+        fail_msg("%s: %" PRIu64 " has rank %" PRIu64 ", not %" PRIu64 ", or looked at %u units, of "
+                 "%" PRIu64 " keys", what, q, rank, below, looked, held);
+}
+
+static void test_looks(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "guide", "guide(bucket=40,pieces=1)",
+                                         "guide(bucket=128,pieces=16)",
+                                         "guide(bucket=40,pieces=1,layout=pairs,block=4)" };
+    rnd r = rnd_start(test_seed());
+    sx_device *dev = device_open("cpu");
+    uint64_t *keys = need(N * sizeof *keys);
+    for (unsigned kind = 0; kind < 7; kind++)
+        for (unsigned s = 0; s < COUNT_OF(specs); s++) {
+            sx_column k = column(SX_U64, N, keys);
+            sx_index *ix = NULL;
+            char what[100];
+            make_keys(kind, &r, keys);
+            snprintf(what, sizeof what, "%s, keys %u", specs[s], kind);
+            OK(sx_build(&ix, dev, specs[s], &k, NULL, NULL));
+            for (unsigned i = 0; i < N; i++) {
+                walk(&ix->store.view, keys, keys[i], what);
+                walk(&ix->store.view, keys, keys[i] + 1, what);
+                walk(&ix->store.view, keys, keys[i] - 1, what);
+            }
+            for (unsigned i = 0; i < 1000; i++)
+                walk(&ix->store.view, keys, rnd_next(&r) >> rnd_below(&r, 64), what);
+            sx_free(ix);
+        }
+    free(keys);
+    sx_close(dev);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_looks),
+    };
+    test_seed();
+    return cmocka_run_group_tests_name("guide", tests, NULL, NULL) != 0;
+}
