@@ -73,6 +73,41 @@ static void write_index(const char *dir, sx_device *dev, const char *spec,
     write_damaged(dir, number++, file, bytes);
 }
 
+static const struct {
+    const char *spec;
+    int type;
+    unsigned n;
+    int rows;                     /* 0: positions */
+} indexes[] = {
+    { "sorted", SX_U64, 0, 0 },
+    { "sorted", SX_U64, 1, SX_U32 },
+    { "sorted(layout=pairs)", SX_U32, 20, SX_U32 },
+    { "sorted unique", SX_B16, 12, SX_U64 },
+    { "eytzinger(k=2)", SX_F32, 33, 0 },
+    { "eytzinger(k=9)", SX_I64, 40, SX_U64 },
+    { "eytzinger(k=5,layout=pairs)", SX_F64, 30, SX_U64 },
+    { "eytzinger(k=33)", SX_U32, 50, SX_U32 },
+    { "pivot(k=3)", SX_U64, 50, SX_U64 },
+    { "pivot(k=2,leaf=1)", SX_I32, 30, 0 },
+    { "pivot(k=5,layout=pairs,block=1)", SX_B16, 40, SX_U32 },
+    { "pivot(k=4,levels=1)", SX_U32, 60, SX_U64 },
+    { "auto", SX_U64, 30, SX_U64 },
+    { "sorted", SX_U64, 50, 0 },
+    { "eytzinger(k=3)", SX_U32, 50, 0 },
+    { "eytzinger(k=3,layout=pairs)", SX_B16, 20, SX_U32 },
+    { "pivot", SX_F64, 60, SX_U64 },
+    { "pivot(k=17,layout=pairs) unique", SX_U32, 60, SX_U64 },
+    { "pgm(eps=1,eps2=1)", SX_U64, 60, 0 },
+    { "pgm(eps=1,eps2=1,cuts=9)", SX_U32, 60, SX_U32 },
+    { "pgm(eps=2,layout=pairs)", SX_B16, 64, SX_U64 },
+    { "pgm", SX_F64, 1, 0 },
+    { "guide", SX_U64, 64, 0 },
+    { "guide(bucket=2,pieces=3)", SX_U32, 60, SX_U32 },
+    { "guide(bucket=1,pieces=7,layout=pairs)", SX_B16, 50, SX_U64 },
+    { "guide(pieces=2) unique", SX_F64, 1, SX_U32 },
+    { "pgm(budget=1)", SX_I64, 64, SX_U32 },
+};
+
 int main(int argc, char **argv)
 {
     static const char *const specs[] = {
@@ -106,38 +141,9 @@ int main(int argc, char **argv)
     sx_device *dev;
     if (sx_open(&dev, "cpu:scalar,threads=1") != SX_OK)
         fail("open");
-    write_index(argv[1], dev, "sorted", SX_U64, 0, 0);
-    write_index(argv[1], dev, "sorted", SX_U64, 1, SX_U32);
-    write_index(argv[1], dev, "sorted(layout=pairs)", SX_U32, 20, SX_U32);
-    write_index(argv[1], dev, "sorted unique", SX_B16, 12, SX_U64);
-    write_index(argv[1], dev, "eytzinger(k=2)", SX_F32, 33, 0);
-    write_index(argv[1], dev, "eytzinger(k=9)", SX_I64, 40, SX_U64);
-    write_index(argv[1], dev, "eytzinger(k=5,layout=pairs)", SX_F64, 30,
-                SX_U64);
-    write_index(argv[1], dev, "eytzinger(k=33)", SX_U32, 50, SX_U32);
-    write_index(argv[1], dev, "pivot(k=3)", SX_U64, 50, SX_U64);
-    write_index(argv[1], dev, "pivot(k=2,leaf=1)", SX_I32, 30, 0);
-    write_index(argv[1], dev, "pivot(k=5,layout=pairs,block=1)", SX_B16, 40,
-                SX_U32);
-    write_index(argv[1], dev, "pivot(k=4,levels=1)", SX_U32, 60, SX_U64);
-    write_index(argv[1], dev, "auto", SX_U64, 30, SX_U64);
-    write_index(argv[1], dev, "sorted", SX_U64, 50, 0);
-    write_index(argv[1], dev, "eytzinger(k=3)", SX_U32, 50, 0);
-    write_index(argv[1], dev, "eytzinger(k=3,layout=pairs)", SX_B16, 20,
-                SX_U32);
-    write_index(argv[1], dev, "pivot", SX_F64, 60, SX_U64);
-    write_index(argv[1], dev, "pivot(k=17,layout=pairs) unique", SX_U32, 60,
-                SX_U64);
-    write_index(argv[1], dev, "pgm(eps=1,eps2=1)", SX_U64, 60, 0);
-    write_index(argv[1], dev, "pgm(eps=1,eps2=1,cuts=9)", SX_U32, 60, SX_U32);
-    write_index(argv[1], dev, "pgm(eps=2,layout=pairs)", SX_B16, 64, SX_U64);
-    write_index(argv[1], dev, "pgm", SX_F64, 1, 0);
-    write_index(argv[1], dev, "guide", SX_U64, 64, 0);
-    write_index(argv[1], dev, "guide(bucket=2,pieces=3)", SX_U32, 60, SX_U32);
-    write_index(argv[1], dev, "guide(bucket=1,pieces=7,layout=pairs)", SX_B16, 50,
-                SX_U64);
-    write_index(argv[1], dev, "guide(pieces=2) unique", SX_F64, 1, SX_U32);
-    write_index(argv[1], dev, "pgm(budget=1)", SX_I64, 64, SX_U32);
+    for (unsigned i = 0; i < sizeof indexes / sizeof *indexes; i++)
+        write_index(argv[1], dev, indexes[i].spec, indexes[i].type, indexes[i].n,
+                    indexes[i].rows);
     sx_close(dev);
     return 0;
 }

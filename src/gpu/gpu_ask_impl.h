@@ -401,7 +401,7 @@ static sx_status gpu_say_done(sx_gpu *g, const sx_how *how, sx_err *err)
     if (!how->stream || !how->status)
         return SX_OK;
     a.status = how->status;
-    GPU_RUN(k_room, 1, gpu_stream_of(g, how->stream), &a);
+    GPU_RUN(k_room, 1, gpu_stream_of(how->stream), &a);
     return gpu_launched(g, "writing the status", err);
 }
 
@@ -603,7 +603,7 @@ static sx_status gpu_range_host(sx_gpu *g, const sx_view *v, const sx_span_query
 {
     uint64_t most = job->n < GPU_SPANS ? job->n : GPU_SPANS;
     gpu_ranges w = {v, job, NULL, NULL, out, NULL, 0, 0};
-    gpu_stream stream = gpu_stream_of(g, NULL);
+    gpu_stream stream = gpu_stream_of(NULL);
     void *start = NULL, *first = NULL, *count = NULL;
     sx_status st = SX_OK;
 
@@ -646,7 +646,7 @@ static sx_status gpu_range_there(sx_gpu *g, const sx_view *v, const sx_span_quer
                                  const sx_range_out *out, sx_err *err)
 {
     gpu_ranges w = {v, job, NULL, NULL, out, out->first, 0, job->n};
-    gpu_stream stream = gpu_stream_of(g, job->how.stream);
+    gpu_stream stream = gpu_stream_of(job->how.stream);
     void *start = NULL, *scratch = NULL;
     uint64_t total = 0, bytes = 0;
     /* all memory first: who has too little finds his outputs as they were */

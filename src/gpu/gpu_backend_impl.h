@@ -4,7 +4,7 @@
  *   sx_gpu                         an open device: tune, pool, lock, stages,
  *                                  multiprocessors, resident (threads of one),
  *                                  l2_bytes, persist (of them set aside)
- *   gpu_stream                     a queue; gpu_stream_of(g, the caller's or
+ *   gpu_stream                     a queue; gpu_stream_of(the caller's or
  *                                  NULL), gpu_stream_new, gpu_stream_free
  *   gpu_enter(g, err)              at the start of every call
  *   gpu_alloc, gpu_free            device memory, in a stream's order
@@ -38,7 +38,7 @@ static sx_status gpu_backend_alloc(void *self, void **out, uint64_t bytes, const
                                    sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;
-    gpu_stream stream = gpu_stream_of(g, NULL);
+    gpu_stream stream = gpu_stream_of(NULL);
     sx_status st = gpu_enter(g, err);
 
     void *block = NULL;
@@ -61,7 +61,7 @@ static void gpu_backend_settle(void *self)
     sx_err err;
 
     if (gpu_enter(g, &err) == SX_OK)
-        gpu_settle(g);
+        gpu_settle();
 }
 
 static void gpu_backend_release(void *self, void *block)
@@ -70,7 +70,7 @@ static void gpu_backend_release(void *self, void *block)
     sx_err err;
 
     if (block && gpu_enter(g, &err) == SX_OK)
-        gpu_free(g, gpu_stream_of(g, NULL), block);
+        gpu_free(g, gpu_stream_of(NULL), block);
 }
 
 static sx_status gpu_move_work(sx_gpu *g, gpu_stream stream, const void *job, uint64_t at,

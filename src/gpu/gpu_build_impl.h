@@ -215,9 +215,9 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
     }
     b.g = g;
     b.in = in;
-    b.stream = gpu_stream_of(g, NULL);
+    b.stream = gpu_stream_of(NULL);
     if (in->stream)
-        st = gpu_wait(g, gpu_stream_of(g, in->stream), "waiting for the stream", err);
+        st = gpu_wait(g, gpu_stream_of(in->stream), "waiting for the stream", err);
     if (st == SX_OK)
         st = gpu_alloc(g, b.stream, &facts, sizeof(sx_gpu_facts), "facts", err);
     b.facts = (sx_gpu_facts *)facts;
@@ -245,7 +245,7 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
     sx_gpu *g = (sx_gpu *)self;
     sx_gpu_build a = {0};
     int keep = sx_shape_is_arrays(shape);
-    gpu_stream stream = gpu_stream_of(g, NULL);
+    gpu_stream stream = gpu_stream_of(NULL);
     sx_status st = gpu_enter(g, err);
 
     (void)threads;

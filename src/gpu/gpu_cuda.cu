@@ -84,9 +84,8 @@ static sx_status gpu_enter(sx_gpu *g, sx_err *err)
 
 /* ---- streams --------------------------------------------------------------------- */
 
-static gpu_stream gpu_stream_of(sx_gpu *g, void *callers)
+static gpu_stream gpu_stream_of(void *callers)
 {
-    (void)g;
     return callers ? (cudaStream_t)callers : cudaStreamPerThread;
 }
 
@@ -138,9 +137,8 @@ static sx_status gpu_follow_caller(gpu_stream stream, sx_err *err)
 
 /* Before memory is given back that streams of the caller may still use: also kernels
  * of the caller's own, of which nobody told us. */
-static void gpu_settle(sx_gpu *g)
+static void gpu_settle(void)
 {
-    (void)g;
     (void)cudaDeviceSynchronize();
 }
 
@@ -414,7 +412,7 @@ static sx_status cuda_use_allocator(void *self, const sx_allocator *allocator, s
 
     if (st != SX_OK)
         return st;
-    gpu_settle(g);
+    gpu_settle();
     (void)gpu_give_up_idle(g);           /* what they have came from elsewhere */
     g->from = *allocator;
     return SX_OK;
@@ -529,7 +527,7 @@ static void cuda_close(void *self)
     sx_err err;
 
     if (gpu_enter(g, &err) == SX_OK) {    /* a child has none of it */
-        gpu_settle(g);
+        gpu_settle();
         (void)gpu_give_up_idle(g);
         (void)cudaStreamSynchronize(cudaStreamPerThread);
         (void)cudaMemPoolDestroy(g->memory);

@@ -66,7 +66,7 @@ SX_PLAIN_SEARCH(k_plain_search_16, sx_key16)
 static sx_status gpu_backend_measure(void *self, sx_measure *job, sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;
-    gpu_stream stream = gpu_stream_of(g, NULL);
+    gpu_stream stream = gpu_stream_of(NULL);
     uint32_t width = sx_type_of(job->key_type)->width;
     sx_gpu_measure a = {0};
     sx_sorted sorted = {0};

@@ -353,7 +353,7 @@ static sx_status gpu_run_columns(sx_gpu *g, const sx_how *how, gpu_column *colum
     gpu_trip trip = {0};
     gpu_timer timer;
     void *dev[GPU_COLUMNS_MAX] = {0};
-    gpu_stream stream = gpu_stream_of(g, how->stream);
+    gpu_stream stream = gpu_stream_of(how->stream);
     sx_status st;
 
     trip.g = g;
