@@ -55,7 +55,8 @@ static void make_keys(unsigned kind, rnd *r, uint64_t *keys)
     }
 }
 
-/* The walk that every backend makes: as many looks as the layout allows, and right. */
+/* The walk as one thread of a GPU makes it, by the steps that all take (guide_guess(),
+ * guide_next()): as many looks as the layout allows, and right. */
 static void walk(const sx_view *v, const uint64_t *keys, uint64_t q, const char *what)
 {
     uint32_t fraction, unit = sx_pivot_unit(v);
