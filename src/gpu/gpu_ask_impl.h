@@ -20,8 +20,9 @@
  * Measured on an H200 (doc/PERFORMANCE.md has the tables):
  *
  *   walk      shared where it can be, see gpu_shared_args(): a node is asked
- *             for once instead of piece by piece. Else alone. Group never
- *             won: lanes that wait together wait as long as one.
+ *             for once instead of piece by piece. Else alone, and under lines
+ *             where keys are in L2. Group never won: lanes that wait together
+ *             wait as long as one.
  *   pin       what fits beside two blocks of 1024 threads, and then with
  *             static scheduling, as the copy is made once per block; not
  *             where there are too few questions to pay for the copy, and not
@@ -143,6 +144,16 @@ static int gpu_two_lanes(const sx_gpu *g, const sx_view *v)
            (v->width > 4 || v->slots * (uint64_t)(v->width + v->row_bytes) <= 8 * g->l2_bytes);
 }
 
+/* Lines lead to windows of many units. Where those come from L2, lanes that each
+ * search their own are faster than lanes that read every unit together: pairs up to
+ * all of L2, separate keys and rows up to half of it. */
+static int gpu_near_lines(const sx_gpu *g, const sx_view *v)
+{
+    uint64_t bytes = v->slots * (uint64_t)(v->width + v->row_bytes);
+
+    return v->family == SX_FAM_PGM && bytes <= (v->block ? g->l2_bytes : g->l2_bytes / 2);
+}
+
 static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup *a, int ascending,
                                 int waits)
 {
@@ -152,7 +163,7 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     uint64_t all;
 
     gpu_shared_args(v, a);
-    p.walk = tune->walk ? tune->walk : SX_WALK_SHARED;
+    p.walk = tune->walk ? tune->walk : gpu_near_lines(g, v) ? SX_WALK_ALONE : SX_WALK_SHARED;
     if (p.walk == SX_WALK_SHARED && a->leaf_bytes == 0)
         p.walk = SX_WALK_ALONE;
     p.constant = tune->pin == SX_PIN_CONSTANT && v->family == SX_FAM_PGM && v->n > 0 &&

@@ -7,18 +7,26 @@ SX_KERNEL(F(k_encode), sx_gpu_input)
         ((KEY *)ap->keys)[i] = F(read_key)(ap->key_type, ap->in_keys, i);
 }
 
-/* In the input, as it came. One lane of a warp reports: atomics on one word
- * come one after the other. */
+/* Four keys of each lane are on their way at a time. One lane of a warp reports: atomics
+ * on one word come one after the other; and keys behind what it found are no sooner. */
+#define SX_LOOK 4u
+
+/* In the input, as it came. */
 SX_KERNEL(F(k_descent), sx_gpu_input)
 {
-    for (uint64_t base = SX_THREAD - SX_LANE; base + 1 < ap->n; base += SX_THREADS) {
-        uint64_t i = base + SX_LANE;
-        int descends = i + 1 < ap->n && F(read_key)(ap->key_type, ap->in_keys, i) >
-                                            F(read_key)(ap->key_type, ap->in_keys, i + 1);
+    for (uint64_t base = (SX_THREAD - SX_LANE) * SX_LOOK; base + 1 < ap->n;
+         base += SX_THREADS * SX_LOOK) {
+        int descends = 0;
+        SX_UNROLL
+        for (unsigned t = 0; t < SX_LOOK; t++) {
+            uint64_t i = base + t * 32 + SX_LANE;
+            descends |= i + 1 < ap->n && F(read_key)(ap->key_type, ap->in_keys, i) >
+                                             F(read_key)(ap->key_type, ap->in_keys, i + 1);
+        }
         if (SX_ANY(descends)) {
             if (SX_LANE == 0)
                 atomicMin(&ap->facts->descent_at, (sx_word)base);
-            return;               /* those behind are no sooner */
+            return;
         }
     }
 }
@@ -27,16 +35,27 @@ SX_KERNEL(F(k_repeat), sx_gpu_input)
 {
     const KEY *k = (const KEY *)ap->keys;
 
-    for (uint64_t base = SX_THREAD - SX_LANE; base + 1 < ap->n; base += SX_THREADS) {
-        uint64_t i = base + SX_LANE;
-        unsigned repeats = SX_BALLOT(i + 1 < ap->n && k[i] == k[i + 1]);
-        if (repeats) {
-            if (SX_LANE == 0)     /* as above; the lowest lane that saw one */
-                atomicMin(&ap->facts->repeat_at, (sx_word)(base + SX_POPC((repeats - 1) & ~repeats)));
-            return;
+    for (uint64_t base = (SX_THREAD - SX_LANE) * SX_LOOK; base + 1 < ap->n;
+         base += SX_THREADS * SX_LOOK) {
+        int same[SX_LOOK];
+        SX_UNROLL
+        for (unsigned t = 0; t < SX_LOOK; t++) {
+            uint64_t i = base + t * 32 + SX_LANE;
+            same[t] = i + 1 < ap->n && k[i] == k[i + 1];
+        }
+        SX_UNROLL
+        for (unsigned t = 0; t < SX_LOOK; t++) {
+            unsigned repeats = SX_BALLOT(same[t]);
+            if (repeats) {        /* the lowest lane that saw one */
+                if (SX_LANE == 0)
+                    atomicMin(&ap->facts->repeat_at,
+                              (sx_word)(base + t * 32 + SX_POPC((repeats - 1) & ~repeats)));
+                return;
+            }
         }
     }
 }
+#undef SX_LOOK
 
 /* One load and one store per slot: where its key comes from is arithmetic. */
 SX_KERNEL(F(k_slots), sx_gpu_build)
