@@ -11,16 +11,17 @@
 
 #include "on_device.h"
 
-enum { N = 1 << 17, EVEN = 0, CROWDED, ROUGH };
+enum { N = 1 << 17, EVEN = 0, CROWDED, ROUGH, UNEVEN };
 
-/* Ascending keys: equally far apart; crowded at one end, but even within 64 pieces;
- * and runs with gaps of all magnitudes between them, on every scale. */
+/* Ascending keys: equally far apart; crowded at one end, but even within some pieces;
+ * runs with gaps of all magnitudes between them; and short runs with gaps of many. */
 static uint64_t *keys_of(unsigned kind)
 {
     uint64_t *keys = need(N * sizeof *keys), x = 0;
     rnd r = rnd_start(7);
     for (uint64_t i = 0; i < N; i++) {
-        x += kind == ROUGH && i % 97 == 0 ? 1ull << rnd_below(&r, 50) : 1;
+        x += kind == UNEVEN ? (i % 8 ? 1 : 1ull << rnd_below(&r, 14))
+             : kind == ROUGH && i % 97 == 0 ? 1ull << rnd_below(&r, 50) : 1;
         keys[i] = kind == EVEN ? i << 40 : kind == CROWDED ? i * i * i + i : x;
     }
     return keys;
@@ -59,9 +60,10 @@ static void test_pieces(void **state)
     (void)state;
     sx_device *dev = device_open("cpu");
     begins(dev, EVEN, "guide", "guide(bucket=16,pieces=1,");
-    begins(dev, CROWDED, "guide", "guide(bucket=16,pieces=64,");
-    begins(dev, ROUGH, "guide", "guide(bucket=4,pieces=64,");
-    begins(dev, ROUGH, "guide(bucket=9)", "guide(bucket=9,pieces=64,");
+    begins(dev, CROWDED, "guide", "guide(bucket=16,pieces=128,");
+    begins(dev, ROUGH, "guide", "guide(bucket=16,pieces=128,");
+    begins(dev, ROUGH, "guide(bucket=9)", "guide(bucket=9,pieces=128,");
+    begins(dev, UNEVEN, "guide", "guide(bucket=1,pieces=1,");
     begins(dev, ROUGH, "guide(pieces=3)", "guide(bucket=16,pieces=3,");
     sx_close(dev);
 }
@@ -71,7 +73,8 @@ static void test_auto(void **state)
     (void)state;
     sx_device *dev = device_open(kernel_with(""));
     begins(dev, EVEN, "auto", "guide(bucket=4,pieces=1,layout=pairs");
-    begins(dev, CROWDED, "auto(for=point)", "guide(bucket=4,pieces=64,layout=pairs");
+    begins(dev, CROWDED, "auto(for=point)", "guide(bucket=4,pieces=128,layout=pairs");
+    begins(dev, UNEVEN, "auto", "guide(bucket=1,pieces=1,layout=pairs");
     begins(dev, ROUGH, "auto", "pivot(");
     begins(dev, EVEN, "auto(for=range)", "pivot(");
     begins(dev, EVEN, "auto(for=memory)", "eytzinger(");

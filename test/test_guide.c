@@ -35,7 +35,7 @@ static unsigned count_unit(const unsigned char *p, uint32_t m, uint64_t q)
 #include "index/pivot_walk_impl.h"
 #include "index/guide_walk_impl.h"
 
-enum { N = 20000 };
+enum { N = 20000, KINDS = 7 };
 
 /* Ascending, and of every kind that misleads a guess within a bucket, or the buckets. */
 static void make_keys(unsigned kind, rnd *r, uint64_t *keys)
@@ -88,7 +88,7 @@ static void test_looks(void **state)
     rnd r = rnd_start(test_seed());
     sx_device *dev = device_open("cpu");
     uint64_t *keys = need(N * sizeof *keys);
-    for (unsigned kind = 0; kind < 7; kind++)
+    for (unsigned kind = 0; kind < KINDS; kind++)
         for (unsigned s = 0; s < COUNT_OF(specs); s++) {
             sx_column k = column(SX_U64, N, keys);
             sx_index *ix = NULL;
@@ -109,10 +109,48 @@ static void test_looks(void **state)
     sx_close(dev);
 }
 
+/* What is chosen by a look at some keys is as good as it is said to be, and hardly worse
+ * than one piece: the units that walks for all keys really look at. */
+static void test_chosen(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    sx_device *dev = device_open("cpu");
+    uint64_t *keys = need(N * sizeof *keys);
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        double cost, mean[2];
+        sx_spec spec = { .family = SX_FAM_GUIDE };
+        sx_sorted sorted = { .n = N, .width = 8, .keys = keys };
+        sx_input in = { .key_type = SX_U64 };
+        sx_err err;
+        make_keys(kind, &r, keys);
+        assert_int_equal(sx_resolve_pieces(dev, &spec, &sorted, &in, &cost, &err), SX_OK);
+        for (unsigned s = 0; s < 2; s++) {
+            sx_column k = column(SX_U64, N, keys);
+            sx_index *ix = NULL;
+            double sum = 0;
+            OK(sx_build(&ix, dev, s ? "guide(pieces=1)" : "guide", &k, NULL, NULL));
+            assert_true(s || ix->store.view.pieces == spec.pieces);
+            for (unsigned i = 0; i < N; i++) {
+                walk(&ix->store.view, keys, keys[i], "a guide that is chosen");
+                sum += looked;
+            }
+            mean[s] = sum / N;
+            sx_free(ix);
+        }
+        if (mean[0] > cost + 0.3 || mean[0] > mean[1] + 0.1 || (cost < 5 && mean[0] < cost - 1))
+            fail_msg("keys %u: walks look at %.2f units, said were %.2f; one piece: %.2f", kind,
+                     mean[0], cost, mean[1]);
+    }
+    free(keys);
+    sx_close(dev);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_looks),
+        cmocka_unit_test(test_chosen),
     };
     test_seed();
     return cmocka_run_group_tests_name("guide", tests, NULL, NULL) != 0;

@@ -60,7 +60,7 @@ static void shape_eytz(sx_view *v)
 
 /* Keys of a bucket, unless told. The fewer, the nearer is a guess, and the more
  * of a cache the guide takes. On a CPU 16: 0.08 bytes a key. On a GPU as many as
- * leave most of L2 to the rest, but at least SX_BUCKET_LEAST and at most 40. */
+ * leave most of L2 to the rest, but 4 to 40. */
 #define GUIDE_BYTES (16u << 20)
 /* Pairs in blocks of one sector pay up to here, about half of which is in L2: more
  * guesses are wrong, but that costs less than a second sector does. */
@@ -71,7 +71,7 @@ static uint32_t guide_bucket(uint64_t n, int gpu)
 
     if (!gpu)
         return 16;
-    return keys < SX_BUCKET_LEAST ? SX_BUCKET_LEAST : keys > 40 ? 40 : (uint32_t)keys;
+    return keys < 4 ? 4 : keys > 40 ? 40 : (uint32_t)keys;
 }
 
 static void shape_guide(sx_view *v, sx_spec *spec, int gpu)

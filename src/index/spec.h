@@ -22,8 +22,6 @@ enum { SX_PLACE_USUAL, SX_PLACE_HOST, SX_PLACE_DEVICE, SX_PLACE_HYBRID,
 #define SX_BLOCK_MAX 64u
 #define SX_BUCKET_MAX 128u
 #define SX_PIECES_MAX 65536u
-#define SX_FEW_PIECES 4096u       /* of a guide, usually at most; and keys of ... */
-#define SX_BUCKET_LEAST 4u        /* ... a bucket at least */
 #define SX_EPS_MAX (1u << 20)
 #define SX_EPS2_MAX 1024u
 #define SX_BUDGET_MAX 999999999u  /* KiB */

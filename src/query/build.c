@@ -62,7 +62,7 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
         spec.pieces = SX_PIECES_MAX;      /* the most there can be */
         spec.given |= SX_P_PIECES;
         if (!(spec.given & SX_P_BUCKET))
-            spec.bucket = SX_BUCKET_LEAST;
+            spec.bucket = SX_GUIDE_BUCKET;
         spec.given |= SX_P_BUCKET;
     }
     if (spec.family == SX_FAM_PGM) {
@@ -265,7 +265,8 @@ static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx
     } else {
         s->spec = *spec;
         if (spec->family == SX_FAM_GUIDE && !(spec->given & SX_P_PIECES)) {
-            st = sx_resolve_pieces(dev, &s->spec, &sorted, in, err);
+            double cost;
+            st = sx_resolve_pieces(dev, &s->spec, &sorted, in, &cost, err);
             s->spec.given |= SX_P_PIECES;
         }
         if (spec->family == SX_FAM_PGM && one_thread(dev, in) && !(spec->given & SX_P_CUTS)) {

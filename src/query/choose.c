@@ -135,124 +135,27 @@ static sx_status measure(sx_device *dev, sx_store *s, uint32_t purpose, sx_sorte
     return st;
 }
 
-/* ---- how skewed keys are ---------------------------------------------------- */
+/* ---- auto ------------------------------------------------------------------- */
 
-/* Stretches of the keys are cut into parts of equally many. A part is dense if its
- * keys lie so many times closer than its stretch's do on average: buckets there
- * would be too full. */
-#define SAMPLES 1024u             /* parts in all */
+/* Units that a walk under a guide may look at, tolls included (pieces.c), where pivots
+ * are as fast. */
+#define GUIDE_COST 2.5
 
-static sx_key16 encoded_at(const sx_type_info *type, const unsigned char *keys, unsigned i)
-{
-    sx_key4 k4;
-    sx_key8 k8;
-    sx_key16 k16;
-
-    switch (type->width) {
-    case 4:
-        type->encode(&k4, keys + i * type->bytes, 1);
-        return k4;
-    case 8:
-        type->encode(&k8, keys + i * type->bytes, 1);
-        return k8;
-    default:
-        type->encode(&k16, keys + i * type->bytes, 1);
-        return k16;
-    }
-}
-
-/* How many of SAMPLES parts are `times` denser than their stretch. There are `of`
- * stretches, `stretches` of which are looked at. */
-static sx_status count_dense(sx_device *dev, const sx_sorted *sorted, const sx_input *in,
-                             unsigned stretches, uint64_t of, unsigned times, unsigned *dense,
-                             sx_err *err)
-{
-    sx_spec plain = {.family = SX_FAM_SORTED};
-    const sx_type_info *type = sx_type_of(in->key_type);
-    unsigned char keys[2 * SAMPLES * 16];
-    uint64_t ranks[2 * SAMPLES];
-    unsigned parts = SAMPLES / stretches, points = parts + 1;
-    sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = in->key_type, .rank_bytes = 8,
-                      .n = stretches * points, .q = ranks, .keys = keys,
-                      .how.threads = in->threads};
-    sx_view array;
-    sx_status st = sx_shape(&array, &plain, dev->backend->node_bytes, sorted->width,
-                            sorted->row_bytes, sorted->n, err);
-
-    if (st != SX_OK)
-        return st;
-    sx_view_bind(&array, (const void *const[SX_SECTION_KINDS]){
-                             [SX_SEC_KEYS] = sorted->keys, [SX_SEC_ROWS] = sorted->rows});
-    for (unsigned s = 0; s < stretches; s++) {
-        uint64_t number = s * (of / stretches);
-        for (unsigned i = 0; i < points; i++)
-            ranks[s * points + i] = (uint64_t)((unsigned __int128)(number * parts + i) *
-                                               (sorted->n - 1) / (of * parts));
-    }
-    st = dev->backend->lookup(dev->self, &array, &pick, err);
-    *dense = 0;
-    for (unsigned s = 0; s < stretches && st == SX_OK; s++) {
-        unsigned first = s * points;
-        sx_key16 all = encoded_at(type, keys, first + parts) - encoded_at(type, keys, first);
-        for (unsigned i = first; i < first + parts; i++)
-            *dense += encoded_at(type, keys, i + 1) - encoded_at(type, keys, i) <
-                      all / (parts * times);
-    }
-    return st;
-}
-
-/* As many pieces as there may be, none of fewer keys than this. */
-#define PIECE_KEYS 1024u
-static uint32_t most_pieces(uint64_t n, uint32_t most)
-{
-    uint32_t pieces = 1;
-
-    while (pieces < most && n / pieces > 2 * PIECE_KEYS)
-        pieces *= 2;
-    return pieces;
-}
-
-sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
-                            const sx_input *in, sx_err *err)
-{
-    unsigned dense;
-    sx_status st;
-
-    spec->pieces = 1;
-    if (sorted->n < 4 * SAMPLES)
-        return SX_OK;
-    st = count_dense(dev, sorted, in, 1, 1, 10, &dense, err);
-    if (st != SX_OK || dense <= SAMPLES / 100)
-        return st;
-    spec->pieces = most_pieces(sorted->n, SX_FEW_PIECES);
-    if (spec->pieces < 64)
-        return SX_OK;
-    st = count_dense(dev, sorted, in, 64, spec->pieces, 4, &dense, err);
-    if (st == SX_OK && dense > SAMPLES / 10) {    /* skewed in these pieces, too */
-        spec->pieces = most_pieces(sorted->n, SX_PIECES_MAX);
-        if (!(spec->given & SX_P_BUCKET)) {
-            spec->bucket = SX_BUCKET_LEAST;
-            spec->given |= SX_P_BUCKET;
-        }
-    }
-    return st;
-}
-
-/* On a GPU a guide is the fastest for points, if keys are about even, or are in a
- * few thousand pieces; under others pivots are about as fast and can't be made
- * slow. */
+/* On a GPU a guide is the fastest for points, unless keys lie badly in any pieces and
+ * buckets, or repeat. */
 static sx_status take_guide(sx_device *dev, const sx_spec *asked, sx_spec *favourite,
                             const sx_sorted *sorted, const sx_input *in, sx_err *err)
 {
     sx_spec guide = {.family = SX_FAM_GUIDE, .unique = asked->unique, .place = asked->place,
                      .layout = SX_PAIRS, .given = SX_P_LAYOUT | SX_P_PIECES};
+    double cost;
     sx_status st;
 
     if (!dev->backend->gpu || sorted->width > 8 || sorted->n < SX_GUIDE_FROM ||
         asked->purpose == SX_FOR_RANGE || asked->purpose == SX_FOR_MEMORY)
         return SX_OK;
-    st = sx_resolve_pieces(dev, &guide, sorted, in, err);
-    if (st == SX_OK && !(guide.given & SX_P_BUCKET))
+    st = sx_resolve_pieces(dev, &guide, sorted, in, &cost, err);
+    if (st == SX_OK && cost < GUIDE_COST)
         *favourite = guide;
     return st;
 }

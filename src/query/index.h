@@ -148,18 +148,21 @@ sx_spec sx_favourite(const sx_device *dev, const sx_spec *spec, uint64_t n, uint
 
 /* Keys from which on `auto` considers a guide: fewer are no sample. */
 #define SX_GUIDE_FROM (1u << 16)
-/* A guide's pieces, where the spec does not say how many: more than one where
- * the keys, of which it looks at some, are skewed. Up to SX_FEW_PIECES; but as many
- * as there may be, and small buckets, if keys are skewed in each of these, too. */
-sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
-                            const sx_input *in, sx_err *err);
-
 /* Builds the index that suits the keys, the device and spec's purpose into
  * *s, which is all zero but for its type, largest row, and why it has its place;
  * and says why there. spent_ns: what the build took so far; measuring takes a small part
  * of that. */
 sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted *sorted,
                     const sx_input *in, uint64_t spent_ns, sx_err *err);
+
+/* ---- pieces.c: how a guide is cut ------------------------------------------- */
+
+/* A guide's pieces, and its bucket unless the spec says that, by a look at some keys: one
+ * piece where they lie evenly, more and smaller buckets where they do not. *cost: units
+ * of keys that a walk looks at on average, and what else it takes, counted in these. */
+sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
+                            const sx_input *in, double *cost, sx_err *err);
+#define SX_GUIDE_BUCKET 1u        /* keys of the smallest bucket that it chooses */
 
 /* ---- epsilon.c: what pgm does ----------------------------------------------- */
 

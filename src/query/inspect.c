@@ -163,8 +163,9 @@ static void explain_text(const sx_index *ix, const sx_index_info *info,
         sx_text_add(t, "levels   %u full, %u keys per node, and %" PRIu64 " keys below\n",
                     v->levels, v->k - 1, v->bottom);
     if (v->family == SX_FAM_GUIDE)
-        sx_text_add(t, "guide    %u piece%s of %" PRIu64 " buckets, of %u keys on average\n",
-                    v->pieces, v->pieces == 1 ? "" : "s", v->piece_buckets, s->spec.bucket);
+        sx_text_add(t, "guide    %u piece%s of %" PRIu64 " buckets, of %u key%s on average\n",
+                    v->pieces, v->pieces == 1 ? "" : "s", v->piece_buckets, s->spec.bucket,
+                    s->spec.bucket == 1 ? "" : "s");
     if (v->family == SX_FAM_PGM) {
         sx_text_add(t, "lines    wrong by at most %u ranks, inner ones by %u, made in %u part%s; "
                     "segments of each level:", v->eps, v->eps2, v->cuts, v->cuts == 1 ? "" : "s");
