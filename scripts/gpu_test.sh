@@ -139,8 +139,8 @@ if wanted sanitizer; then
                 --tool "${pair%:*}" --error-exitcode 1 "$tests/test_matrix"
         done
         unset SX_KERNEL_ONLY SX_KERNEL_SECONDS
-        cmocka "racecheck, fitting" timeout 600 "$sanitizer" --tool racecheck --error-exitcode 1 \
-            "$tests/test_pgm_kernels"
+        cmocka "racecheck, fitting" env SX_KERNEL_ROUNDS=1 timeout 600 "$sanitizer" \
+            --tool racecheck --error-exitcode 1 "$tests/test_pgm_kernels"
         for name in racecheck 'racecheck, fitting'; do       # a warning is no error to it
             check "$name: no hazards" grep -q 'SUMMARY: 0 hazards' "$(log_of "$name")"
         done

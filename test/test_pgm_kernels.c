@@ -1,6 +1,8 @@
 /* test_pgm_kernels.c - a device's lines are the processor's, bit for bit: keys that
  * lanes fit together, runs of equal ones within a window, across windows and parts,
- * and hulls that do not fit where they are first looked for. */
+ * and hulls that do not fit where they are first looked for.
+ *
+ * SX_KERNEL_ROUNDS=n makes fewer of each, for tools that take long. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,9 +18,9 @@
 
 /* The emulator and the sanitizers take many times as long. */
 #if defined __SANITIZE_ADDRESS__
-#define ROUNDS 2u
+static unsigned rounds = 2;
 #else
-#define ROUNDS 8u
+static unsigned rounds = 8;
 #endif
 #define ORDERS 3u
 
@@ -72,7 +74,7 @@ static void test_kinds(void **state)
     unsigned turn = 0;
     for (size_t t = 0; t < COUNT_OF(key_types); t++)
         for (int kind = 0; kind < KEYS_KINDS; kind++)
-            for (unsigned round = 0; round < ROUNDS; round++) {
+            for (unsigned round = 0; round < rounds; round++) {
                 uint64_t n = 1 + rnd_below(&r, round == 0 ? 1500 : 150);
                 unsigned char *keys = need(n * 16);
                 keys_make(key_types[t], (key_kind)kind, n, &r, keys);
@@ -101,7 +103,7 @@ static void test_runs(void **state)
 {
     (void)state;
     rnd r = rnd_start(test_seed() + 1);
-    for (unsigned round = 0; round < 60 * ROUNDS; round++) {
+    for (unsigned round = 0; round < 60 * rounds; round++) {
         unsigned width = widths[round % 3].width;
         uint64_t n = 1 + rnd_below(&r, round % 7 ? 300 : 3000), run = 0;
         uint64_t longest = 1 + rnd_below(&r, 1u << rnd_below(&r, 11)), gap = 1 + rnd_below(&r, 4);
@@ -128,7 +130,7 @@ static void test_curves(void **state)
 {
     (void)state;
     rnd r = rnd_start(test_seed() + 2);
-    for (unsigned round = 0; round < 6 * ROUNDS; round++) {
+    for (unsigned round = 0; round < 6 * rounds; round++) {
         unsigned width = widths[round % 3].width, eps = 16u << rnd_below(&r, 4);
         uint64_t n = 2000 + rnd_below(&r, 4000);
         unsigned char *keys = need(n * 16);
@@ -148,7 +150,7 @@ static void test_arcs(void **state)
 {
     (void)state;
     rnd r = rnd_start(test_seed() + 3);
-    for (unsigned round = 0; round < 60 * ROUNDS; round++) {
+    for (unsigned round = 0; round < 60 * rounds; round++) {
         unsigned width = widths[round % 3].width, eps = 8 + (unsigned)rnd_below(&r, 100);
         uint64_t n = 1 + rnd_below(&r, 600), x = 0, left = 0, gap = 1;
         bool grows = false;
@@ -179,6 +181,8 @@ int main(void)
         cmocka_unit_test(test_arcs),
     };
     test_seed();
+    if (getenv("SX_KERNEL_ROUNDS") && atoi(getenv("SX_KERNEL_ROUNDS")) > 0)
+        rounds = (unsigned)atoi(getenv("SX_KERNEL_ROUNDS"));
     cpu = device_open("cpu:threads=2");
     for (unsigned i = 0; i < ORDERS; i++)
         kernels[i] = device_open(kernel_device(i));
