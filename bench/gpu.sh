@@ -163,7 +163,8 @@ table_E() {
     run 'E 10^8 keys in memory of the host' $u32 --unique --n "$((100000000 >> less))" \
         --device "$device" --op get_pageable,get_pinned \
         --spec 'guide(layout=pairs),pgm(eps=8,layout=pairs)'
-    for of in 'pivot(k=9)' 'pivot(k=9,layout=pairs)' 'pgm(eps=8)' 'eytzinger(k=9)' 'guide'; do
+    for of in 'pivot(k=9)' 'pivot(k=9,layout=pairs)' 'pgm(eps=1)' 'pgm(eps=8)' \
+              'eytzinger(k=9)' 'guide'; do
         host="$host,$of place=host,$of place=hybrid"
     done
     run 'E hybrid' --type u64 --rows 32 --queries "$(pow 26)" --unique \

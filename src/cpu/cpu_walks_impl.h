@@ -382,7 +382,7 @@ SX_WALK void F(guide_walk)(const sx_view *v, const KEY *q, unsigned m, const uin
 
     /* Rows that lie elsewhere are read faster later, all in one short loop,
      * unless there are few. */
-    rows = rows && v->row_bytes != 0 && (v->block || m <= PART);
+    rows = rows && v->row_bytes != 0 && (v->block || hint || m <= PART);
     g.lates = 0;
     if (!hint)
         F(guide_begin)(v, q, m, &g);
