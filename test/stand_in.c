@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "on_device.h"
@@ -14,6 +15,7 @@ _Atomic unsigned asked;
 sx_status fail_with;
 unsigned fail_from;
 bool hints_lie, all_pinned;
+unsigned (*delay_us)(const sx_view *v, unsigned n);
 
 static const sx_backend *honest;
 static sx_backend table;          /* that of `honest`, but for what is counted */
@@ -26,10 +28,24 @@ static sx_status counted(sx_err *err)
     return sx_fail(err, fail_with, "told to fail at call %u", before);
 }
 
+static void delay(const sx_view *v)
+{
+    unsigned us = delay_us ? delay_us(v, atomic_load(&asked)) : 0;
+    if (us > 0)
+        nanosleep(&(struct timespec){ .tv_nsec = us * 1000l }, NULL);
+}
+
 static sx_status counted_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
 {
     sx_status status = counted(err);
+    delay(v);
     return status ? status : honest->lookup(self, v, job, err);
+}
+
+static sx_status delayed_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *err)
+{
+    delay(NULL);
+    return honest->sort(self, in, out, err);
 }
 
 static sx_status counted_count(void *self, const sx_view *v, const sx_span_query *job,
@@ -74,6 +90,7 @@ void stand_in(sx_device *dev, stand_in_kind kind)
     fail_with = SX_OK;
     fail_from = 0;
     hints_lie = all_pinned = false;
+    delay_us = NULL;
     honest = dev->backend;
     table = *honest;
     table.is_pinned = told_pinned;
@@ -81,6 +98,7 @@ void stand_in(sx_device *dev, stand_in_kind kind)
         table.hint = counted_hint;
     } else {
         table.lookup = counted_lookup;
+        table.sort = delayed_sort;
         table.count = counted_count;
         table.range = counted_range;
         table.fold = counted_fold;

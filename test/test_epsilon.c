@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "on_device.h"
+#include "stand_in.h"
 #include "query/index.h"
 
 /* From so many keys on a CPU measures; kernels do from 2^22 on, more than the
@@ -39,7 +40,7 @@ static void spec_of(const sx_index *ix, char spec[SX_SPEC_MAX])
     memcpy(spec, info.spec, SX_SPEC_MAX);
 }
 
-static const char *explained(const sx_index *ix, sx_format format)
+static const char *explanation(const sx_index *ix, sx_format format)
 {
     static char text[8000];
     size_t bytes = sizeof text;
@@ -76,7 +77,7 @@ static void check_resolved(sx_device *dev, const sx_index *ix, const dataset *d)
     sx_index *again = index_of(dev, d, once);
     spec_of(again, twice);
     assert_string_equal(once, twice);
-    assert_null(strstr(explained(again, SX_JSON), "\"why\""));    /* it was told */
+    assert_null(strstr(explanation(again, SX_JSON), "\"why\""));    /* it was told */
     same_sections(ix, again);
     sx_free(again);
 }
@@ -92,7 +93,7 @@ static void try_automatic(sx_device *dev, const char *spec, const dataset *d)
                dev->backend->name);
     ix = index_of(dev, d, spec);
     OK(sx_check(ix));
-    assert_true(is_json(explained(ix, SX_JSON)));
+    assert_true(is_json(explanation(ix, SX_JSON)));
     if (d->n >= MEASURED && !gpu) {
         if (!strstr(ix->store.why, "points among these keys"))
             fail_msg("%s: why '%s'", spec, ix->store.why);
@@ -247,7 +248,7 @@ static void try_searches(const char *base, const char *spec, const dataset *d)
         assert_int_equal(ix->store.view.concise, concise && ix->store.view.levels > 1);
         if (ix->hybrid)
             assert_int_equal(ix->hybrid->top.view.concise, ix->store.view.concise);
-        assert_true((strstr(explained(ix, SX_TEXT), "searched at once") != NULL) ==
+        assert_true((strstr(explanation(ix, SX_TEXT), "searched at once") != NULL) ==
                     (ix->store.view.concise != 0));
         asking->no_streams = !columns;
         ask_all(asking, columns ? dev : NULL, ix, d, name);
@@ -327,6 +328,55 @@ static void test_usual_search(void **state)
         ask_all(asking, NULL, ix, d, concise ? "concise" : "complete");
     }
     sx_free(ix);
+    data_free(d);
+    sx_close(dev);
+}
+
+/* ---- who is faster ----------------------------------------------------------------------- */
+
+static uint32_t fast_eps, fast_concise;
+static bool late;                 /* calls are slow at first, whoever is asked */
+
+/* 100 ms for a sort, so that there is time to try; then the further a candidate is from
+ * the fast one, the longer. */
+static unsigned slower(const sx_view *v, unsigned n)
+{
+    unsigned off = 0;
+    if (!v)
+        return 100000;
+    if (v->family != SX_FAM_PGM)
+        return 0;
+    for (uint64_t eps = v->eps; fast_eps && eps != fast_eps; off++)
+        eps = eps < fast_eps ? eps * 2 : eps / 2;
+    return 300 * off + (v->concise != fast_concise ? 500 : 0) + (late && n < 6 ? 2000 : 0);
+}
+
+/* What is chosen is what answers faster. */
+static void test_faster_wins(void **state)
+{
+    (void)state;
+    static const struct { const char *spec; uint32_t eps; bool late; } trials[] = {
+        { "pgm(eps=4)", 0, false }, { "pgm(eps=4)", 0, true },
+        { "pgm", 4, false }, { "pgm", 16, false }, { "pgm", 128, false },
+    };
+    rnd r = rnd_start(test_seed());
+    sx_device *dev = device_open("cpu:threads=1");
+    dataset *d = data_make(SX_U64, KEYS_RANDOM, 1 << 17, ROWS_NULL, 10, &r);
+    for (unsigned t = 0; t < COUNT_OF(trials); t++)
+        for (fast_concise = 0; fast_concise < 2; fast_concise++) {
+            begin_step("%s, fast with eps %" PRIu32 " and %s", trials[t].spec, trials[t].eps,
+                       fast_concise ? "concise" : "complete");
+            stand_in(dev, OF_QUESTIONS);
+            fast_eps = trials[t].eps;
+            late = trials[t].late;
+            delay_us = slower;
+            sx_index *ix = index_of(dev, d, trials[t].spec);
+            stand_back(dev);
+            if (ix->store.view.concise != fast_concise || (fast_eps && ix->store.spec.eps != fast_eps))
+                fail_msg("%s: eps=%" PRIu32 ", concise %" PRIu32, step_now, ix->store.spec.eps,
+                         ix->store.view.concise);
+            sx_free(ix);
+        }
     data_free(d);
     sx_close(dev);
 }
@@ -474,6 +524,7 @@ int main(void)
         cmocka_unit_test(test_measured_budgets),
         cmocka_unit_test(test_searches),
         cmocka_unit_test(test_usual_search),
+        cmocka_unit_test(test_faster_wins),
         cmocka_unit_test(test_bad_words),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_budget_bounds),

@@ -35,7 +35,7 @@ static const uint32_t away[] = {1,   2,   3,   4,   5,    6,    7,     8,     9,
 static const struct {
     uint32_t pieces;
     double toll;
-} cuts[PIECES] = {{1, 0}, {256, 0.16}, {2048, 0.30}, {SX_PIECES_MAX, 0.50}};
+} cuts[PIECES] = {{1, 0}, {256, 0.16}, {2048, 0.24}, {SX_PIECES_MAX, 0.50}};
 #define BUCKETS 3u
 static const uint32_t buckets[BUCKETS] = {0, 4, SX_GUIDE_BUCKET};
 
