@@ -218,8 +218,8 @@ static sx_status choose_among(sx_device *dev, const sampled *all, const sx_sorte
         sx_view v;
         double its = cuts[pieces].toll + (bucket ? bucket_toll(usual, bucket) : 0);
         sx_status st;
-        if ((bucket && ((asked.given & SX_P_BUCKET) || bucket >= usual)) || 1 + its >= *cost)
-            continue;             /* it is not wanted, or can't be better */
+        if ((bucket && ((asked.given & SX_P_BUCKET) || 2 * bucket > usual)) || 1 + its >= *cost)
+            continue;             /* it is not wanted, is about the usual one, can't be better */
         tried.pieces = all->pieces[pieces];
         tried.bucket = bucket ? bucket : asked.bucket;
         tried.given |= SX_P_PIECES | (bucket ? SX_P_BUCKET : 0);
