@@ -27,12 +27,13 @@ static uint64_t *keys_of(unsigned kind)
     return keys;
 }
 
-/* The resolved spec of an index that is right. */
+/* The resolved spec of an index that is right, and not larger than was said. */
 static void build(sx_device *dev, const char *spec, uint64_t *keys, char out[SX_SPEC_MAX])
 {
     sx_column k = column(SX_U64, N, keys), rows;
     uint32_t *row = need(N * sizeof *row);
     sx_index_info info = { .size = sizeof info };
+    sx_estimate_info e = { .size = sizeof e };
     sx_index *ix = NULL;
     for (uint64_t i = 0; i < N; i++)
         row[i] = (uint32_t)(N - i);
@@ -40,6 +41,10 @@ static void build(sx_device *dev, const char *spec, uint64_t *keys, char out[SX_
     OK(sx_build(&ix, dev, spec, &k, &rows, NULL));
     OK(sx_check(ix));
     OK(sx_describe(ix, &info));
+    OK(sx_estimate(dev, spec, SX_U64, N, SX_U32, &e));
+    if (info.bytes > e.host_resident + e.device_resident)
+        fail_msg("%s: %llu bytes, estimated %llu and %llu", spec, (unsigned long long)info.bytes,
+                 (unsigned long long)e.host_resident, (unsigned long long)e.device_resident);
     memcpy(out, info.spec, SX_SPEC_MAX);
     sx_free(ix);
     free(row);

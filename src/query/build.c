@@ -44,38 +44,55 @@ static uint64_t stage_bytes(const sx_device *dev)
     return t.stage_bytes;
 }
 
+static void at_least(uint64_t *most, uint64_t bytes)
+{
+    *most = *most > bytes ? *most : bytes;
+}
+
+/* Raises *most to what an index takes whose shape n and its spec determine, but for a
+ * guide's pieces and bucket: the largest of those. */
+static sx_status bound_shape(sx_device *at, sx_spec spec, uint32_t width, uint32_t row_bytes,
+                             uint64_t n, sx_bounds *most, sx_err *err)
+{
+    sx_store store = {0};
+    sx_status st;
+
+    if (spec.family == SX_FAM_GUIDE && !(spec.given & SX_P_PIECES)) {
+        spec.pieces = SX_PIECES_MAX;
+        if (!(spec.given & SX_P_BUCKET))
+            spec.bucket = SX_GUIDE_BUCKET;
+        spec.given |= SX_P_PIECES | SX_P_BUCKET;
+    }
+    st = sx_shape(&store.view, &spec, at->backend->node_bytes, width, row_bytes, n, err);
+    if (st == SX_OK) {
+        at_least(&most->resident, sx_store_bytes(&store));
+        at_least(&most->top, sx_top_bytes(&store.view));
+        at_least(&most->peak, at->backend->build_peak(at->self, &store.view));
+    }
+    return st;
+}
+
 /* Of an index at a device, dev or the CPU beside it (settle_place()). What is on its
  * way to the GPU is not in it. */
 static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n, int row_type,
                           sx_estimate_info *e, sx_err *err)
 {
-    uint32_t width = sx_type_of(key_type)->width;
-    sx_store store = {0};
+    uint32_t width = sx_type_of(key_type)->width, row_bytes = widest_row(row_type, n);
     sx_bounds most = {0};
+    sx_spec guide;
     sx_status st;
 
-    int asks = spec.family == SX_FAM_AUTO && spec.place != SX_PLACE_HYBRID;
-
-    if (spec.family == SX_FAM_AUTO)
+    if (spec.family == SX_FAM_AUTO) {
+        int asks = spec.place != SX_PLACE_HYBRID, guides = sx_may_guide(at, &spec, n, width, &guide);
         spec = sx_favourite(at, &spec, n, width);
-    if (spec.family == SX_FAM_GUIDE && !(spec.given & SX_P_PIECES)) {
-        spec.pieces = SX_PIECES_MAX;      /* the most there can be */
-        spec.given |= SX_P_PIECES;
-        if (!(spec.given & SX_P_BUCKET))
-            spec.bucket = SX_GUIDE_BUCKET;
-        spec.given |= SX_P_BUCKET;
-    }
-    if (spec.family == SX_FAM_PGM) {
-        st = sx_bound_pgm(at, &spec, width, widest_row(row_type, n), n, &most, err);
+        st = bound_shape(at, spec, width, row_bytes, n, &most, err);
+        if (st == SX_OK && guides)
+            st = bound_shape(at, guide, width, row_bytes, n, &most, err);
+        most.peak += asks ? sx_question_bytes(at) : 0;
+    } else if (spec.family == SX_FAM_PGM) {
+        st = sx_bound_pgm(at, &spec, width, row_bytes, n, &most, err);
     } else {
-        st = sx_shape(&store.view, &spec, at->backend->node_bytes, width, widest_row(row_type, n),
-                      n, err);
-        if (st == SX_OK) {
-            most.resident = sx_store_bytes(&store);
-            most.top = sx_top_bytes(&store.view);
-            most.peak = at->backend->build_peak(at->self, &store.view) +
-                        (asks ? sx_question_bytes(at) : 0);
-        }
+        st = bound_shape(at, spec, width, row_bytes, n, &most, err);
     }
     if (st == SX_OK) {
         uint64_t measuring = spec.place == SX_PLACE_HYBRID || spec.place == SX_PLACE_BOTH

@@ -137,24 +137,34 @@ static sx_status measure(sx_device *dev, sx_store *s, uint32_t purpose, sx_sorte
 
 /* ---- auto ------------------------------------------------------------------- */
 
+/* Keys from which on a guide is considered: fewer are no sample. */
+#define GUIDE_FROM (1u << 16)
 /* Units that a walk under a guide may look at, tolls included (pieces.c), where pivots
  * are as fast. */
 #define GUIDE_COST 2.5
 
 /* On a GPU a guide is the fastest for points, unless keys lie badly in any pieces and
  * buckets, or repeat. */
+int sx_may_guide(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width,
+                 sx_spec *guide)
+{
+    *guide = (sx_spec){.family = SX_FAM_GUIDE, .unique = asked->unique, .place = asked->place,
+                       .layout = SX_PAIRS, .given = SX_P_LAYOUT};
+    return dev->backend->gpu && width <= 8 && n >= GUIDE_FROM &&
+           asked->purpose != SX_FOR_RANGE && asked->purpose != SX_FOR_MEMORY;
+}
+
 static sx_status take_guide(sx_device *dev, const sx_spec *asked, sx_spec *favourite,
                             const sx_sorted *sorted, const sx_input *in, sx_err *err)
 {
-    sx_spec guide = {.family = SX_FAM_GUIDE, .unique = asked->unique, .place = asked->place,
-                     .layout = SX_PAIRS, .given = SX_P_LAYOUT | SX_P_PIECES};
+    sx_spec guide;
     double cost;
     sx_status st;
 
-    if (!dev->backend->gpu || sorted->width > 8 || sorted->n < SX_GUIDE_FROM ||
-        asked->purpose == SX_FOR_RANGE || asked->purpose == SX_FOR_MEMORY)
+    if (!sx_may_guide(dev, asked, sorted->n, sorted->width, &guide))
         return SX_OK;
     st = sx_resolve_pieces(dev, &guide, sorted, in, &cost, err);
+    guide.given |= SX_P_PIECES;
     if (st == SX_OK && cost < GUIDE_COST)
         *favourite = guide;
     return st;

@@ -142,12 +142,13 @@ uint64_t sx_question_bytes(const sx_device *dev);
 
 /* ---- choose.c: what auto does ------------------------------------------ */
 
-/* What auto takes when it does not measure, but for a guide (sx_choose()), which is
- * smaller: the largest it may take. */
-sx_spec sx_favourite(const sx_device *dev, const sx_spec *spec, uint64_t n, uint32_t width);
+/* What auto takes when it does not measure, unless it takes a guide. */
+sx_spec sx_favourite(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width);
+/* Whether it may take a guide, if the keys lie well in one; whose pieces and bucket are
+ * still to be found. */
+int sx_may_guide(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width,
+                 sx_spec *guide);
 
-/* Keys from which on `auto` considers a guide: fewer are no sample. */
-#define SX_GUIDE_FROM (1u << 16)
 /* Builds the index that suits the keys, the device and spec's purpose into
  * *s, which is all zero but for its type, largest row, and why it has its place;
  * and says why there. spent_ns: what the build took so far; measuring takes a small part
