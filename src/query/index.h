@@ -164,6 +164,8 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted 
 sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
                             const sx_input *in, double *cost, sx_err *err);
 #define SX_GUIDE_BUCKET 1u        /* keys of the smallest bucket that it chooses */
+/* Memory of the host that looking takes. */
+uint64_t sx_sample_bytes(uint64_t n);
 
 /* ---- epsilon.c: what pgm does ----------------------------------------------- */
 

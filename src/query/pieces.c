@@ -239,6 +239,15 @@ static sx_status choose_among(sx_device *dev, const sampled *all, const sx_sorte
     return SX_OK;
 }
 
+/* A sample has a rank, a key as it came and one encoded for each that is kept. */
+#define RANK_BYTES (SAMPLES * KEPT * sizeof(uint64_t))
+#define KEY_BYTES (SAMPLES * KEPT * 16ull)
+
+uint64_t sx_sample_bytes(uint64_t n)
+{
+    return n < LEAST ? 0 : RANK_BYTES + 2 * KEY_BYTES;
+}
+
 sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
                             const sx_input *in, double *cost, sx_err *err)
 {
@@ -250,11 +259,11 @@ sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sort
     spec->pieces = 1;
     if (sorted->n < LEAST)
         return SX_OK;
-    st = sx_alloc((void **)&all.ranks, SAMPLES * KEPT * sizeof *all.ranks, "a sample", err);
+    st = sx_alloc((void **)&all.ranks, RANK_BYTES, "a sample", err);
     if (st == SX_OK)
-        st = sx_alloc((void **)&all.keys, SAMPLES * KEPT * 16ull, "a sample", err);
+        st = sx_alloc((void **)&all.keys, KEY_BYTES, "a sample", err);
     if (st == SX_OK)
-        st = sx_alloc(&scratch, SAMPLES * KEPT * 16ull, "a sample", err);
+        st = sx_alloc(&scratch, KEY_BYTES, "a sample", err);
     if (st == SX_OK)
         st = take_sample(dev, sorted, in, &all, scratch, err);
     if (st == SX_OK)
