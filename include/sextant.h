@@ -216,8 +216,8 @@ typedef struct sx_index sx_index;
  *         eytzinger(k=2..33)     search order, no extra memory
  *         pivot(k=2..33,levels=,leaf=)   sorted array under a pivot tree
  *         guide(bucket=1..128,pieces=1..65536)   sorted array under a histogram,
- *                                in as many pieces as suit these keys, if that
- *                                is not told
+ *                                with pieces and buckets that suit these keys, if
+ *                                they are not told
  *         pgm(eps=1..1048576,eps2=1..1024,cuts=1..1048576)   sorted array
  *                                under lines that know ranks but for eps, their
  *                                own (in levels above) but for eps2; made in
