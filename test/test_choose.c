@@ -66,7 +66,7 @@ static void test_pieces(void **state)
     sx_device *dev = device_open("cpu");
     begins(dev, EVEN, "guide", "guide(bucket=16,pieces=1,");
     begins(dev, CROWDED, "guide", "guide(bucket=16,pieces=128,");
-    begins(dev, ROUGH, "guide", "guide(bucket=16,pieces=128,");
+    begins(dev, ROUGH, "guide", "guide(bucket=1,pieces=128,");
     begins(dev, ROUGH, "guide(bucket=9)", "guide(bucket=9,pieces=128,");
     begins(dev, UNEVEN, "guide", "guide(bucket=1,pieces=1,");
     begins(dev, ROUGH, "guide(pieces=3)", "guide(bucket=16,pieces=3,");

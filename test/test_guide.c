@@ -35,7 +35,7 @@ static unsigned count_unit(const unsigned char *p, uint32_t m, uint64_t q)
 #include "index/pivot_walk_impl.h"
 #include "index/guide_walk_impl.h"
 
-enum { N = 20000, KINDS = 7 };
+enum { N = 20000, KINDS = 10 };
 
 /* Ascending, and of every kind that misleads a guess within a bucket, or the buckets. */
 static void make_keys(unsigned kind, rnd *r, uint64_t *keys)
@@ -49,7 +49,10 @@ static void make_keys(unsigned kind, rnd *r, uint64_t *keys)
         case 3: x += i % 250 < 2 ? 1u << 20 : 0; break;                  /* runs of equal ones */
         case 4: x = i * i * i; break;
         case 5: x = i < N - 1 ? i : UINT64_MAX; break;                   /* all in one bucket */
-        default: x += (uint64_t)1 << rnd_below(r, 1 + i % 40); break;
+        case 6: x += (uint64_t)1 << rnd_below(r, 1 + i % 40); break;
+        case 7: x += i % 3000 < 300 ? 0 : 1000; break;                   /* too many equal ones */
+        case 8: x += i % 1040 < 600 ? 1 : 1000; break;                   /* dense, even */
+        default: x += i % 416 < 258 ? 1 : 1000; break;
         }
         keys[i] = x;
     }
@@ -131,6 +134,7 @@ static void test_chosen(void **state)
             double sum = 0;
             OK(sx_build(&ix, dev, s ? "guide(pieces=1)" : "guide", &k, NULL, NULL));
             assert_true(s || ix->store.view.pieces == spec.pieces);
+            assert_true(s || !(spec.given & SX_P_BUCKET) || ix->store.spec.bucket == spec.bucket);
             for (unsigned i = 0; i < N; i++) {
                 walk(&ix->store.view, keys, keys[i], "a guide that is chosen");
                 sum += looked;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "ask.h"
+#include "base/alloc.h"
 
 static sx_device *dev;
 static uint64_t key_array[10] = { 0, 10, 20, 30, 40, 50, 60, 70, 80, 90 };
@@ -226,15 +227,15 @@ static void test_estimates_are_bounds(void **state)
         "sorted", "sorted(layout=pairs)", "eytzinger(k=2)", "eytzinger(k=33)",
         "eytzinger(layout=pairs,block=64)", "pivot", "pivot(k=2)",
         "pivot(k=33,leaf=1,layout=pairs)", "auto", "auto(for=memory)",
-        "pgm", "pgm(budget=3)", "pgm(eps=1,layout=pairs)",
+        "pgm", "pgm(budget=3)", "pgm(eps=1,layout=pairs)", "guide", "guide(layout=pairs)",
     };
-    static const uint64_t sizes[] = { 0, 1, 2, 63, 64, 65, 1000, 70000 };
+    static const uint64_t sizes[] = { 0, 1, 2, 63, 64, 65, 1000, 4096, 70000 };
     rnd r = rnd_start(test_seed());
     for (size_t t = 0; t < COUNT_OF(key_types); t++)
         for (size_t i = 0; i < COUNT_OF(sizes); i++) {
             row_kind rows = (row_kind)rnd_below(&r, ROWS_KINDS);
-            dataset *d = data_make(key_types[t], KEYS_RANDOM, sizes[i], rows,
-                                   1, &r);
+            dataset *d = data_make(key_types[t], i % 2 ? KEYS_RANDOM : KEYS_SQUARES, sizes[i],
+                                   rows, 1, &r);
             for (size_t s = 0; s < COUNT_OF(specs); s++) {
                 sx_estimate_info e = { .size = sizeof e };
                 sx_index_info info = { .size = sizeof info };
@@ -245,13 +246,15 @@ static void test_estimates_are_bounds(void **state)
                                              row_type, &e), SX_OK);
                 sx_call call = { .size = sizeof call,
                                  .max_bytes = e.host_peak };
+                uint64_t before = sx_alloc_live();
+                sx_alloc_most();
                 if (data_build(d, dev, specs[s], &call, &ix) != SX_OK)
                     fail_msg("%s, %d: within %llu bytes: %s", specs[s],
                              d->type, (unsigned long long)e.host_peak,
                              sx_detail());
                 assert_int_equal(sx_describe(ix, &info), SX_OK);
-                if (info.bytes > e.host_resident ||
-                    e.host_resident > e.host_peak)
+                if (info.bytes > e.host_resident || e.host_resident > e.host_peak ||
+                    sx_alloc_most() - before > e.host_peak)
                     fail_msg("%s, %llu keys of %s: %llu bytes, estimated %llu,"
                              " peak %llu", specs[s], (unsigned long long)d->n,
                              sx_type_name(d->type),

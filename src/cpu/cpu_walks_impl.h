@@ -380,8 +380,8 @@ SX_WALK void F(guide_walk)(const sx_view *v, const KEY *q, unsigned m, const uin
 {
     guide_walks g;
 
-    /* Rows that lie elsewhere are read faster later, all in one short loop,
-     * unless there are few. */
+    /* Rows that lie elsewhere are read faster later, all in one short loop, unless
+     * there are few, or all cores are after them (hints). */
     rows = rows && v->row_bytes != 0 && (v->block || hint || m <= PART);
     g.lates = 0;
     if (!hint)

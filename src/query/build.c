@@ -55,11 +55,10 @@ static sx_status bound_shape(sx_device *at, sx_spec spec, uint32_t width, uint32
                              uint64_t n, sx_bounds *most, sx_err *err)
 {
     sx_store store = {0};
-    uint64_t sample = 0;          /* on the host, beside what a CPU builds */
     sx_status st;
 
     if (spec.family == SX_FAM_GUIDE && !(spec.given & SX_P_PIECES)) {
-        sample = at->backend->gpu ? 0 : sx_sample_bytes(n);
+        most->sample = sx_sample_bytes(n);
         spec.pieces = SX_PIECES_MAX;
         if (!(spec.given & SX_P_BUCKET))
             spec.bucket = SX_GUIDE_BUCKET;
@@ -69,7 +68,7 @@ static sx_status bound_shape(sx_device *at, sx_spec spec, uint32_t width, uint32
     if (st == SX_OK) {
         at_least(&most->resident, sx_store_bytes(&store));
         at_least(&most->top, sx_top_bytes(&store.view));
-        at_least(&most->peak, at->backend->build_peak(at->self, &store.view) + sample);
+        at_least(&most->peak, at->backend->build_peak(at->self, &store.view));
     }
     return st;
 }
@@ -118,6 +117,7 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
             e->host_resident += most.resident;
             e->host_peak += most.peak;
         }
+        e->host_peak += most.sample;
     }
     return st;
 }

@@ -167,7 +167,7 @@ static sx_status take_guide(sx_device *dev, const sx_spec *asked, sx_spec *favou
     guide.given |= SX_P_PIECES;
     if (st == SX_OK && cost < GUIDE_COST)
         *favourite = guide;
-    return st;
+    return st == SX_ENOMEM ? SX_OK : st;  /* then without a look */
 }
 
 sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted *sorted,

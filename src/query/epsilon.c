@@ -22,15 +22,16 @@
 
 #include <string.h>
 
-/* Part of the build so far that asking may take, one in so many: where eps is
- * wanted, whose segments take longer to make, and where only the search is. */
+/* Part of the build so far that six rounds of asking may take, one in so many: where eps
+ * is wanted, whose segments take longer to make, and where only the search is. */
 #define EPS_PART 8
-#define SEARCH_PART 64
+#define SEARCH_PART 128
 /* Points asked untimed before a way to search lines is, in those of a round; and how
  * often both ways are asked in turn, of which the first does not count: whoever comes
- * first finds less in the cache. */
+ * first finds less in the cache. A CPU is asked something else each time. */
 #define SEARCH_WARM 4u
 #define SEARCH_TURNS 3u
+#define SEARCH_ROUNDS (2 * SEARCH_TURNS * SX_ASK_ROUNDS)
 /* A GPU is asked so many times as much, in so many sets: with less it mostly waits,
  * and both take as long. */
 #define SEARCH_MORE 4u
@@ -109,7 +110,7 @@ static sx_status choose_search(sx_device *dev, const sx_device *of, sx_view *v, 
                                uint64_t spent_ns, sx_err *err)
 {
     unsigned points = sx_question_count(dev, spent_ns / SEARCH_PART);
-    sx_questions q = {.points = points, .warm = SEARCH_WARM * points};
+    sx_questions q = {.points = points, .sets = SEARCH_ROUNDS, .warm = SEARCH_WARM * points};
     sx_status st;
 
     if (dev->backend->gpu)

@@ -174,10 +174,10 @@ uint64_t sx_sample_bytes(uint64_t n);
  * why there, of eps. spent_ns: what the build took so far. */
 sx_status sx_build_pgm(sx_index *ix, sx_sorted *sorted, const sx_input *in, uint64_t spent_ns,
                        sx_err *err);
-/* Upper bounds, in bytes: of all sections, of what a build takes, of the top, and
- * of the segments while eps is found, whatever the budget is. */
+/* Upper bounds, in bytes: of all sections, of what a build takes, of the top, of the
+ * segments while eps is found, whatever the budget is, and of a sample on the host. */
 typedef struct {
-    uint64_t resident, peak, top, lines;
+    uint64_t resident, peak, top, lines, sample;
 } sx_bounds;
 sx_status sx_bound_pgm(sx_device *at, const sx_spec *asked, uint32_t width, uint32_t row_bytes,
                        uint64_t n, sx_bounds *out, sx_err *err);

@@ -1,10 +1,10 @@
 /* pieces.c - how many pieces and how large buckets a guide gets, unless told: a look
  * at some keys says how many units a walk would look at under each of a few.
  *
- * Of a sample of the keys, each with some on either side of it, everything that a walk
- * depends on is known without a guide: where the bucket of the key begins and ends, how
- * many of the keys around are in it, and so which unit is guessed, and how far that is
- * from the right one.
+ * Of a sample of the keys, each with some on either side of it, what a walk depends on is
+ * known without a guide: where the key's bucket and its record begin and end, how many of
+ * the keys around are in them, and so which unit is guessed, how far that is from the
+ * right one, and whether the record is crowded.
  *
  *              bucket          next
  *     - x ---- | x x --- q x ---- | --- x ---      start: 2 before q; 4 keys, of which
@@ -19,16 +19,16 @@
 #define PIECE_KEYS 1024u
 /* So many samples, and so far away on either side are the keys that are looked at. */
 #define SAMPLES 256u
-static const uint32_t away[] = {1,   2,   3,   4,   5,    6,    7,     8,     9,      10,
-                                11,  12,  13,  14,  15,   16,   20,    24,    32,     40,
-                                48,  64,  80,  96,  128,  160,  192,   256,   512,    1024,
-                                2048, 4096, 16384, 65536, 1u << 18, 1u << 20};
+static const uint32_t away[] = {1,   2,   3,   4,   5,    6,    7,    8,     10,    12,      14,
+                                16,  20,  24,  32,  40,   48,   64,   96,    128,   192,     256,
+                                384, 512, 768, 1024, 2048, 4096, 16384, 65536, 1u << 18, 1u << 20};
 #define SIDE (sizeof away / sizeof away[0])
 #define NEAR (2 * SIDE + 1)
-/* What is kept of a sample: keys near it, and both ends of its piece for each number
- * of pieces. */
+/* What is kept of a sample: of the keys near it; and for each number of pieces of both
+ * ends of its piece. */
 #define PIECES 4u
 #define KEPT (NEAR + 2 * PIECES)
+#define END(p) (NEAR + 2 * (p))
 
 /* What can be chosen: so many pieces, with what their search costs, counted in units
  * looked at, as measured; and so many keys of a bucket, or (0) as many as usual. */
@@ -41,28 +41,12 @@ static const uint32_t buckets[BUCKETS] = {0, 4, SX_GUIDE_BUCKET};
 
 typedef struct {
     uint64_t n;
-    uint32_t width;
     uint32_t pieces[PIECES];      /* as many as so many keys are cut into */
     uint64_t *ranks;              /* KEPT of each sample */
-    unsigned char *keys;          /* of these ranks, encoded */
+    double *far;                  /* KEPT of each sample: how far each key is above it; at
+                                     END(p) how far it is into its piece, then how long
+                                     that is */
 } sampled;
-
-static sx_key16 key_of(const sampled *all, uint64_t i)
-{
-    const void *key = all->keys + i * all->width;
-
-    return all->width == 4   ? *(const sx_key4 *)key
-           : all->width == 8 ? *(const sx_key8 *)key
-                             : *(const sx_key16 *)key;
-}
-
-static double distance(sx_key16 from, sx_key16 to)
-{
-    sx_key16 d = to > from ? to - from : from - to;
-    double x = (double)(uint64_t)(d >> 64) * 0x1p64 + (double)(uint64_t)d;
-
-    return to > from ? x : -x;
-}
 
 /* ---- the sample ----------------------------------------------------------------- */
 
@@ -98,18 +82,49 @@ static void choose_ranks(sampled *all)
             r[SIDE - 1 - i] = middle > away[i] ? middle - away[i] : 0;
         }
         for (unsigned p = 0; p < PIECES; p++)
-            piece_ends(all->n, all->pieces[p], middle, r + NEAR + 2 * p);
+            piece_ends(all->n, all->pieces[p], middle, r + END(p));
     }
 }
 
-/* scratch: room for as many keys as they come. */
-static sx_status take_sample(sx_device *dev, const sx_sorted *sorted, const sx_input *in,
-                             sampled *all, void *scratch, sx_err *err)
+static sx_key16 key_at(const void *keys, unsigned i, uint32_t width)
 {
+    return width == 4   ? ((const sx_key4 *)keys)[i]
+           : width == 8 ? ((const sx_key8 *)keys)[i]
+                        : ((const sx_key16 *)keys)[i];
+}
+
+static double distance(sx_key16 from, sx_key16 to)
+{
+    sx_key16 d = to > from ? to - from : from - to;
+    double x = (double)(uint64_t)(d >> 64) * 0x1p64 + (double)(uint64_t)d;
+
+    return to > from ? x : -x;
+}
+
+/* Of a sample, whose encoded keys these are. */
+static void measure_keys(const void *keys, uint32_t width, double *far)
+{
+    sx_key16 q = key_at(keys, SIDE, width);
+
+    for (unsigned i = 0; i < NEAR; i++)
+        far[i] = distance(q, key_at(keys, i, width));
+    for (unsigned p = 0; p < PIECES; p++) {
+        sx_key16 begin = key_at(keys, END(p), width);
+        far[END(p)] = distance(begin, q);
+        far[END(p) + 1] = distance(begin, key_at(keys, END(p) + 1, width)) + 1;
+    }
+}
+
+/* scratch: room for all keys, as they come. */
+static sx_status take_sample(sx_device *dev, const sx_sorted *sorted, const sx_input *in,
+                             sampled *all, unsigned char *scratch, sx_err *err)
+{
+    const sx_type_info *type = sx_type_of(in->key_type);
     sx_spec plain = {.family = SX_FAM_SORTED};
     sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = in->key_type, .rank_bytes = 8,
                       .n = SAMPLES * KEPT, .q = all->ranks, .keys = scratch,
                       .how.threads = in->threads};
+    _Alignas(64) unsigned char encoded[KEPT * 16];
     sx_view array;
     sx_status st = sx_shape(&array, &plain, dev->backend->node_bytes, sorted->width,
                             sorted->row_bytes, sorted->n, err);
@@ -120,8 +135,10 @@ static sx_status take_sample(sx_device *dev, const sx_sorted *sorted, const sx_i
                              [SX_SEC_KEYS] = sorted->keys, [SX_SEC_ROWS] = sorted->rows});
     choose_ranks(all);
     st = dev->backend->lookup(dev->self, &array, &pick, err);
-    if (st == SX_OK)
-        sx_type_of(in->key_type)->encode(all->keys, scratch, SAMPLES * KEPT);
+    for (uint64_t s = 0; s < SAMPLES && st == SX_OK; s++) {
+        type->encode(encoded, scratch + s * KEPT * type->bytes, KEPT);
+        measure_keys(encoded, sorted->width, all->far + s * KEPT);
+    }
     return st;
 }
 
@@ -136,60 +153,69 @@ static double log2_up(double x)
     return steps;
 }
 
-/* The rank of the first key that is not below `border`, between keys i and i + 1 of a
- * sample, which are d[0] and d[1] from where the piece begins. */
-static double rank_between(const uint64_t *ranks, unsigned i, const double d[2], double border)
+/* The rank of the first key that is `border` or more above a sample, by the keys near
+ * it: between two of them keys are taken to lie evenly. */
+static double rank_at(const uint64_t *ranks, const double *far, double border)
 {
-    double part = (border - d[0]) / (d[1] - d[0]);
-    double steps = part * (double)(ranks[i + 1] - ranks[i]);
+    unsigned i = SIDE;
+    double steps;
 
+    while (i > 0 && far[i] >= border)
+        i--;
+    while (i + 1 < NEAR && far[i + 1] < border)
+        i++;
+    if (far[i] >= border || i + 1 == NEAR)        /* it is farther away than is looked */
+        return (double)ranks[i];
+    steps = (border - far[i]) / (far[i + 1] - far[i]) * (double)(ranks[i + 1] - ranks[i]);
     return (double)ranks[i] + (steps > 1 ? steps : 1);
+}
+
+/* Whether some bucket, all so wide, between these borders certainly has too many keys. */
+static int is_crowded(const uint64_t *ranks, const double *far, double low, double high, double width)
+{
+    unsigned i = SIDE;
+
+    while (i > 0 && far[i - 1] >= low)
+        i--;
+    for (unsigned j = i; j < NEAR && far[j] < high; j++) {
+        while (far[j] - far[i] >= width)
+            i++;
+        if (ranks[j] - ranks[i] >= SX_GUIDE_MOST)
+            return 1;
+    }
+    return 0;
 }
 
 /* Units that the walk for sample s looks at, under the guide of this shape. */
 static double turns_of(const sampled *all, uint64_t s, unsigned pieces, const sx_view *v)
 {
     const uint64_t *ranks = all->ranks + s * KEPT;
-    uint64_t at = s * KEPT, unit = sx_walk_unit(v), right, guess;
-    unsigned first = SIDE, last = SIDE;
-    sx_key16 q = key_of(all, at + SIDE), begin = key_of(all, at + NEAR + 2 * pieces);
-    double width = (distance(begin, key_of(all, at + NEAR + 2 * pieces + 1)) + 1) /
-                   (double)v->piece_buckets;
-    double here = distance(begin, q), place = here / width, low, high, d[2], e[2], start, count;
+    const double *far = all->far + s * KEPT;
+    double here = far[END(pieces)], width = far[END(pieces) + 1] / (double)v->piece_buckets;
+    double place = here / width, low = (double)(uint64_t)place * width - here, start, count;
+    double record = (double)((uint64_t)place / SX_GUIDE_BUCKETS * SX_GUIDE_BUCKETS) * width - here;
+    double record_end = record + SX_GUIDE_BUCKETS * width;
+    uint64_t unit = sx_walk_unit(v), right = (uint64_t)rank_at(ranks, far, 0) / unit, guess;
 
-    while (first > 0 && key_of(all, at + first - 1) == q)
-        first--;
-    right = ranks[first];         /* q's lower bound */
-    low = (double)(uint64_t)place * width;
-    low = low < here ? low : here;        /* they are rounded */
-    high = low + width > here ? low + width : here + width;
-    d[1] = d[0] = e[0] = e[1] = here;
-    while (d[0] >= low && first > 0) {
-        d[1] = d[0];
-        d[0] = distance(begin, key_of(all, at + --first));
-    }
-    while (e[1] < high && last + 1 < NEAR) {
-        e[0] = e[1];
-        e[1] = distance(begin, key_of(all, at + ++last));
-    }
-    /* It may begin or end farther away than is looked. */
-    start = d[0] < low ? rank_between(ranks, first, d, low) : (double)ranks[0];
-    count = (e[1] < high ? (double)ranks[last] : rank_between(ranks, last - 1, e, high)) - start;
-    if (count > SX_GUIDE_MOST)
+    count = rank_at(ranks, far, record_end) - rank_at(ranks, far, record);
+    if (count > SX_GUIDE_MOST && is_crowded(ranks, far, record, record_end, width))
         return 1 + log2_up(count / (double)unit);
+    low = low < 0 ? low : 0;      /* it is rounded */
+    start = rank_at(ranks, far, low);
+    count = rank_at(ranks, far, low + width) - start;
     guess = (uint64_t)(start + count * (place - (double)(uint64_t)place)) / unit;
-    right /= unit;
     right = right > guess ? right - guess : guess - right;
     return right <= SX_GUIDE_NEXT ? 1 + (double)right
                                   : 1 + SX_GUIDE_NEXT + log2_up(count / (double)unit);
 }
 
-static double mean_turns(const sampled *all, unsigned pieces, const sx_view *v)
+/* On average; or, if that is more than `most`, any number above it. */
+static double mean_turns(const sampled *all, unsigned pieces, const sx_view *v, double most)
 {
-    double sum = 0;
+    double sum = SAMPLES;         /* each looks at one at least */
 
-    for (uint64_t s = 0; s < SAMPLES; s++)
-        sum += turns_of(all, s, pieces, v);
+    for (uint64_t s = 0; s < SAMPLES && sum <= most * SAMPLES; s++)
+        sum += turns_of(all, s, pieces, v) - 1;
     return sum / SAMPLES;
 }
 
@@ -228,7 +254,7 @@ static sx_status choose_among(sx_device *dev, const sampled *all, const sx_sorte
         if (st != SX_OK)
             return st;
         usual = c == 0 ? tried.bucket : usual;
-        its += mean_turns(all, pieces, &v);
+        its += mean_turns(all, pieces, &v, *cost - its);
         if (its < *cost) {
             *cost = its;
             spec->pieces = tried.pieces;
@@ -239,19 +265,20 @@ static sx_status choose_among(sx_device *dev, const sampled *all, const sx_sorte
     return SX_OK;
 }
 
-/* A sample has a rank, a key as it came and one encoded for each that is kept. */
+/* Ranks, keys as they come, and how far they are. */
 #define RANK_BYTES (SAMPLES * KEPT * sizeof(uint64_t))
 #define KEY_BYTES (SAMPLES * KEPT * 16ull)
+#define FAR_BYTES (SAMPLES * KEPT * sizeof(double))
 
 uint64_t sx_sample_bytes(uint64_t n)
 {
-    return n < LEAST ? 0 : RANK_BYTES + 2 * KEY_BYTES;
+    return n < LEAST ? 0 : RANK_BYTES + KEY_BYTES + FAR_BYTES;
 }
 
 sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
                             const sx_input *in, double *cost, sx_err *err)
 {
-    sampled all = {.n = sorted->n, .width = sorted->width};
+    sampled all = {.n = sorted->n};
     void *scratch = NULL;
     sx_status st;
 
@@ -261,7 +288,7 @@ sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sort
         return SX_OK;
     st = sx_alloc((void **)&all.ranks, RANK_BYTES, "a sample", err);
     if (st == SX_OK)
-        st = sx_alloc((void **)&all.keys, KEY_BYTES, "a sample", err);
+        st = sx_alloc((void **)&all.far, FAR_BYTES, "a sample", err);
     if (st == SX_OK)
         st = sx_alloc(&scratch, KEY_BYTES, "a sample", err);
     if (st == SX_OK)
@@ -269,7 +296,7 @@ sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sort
     if (st == SX_OK)
         st = choose_among(dev, &all, sorted, spec, cost, err);
     sx_release(scratch);
-    sx_release(all.keys);
+    sx_release(all.far);
     sx_release(all.ranks);
     return st;
 }
