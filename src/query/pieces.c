@@ -254,6 +254,8 @@ static sx_status choose_among(sx_device *dev, const sampled *all, const sx_sorte
         if (st != SX_OK)
             return st;
         usual = c == 0 ? tried.bucket : usual;
+        if (c > 0 && dev->backend->gpu && sx_guide_buckets(&v) > UINT32_MAX)
+            continue;             /* lanes that read together number them in 32 bits */
         its += mean_turns(all, pieces, &v, *cost - its);
         if (its < *cost) {
             *cost = its;
