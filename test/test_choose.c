@@ -73,6 +73,22 @@ static void test_pieces(void **state)
     sx_close(dev);
 }
 
+/* A hybrid guide's top is no larger than its device has room for. */
+static void test_room(void **state)
+{
+    (void)state;
+    sx_device *dev = device_open(kernel_with(""));
+    sx_estimate_info e = { .size = sizeof e };
+    char options[64];
+    OK(sx_estimate(dev, "guide(bucket=16,pieces=1) place=hybrid", SX_U64, N, SX_U32, &e));
+    begins(dev, UNEVEN, "guide place=hybrid", "guide(bucket=1,pieces=1,");
+    sx_close(dev);
+    snprintf(options, sizeof options, "memory=%llu", 2 * (unsigned long long)e.device_resident);
+    dev = device_open(kernel_with(options));
+    begins(dev, UNEVEN, "guide place=hybrid", "guide(bucket=16,pieces=1,");
+    sx_close(dev);
+}
+
 static void test_auto(void **state)
 {
     (void)state;
@@ -90,6 +106,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_room),
         cmocka_unit_test(test_auto),
     };
     return cmocka_run_group_tests_name("choose", tests, NULL, NULL) != 0;

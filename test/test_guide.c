@@ -127,7 +127,7 @@ static void test_chosen(void **state)
         sx_input in = { .key_type = SX_U64 };
         sx_err err;
         make_keys(kind, &r, keys);
-        assert_int_equal(sx_resolve_pieces(dev, &spec, &sorted, &in, &cost, &err), SX_OK);
+        assert_int_equal(sx_resolve_pieces(dev, &spec, &sorted, &in, UINT64_MAX, &cost, &err), SX_OK);
         for (unsigned s = 0; s < 2; s++) {
             sx_column k = column(SX_U64, N, keys);
             sx_index *ix = NULL;

@@ -135,6 +135,11 @@ static sx_status bad_place(const sx_device *dev, const sx_spec *spec, const char
                    dev->backend->name);
 }
 
+static uint64_t room_of(const sx_device *dev)
+{
+    return dev->backend->room ? dev->backend->room(dev->self) : UINT64_MAX;
+}
+
 /* `auto` goes hybrid where the index, or building it, would not fit the device, and to
  * the host where not even the top would. */
 static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_t n, int row_type,
@@ -142,7 +147,7 @@ static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_
 {
     sx_estimate_info e = {0};
     sx_text t = {why, SX_WHY_MAX, 0};
-    uint64_t room = dev->backend->room ? dev->backend->room(dev->self) : UINT64_MAX, needed;
+    uint64_t room = room_of(dev), needed;
     sx_device *host;
     sx_status st;
 
@@ -285,7 +290,9 @@ static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx
         s->spec = *spec;
         if (spec->family == SX_FAM_GUIDE && !(spec->given & SX_P_PIECES)) {
             double cost;
-            st = sx_resolve_pieces(dev, &s->spec, &sorted, in, &cost, err);
+            st = sx_resolve_pieces(dev, &s->spec, &sorted, in,
+                                   spec->place == SX_PLACE_HYBRID ? room_of(ix->dev) : UINT64_MAX,
+                                   &cost, err);
             s->spec.given |= SX_P_PIECES;
         }
         if (spec->family == SX_FAM_PGM && one_thread(dev, in) && !(spec->given & SX_P_CUTS)) {

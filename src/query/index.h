@@ -159,10 +159,11 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted 
 /* ---- pieces.c: how a guide is cut ------------------------------------------- */
 
 /* A guide's pieces, and its bucket unless the spec says that, by a look at some keys: one
- * piece where they lie evenly, more and smaller buckets where they do not. *cost: units
- * of keys that a walk looks at on average, and what else it takes, counted in these. */
+ * piece where they lie evenly, more and smaller buckets where they do not, but none whose
+ * top takes more than top_room bytes. *cost: units of keys that a walk looks at on
+ * average, and what else it takes, counted in these. */
 sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
-                            const sx_input *in, double *cost, sx_err *err);
+                            const sx_input *in, uint64_t top_room, double *cost, sx_err *err);
 #define SX_GUIDE_BUCKET 1u        /* keys of the smallest bucket that it chooses */
 /* Memory of the host that looking takes. */
 uint64_t sx_sample_bytes(uint64_t n);

@@ -232,7 +232,7 @@ static double bucket_toll(double usual, double bucket)
 }
 
 static sx_status choose_among(sx_device *dev, const sampled *all, const sx_sorted *sorted,
-                              sx_spec *spec, double *cost, sx_err *err)
+                              sx_spec *spec, uint64_t top_room, double *cost, sx_err *err)
 {
     sx_spec asked = *spec;
     uint32_t usual = 0;
@@ -256,6 +256,8 @@ static sx_status choose_among(sx_device *dev, const sampled *all, const sx_sorte
         usual = c == 0 ? tried.bucket : usual;
         if (c > 0 && dev->backend->gpu && sx_guide_buckets(&v) > UINT32_MAX)
             continue;             /* lanes that read together number them in 32 bits */
+        if (c > 0 && sx_top_bytes(&v) > top_room)
+            continue;
         its += mean_turns(all, pieces, &v, *cost - its);
         if (its < *cost) {
             *cost = its;
@@ -278,7 +280,7 @@ uint64_t sx_sample_bytes(uint64_t n)
 }
 
 sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
-                            const sx_input *in, double *cost, sx_err *err)
+                            const sx_input *in, uint64_t top_room, double *cost, sx_err *err)
 {
     sampled all = {.n = sorted->n};
     void *scratch = NULL;
@@ -296,7 +298,7 @@ sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sort
     if (st == SX_OK)
         st = take_sample(dev, sorted, in, &all, scratch, err);
     if (st == SX_OK)
-        st = choose_among(dev, &all, sorted, spec, cost, err);
+        st = choose_among(dev, &all, sorted, spec, top_room, cost, err);
     sx_release(scratch);
     sx_release(all.far);
     sx_release(all.ranks);
