@@ -135,13 +135,18 @@ static void gpu_shared_args(const sx_view *v, sx_gpu_lookup *a)
     a->leaf_latest = sx_key_offset(v, v->slots - v->leaf);
 }
 
+/* Keys and rows, wherever they lie. */
+static uint64_t gpu_leaves_bytes(const sx_view *v)
+{
+    return v->slots * (uint64_t)(v->width + v->row_bytes);
+}
+
 /* Two lanes take a leaf in two reads each, four in one: that is fewer bytes on
  * their way for each query, but less to do. Of a guide, whose leaves are mostly
  * right at once, four are better only where leaves come from far. */
 static int gpu_two_lanes(const sx_gpu *g, const sx_view *v)
 {
-    return v->family == SX_FAM_GUIDE &&
-           (v->width > 4 || v->slots * (uint64_t)(v->width + v->row_bytes) <= 8 * g->l2_bytes);
+    return v->family == SX_FAM_GUIDE && (v->width > 4 || gpu_leaves_bytes(v) <= 8 * g->l2_bytes);
 }
 
 /* Lines lead to windows of many units. Where those come from L2, lanes that each
@@ -149,9 +154,8 @@ static int gpu_two_lanes(const sx_gpu *g, const sx_view *v)
  * all of L2, separate keys and rows up to half of it. */
 static int gpu_near_lines(const sx_gpu *g, const sx_view *v)
 {
-    uint64_t bytes = v->slots * (uint64_t)(v->width + v->row_bytes);
-
-    return v->family == SX_FAM_PGM && bytes <= (v->block ? g->l2_bytes : g->l2_bytes / 2);
+    return v->family == SX_FAM_PGM &&
+           gpu_leaves_bytes(v) <= (v->block ? g->l2_bytes : g->l2_bytes / 2);
 }
 
 static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup *a, int ascending,

@@ -293,7 +293,6 @@ static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx
             st = sx_resolve_pieces(dev, &s->spec, &sorted, in,
                                    spec->place == SX_PLACE_HYBRID ? room_of(ix->dev) : UINT64_MAX,
                                    &cost, err);
-            s->spec.given |= SX_P_PIECES;
         }
         if (spec->family == SX_FAM_PGM && one_thread(dev, in) && !(spec->given & SX_P_CUTS)) {
             s->spec.cuts = 1;             /* as few segments as there can be */

@@ -164,7 +164,6 @@ static sx_status take_guide(sx_device *dev, const sx_spec *asked, sx_spec *favou
     if (!sx_may_guide(dev, asked, sorted->n, sorted->width, &guide))
         return SX_OK;
     st = sx_resolve_pieces(dev, &guide, sorted, in, UINT64_MAX, &cost, err);
-    guide.given |= SX_P_PIECES;
     if (st == SX_OK && cost < GUIDE_COST)
         *favourite = guide;
     return st == SX_ENOMEM ? SX_OK : st;  /* then without a look */

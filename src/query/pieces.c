@@ -231,39 +231,55 @@ static double bucket_toll(double usual, double bucket)
     return toll < 0.43 ? toll : 0.43;
 }
 
+/* The spec of one of these choices. */
+static sx_spec with_choice(sx_spec spec, uint32_t pieces, uint32_t bucket)
+{
+    spec.pieces = pieces;
+    spec.given |= SX_P_PIECES;
+    if (bucket) {
+        spec.bucket = bucket;
+        spec.given |= SX_P_BUCKET;
+    }
+    return spec;
+}
+
+/* Whether an index of this shape can be had: its top fits, and lanes that read together
+ * number its buckets in 32 bits. */
+static int can_be(const sx_device *dev, const sx_view *v, uint64_t top_room)
+{
+    return sx_top_bytes(v) <= top_room &&
+           !(dev->backend->gpu && sx_guide_buckets(v) > UINT32_MAX);
+}
+
+/* The first choice, one piece and the usual bucket, is taken if no other can be. */
 static sx_status choose_among(sx_device *dev, const sampled *all, const sx_sorted *sorted,
                               sx_spec *spec, uint64_t top_room, double *cost, sx_err *err)
 {
     sx_spec asked = *spec;
     uint32_t usual = 0;
 
-    *cost = 1e9;                  /* of none */
     for (unsigned c = 0; c < PIECES * BUCKETS; c++) {
-        unsigned pieces = c / BUCKETS, bucket = buckets[c % BUCKETS];
-        sx_spec tried = asked;
+        unsigned p = c / BUCKETS, bucket = buckets[c % BUCKETS];
+        sx_spec tried = with_choice(asked, all->pieces[p], bucket);
+        double toll = cuts[p].toll + (bucket ? bucket_toll(usual, bucket) : 0), its;
         sx_view v;
-        double its = cuts[pieces].toll + (bucket ? bucket_toll(usual, bucket) : 0);
         sx_status st;
-        if ((bucket && ((asked.given & SX_P_BUCKET) || 2 * bucket > usual)) || 1 + its >= *cost)
-            continue;             /* it is not wanted, is about the usual one, can't be better */
-        tried.pieces = all->pieces[pieces];
-        tried.bucket = bucket ? bucket : asked.bucket;
-        tried.given |= SX_P_PIECES | (bucket ? SX_P_BUCKET : 0);
+        if (bucket && ((asked.given & SX_P_BUCKET) || 2 * bucket > usual))
+            continue;             /* another is told, or this is about the usual one */
+        if (c > 0 && 1 + toll >= *cost)
+            continue;             /* it can't be better */
         st = sx_shape(&v, &tried, dev->backend->node_bytes, sorted->width, sorted->row_bytes,
                       sorted->n, err);
         if (st != SX_OK)
             return st;
-        usual = c == 0 ? tried.bucket : usual;
-        if (c > 0 && dev->backend->gpu && sx_guide_buckets(&v) > UINT32_MAX)
-            continue;             /* lanes that read together number them in 32 bits */
-        if (c > 0 && sx_top_bytes(&v) > top_room)
+        if (c > 0 && !can_be(dev, &v, top_room))
             continue;
-        its += mean_turns(all, pieces, &v, *cost - its);
-        if (its < *cost) {
+        its = toll + mean_turns(all, p, &v, c > 0 ? *cost - toll : UINT32_MAX);
+        if (c == 0)
+            usual = tried.bucket;
+        if (c == 0 || its < *cost) {
             *cost = its;
-            spec->pieces = tried.pieces;
-            spec->bucket = tried.bucket;
-            spec->given = asked.given | (bucket ? SX_P_BUCKET : 0);
+            *spec = with_choice(asked, tried.pieces, bucket);
         }
     }
     return SX_OK;
@@ -287,7 +303,7 @@ sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sort
     sx_status st;
 
     *cost = 1;
-    spec->pieces = 1;
+    *spec = with_choice(*spec, 1, 0);
     if (sorted->n < LEAST)
         return SX_OK;
     st = sx_alloc((void **)&all.ranks, RANK_BYTES, "a sample", err);
