@@ -89,7 +89,12 @@ static void test_room(void **state)
     sx_close(dev);
     snprintf(options, sizeof options, "memory=%llu", (unsigned long long)(e.device_resident + more));
     dev = device_open(kernel_with(options));
-    begins(dev, UNEVEN, "guide place=hybrid", "guide(bucket=16,pieces=1,");
+    uint64_t *keys = keys_of(UNEVEN);
+    char got[SX_SPEC_MAX];
+    build(dev, "guide place=hybrid", keys, got);
+    if (strncmp(got, "guide(bucket=1,", 15) == 0)
+        fail_msg("'%s' with %s", got, options);
+    free(keys);
     sx_close(dev);
     n = before;
 }
