@@ -14,7 +14,10 @@ const char *dist_name(distribution dist)
     static const char *const names[] = {
         "", "uniform", "dense", "normal", "lognormal", "exponential",
         "zipf-gapped", "clustered", "duplicates", "clustered",
-        "books-like", "wiki-like", "fb-like",
+        "books-like", "wiki-like", "fb-like", "one-value", "two-values",
+        "few-values", "zipf-values", "half-equal", "repeated", "blocks",
+        "holes", "outliers", "jitter", "power", "log-uniform", "two-bells",
+        "segments",
     };
 
     return names[dist];
@@ -315,6 +318,148 @@ static void draw_fb_like(request *q, uint64_t i)
                 1ull << (bits + cells + levels));
 }
 
+/* ---- few and frequent values, steps, gaps ------------------------------
+ *
+ * What real columns have beside smooth curves: flags, categories, ids with
+ * gaps, clocks that tick, values of every order of magnitude. */
+
+/* A place of its own for value number v, the same for all keys. */
+static uint64_t place_of(const request *q, uint64_t v)
+{
+    return mix((v + 1) * 0x9e3779b97f4a7c15u ^ q->seed);
+}
+
+static void draw_some_value(request *q, uint64_t i, uint64_t values)
+{
+    uint64_t place = place_of(q, rng_below(&q->r, values));
+
+    put_place(q->type, q->out, i, place, mix(place));
+}
+
+static void draw_one_value(request *q, uint64_t i)
+{
+    draw_some_value(q, i, 1);
+}
+
+static void draw_two_values(request *q, uint64_t i)
+{
+    draw_some_value(q, i, 2);
+}
+
+static void draw_few_values(request *q, uint64_t i)
+{
+    draw_some_value(q, i, 1000);
+}
+
+/* Numbers from 0 on, each v + 1 with odds of about 1/(v + 1). */
+static void draw_zipf_values(request *q, uint64_t i)
+{
+    uint64_t total = q->n / 16 + 2;
+    double v = our_exp(our_log((double)total) * rng_unit(&q->r));
+
+    put_integer(q->type, q->out, i, (uint64_t)v - 1, total);
+}
+
+static void draw_half_equal(request *q, uint64_t i)
+{
+    if (rng_next(&q->r) >> 63)
+        draw_uniform(q, i);
+    else
+        draw_one_value(q, i);
+}
+
+/* About 16 of each number. */
+static void draw_repeated(request *q, uint64_t i)
+{
+    uint64_t total = q->n / 16 + 1;
+
+    put_integer(q->type, q->out, i, rng_below(&q->r, total), total);
+}
+
+/* 64 runs of neighbouring integers, of which 4-byte types have room for
+ * 2^26 each. */
+static void draw_blocks(request *q, uint64_t i)
+{
+    bool narrow = sx_type_bytes(q->type) == 4;
+    uint64_t length = q->n / 48 + 1, block = rng_below(&q->r, 64), start;
+
+    start = narrow ? block << 26 : block << 58 | place_of(q, block) >> 8;
+    if (narrow && length > 1ull << 26)
+        length = 1ull << 26;
+    start += rng_below(&q->r, length);
+    put_place(q->type, q->out, i, narrow ? start << 32 : start, start);
+}
+
+/* Neighbouring integers but for every third run of 100. */
+static void draw_holes(request *q, uint64_t i)
+{
+    uint64_t number = rng_below(&q->r, q->n), run = number / 100;
+
+    number += (run / 2) * 100;
+    put_integer(q->type, q->out, i, number, q->n + q->n / 2 + 100);
+}
+
+/* Even, but for one key in a thousand, which is anywhere in the range. */
+static void draw_outliers(request *q, uint64_t i)
+{
+    if (rng_below(&q->r, 1000) == 0)
+        draw_uniform(q, i);
+    else
+        put_place(q->type, q->out, i,
+                  1ull << 62 | rng_next(&q->r) >> (sx_type_bytes(q->type) == 4 ? 8 : 20),
+                  rng_next(&q->r));
+}
+
+/* A clock that ticks every so often, and is early or late by a little. */
+static void draw_jitter(request *q, uint64_t i)
+{
+    uint64_t step = UINT64_MAX / (q->n + 2);
+    uint64_t place = (1 + rng_below(&q->r, q->n)) * step;
+
+    place += rng_next(&q->r) % (step / 16 + 1);
+    put_place(q->type, q->out, i, place, rng_next(&q->r));
+}
+
+/* The cube of an even number: crowded at one end, without an edge. */
+static void draw_power(request *q, uint64_t i)
+{
+    double u = rng_unit(&q->r);
+
+    put_real(q->type, q->out, i, u * u * u, 0x1p64, false, &q->r);
+}
+
+/* As many keys between 2^k and 2^(k+1) for every k. */
+static void draw_log_uniform(request *q, uint64_t i)
+{
+    unsigned bits = sx_type_bytes(q->type) == 4 ? 31 : 63;
+    double x = our_exp(rng_unit(&q->r) * bits * ln2);
+
+    put_integer(q->type, q->out, i, (uint64_t)x, 0);
+}
+
+/* Two narrow bells far apart. */
+static void draw_two_bells(request *q, uint64_t i)
+{
+    double far = rng_next(&q->r) >> 63 ? 4 : -4;
+
+    put_real(q->type, q->out, i, draw_normal(&q->r) * 0.25 + far, 0x1p60,
+             true, &q->r);
+}
+
+/* 1000 stretches, each as crowded as it likes: some a million times as
+ * others. */
+static void draw_segments(request *q, uint64_t i)
+{
+    uint64_t s = rng_below(&q->r, 1000);
+    unsigned less = (unsigned)(odds_at(q, s) % 20);
+    uint64_t length = UINT64_MAX / 1000;
+
+    if (sx_type_bytes(q->type) == 4)
+        less /= 4;
+    put_place(q->type, q->out, i, s * length + rng_next(&q->r) % (length >> less),
+              rng_next(&q->r));
+}
+
 static void gen_each(request *q, void (*draw)(request *, uint64_t))
 {
     for (uint64_t i = 0; i < q->n; i++) {
@@ -397,6 +542,20 @@ static void (*const draw_one[])(request *, uint64_t) = {
     [DIST_BOOKS_LIKE] = draw_books_like,
     [DIST_WIKI_LIKE] = draw_wiki_like,
     [DIST_FB_LIKE] = draw_fb_like,
+    [DIST_ONE_VALUE] = draw_one_value,
+    [DIST_TWO_VALUES] = draw_two_values,
+    [DIST_FEW_VALUES] = draw_few_values,
+    [DIST_ZIPF_VALUES] = draw_zipf_values,
+    [DIST_HALF_EQUAL] = draw_half_equal,
+    [DIST_REPEATED] = draw_repeated,
+    [DIST_BLOCKS] = draw_blocks,
+    [DIST_HOLES] = draw_holes,
+    [DIST_OUTLIERS] = draw_outliers,
+    [DIST_JITTER] = draw_jitter,
+    [DIST_POWER] = draw_power,
+    [DIST_LOG_UNIFORM] = draw_log_uniform,
+    [DIST_TWO_BELLS] = draw_two_bells,
+    [DIST_SEGMENTS] = draw_segments,
 };
 
 static uint64_t stream_of(distribution dist)

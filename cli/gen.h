@@ -18,7 +18,22 @@
  *     fb-like      ids that were handed out in bursts, even in the large and
  *                  very rough in the small, and 21 ids far above all others
  *
- * (osm-like is clustered.) The order is random for all of them. */
+ * (osm-like is clustered;) and what columns of real data have beside curves:
+ *
+ *     one-value, two-values, few-values (1000), each as frequent as the others
+ *     zipf-values  numbers from 0 on, number v with odds of about 1/(v+1)
+ *     half-equal   uniform, but every other key is one and the same
+ *     repeated     n/16 neighbouring integers, each about 16 times
+ *     blocks       64 runs of neighbouring integers, far apart
+ *     holes        neighbouring integers, of which every third hundred lacks
+ *     outliers     even, but one key in a thousand is anywhere
+ *     jitter       ticks of a clock, each early or late by a little
+ *     power        cubes: crowded at the lower end
+ *     log-uniform  as many between 2^k and 2^(k+1) for every k
+ *     two-bells    two narrow bells far apart
+ *     segments     1000 stretches, some a million times as crowded as others
+ *
+ * The order is random for all of them. */
 #ifndef CLI_GEN_H
 #define CLI_GEN_H
 
@@ -39,12 +54,29 @@ typedef enum {                    /* in the order of DIST_CHOICES */
     DIST_OSM_LIKE,                /* another word for clustered */
     DIST_BOOKS_LIKE,
     DIST_WIKI_LIKE,
-    DIST_FB_LIKE
+    DIST_FB_LIKE,
+    DIST_ONE_VALUE,
+    DIST_TWO_VALUES,
+    DIST_FEW_VALUES,
+    DIST_ZIPF_VALUES,
+    DIST_HALF_EQUAL,
+    DIST_REPEATED,
+    DIST_BLOCKS,
+    DIST_HOLES,
+    DIST_OUTLIERS,
+    DIST_JITTER,
+    DIST_POWER,
+    DIST_LOG_UNIFORM,
+    DIST_TWO_BELLS,
+    DIST_SEGMENTS
 } distribution;
 
 #define DIST_CHOICES "uniform|dense|normal|lognormal|exponential|" \
                      "zipf-gapped|clustered|duplicates|osm-like|" \
-                     "books-like|wiki-like|fb-like"
+                     "books-like|wiki-like|fb-like|one-value|two-values|" \
+                     "few-values|zipf-values|half-equal|repeated|blocks|" \
+                     "holes|outliers|jitter|power|log-uniform|two-bells|" \
+                     "segments"
 
 const char *dist_name(distribution dist);
 
