@@ -127,8 +127,9 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
 
     if (job->op == SX_OP_KEY_AT)
         for (unsigned i = 0; i < c->m; i++)
-            c->rank[i] = job->rank_bytes == 8 ? ((const uint64_t *)job->q)[at + i]
-                                              : ((const uint32_t *)job->q)[at + i];
+            c->rank[i] = job->rank_bytes == 0   ? sx_some_rank(at + i, job->ahead, v->n)
+                         : job->rank_bytes == 8 ? ((const uint64_t *)job->q)[at + i]
+                                                : ((const uint32_t *)job->q)[at + i];
     else
         w->type->encode(c->q, (const unsigned char *)job->q + at * w->type->bytes, c->m);
 

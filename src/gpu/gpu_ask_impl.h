@@ -385,9 +385,12 @@ static sx_status gpu_points_work(sx_gpu *g, gpu_stream stream, const void *work,
         a.op = job->op;
         a.key_type = job->key_type;
         a.rank_bytes = job->rank_bytes;
+        a.ahead = job->ahead;
         a.out_bytes = job->out_bytes;
         a.n = sx_min64(n - done, SX_LAUNCH_MOST);
-        a.q = gpu_at(dev[POINT_Q], done, job->op == SX_OP_KEY_AT ? job->rank_bytes : key_bytes);
+        a.q = dev[POINT_Q] ? gpu_at(dev[POINT_Q], done,
+                                    job->op == SX_OP_KEY_AT ? job->rank_bytes : key_bytes)
+                           : NULL;
         a.out = dev[POINT_OUT] ? (void *)gpu_at(dev[POINT_OUT], done, job->out_bytes) : NULL;
         a.keys = dev[POINT_KEYS] ? (void *)gpu_at(dev[POINT_KEYS], done, key_bytes) : NULL;
         a.unit = sx_walk_unit(w->v);

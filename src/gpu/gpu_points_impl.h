@@ -136,7 +136,8 @@ SX_KERNEL(F(k_key_at), sx_gpu_lookup)
     const sx_view *v = &ap->v;
 
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
-        uint64_t rank = sx_number_at(ap->q, ap->rank_bytes, i);
+        uint64_t rank = ap->rank_bytes ? sx_number_at(ap->q, ap->rank_bytes, i)
+                                       : sx_some_rank(i, ap->ahead, v->n);
         uint64_t slot = rank < v->n ? sx_slot_of_rank(v, rank) : SX_NO_SLOT;
         F(put)(ap, i, slot == SX_NO_SLOT || !ap->out ? SX_MISS : sx_row_at(v, slot, rank), slot);
     }

@@ -19,6 +19,17 @@ SX_FN uint64_t sx_slot_of_rank(const sx_view *v, uint64_t rank)
     return v->family == SX_FAM_EYTZ ? sx_eytz_slot_of_rank(v, rank) : rank;
 }
 
+/* The rank of question i where any will do, `ahead` of one that hangs on i alone: all
+ * over the n keys, and neighbours far apart. */
+SX_FN uint64_t sx_some_rank(uint64_t i, uint32_t ahead, uint64_t n)
+{
+    uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ull;
+
+    x = (x ^ x >> 32) * 0xd6e8feb86659fd93ull;
+    x = (x ^ x >> 32) % n + ahead;
+    return x < n ? x : n - 1;
+}
+
 /* slot < n */
 SX_FN uint64_t sx_rank_of_slot(const sx_view *v, uint64_t slot)
 {

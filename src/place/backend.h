@@ -10,7 +10,7 @@
 #include "index/shape.h"
 #include "keys/types.h"
 
-#define SX_BACKEND_ABI 11
+#define SX_BACKEND_ABI 12
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -34,7 +34,9 @@ typedef struct {
     int key_type;
     uint64_t n;
     const void *q;                /* keys of key_type; KEY_AT: ranks ... */
-    uint32_t rank_bytes;          /* ... of so many bytes */
+    uint32_t rank_bytes;          /* ... of so many bytes; or NULL and 0: query i has
+                                     the rank sx_some_rank(i, ahead, n) */
+    uint32_t ahead;
     uint32_t out_bytes;           /* of a row or rank: 4, 8 */
     void *out;                    /* rows or ranks, NULL: not wanted */
     void *keys;                   /* keys found, of key_type, or NULL */

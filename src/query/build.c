@@ -73,6 +73,22 @@ static sx_status bound_shape(sx_device *at, sx_spec spec, uint32_t width, uint32
     return st;
 }
 
+/* The same for any family. */
+static sx_status bound(sx_device *at, const sx_spec *spec, uint32_t width, uint32_t row_bytes,
+                       uint64_t n, sx_bounds *most, sx_err *err)
+{
+    sx_bounds its = {0};
+    sx_status st;
+
+    if (spec->family != SX_FAM_PGM)
+        return bound_shape(at, *spec, width, row_bytes, n, most, err);
+    st = sx_bound_pgm(at, spec, width, row_bytes, n, &its, err);
+    at_least(&most->resident, its.resident);
+    at_least(&most->top, its.top);
+    at_least(&most->peak, its.peak);
+    return st;
+}
+
 /* Of an index at a device, dev or the CPU beside it (settle_place()). What is on its
  * way to the GPU is not in it. */
 static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n, int row_type,
@@ -80,20 +96,16 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
 {
     uint32_t width = sx_type_of(key_type)->width, row_bytes = widest_row(row_type, n);
     sx_bounds most = {0};
-    sx_spec guide;
-    sx_status st;
+    sx_status st = SX_OK;
 
     if (spec.family == SX_FAM_AUTO) {
-        int asks = spec.place != SX_PLACE_HYBRID, guides = sx_may_guide(at, &spec, n, width, &guide);
-        spec = sx_favourite(at, &spec, n, width);
-        st = bound_shape(at, spec, width, row_bytes, n, &most, err);
-        if (st == SX_OK && guides)
-            st = bound_shape(at, guide, width, row_bytes, n, &most, err);
-        most.peak += asks ? sx_question_bytes(at) : 0;
-    } else if (spec.family == SX_FAM_PGM) {
-        st = sx_bound_pgm(at, &spec, width, row_bytes, n, &most, err);
+        sx_spec may[SX_CONTENDERS];
+        unsigned count = sx_contenders(at, &spec, n, width, row_bytes, may);
+        for (unsigned i = 0; i < count && st == SX_OK; i++)
+            st = bound(at, &may[i], width, row_bytes, n, &most, err);
+        most.peak += sx_contest_bytes(at, &spec, n);
     } else {
-        st = bound_shape(at, spec, width, row_bytes, n, &most, err);
+        st = bound(at, &spec, width, row_bytes, n, &most, err);
     }
     if (st == SX_OK) {
         uint64_t measuring = spec.place == SX_PLACE_HYBRID || spec.place == SX_PLACE_BOTH
@@ -154,7 +166,7 @@ static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_
     if (room == UINT64_MAX)
         return SX_OK;
     st = estimate(dev, *spec, key_type, n, row_type, &e, err);
-    needed = e.device_peak - sx_question_bytes(dev);      /* which is content with less */
+    needed = e.device_peak - sx_contest_bytes(dev, spec, n);      /* which is content with less */
     if (st != SX_OK || needed <= room)
         return st;
     spec->place = SX_PLACE_HYBRID;
@@ -285,14 +297,13 @@ static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx
     s->key_type = in->key_type;
     s->max_row = sorted.max_row;
     if (spec->family == SX_FAM_AUTO) {
-        st = sx_choose(dev, s, spec, &sorted, in, sx_clock_ns() - begin, err);
+        st = sx_choose(dev, s, spec, &sorted, in, err);
     } else {
         s->spec = *spec;
         if (spec->family == SX_FAM_GUIDE && !(spec->given & SX_P_PIECES)) {
-            double cost;
             st = sx_resolve_pieces(dev, &s->spec, &sorted, in,
                                    spec->place == SX_PLACE_HYBRID ? room_of(ix->dev) : UINT64_MAX,
-                                   &cost, err);
+                                   err);
         }
         if (spec->family == SX_FAM_PGM && one_thread(dev, in) && !(spec->given & SX_P_CUTS)) {
             s->spec.cuts = 1;             /* as few segments as there can be */

@@ -1,201 +1,447 @@
-/* choose.c - what `auto` does: build the favourite for the purpose, ask it
- * and the plain sorted array the kind of questions to come, on the real keys
- * at their real number, and keep the favourite unless the array is clearly
- * faster.
+/* choose.c - what `auto` does: a contest, on the real keys at their real number.
  *
- * The sorted array is there in any case, and the favourite mostly stays, so
- * measuring costs little more than the questions. What is never faster is
- * not tried: `eytzinger` loses to `pivot` on every purpose but memory. The
- * favourite of a GPU is a guide, if a look at the keys says that it suits
- * them. */
+ * A look at some keys says which specs may win (sx_contenders()). Each of them is built,
+ * asked the kind of questions to come, and dropped again; the fastest is the index. Only
+ * one of them is there at a time, beside the sorted arrays that all are made of, so a
+ * contest takes no more memory than its largest contender. The likeliest winner comes
+ * last: then nothing is built twice. Where only one spec may win, nothing is asked.
+ *
+ * Points and ranges are asked apart. Where both matter, a contender is as good as its
+ * worse part: that of the time the best one took for it. */
 #include "query/index.h"
 #include "query/questions.h"
 
+#include "base/alloc.h"
 #include "base/machine.h"
 #include "base/text.h"
+#include "index/pgm_layout.h"
 
 #include <string.h>
 
-/* Part of the build so far that asking may take, one in so many. */
-#define BUDGET_PART 32
-#define POINTS_PER_RANGE 8u       /* where both are asked */
+#define POINTS_PER_RANGE 8u
 /* Up to so many bytes of keys, all in the cache, binary search is the
  * favourite among what takes no extra memory. */
 #define SORTED_BYTES (256u << 10)
 /* Where a GPU's pivots take more, far more than its L2 holds, it pays to have
  * fewer of them (4-byte keys) or fewer levels (8-byte keys). */
 #define PIVOT_BYTES (100u << 20)
+/* Keys and rows of so many bytes are mostly in a GPU's L2, where it hardly matters
+ * whether a key and its row are side by side; from so many on some are not; and more
+ * than so many mostly are not. */
+#define CACHED_BYTES (64ull << 20)
+#define LEAST_FAR_BYTES (16ull << 20)
+#define MOST_NEAR_BYTES (256ull << 20)
+/* Units that a walk under a guide may look at, tolls included (pieces.c), where pivots
+ * are always faster; and where they never are, unless all is in the cache. */
+#define GUIDE_COST 2.5
+#define GUIDE_SURE 1.5
+/* Keys repeat where one in so many equals a neighbour. */
+#define REPEATS 0.25
+/* What is this close to the best is as good: timings are noisy. */
+#define AS_GOOD 1.03
 
-/* On a GPU a key and its row are one read if they are side by side, so points
- * want pairs; ranges read fewer bytes from rows alone. On a CPU both lines
- * are asked for at once, and pairs win nothing. */
-sx_spec sx_favourite(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width)
+/* ---- who takes part ------------------------------------------------------------- */
+
+/* What was seen of the keys: how often they repeat, and for both layouts the guide that
+ * suits them with what its walks cost. */
+typedef struct {
+    double repeats;
+    double cost[2];
+    sx_spec guide[2];
+} seen;
+
+typedef struct {
+    unsigned count;
+    sx_spec spec[SX_CONTENDERS];
+} contenders;
+
+/* On a CPU a guide's pairs are blocks of a line, or little more, and so are its
+ * buckets: a lookup is a record and a line. */
+static sx_spec guide_of(const sx_device *dev, sx_spec guide, uint32_t layout, uint32_t width,
+                        uint32_t row_bytes)
+{
+    guide.family = SX_FAM_GUIDE;
+    guide.layout = layout;
+    guide.given = SX_P_LAYOUT;
+    if (!dev->backend->gpu && layout == SX_PAIRS) {
+        guide.block = 1;
+        while (guide.block * (width + row_bytes) < SX_LINE)
+            guide.block *= 2;
+        guide.bucket = 4;
+        guide.given |= SX_P_BLOCK | SX_P_BUCKET;
+    }
+    return guide;
+}
+
+static void add(contenders *list, sx_spec spec, uint32_t family, uint32_t layout)
+{
+    spec.family = family;
+    spec.layout = layout;
+    spec.given |= SX_P_LAYOUT;
+    list->spec[list->count++] = spec;
+}
+
+static void add_lines(contenders *list, sx_spec spec, uint32_t eps, uint32_t layout)
+{
+    spec.eps = eps;
+    spec.given = SX_P_EPS;
+    add(list, spec, SX_FAM_PGM, layout);
+}
+
+/* A GPU's pairs of a leaf are one read. */
+static void add_pivot_pairs(contenders *list, sx_spec spec, uint64_t n, uint32_t width)
+{
+    if (n / 8 * width > PIVOT_BYTES && width == 4) {
+        spec.leaf = 16;
+        spec.given = SX_P_LEAF;
+    } else if (n / 8 * width > PIVOT_BYTES && width == 8) {
+        spec.k = 9;
+        spec.given = SX_P_K;
+    }
+    add(list, spec, SX_FAM_PIVOT, SX_PAIRS);
+}
+
+/* looked NULL: whoever may take part, whatever the keys are; with these guides. */
+static void list_gpu(contenders *list, sx_spec spec, uint32_t purpose, uint64_t n, uint32_t width,
+                     uint32_t row_bytes, const seen *looked, const sx_spec guide[2])
+{
+    uint64_t bytes = n * (width + row_bytes);
+    int points = purpose != SX_FOR_RANGE, ranges = purpose != SX_FOR_POINT;
+    int repeats = !looked || looked->repeats >= REPEATS;
+    int split = !looked || looked->cost[0] < GUIDE_COST;
+    int pairs = row_bytes > 0 && (!looked || looked->cost[1] < GUIDE_COST);
+    int sure = looked && pairs && looked->cost[1] < GUIDE_SURE && bytes > CACHED_BYTES;
+
+    if (ranges || (points && !sure && (bytes <= MOST_NEAR_BYTES || repeats || row_bytes == 0)))
+        add(list, spec, SX_FAM_PIVOT, SX_SPLIT);
+    if (points && !sure && row_bytes > 0 && bytes > LEAST_FAR_BYTES)
+        add_pivot_pairs(list, spec, n, width);
+    if (points && repeats && n <= SX_PGM_MOST) {
+        add_lines(list, spec, 8, SX_SPLIT);
+        if (bytes <= MOST_NEAR_BYTES && row_bytes > 0)
+            add_lines(list, spec, 2, SX_PAIRS);
+    }
+    if (split && (ranges || bytes <= CACHED_BYTES || row_bytes == 0))
+        list->spec[list->count++] = guide[0];
+    if (points && pairs)
+        list->spec[list->count++] = guide[1];
+}
+
+static void list_cpu(contenders *list, sx_spec spec, uint32_t purpose, uint32_t row_bytes,
+                     const seen *looked, const sx_spec guide[2])
+{
+    int points = purpose == SX_FOR_POINT && row_bytes > 0;
+
+    if (points)
+        add(list, spec, SX_FAM_PIVOT, SX_PAIRS);
+    if (points && (!looked || looked->cost[1] < GUIDE_COST))
+        list->spec[list->count++] = guide[1];
+    if (!looked || looked->cost[0] < GUIDE_COST)
+        list->spec[list->count++] = guide[0];
+    add(list, spec, SX_FAM_PIVOT, SX_SPLIT);
+}
+
+/* The one that is taken without a contest. */
+static sx_spec favourite(const sx_spec *asked, uint64_t n, uint32_t width)
 {
     sx_spec spec = {.family = SX_FAM_PIVOT, .unique = asked->unique, .place = asked->place};
 
-    if (asked->purpose == SX_FOR_MEMORY) {        /* not a byte beside keys and rows */
+    if (asked->purpose == SX_FOR_MEMORY)          /* not a byte beside keys and rows */
         spec.family = n * width <= SORTED_BYTES && asked->place != SX_PLACE_HYBRID ? SX_FAM_SORTED
                                                                                  : SX_FAM_EYTZ;
-    } else if (dev->backend->gpu && asked->purpose != SX_FOR_RANGE) {
-        spec.layout = SX_PAIRS;
-        spec.given = SX_P_LAYOUT;
-        if (n / 8 * width > PIVOT_BYTES && width == 4) {
-            spec.leaf = 16;
-            spec.given |= SX_P_LEAF;
-        } else if (n / 8 * width > PIVOT_BYTES && width == 8) {
-            spec.k = 9;
-            spec.given |= SX_P_K;
-        }
-    }
     return spec;
 }
 
-/* Asks the favourite, which is built in *s, and the sorted array, which is
- * either still in *sorted or a part of it. */
-static sx_status compare(sx_device *dev, const sx_store *s, const sx_view *array,
-                         const sx_input *in, sx_questions *q, int *array_wins, sx_text *why,
-                         sx_err *err)
+static int has_contest(const sx_device *dev, const sx_spec *asked, uint64_t n)
 {
-    uint64_t begin = sx_clock_ns(), ns[2];
-    sx_status st = sx_questions_ask(dev, &s->view, in, q, &ns[0], err);
-
-    if (st == SX_OK)
-        st = sx_questions_ask(dev, array, in, q, &ns[1], err);
-    if (st != SX_OK)
-        return st;
-    *array_wins = sx_clearly_less(ns[1], ns[0]);
-    if (q->points > 0)
-        sx_text_add(why, "%u points", q->points);
-    if (q->ranges > 0)
-        sx_text_add(why, "%s%u ranges", why->length ? " and " : "", q->ranges);
-    sx_text_add(why, " among these keys took %s ", sx_family_name(s->view.family));
-    sx_text_fixed(why, (double)ns[0] * 1e-3, 1);
-    sx_text_add(why, " us and sorted ");
-    sx_text_fixed(why, (double)ns[1] * 1e-3, 1);
-    sx_text_add(why, " us, the best of %u times; asking took ", SX_ASK_ROUNDS);
-    sx_text_fixed(why, (double)(sx_clock_ns() - begin) * 1e-6, 1);
-    sx_text_add(why, " ms in all");
-    return SX_OK;
+    return asked->purpose != SX_FOR_MEMORY && asked->place != SX_PLACE_HYBRID &&
+           n >= sx_contest_from(dev);
 }
 
-/* Makes sections of the plain array in place of the favourite's. */
-static sx_status fall_back(sx_device *dev, sx_store *s, const sx_view *array, sx_sorted *sorted,
-                           uint32_t threads, sx_err *err)
+static contenders list_all(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width,
+                           uint32_t row_bytes, const seen *looked)
 {
-    if (!sorted->keys) {          /* they had become the favourite's */
-        sorted->keys = s->base[SX_SEC_KEYS];
-        sorted->rows = s->base[SX_SEC_ROWS];
-        s->base[SX_SEC_KEYS] = s->base[SX_SEC_ROWS] = NULL;
-    }
-    sx_store_drop(s, dev->backend, dev->self);
-    s->view = *array;
-    s->view.distinct = sorted->distinct;
-    return dev->backend->build(dev->self, &s->view, sorted, threads, s->base, err);
+    contenders list = {0};
+    sx_spec spec = {.unique = asked->unique, .place = asked->place};
+    sx_spec any[2] = {guide_of(dev, spec, SX_SPLIT, width, row_bytes),
+                      guide_of(dev, spec, SX_PAIRS, width, row_bytes)};
+    const sx_spec *guide = looked ? looked->guide : any;
+
+    if (!has_contest(dev, asked, n))
+        list.spec[list.count++] = favourite(asked, n, width);
+    else if (dev->backend->gpu)
+        list_gpu(&list, spec, asked->purpose, n, width, row_bytes, looked, guide);
+    else
+        list_cpu(&list, spec, asked->purpose, row_bytes, looked, guide);
+    return list;
 }
 
-static sx_status measure(sx_device *dev, sx_store *s, uint32_t purpose, sx_sorted *sorted,
-                         const sx_input *in, unsigned points, sx_text *why, sx_err *err)
+unsigned sx_contenders(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width,
+                       uint32_t row_bytes, sx_spec out[SX_CONTENDERS])
 {
-    sx_spec plain = {.family = SX_FAM_SORTED, .unique = s->spec.unique, .place = s->spec.place};
-    sx_sorted arrays = *sorted;
-    sx_view array;
-    sx_questions q = {0};
-    int array_wins = 0;
-    sx_status st = sx_shape(&array, &plain, dev->backend->node_bytes, sorted->width,
-                            sorted->row_bytes, sorted->n, err);
+    contenders list = list_all(dev, asked, n, width, row_bytes, NULL);
 
-    if (st != SX_OK)
-        return st;
-    if (!arrays.keys) {
-        arrays.keys = s->base[SX_SEC_KEYS];
-        arrays.rows = s->base[SX_SEC_ROWS];
+    memcpy(out, list.spec, sizeof list.spec);
+    return list.count;
+}
+
+uint64_t sx_contest_bytes(const sx_device *dev, const sx_spec *asked, uint64_t n)
+{
+    return has_contest(dev, asked, n) ? sx_question_bytes(dev, n) : 0;
+}
+
+/* Keys that can't be looked at, for want of memory, get no guide. */
+static sx_status look(sx_device *dev, const sx_spec *asked, const sx_sorted *sorted,
+                      const sx_input *in, seen *out, sx_err *err)
+{
+    sx_spec spec = {.unique = asked->unique, .place = asked->place};
+    sx_sample *sample = NULL;
+    sx_status st = sx_sample_take(&sample, dev, sorted, in, err);
+
+    *out = (seen){.cost = {GUIDE_COST, GUIDE_COST}};
+    if (st != SX_OK || !sample)
+        return st == SX_ENOMEM ? SX_OK : st;
+    out->repeats = sx_sample_repeats(sample);
+    for (uint32_t pairs = 0; pairs < 2 && st == SX_OK; pairs++) {
+        out->guide[pairs] = guide_of(dev, spec, pairs ? SX_PAIRS : SX_SPLIT, sorted->width,
+                                     sorted->row_bytes);
+        st = sx_sample_guide(sample, dev, &out->guide[pairs], sorted, UINT64_MAX,
+                             &out->cost[pairs], err);
     }
-    sx_view_bind(&array, (const void *const[SX_SECTION_KINDS]){
-                             [SX_SEC_KEYS] = arrays.keys, [SX_SEC_ROWS] = arrays.rows});
-    q.points = points;
-    q.ranges = purpose == SX_FOR_POINT   ? 0
-               : purpose == SX_FOR_RANGE ? q.points
-                                         : q.points / POINTS_PER_RANGE;
-    if (purpose == SX_FOR_RANGE)
-        q.points = 0;
-    sx_store_bind(s);
-    st = sx_questions_make(dev, &s->view, in, &q, err);
-    if (st == SX_OK)
-        st = compare(dev, s, &array, in, &q, &array_wins, why, err);
-    if (st == SX_ENOMEM) {                /* the index is there: it stays */
-        sx_text_add(why, "the usual choice; not measured, for want of memory");
-        sx_questions_drop(dev, &q);
-        return SX_OK;
-    }
-    if (st == SX_OK && array_wins) {
-        s->spec = plain;
-        st = fall_back(dev, s, &array, sorted, in->threads, err);
-    }
-    sx_questions_drop(dev, &q);
+    sx_sample_drop(sample);
     return st;
 }
 
-/* ---- auto ------------------------------------------------------------------- */
+/* ---- the contest ------------------------------------------------------------------ */
 
-/* Keys from which on a guide is considered: fewer are no sample. */
-#define GUIDE_FROM (1u << 16)
-/* Units that a walk under a guide may look at, tolls included (pieces.c), where pivots
- * are as fast. */
-#define GUIDE_COST 2.5
+enum { POINTS, RANGES, KINDS };
 
-/* On a GPU a guide is the fastest for points, unless keys lie badly in any pieces and
- * buckets, or repeat. */
-int sx_may_guide(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width,
-                 sx_spec *guide)
+typedef struct {
+    uint64_t ns[KINDS];           /* 0: not asked */
+    uint32_t concise;             /* see sx_view */
+    int ran;                      /* it could be built */
+} result;
+
+typedef struct {
+    sx_device *dev;
+    sx_store *s;                  /* whoever is there now */
+    sx_sorted *sorted;
+    const sx_input *in;
+    sx_questions q[KINDS];
+    result results[SX_CONTENDERS];
+} contest;
+
+static sx_status enter(contest *c, const sx_spec *spec, sx_err *err)
 {
-    *guide = (sx_spec){.family = SX_FAM_GUIDE, .unique = asked->unique, .place = asked->place,
-                       .layout = SX_PAIRS, .given = SX_P_LAYOUT};
-    return dev->backend->gpu && width <= 8 && n >= GUIDE_FROM &&
-           asked->purpose != SX_FOR_RANGE && asked->purpose != SX_FOR_MEMORY;
-}
-
-static sx_status take_guide(sx_device *dev, const sx_spec *asked, sx_spec *favourite,
-                            const sx_sorted *sorted, const sx_input *in, sx_err *err)
-{
-    sx_spec guide;
-    double cost;
+    sx_store *s = c->s;
     sx_status st;
 
-    if (!sx_may_guide(dev, asked, sorted->n, sorted->width, &guide))
-        return SX_OK;
-    st = sx_resolve_pieces(dev, &guide, sorted, in, UINT64_MAX, &cost, err);
-    if (st == SX_OK && cost < GUIDE_COST)
-        *favourite = guide;
-    return st == SX_ENOMEM ? SX_OK : st;  /* then without a look */
+    s->spec = *spec;
+    st = sx_shape(&s->view, &s->spec, c->dev->backend->node_bytes, c->sorted->width,
+                  c->sorted->row_bytes, c->sorted->n, err);
+    s->view.distinct = c->sorted->distinct;
+    if (st == SX_OK)
+        st = c->dev->backend->build(c->dev->self, &s->view, c->sorted, c->in->threads, s->base,
+                                    err);
+    if (st != SX_OK)
+        return st;
+    sx_store_bind(s);
+    s->view.concise = sx_usual_search(c->dev, &s->view);
+    return SX_OK;
 }
 
-sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted *sorted,
-                    const sx_input *in, uint64_t spent_ns, sx_err *err)
+/* The arrays are there for the next one again. */
+static void leave(contest *c)
+{
+    if (sx_shape_is_arrays(&c->s->view)) {
+        c->sorted->keys = c->s->base[SX_SEC_KEYS];
+        c->sorted->rows = c->s->base[SX_SEC_ROWS];
+        c->s->base[SX_SEC_KEYS] = c->s->base[SX_SEC_ROWS] = NULL;
+    }
+    sx_store_drop(c->s, c->dev->backend, c->dev->self);
+}
+
+/* Lines of several levels are searched in the faster of two ways. */
+static sx_status ask(contest *c, result *r, sx_err *err)
+{
+    sx_view *v = &c->s->view;
+    int both = v->family == SX_FAM_PGM && v->levels > 1 &&
+               c->dev->backend->search(c->dev->self) == SX_SEARCH_ANY;
+    sx_status st = SX_OK;
+
+    r->concise = v->concise;
+    for (unsigned kind = 0; kind < KINDS && st == SX_OK; kind++)
+        if (c->q[kind].points + c->q[kind].ranges > 0)
+            st = sx_questions_ask(c->dev, v, c->in, &c->q[kind], &r->ns[kind], err);
+    if (both && st == SX_OK && r->ns[POINTS] > 0) {
+        uint64_t ns;
+        v->concise = !v->concise;
+        st = sx_questions_ask(c->dev, v, c->in, &c->q[POINTS], &ns, err);
+        if (st == SX_OK && ns < r->ns[POINTS]) {
+            r->ns[POINTS] = ns;
+            r->concise = v->concise;
+        }
+    }
+    return st;
+}
+
+/* Part of the best time that a contender took, of the kind it is worse at. */
+static double score(const contest *c, unsigned count, unsigned i)
+{
+    double worst = 0;
+
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        uint64_t best = UINT64_MAX;
+        for (unsigned j = 0; j < count; j++)
+            if (c->results[j].ran && c->results[j].ns[kind] < best)
+                best = c->results[j].ns[kind];
+        if (best > 0 && (double)c->results[i].ns[kind] / (double)best > worst)
+            worst = (double)c->results[i].ns[kind] / (double)best;
+    }
+    return worst;
+}
+
+/* The best; or the last one, which is there, if it is as good. */
+static unsigned winner(const contest *c, unsigned count, unsigned last)
+{
+    unsigned best = last;
+
+    for (unsigned i = 0; i < count; i++)
+        if (c->results[i].ran && score(c, count, i) < score(c, count, best))
+            best = i;
+    return score(c, count, last) <= AS_GOOD * score(c, count, best) ? last : best;
+}
+
+static void say(const contest *c, const contenders *list, uint64_t begin, sx_text *why)
+{
+    if (c->q[POINTS].points > 0)
+        sx_text_add(why, "%u points", c->q[POINTS].points);
+    if (c->q[RANGES].ranges > 0)
+        sx_text_add(why, "%s%u ranges", c->q[POINTS].points ? " and " : "", c->q[RANGES].ranges);
+    sx_text_add(why, " among these keys, the best of %u times:", c->q[POINTS].rounds ? c->q[POINTS].rounds : c->q[RANGES].rounds);
+    for (unsigned i = 0; i < list->count; i++) {
+        const result *r = &c->results[i];
+        sx_text_add(why, "%s %s(", i ? ";" : "", sx_family_name(list->spec[i].family));
+        if (list->spec[i].given & SX_P_EPS)
+            sx_text_add(why, "eps=%u,", list->spec[i].eps);
+        sx_text_add(why, "layout=%s)", list->spec[i].layout == SX_PAIRS ? "pairs" : "split");
+        for (unsigned kind = 0; kind < KINDS && r->ran; kind++)
+            if (r->ns[kind] > 0) {
+                sx_text_add(why, kind && r->ns[POINTS] ? " and " : " took ");
+                sx_text_fixed(why, (double)r->ns[kind] * 1e-3, 1);
+                sx_text_add(why, " us");
+            }
+        if (!r->ran)
+            sx_text_add(why, " had no memory");
+    }
+    sx_text_add(why, "; the contest took ");
+    sx_text_fixed(why, (double)(sx_clock_ns() - begin) * 1e-6, 1);
+    sx_text_add(why, " ms in all");
+}
+
+/* Makes the questions out of the sorted arrays. */
+static sx_status make_questions(contest *c, uint32_t purpose, sx_err *err)
+{
+    sx_spec plain = {.family = SX_FAM_SORTED};
+    unsigned points = sx_contest_points(c->dev, c->sorted->n), ranges = points / POINTS_PER_RANGE;
+    sx_view array;
+    sx_status st = sx_shape(&array, &plain, c->dev->backend->node_bytes, c->sorted->width,
+                            c->sorted->row_bytes, c->sorted->n, err);
+
+    if (st != SX_OK)
+        return st;
+    sx_view_bind(&array, (const void *const[SX_SECTION_KINDS]){
+                             [SX_SEC_KEYS] = c->sorted->keys, [SX_SEC_ROWS] = c->sorted->rows});
+    if (purpose != SX_FOR_RANGE) {
+        c->q[POINTS] = sx_contest_questions(c->dev, points, 0);
+        st = sx_questions_make(c->dev, &array, c->in, &c->q[POINTS], err);
+    }
+    if (st == SX_OK && purpose != SX_FOR_POINT) {
+        c->q[RANGES] = sx_contest_questions(c->dev, 0, ranges);
+        st = sx_questions_make(c->dev, &array, c->in, &c->q[RANGES], err);
+    }
+    return st;
+}
+
+/* Whoever has no memory is left out; the last error stands if nobody has. */
+static sx_status hold(contest *c, const contenders *list, sx_text *why, sx_err *err)
+{
+    uint64_t begin = sx_clock_ns();
+    unsigned last = list->count, best;
+    sx_status st = SX_OK;
+
+    for (unsigned i = 0; i < list->count; i++) {
+        if (last < list->count)
+            leave(c);
+        last = list->count;
+        st = enter(c, &list->spec[i], err);
+        if (st == SX_OK) {
+            last = i;
+            c->results[i].ran = 1;
+            st = ask(c, &c->results[i], err);
+        }
+        if (st != SX_OK && st != SX_ENOMEM)
+            return st;
+        c->results[i].ran = st == SX_OK;
+    }
+    best = list->count;
+    for (unsigned i = 0; i < list->count; i++)
+        if (c->results[i].ran)
+            best = i;
+    if (best == list->count)
+        return st;
+    best = winner(c, list->count, best);
+    if (best != last) {
+        if (last < list->count)
+            leave(c);
+        st = enter(c, &list->spec[best], err);
+        if (st != SX_OK)
+            return st;
+    }
+    c->s->view.concise = c->results[best].concise;
+    say(c, list, begin, why);
+    return SX_OK;
+}
+
+sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *asked, sx_sorted *sorted,
+                    const sx_input *in, sx_err *err)
 {
     sx_text why = {s->why, SX_WHY_MAX, strlen(s->why)};
-    sx_status st;
+    contest c = {.dev = dev, .s = s, .sorted = sorted, .in = in};
+    contenders list;
+    seen looked = {0};
+    sx_status st = SX_OK;
+    int measured = 0;
 
-    s->spec = sx_favourite(dev, spec, sorted->n, sorted->width);
-    st = take_guide(dev, spec, &s->spec, sorted, in, err);
+    if (has_contest(dev, asked, sorted->n))
+        st = look(dev, asked, sorted, in, &looked, err);
     if (st != SX_OK)
         return st;
-    st = sx_shape(&s->view, &s->spec, dev->backend->node_bytes, sorted->width, sorted->row_bytes,
-                  sorted->n, err);
-    s->view.distinct = sorted->distinct;
-    if (st == SX_OK)
-        st = dev->backend->build(dev->self, &s->view, sorted, in->threads, s->base, err);
-    if (st != SX_OK)
-        return st;
-    if (spec->place == SX_PLACE_HYBRID)
-        sx_text_add(&why, "%sthe usual choice of what has a top; not measured", why.length ? "; "
-                                                                                         : "");
-    else if (sorted->n < sx_measured_from(dev) || s->view.family == SX_FAM_SORTED)
-        sx_text_add(&why, "the usual choice for so few keys; not measured, since a build is over "
-                    "sooner");
-    else
-        st = measure(dev, s, spec->purpose, sorted, in,
-                     sx_question_count(dev, spent_ns / BUDGET_PART), &why, err);
+    list = list_all(dev, asked, sorted->n, sorted->width, sorted->row_bytes, &looked);
+    if (why.length)
+        sx_text_add(&why, "; ");
+    if (list.count > 1) {
+        st = make_questions(&c, asked->purpose, err);
+        measured = st == SX_OK;
+    }
+    if (measured)
+        st = hold(&c, &list, &why, err);
+    else if (st == SX_OK || st == SX_ENOMEM)
+        st = enter(&c, &list.spec[list.count - 1], err);
     if (st != SX_OK)
         sx_store_drop(s, dev->backend, dev->self);
+    else if (list.count > 1 && !measured)
+        sx_text_add(&why, "the usual choice; not measured, for want of memory");
+    else if (asked->place == SX_PLACE_HYBRID)
+        sx_text_add(&why, "the usual choice of what has a top; not measured");
+    else if (asked->purpose == SX_FOR_MEMORY)
+        sx_text_add(&why, "the usual choice of what takes no extra memory; not measured");
+    else if (list.count == 1 && !has_contest(dev, asked, sorted->n))
+        sx_text_add(&why, "the usual choice for so few keys; not measured, since a build is over "
+                    "sooner");
+    else if (list.count == 1)
+        sx_text_add(&why, "a look at some keys left no other choice");
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        sx_questions_drop(dev, &c.q[kind]);
     return st;
 }

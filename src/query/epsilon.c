@@ -457,7 +457,7 @@ sx_status sx_bound_pgm(sx_device *at, const sx_spec *asked, uint32_t width, uint
     if (!(asked->given & SX_P_EPS))       /* the best stays while another is tried */
         most.peak += most.lines + SX_LEVELS_MAX * sizeof(uint64_t);
     if (n >= sx_measured_from(at))
-        most.peak += sx_question_bytes(at);
+        most.peak += sx_question_bytes(at, n);
     *out = most;
     return st;
 }

@@ -138,32 +138,43 @@ void sx_explain_cost(const sx_index *ix, sx_format format, sx_text *t);
 /* ---- questions.c ---------------------------------------------------------- */
 
 /* Memory that measuring takes, at most. */
-uint64_t sx_question_bytes(const sx_device *dev);
+uint64_t sx_question_bytes(const sx_device *dev, uint64_t n);
 
 /* ---- choose.c: what auto does ------------------------------------------ */
 
-/* What auto takes when it does not measure, unless it takes a guide. */
-sx_spec sx_favourite(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width);
-/* Whether it may take a guide, if the keys lie well in one; whose pieces and bucket are
- * still to be found. */
-int sx_may_guide(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width,
-                 sx_spec *guide);
+#define SX_CONTENDERS 6u
+/* What it may take, whatever the keys are; pieces and buckets of guides are still to be
+ * found. */
+unsigned sx_contenders(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width,
+                       uint32_t row_bytes, sx_spec out[SX_CONTENDERS]);
+
+/* Memory that its questions take. */
+uint64_t sx_contest_bytes(const sx_device *dev, const sx_spec *asked, uint64_t n);
 
 /* Builds the index that suits the keys, the device and spec's purpose into
  * *s, which is all zero but for its type, largest row, and why it has its place;
- * and says why there. spent_ns: what the build took so far; measuring takes a small part
- * of that. */
+ * and says why there. */
 sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted *sorted,
-                    const sx_input *in, uint64_t spent_ns, sx_err *err);
+                    const sx_input *in, sx_err *err);
 
-/* ---- pieces.c: how a guide is cut ------------------------------------------- */
+/* ---- pieces.c: a look at some keys ------------------------------------------- */
 
-/* A guide's pieces, and its bucket unless the spec says that, by a look at some keys: one
+typedef struct sx_sample sx_sample;
+/* Of keys that are sorted and nothing else yet; NULL where they are too few. */
+sx_status sx_sample_take(sx_sample **out, sx_device *dev, const sx_sorted *sorted,
+                         const sx_input *in, sx_err *err);
+void sx_sample_drop(sx_sample *sample);       /* NULL is fine */
+/* Part of the keys that equal a neighbour. */
+double sx_sample_repeats(const sx_sample *sample);
+/* A guide's pieces, and its bucket unless the spec says that: one
  * piece where they lie evenly, more and smaller buckets where they do not, but none whose
  * top takes more than top_room bytes. *cost: units of keys that a walk looks at on
  * average, and what else it takes, counted in these. */
+sx_status sx_sample_guide(const sx_sample *sample, sx_device *dev, sx_spec *spec,
+                          const sx_sorted *sorted, uint64_t top_room, double *cost, sx_err *err);
+/* The same from the keys. */
 sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
-                            const sx_input *in, uint64_t top_room, double *cost, sx_err *err);
+                            const sx_input *in, uint64_t top_room, sx_err *err);
 #define SX_GUIDE_BUCKET 1u        /* keys of the smallest bucket that it chooses */
 /* Memory of the host that looking takes. */
 uint64_t sx_sample_bytes(uint64_t n);

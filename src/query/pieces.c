@@ -1,5 +1,6 @@
-/* pieces.c - how many pieces and how large buckets a guide gets, unless told: a look
- * at some keys says how many units a walk would look at under each of a few.
+/* pieces.c - a look at some keys: how often they repeat, and how many pieces and how
+ * large buckets a guide gets, unless told, by how many units a walk would look at under
+ * each of a few.
  *
  * Of a sample of the keys, each with some on either side of it, what a walk depends on is
  * known without a guide: where the key's bucket and its record begin and end, how many of
@@ -39,14 +40,14 @@ static const struct {
 #define BUCKETS 3u
 static const uint32_t buckets[BUCKETS] = {0, 4, SX_GUIDE_BUCKET};
 
-typedef struct {
+struct sx_sample {
     uint64_t n;
     uint32_t pieces[PIECES];      /* as many as so many keys are cut into */
     uint64_t *ranks;              /* KEPT of each sample */
     double *far;                  /* KEPT of each sample: how far each key is above it; at
                                      END(p) how far it is into its piece, then how long
                                      that is */
-} sampled;
+};
 
 /* ---- the sample ----------------------------------------------------------------- */
 
@@ -69,7 +70,7 @@ static void piece_ends(uint64_t n, uint64_t pieces, uint64_t rank, uint64_t ends
     ends[1] = p + 1 < pieces ? (p + 1) * n / pieces : n - 1;
 }
 
-static void choose_ranks(sampled *all)
+static void choose_ranks(sx_sample *all)
 {
     for (unsigned p = 0; p < PIECES; p++)
         for (all->pieces[p] = cuts[p].pieces; all->n / all->pieces[p] < PIECE_KEYS;)
@@ -117,7 +118,7 @@ static void measure_keys(const void *keys, uint32_t width, double *far)
 
 /* scratch: room for all keys, as they come. */
 static sx_status take_sample(sx_device *dev, const sx_sorted *sorted, const sx_input *in,
-                             sampled *all, unsigned char *scratch, sx_err *err)
+                             sx_sample *all, unsigned char *scratch, sx_err *err)
 {
     const sx_type_info *type = sx_type_of(in->key_type);
     sx_spec plain = {.family = SX_FAM_SORTED};
@@ -187,7 +188,7 @@ static int is_crowded(const uint64_t *ranks, const double *far, double low, doub
 }
 
 /* Units that the walk for sample s looks at, under the guide of this shape. */
-static double turns_of(const sampled *all, uint64_t s, unsigned pieces, const sx_view *v)
+static double turns_of(const sx_sample *all, uint64_t s, unsigned pieces, const sx_view *v)
 {
     const uint64_t *ranks = all->ranks + s * KEPT;
     const double *far = all->far + s * KEPT;
@@ -210,7 +211,7 @@ static double turns_of(const sampled *all, uint64_t s, unsigned pieces, const sx
 }
 
 /* On average; or, if that is more than `most`, any number above it. */
-static double mean_turns(const sampled *all, unsigned pieces, const sx_view *v, double most)
+static double mean_turns(const sx_sample *all, unsigned pieces, const sx_view *v, double most)
 {
     double sum = SAMPLES;         /* each looks at one at least */
 
@@ -252,7 +253,7 @@ static int can_be(const sx_device *dev, const sx_view *v, uint64_t top_room)
 }
 
 /* The first choice, one piece and the usual bucket, is taken if no other can be. */
-static sx_status choose_among(sx_device *dev, const sampled *all, const sx_sorted *sorted,
+static sx_status choose_among(sx_device *dev, const sx_sample *all, const sx_sorted *sorted,
                               sx_spec *spec, uint64_t top_room, double *cost, sx_err *err)
 {
     sx_spec asked = *spec;
@@ -292,31 +293,73 @@ static sx_status choose_among(sx_device *dev, const sampled *all, const sx_sorte
 
 uint64_t sx_sample_bytes(uint64_t n)
 {
-    return n < LEAST ? 0 : RANK_BYTES + KEY_BYTES + FAR_BYTES;
+    return n < LEAST ? 0 : sizeof(sx_sample) + RANK_BYTES + KEY_BYTES + FAR_BYTES;
 }
 
-sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
-                            const sx_input *in, uint64_t top_room, double *cost, sx_err *err)
+void sx_sample_drop(sx_sample *all)
 {
-    sampled all = {.n = sorted->n};
+    if (all) {
+        sx_release(all->far);
+        sx_release(all->ranks);
+    }
+    sx_release(all);
+}
+
+sx_status sx_sample_take(sx_sample **out, sx_device *dev, const sx_sorted *sorted,
+                         const sx_input *in, sx_err *err)
+{
+    sx_sample *all = NULL;
     void *scratch = NULL;
     sx_status st;
 
-    *cost = 1;
-    *spec = with_choice(*spec, 1, 0);
+    *out = NULL;
     if (sorted->n < LEAST)
         return SX_OK;
-    st = sx_alloc((void **)&all.ranks, RANK_BYTES, "a sample", err);
+    st = sx_alloc_zero((void **)&all, sizeof *all, "a sample", err);
+    if (st != SX_OK)
+        return st;
+    all->n = sorted->n;
+    st = sx_alloc((void **)&all->ranks, RANK_BYTES, "a sample", err);
     if (st == SX_OK)
-        st = sx_alloc((void **)&all.far, FAR_BYTES, "a sample", err);
+        st = sx_alloc((void **)&all->far, FAR_BYTES, "a sample", err);
     if (st == SX_OK)
         st = sx_alloc(&scratch, KEY_BYTES, "a sample", err);
     if (st == SX_OK)
-        st = take_sample(dev, sorted, in, &all, scratch, err);
-    if (st == SX_OK)
-        st = choose_among(dev, &all, sorted, spec, top_room, cost, err);
+        st = take_sample(dev, sorted, in, all, scratch, err);
     sx_release(scratch);
-    sx_release(all.far);
-    sx_release(all.ranks);
+    if (st == SX_OK)
+        *out = all;
+    else
+        sx_sample_drop(all);
+    return st;
+}
+
+double sx_sample_repeats(const sx_sample *all)
+{
+    uint64_t equal = 0;
+
+    for (uint64_t s = 0; all && s < SAMPLES; s++)
+        equal += all->far[s * KEPT + SIDE + 1] == 0 || all->far[s * KEPT + SIDE - 1] == 0;
+    return (double)equal / SAMPLES;
+}
+
+sx_status sx_sample_guide(const sx_sample *all, sx_device *dev, sx_spec *spec,
+                          const sx_sorted *sorted, uint64_t top_room, double *cost, sx_err *err)
+{
+    *cost = 1;
+    *spec = with_choice(*spec, 1, 0);
+    return all ? choose_among(dev, all, sorted, spec, top_room, cost, err) : SX_OK;
+}
+
+sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
+                            const sx_input *in, uint64_t top_room, sx_err *err)
+{
+    sx_sample *all;
+    double cost;
+    sx_status st = sx_sample_take(&all, dev, sorted, in, err);
+
+    if (st == SX_OK)
+        st = sx_sample_guide(all, dev, spec, sorted, top_room, &cost, err);
+    sx_sample_drop(all);
     return st;
 }

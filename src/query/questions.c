@@ -1,23 +1,30 @@
 #include "query/questions.h"
 
-#include "base/alloc.h"
 #include "base/machine.h"
 
+/* Keys of a range. Equal keys may make it longer, so it is limited to them. */
 #define RANGE_HITS 128u
 #define SETS (2u * SX_ASK_ROUNDS)
 /* Less than so many %: timings are noisy. */
 #define CLEARLY 93
 
-/* How to ask: a guess of what a query takes, in picoseconds, to make so many,
+/* How to ask. Duels: a guess of what a query takes, in picoseconds, to make so many,
  * how many make a round at most and at least, and from how many keys on (a
- * build of fewer is over before measuring would tell anything). A GPU is asked
- * in its own memory and by its own clock. */
+ * build of fewer is over before measuring would tell anything). Contests: from how many
+ * keys on; a round has one point for so many keys, but as many as bring the upper parts
+ * into the caches and keep all of a GPU busy, as a large batch does. A GPU is asked in its
+ * own memory and by its own clock, which is quiet; a CPU is asked more often, and each
+ * contender something else, as its last cache is large. */
 typedef struct {
     uint64_t query_ps;
     unsigned most, least, from;
+    unsigned contest_from, keys_per_point, rounds, sets;
 } manner;
-static const manner on_cpu = {200000, 1u << 10, 1u << 6, 1u << 16};
-static const manner on_gpu = {100, 1u << 16, 1u << 14, 1u << 22};
+static const manner on_cpu = {200000, 1u << 10, 1u << 6,  1u << 16,
+                              1u << 16, 128, 5, 5 * SX_CONTENDERS};
+static const manner on_gpu = {100, 1u << 16, 1u << 14, 1u << 22, 1u << 14, 16, 3, 4};
+#define LEAST_POINTS (1u << 10)   /* of a round of a CPU's contest ... */
+#define MORE_POINTS 4u            /* ... and of a GPU's at most, times what keeps it busy */
 
 static const manner *manner_of(const sx_device *dev)
 {
@@ -42,14 +49,44 @@ int sx_clearly_less(uint64_t ns, uint64_t than)
     return ns < than / 100 * CLEARLY;
 }
 
-/* Of keys, ranks to pick them by, and results. */
-uint64_t sx_question_bytes(const sx_device *dev)
+uint64_t sx_contest_from(const sx_device *dev)
 {
-    uint64_t most = manner_of(dev)->most, number = sizeof(uint64_t);
-    uint64_t of_two = SETS * (3 * 16 + number) + number;
-    uint64_t of_trials = (SX_TRIAL_SETS + SX_TRIAL_WARM) * (16 + number) + SX_TRIAL_WARM * number;
+    return manner_of(dev)->contest_from;
+}
 
-    return most * (of_two > of_trials ? of_two : of_trials);
+unsigned sx_contest_points(const sx_device *dev, uint64_t n)
+{
+    uint64_t points = n / manner_of(dev)->keys_per_point, least = LEAST_POINTS;
+    uint64_t most = LEAST_POINTS * 64;
+    sx_travel t = {0};
+
+    if (dev->backend->gpu) {
+        dev->backend->travel(dev->self, &t);
+        least = t.sample;
+        most = MORE_POINTS * t.sample;
+    }
+    return (unsigned)(points > most ? most : points < least ? least : points);
+}
+
+sx_questions sx_contest_questions(const sx_device *dev, unsigned points, unsigned ranges)
+{
+    const manner *m = manner_of(dev);
+
+    return (sx_questions){.points = points, .ranges = ranges, .sets = m->sets,
+                          .rounds = m->rounds};
+}
+
+/* Of keys and results. */
+uint64_t sx_question_bytes(const sx_device *dev, uint64_t n)
+{
+    const manner *m = manner_of(dev);
+    uint64_t number = sizeof(uint64_t);
+    uint64_t of_two = m->most * (SETS * 3 * 16 + number);
+    uint64_t of_trials = m->most * ((SX_TRIAL_SETS + SX_TRIAL_WARM) * 16 + SX_TRIAL_WARM * number);
+    uint64_t of_contest = sx_contest_points(dev, n) * (uint64_t)(m->sets * 3 * 16 + 2 * number);
+    uint64_t most = of_two > of_trials ? of_two : of_trials;
+
+    return most > of_contest ? most : of_contest;
 }
 
 void sx_questions_drop(sx_device *dev, sx_questions *q)
@@ -60,13 +97,13 @@ void sx_questions_drop(sx_device *dev, sx_questions *q)
     dev->backend->release(dev->self, q->out);
 }
 
-/* Keys of the index at the ranks of the host's list. */
+/* Keys of the index, n of them, each so many ranks ahead of some key. */
 static sx_status pick_keys(sx_device *dev, const sx_view *v, const sx_input *in, sx_questions *q,
-                           const uint64_t *ranks, uint64_t n, void **keys, sx_err *err)
+                           uint32_t ahead, uint64_t n, void **keys, sx_err *err)
 {
     const sx_backend *be = dev->backend;
-    sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = in->key_type, .rank_bytes = 8, .n = n,
-                      .how.threads = in->threads, .q = ranks, .keys_there = (uint32_t)q->there};
+    sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = in->key_type, .ahead = ahead, .n = n,
+                      .how.threads = in->threads, .keys_there = (uint32_t)q->there};
     sx_status st;
 
     if (n == 0)
@@ -79,31 +116,21 @@ static sx_status pick_keys(sx_device *dev, const sx_view *v, const sx_input *in,
 sx_status sx_questions_make(sx_device *dev, const sx_view *v, const sx_input *in,
                             sx_questions *q, sx_err *err)
 {
-    uint64_t x = 1;               /* any seed: these are only timed */
     unsigned sets = q->sets ? q->sets : SETS, out = q->points > q->ranges ? q->points : q->ranges;
     uint64_t points = (uint64_t)sets * q->points + q->warm, ranges = (uint64_t)sets * q->ranges;
-    uint64_t n = points > ranges ? points : ranges, *ranks;
-    sx_status st = sx_alloc_array((void **)&ranks, n, sizeof *ranks, "questions", err);
+    sx_status st;
 
-    if (st != SX_OK)
-        return st;
-    for (uint64_t i = 0; i < n; i++) {
-        x = x * 6364136223846793005u + 1442695040888963407u;
-        ranks[i] = (uint64_t)((x >> 16) * (unsigned __int128)v->n >> 48);
-    }
     q->sets = sets;
+    q->rounds = q->rounds ? q->rounds : SX_ASK_ROUNDS;
     q->there = dev->backend->gpu != 0;
     st = dev->backend->alloc(dev->self, &q->out, (out > q->warm ? out : q->warm) * sizeof(uint64_t),
                              "questions", err);
     if (st == SX_OK)
-        st = pick_keys(dev, v, in, q, ranks, points, &q->key, err);
+        st = pick_keys(dev, v, in, q, 0, points, &q->key, err);
     if (st == SX_OK)
-        st = pick_keys(dev, v, in, q, ranks, ranges, &q->lo, err);
-    for (uint64_t i = 0; i < ranges; i++)
-        ranks[i] = ranks[i] + RANGE_HITS < v->n ? ranks[i] + RANGE_HITS : v->n - 1;
+        st = pick_keys(dev, v, in, q, 0, ranges, &q->lo, err);
     if (st == SX_OK)
-        st = pick_keys(dev, v, in, q, ranks, ranges, &q->hi, err);
-    sx_release(ranks);
+        st = pick_keys(dev, v, in, q, RANGE_HITS, ranges, &q->hi, err);
     return st;
 }
 
@@ -117,7 +144,7 @@ sx_status sx_questions_ask(sx_device *dev, const sx_view *v, const sx_input *in,
     sx_lookup point = {.op = SX_OP_GET, .key_type = in->key_type, .n = q->points, .how = how,
                        .out = q->out, .out_bytes = 8, .q_there = there, .out_there = there};
     sx_span_query range = {.key_type = in->key_type, .how = how, .n = q->ranges,
-                           .limit = UINT64_MAX, .lo_there = there, .hi_there = there};
+                           .limit = RANGE_HITS, .lo_there = there, .hi_there = there};
     sx_range_folds sum = {.sum = q->out, .sum_there = there};
     sx_status st = SX_OK;
 
@@ -128,7 +155,7 @@ sx_status sx_questions_ask(sx_device *dev, const sx_view *v, const sx_input *in,
         st = dev->backend->lookup(dev->self, v, &point, err);
         point.n = q->points;
     }
-    for (unsigned round = 0; round < SX_ASK_ROUNDS && st == SX_OK; round++) {
+    for (unsigned round = 0; round < q->rounds && st == SX_OK; round++) {
         uint64_t set = q->next++ % q->sets;
         point.q = (unsigned char *)q->key + set * q->points * bytes;
         range.lo = (unsigned char *)q->lo + set * q->ranges * bytes;

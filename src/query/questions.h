@@ -12,6 +12,7 @@
 typedef struct {
     unsigned points, ranges;      /* of one round */
     unsigned sets;                /* rounds that differ; 0: those of two contenders */
+    unsigned rounds;              /* 0: SX_ASK_ROUNDS */
     unsigned warm;                /* points asked first, untimed: an upper part is in
                                      the cache as after a while of questions, whoever
                                      was there before */
@@ -24,10 +25,15 @@ typedef struct {
 #define SX_TRIAL_SETS (4 * SX_ASK_ROUNDS)
 #define SX_TRIAL_WARM 16u         /* times the points of a round */
 
-/* From how many keys on there is anything to measure. */
+/* Duels: from how many keys on there is anything to measure, and as many points as two
+ * contenders are asked in about so long, within limits. */
 uint64_t sx_measured_from(const sx_device *dev);
-/* As many points as two contenders are asked in about so long, within limits. */
 unsigned sx_question_count(const sx_device *dev, uint64_t ns);
+
+/* Contests of several: the same, and what each is asked. */
+uint64_t sx_contest_from(const sx_device *dev);
+unsigned sx_contest_points(const sx_device *dev, uint64_t n);
+sx_questions sx_contest_questions(const sx_device *dev, unsigned points, unsigned ranges);
 
 /* Picks the questions, of which *q says how many, from the keys that v has. To
  * be dropped even where it fails. */
