@@ -14,7 +14,8 @@
  *
  * Many threads may ask one index at once. A failed call returns a status,
  * leaves a sentence in sx_detail(), and leaves its outputs as they were
- * unless its comment says else.
+ * unless its comment says else. No verb is a cancellation point: a thread that
+ * is cancelled inside one goes on to the end of it.
  */
 #ifndef SEXTANT_H
 #define SEXTANT_H
@@ -405,8 +406,8 @@ typedef enum { SX_ASK_GET = 0, SX_ASK_RANK_LEFT, SX_ASK_RANK_RIGHT, SX_ASK_FLOOR
  * timeout_us: below 0: wait as long as it takes; else SX_ETIMEDOUT when there
  * is no answer in that time, and *answer stays as it is (0: only if this key
  * need not wait; a thread that asks for a batch stays until it has the answer).
- * Where the batch fails, all its submitters get its status and sentence. Not a
- * cancellation point. After fork() the child has the collector to itself. */
+ * Where the batch fails, all its submitters get its status and sentence. After
+ * fork() the child has the collector to itself. */
 SX_API sx_status sx_collect(sx_collector *c, sx_ask what, const void *key,
                             uint64_t *answer, int64_t timeout_us);
 
