@@ -426,9 +426,22 @@ SX_API sx_status sx_collector_describe(sx_collector *c, sx_collector_info *info)
 /* ---- files ------------------------------------------------------------- */
 
 /* Writes a temporary file beside path, syncs it, renames it to path, which
- * may be an ordinary file (it is replaced) or a link (the link is). While it is
- * written it has no name, so that a process that is killed leaves nothing; on
- * file systems without such files it is called .sextant-PID-N.tmp. */
+ * may be an ordinary file (it is replaced) or a link (the link is).
+ *
+ * The new file is the saver's, and of its group. It keeps the old one's
+ * permissions, of mode bits 0777 (never set-user-ID and its like), but: if the
+ * old file was another user's, group and others may not write; if it was of
+ * another group, the group may what others may. Where there was no file, it is
+ * as open(path, O_CREAT, 0666) makes one. Until it is whole, only its owner
+ * may read it.
+ *
+ * While it is written it has no name, so that a process that is killed leaves
+ * nothing. Just before the rename it is called .sextant-PID-N.tmp, on file
+ * systems without nameless files from the start: a process that is killed then
+ * leaves a file of that name. Each sx_save() takes those of its user out of
+ * path's folder, if nobody has them locked (flock()), as savers do. (On a
+ * network file system that does not show one machine the locks of another, a
+ * save on the other can fail for that, SX_EIO, and leaves all as it was.) */
 SX_API sx_status sx_save(const sx_index *ix, const char *path);
 
 /* The file is mapped, and must not be changed while the index lives.

@@ -8,6 +8,7 @@
 #include "place/store.h"
 
 #include "base/alloc.h"
+#include "place/replace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,6 @@
 #define WHY_NAME "why"
 /* All kinds, and why. */
 #define TABLE_MAX (SX_SECTION_KINDS + 1)
-#define PATH_ROOM 4096u           /* bytes of a name, its NUL included */
 
 static const unsigned char magic[8] = {0x89, 'S', 'X', 'T', 0x0d, 0x0a, 0x1a, 0x0a};
 
@@ -71,6 +71,12 @@ static uint64_t hash_front(const file_front *front)
     return XXH3_64bits(&copy, copy.head.header_bytes);
 }
 
+/* Bytes, all zero, up to where the next section begins, or the file ends. */
+static uint64_t gap_behind(const file_section *e)
+{
+    return sx_round_up(e->bytes, SX_LINE) - e->bytes;
+}
+
 /* The table a store must have, but for hashes; returns the file's bytes.
  * data[i] is where section i lies in memory. */
 static uint64_t lay_out(const sx_store *store, size_t why_bytes, file_front *front,
@@ -98,200 +104,22 @@ static uint64_t lay_out(const sx_store *store, size_t why_bytes, file_front *fro
     at = front->head.header_bytes;
     for (uint32_t i = 0; i < count; i++) {
         front->table[i].offset = at;
-        at = sx_round_up(at + front->table[i].bytes, SX_LINE);
+        at += front->table[i].bytes + gap_behind(&front->table[i]);
     }
     return at;
 }
 
 /* ---- saving --------------------------------------------------------------- */
 
-static sx_status io_failed(const char *doing, const char *path, sx_err *err)
-{
-    return sx_fail(err, SX_EIO, "%s '%.200s': %s", doing, path, strerror(errno));
-}
-
-static int write_all(int fd, const void *data, uint64_t bytes)
-{
-    const char *p = data;
-
-    while (bytes > 0) {
-        ssize_t n = write(fd, p, bytes < (1u << 30) ? bytes : 1u << 30);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return -1;
-        p += n;
-        bytes -= (uint64_t)n;
-    }
-    return 0;
-}
-
-static int write_sections(int fd, const file_front *front, const void *const data[])
-{
-    static const unsigned char zeros[SX_LINE];
-
-    if (write_all(fd, front, front->head.header_bytes) < 0)
-        return -1;
-    for (uint32_t i = 0; i < front->head.sections; i++) {
-        uint64_t bytes = front->table[i].bytes;
-        if (write_all(fd, data[i], bytes) < 0 ||
-            write_all(fd, zeros, sx_round_up(bytes, SX_LINE) - bytes) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* path has at most PATH_ROOM - 40 bytes, here and below. */
-static void folder_of(const char *path, char folder[PATH_ROOM])
-{
-    const char *slash = strrchr(path, '/');
-
-    if (!slash)
-        snprintf(folder, PATH_ROOM, ".");
-    else
-        snprintf(folder, PATH_ROOM, "%.*s", slash == path ? 1 : (int)(slash - path), path);
-}
-
-/* The rename lasts only once the folder is synced too. */
-static int sync_folder(const char *path)
-{
-    char folder[PATH_ROOM];
-    int fd, failed;
-
-    folder_of(path, folder);
-    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return errno == EACCES ? 0 : -1;          /* a folder we may only write */
-    failed = fsync(fd) < 0 && errno != EINVAL;    /* some systems can't */
-    close(fd);
-    return failed ? -1 : 0;
-}
-
-/* A name in the folder of path that nobody else has: the i-th of this process. It has
- * nothing of path's, which may be as long as names can be. */
-static void name_beside(const char *path, unsigned i, char temp[PATH_ROOM])
-{
-    const char *slash = strrchr(path, '/');
-    int folder = slash ? (int)(slash - path) + 1 : 0;
-
-    snprintf(temp, PATH_ROOM, "%.*s.sextant-%ld-%u.tmp", folder, path, (long)getpid(), i);
-}
-#define NAMES_TRIED 1000u
-
-/* A new file in the folder of path, of that name. */
-static int create_beside(const char *path, char temp[PATH_ROOM])
-{
-    for (unsigned i = 0; i < NAMES_TRIED; i++) {
-        name_beside(path, i, temp);
-        int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST)
-            return fd;
-    }
-    return -1;
-}
-
-/* A new file in the folder of path that has no name yet and goes with the process, should
- * that be killed. Below 0: the file system has no such files. */
-static int create_nameless(const char *path)
-{
-    char folder[PATH_ROOM];
-
-    folder_of(path, folder);
-    return open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
-}
-
-/* Gives it a name, just before it takes path's: a link can't replace a file. Below 0:
- * there is no /proc, or the file system does not like it. */
-static int link_beside(int fd, const char *path, char temp[PATH_ROOM])
-{
-    char self[40];
-
-    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
-    for (unsigned i = 0; i < NAMES_TRIED; i++) {
-        name_beside(path, i, temp);
-        if (linkat(AT_FDCWD, self, AT_FDCWD, temp, AT_SYMLINK_FOLLOW) == 0)
-            return 0;
-        if (errno != EEXIST)
-            return -1;
-    }
-    return -1;
-}
-
-/* All that is to be in the file before it gets path's name. */
-static sx_status fill_file(int fd, const char *path, const file_front *front,
-                           const void *const data[], sx_err *err)
-{
-    struct stat old;
-
-    /* A file that is replaced keeps its permissions. */
-    if (write_sections(fd, front, data) < 0 ||
-        (stat(path, &old) == 0 && fchmod(fd, old.st_mode & 07777) < 0) || fsync(fd) < 0)
-        return io_failed("can't write what is to become", path, err);
-    return SX_OK;
-}
-
-/* A whole file beside path, open, and its name. On failure there is none. */
-static sx_status write_beside(const char *path, const file_front *front, const void *const data[],
-                              int *out, char temp[PATH_ROOM], sx_err *err)
-{
-    int fd = create_nameless(path);
-    sx_status st;
-
-    if (fd >= 0) {
-        st = fill_file(fd, path, front, data, err);
-        if (st == SX_OK && link_beside(fd, path, temp) == 0) {
-            *out = fd;
-            return SX_OK;
-        }
-        close(fd);
-        if (st != SX_OK)
-            return st;
-    }
-    fd = create_beside(path, temp);
-    if (fd < 0)
-        return io_failed("can't create a file beside", path, err);
-    st = fill_file(fd, path, front, data, err);
-    if (st != SX_OK) {
-        unlink(temp);
-        close(fd);
-        return st;
-    }
-    *out = fd;
-    return SX_OK;
-}
-
-static sx_status write_file(const char *path, const file_front *front, const void *const data[],
-                            sx_err *err)
-{
-    char temp[PATH_ROOM];
-    int fd = -1;
-    sx_status st = write_beside(path, front, data, &fd, temp, err);
-
-    if (st != SX_OK)
-        return st;
-    if (rename(temp, path) < 0) {
-        st = io_failed("can't replace", path, err);
-        unlink(temp);
-    } else if (sync_folder(path) < 0) {
-        st = io_failed("can't sync the folder of", path, err);
-    }
-    if (close(fd) < 0 && st == SX_OK)
-        st = io_failed("can't close", path, err);
-    return st;
-}
-
 sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err)
 {
     file_front front;
     sx_spec spec = store->spec;
     const void *data[TABLE_MAX];
-    struct stat old;
+    static const unsigned char zeros[SX_LINE];
+    sx_part parts[1 + 2 * TABLE_MAX];     /* the front, then sections with gaps behind them */
+    unsigned count = 0;
 
-    if (strlen(path) > PATH_ROOM - 40)
-        return sx_fail(err, SX_EINVAL, "path '%.60s...' is too long: %zu bytes, at most %u",
-                       path, strlen(path), PATH_ROOM - 40);
-    if (stat(path, &old) == 0 && !S_ISREG(old.st_mode))
-        return sx_fail(err, SX_EIO, "'%.200s' is not an ordinary file, and is not replaced", path);
     memset(&front, 0, sizeof front);
     memcpy(front.head.magic, magic, sizeof magic);
     front.head.format = FORMAT;
@@ -310,7 +138,12 @@ sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err)
         front.table[i].hash = XXH3_64bits(data[i], front.table[i].bytes);
     front.head.header_hash = hash_front(&front);
 
-    return write_file(path, &front, data, err);
+    parts[count++] = (sx_part){&front, front.head.header_bytes};
+    for (uint32_t i = 0; i < front.head.sections; i++) {
+        parts[count++] = (sx_part){data[i], front.table[i].bytes};
+        parts[count++] = (sx_part){zeros, gap_behind(&front.table[i])};
+    }
+    return sx_replace_file(path, parts, count, err);
 }
 
 /* ---- loading ----------------------------------------------------------------- */
@@ -426,7 +259,7 @@ static sx_status read_levels(sx_store *s, int fd, const file_front *front, const
             e->offset > front->head.file_bytes || e->bytes > front->head.file_bytes - e->offset)
             return damaged(path, "the section 'levels' has an impossible size", err);
         if (read_all(fd, segments, e->bytes, e->offset) < 0)
-            return io_failed("can't read", path, err);
+            return sx_io_failed("can't read", path, err);
         if (sx_shape_levels(&s->view, segments, e->bytes / sizeof *segments, &inner) != SX_OK)
             return damaged(path, inner.text, err);
         return SX_OK;
@@ -472,7 +305,7 @@ static sx_status read_sections(sx_store *s, int fd, const file_front *front, uns
     if (!(flags & SX_LOAD_COPY) && s->view.n > 0) {
         void *map = mmap(NULL, front->head.file_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
         if (map == MAP_FAILED)
-            return io_failed("can't map", path, err);
+            return sx_io_failed("can't map", path, err);
         s->map = map;
         s->map_bytes = front->head.file_bytes;
     }
@@ -486,7 +319,7 @@ static sx_status read_sections(sx_store *s, int fd, const file_front *front, uns
         } else {
             st = sx_alloc(&s->base[kind], e->bytes, sx_section_name(kind), err);
             if (st == SX_OK && read_all(fd, s->base[kind], e->bytes, e->offset) < 0)
-                st = io_failed("can't read", path, err);
+                st = sx_io_failed("can't read", path, err);
         }
         if (st == SX_OK && (flags & SX_LOAD_VERIFY) &&
             XXH3_64bits(s->base[kind], e->bytes) != e->hash)
@@ -496,7 +329,7 @@ static sx_status read_sections(sx_store *s, int fd, const file_front *front, uns
     if (st == SX_OK && at < front->head.sections) {
         const file_section *e = &front->table[at];
         if (read_all(fd, s->why, e->bytes, e->offset) < 0)
-            st = io_failed("can't read", path, err);
+            st = sx_io_failed("can't read", path, err);
         else if (XXH3_64bits(s->why, e->bytes) != e->hash)
             st = damaged(path, "the checksum of section 'why' is wrong", err);
         for (uint64_t i = 0; i < e->bytes && st == SX_OK; i++)
@@ -514,13 +347,13 @@ static sx_status load_open(sx_store *s, int fd, unsigned flags, const char *path
     uint64_t bytes;
 
     if (fstat(fd, &info) < 0)
-        return io_failed("can't look at", path, err);
+        return sx_io_failed("can't look at", path, err);
     if (!S_ISREG(info.st_mode))
         return sx_fail(err, SX_EIO, "'%.200s' is not an ordinary file", path);
     bytes = (uint64_t)info.st_size;
     memset(&front, 0, sizeof front);
     if (read_all(fd, &front, bytes < sizeof front ? bytes : sizeof front, 0) < 0)
-        return io_failed("can't read", path, err);
+        return sx_io_failed("can't read", path, err);
     st = check_front(&front, bytes, path, err);
     if (st == SX_OK)
         st = read_shape(s, &front.head, path, err);
@@ -541,7 +374,7 @@ sx_status sx_store_load(sx_store *out, const char *path, unsigned flags, sx_err 
 
     memset(out, 0, sizeof *out);
     if (fd < 0)
-        return io_failed("can't open", path, err);
+        return sx_io_failed("can't open", path, err);
     st = load_open(out, fd, flags, path, err);
     close(fd);
     if (st != SX_OK) {
