@@ -445,7 +445,8 @@ SX_API sx_status sx_collector_describe(sx_collector *c, sx_collector_info *info)
 SX_API sx_status sx_save(const sx_index *ix, const char *path);
 
 /* The file is mapped, and must not be changed while the index lives.
- * The header is always verified; the data when SX_LOAD_VERIFY is set.
+ * The header, and that nothing is between the sections, is always verified;
+ * the data when SX_LOAD_VERIFY is set: then no bit of it can have changed.
  * A damaged file never makes a lookup read outside the index.
  *
  * At most one flag says a place, as place= does in a spec (sx_build()); none: in

@@ -1,20 +1,13 @@
 /* test_file.c - files: their format, that they come back as they were, and that
  * the same index always gives the same bytes. */
 #define _GNU_SOURCE
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -264,15 +257,13 @@ static void test_save_over_mapped(void **state)
 
 /* ---- more keys than 32 bits count ------------------------------------------- */
 
-/* A file with a hole for its keys: all are 0, and nothing of it is read
- * but what the questions touch. */
-static void test_more_than_4_billion(void **state)
+/* The front of a file with a hole for its n keys, a multiple of 16: all are 0, and
+ * nothing of it is read but what the questions touch. Returns the file's bytes. */
+#define HOLE_FRONT (F_HEADER + S_ENTRY)
+static uint64_t hole_front(uint64_t n, unsigned char f[HOLE_FRONT])
 {
-    (void)state;
-    const uint64_t n = (1ull << 32) + 64, header = F_HEADER + S_ENTRY;
-    unsigned char f[F_HEADER + S_ENTRY] = { 0 };
-    char *path = temp_path("hole.sxt");
-    sx_index *ix = NULL;
+    const uint64_t header = HOLE_FRONT;
+    memset(f, 0, header);
     memcpy(f + F_MAGIC, F_MAGIC_BYTES, 8);
     put(f + F_VERSION, 1, 4);
     put(f + F_ORDER, 0x01020304, 4);
@@ -287,9 +278,41 @@ static void test_more_than_4_billion(void **state)
     memcpy(f + F_HEADER, "keys", 4);
     put(f + F_HEADER + S_OFFSET, header, 8);
     put(f + F_HEADER + S_BYTES, n * 4, 8);
-    seal_header(f, sizeof f);
+    seal_header(f, header);
+    return header + n * 4;
+}
+
+/* No address space has room for the mapping: that is no fault of the file's. */
+static void test_no_room_to_map(void **state)
+{
+    (void)state;
+    unsigned char f[HOLE_FRONT];
+    const uint64_t bytes = hole_front(1ull << 46, f);
+    int fd = memfd_create("hole", MFD_CLOEXEC);
+    char path[64], number[32];
+    sx_index *ix = NULL;
+    assert_true(fd >= 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    snprintf(number, sizeof number, "%llu", (unsigned long long)bytes);
+    assert_int_equal(pwrite(fd, f, sizeof f, 0), sizeof f);
+    assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+    assert_int_equal(sx_load(&ix, dev, path, 0), SX_ENOMEM);
+    assert_non_null(strstr(sx_detail(), path));
+    assert_non_null(strstr(sx_detail(), number));
+    assert_null(ix);
+    close(fd);
+}
+
+static void test_more_than_4_billion(void **state)
+{
+    (void)state;
+    const uint64_t n = (1ull << 32) + 64;
+    unsigned char f[HOLE_FRONT];
+    const uint64_t file_bytes = hole_front(n, f);
+    char *path = temp_path("hole.sxt");
+    sx_index *ix = NULL;
     write_file(path, f, sizeof f);
-    if (truncate(path, (off_t)(header + n * 4)) != 0) {
+    if (truncate(path, (off_t)file_bytes) != 0) {
         free(path);
         skip();                   /* no such large files here */
     }
@@ -338,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_deterministic),
         cmocka_unit_test(test_auto),
         cmocka_unit_test(test_save_over_mapped),
+        cmocka_unit_test(test_no_room_to_map),
         cmocka_unit_test(test_more_than_4_billion),
     };
     test_seed();

@@ -161,7 +161,8 @@ static sx_status damaged(const char *path, const char *what, sx_err *err)
     return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: %s", path, what);
 }
 
-/* The header alone: is it ours, whole and unchanged? */
+/* The header alone: is it ours, whole and unchanged? Nothing it says is believed before
+ * its checksum is, but for how far that reaches. */
 static sx_status check_front(const file_front *front, uint64_t file_bytes, const char *path,
                              sx_err *err)
 {
@@ -169,24 +170,28 @@ static sx_status check_front(const file_front *front, uint64_t file_bytes, const
 
     if (file_bytes < sizeof *h || memcmp(h->magic, magic, sizeof magic) != 0)
         return sx_fail(err, SX_ECORRUPT, "'%.200s' is not a Sextant index", path);
-    if (h->order_mark != ORDER_MARK)
+    if (h->order_mark == __builtin_bswap32(ORDER_MARK))
         return sx_fail(err, SX_ECORRUPT, "'%.200s' was written on a machine of other byte "
                        "order (mark %08x)", path, h->order_mark);
+    if (h->order_mark != ORDER_MARK)
+        return damaged(path, "its header has no byte order mark", err);
     if (h->format != FORMAT)
         return sx_fail(err, SX_ECORRUPT, "'%.200s' has format %u; this library reads %u",
                        path, h->format, FORMAT);
-    if (h->file_bytes != file_bytes)
-        return sx_fail(err, SX_ECORRUPT, "'%.200s' is cut off or too long: %llu bytes instead "
-                       "of %llu", path, (unsigned long long)file_bytes,
-                       (unsigned long long)h->file_bytes);
     if (h->sections > TABLE_MAX ||
-        h->header_bytes != sizeof *h + h->sections * sizeof(file_section) ||
-        h->header_bytes > file_bytes)
+        h->header_bytes != sizeof *h + h->sections * sizeof(file_section))
         return damaged(path, "its header has an impossible size", err);
+    if (h->header_bytes > file_bytes)
+        return sx_fail(err, SX_ECORRUPT, "'%.200s' is cut off: %llu bytes, and its header is "
+                       "one of %u", path, (unsigned long long)file_bytes, h->header_bytes);
     if (hash_front(front) != h->header_hash)
         return damaged(path, "its header's checksum is wrong", err);
     if (!all_zero(h->zero, sizeof h->zero))
         return damaged(path, "reserved bytes of its header are set", err);
+    if (h->file_bytes != file_bytes)
+        return sx_fail(err, SX_ECORRUPT, "'%.200s' is cut off or too long: %llu bytes instead "
+                       "of %llu", path, (unsigned long long)file_bytes,
+                       (unsigned long long)h->file_bytes);
     return SX_OK;
 }
 
@@ -203,7 +208,8 @@ static sx_status read_shape(sx_store *s, const file_header *h, const char *path,
         return damaged(path, "its rows have an impossible width", err);
     if (h->n > SX_KEYS_MAX || h->n > h->file_bytes)
         return damaged(path, "its number of keys can't be", err);
-    if ((h->row_bytes == 0 && h->max_row != (h->n ? h->n - 1 : 0)) ||
+    if ((h->n == 0 && h->max_row != 0) ||
+        (h->row_bytes == 0 && h->max_row != (h->n ? h->n - 1 : 0)) ||
         (h->row_bytes == 4 && h->max_row >= SX_MISS32) ||
         (h->row_bytes == 8 && h->max_row == SX_MISS))
         return damaged(path, "its largest row can't be", err);
@@ -212,6 +218,8 @@ static sx_status read_shape(sx_store *s, const file_header *h, const char *path,
         s->spec.family == SX_FAM_AUTO || s->spec.place ||
         (h->flags & ~FLAG_DISTINCT) != (s->spec.unique ? FLAG_UNIQUE : 0))
         return damaged(path, "its spec can't be read", err);
+    if (h->n == 0 && (h->flags & FLAG_DISTINCT))
+        return damaged(path, "it has no keys, but they are said to be distinct", err);
     if (sx_shape(&s->view, &s->spec, 64, type->width, h->row_bytes, h->n, &inner) != SX_OK)
         return damaged(path, inner.text, err);
     sx_spec_print(&s->spec, canonical);
@@ -295,6 +303,38 @@ static sx_status check_table(const sx_store *s, const file_front *front, const c
     return SX_OK;
 }
 
+/* Behind sections there is nothing: no checksum covers that. */
+static sx_status check_gaps(int fd, const file_front *front, const char *path, sx_err *err)
+{
+    unsigned char gap[SX_LINE];
+
+    for (uint32_t i = 0; i < front->head.sections; i++) {
+        const file_section *e = &front->table[i];
+        uint64_t bytes = gap_behind(e), at = e->offset + e->bytes;
+        if (read_all(fd, gap, bytes, at) < 0)
+            return sx_io_failed("can't read", path, err);
+        if (!all_zero(gap, bytes))
+            return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: the %llu bytes behind section "
+                           "'%s', at %llu, are not all zero", path, (unsigned long long)bytes,
+                           e->name, (unsigned long long)at);
+    }
+    return SX_OK;
+}
+
+/* The whole file; want of memory is not the file's fault. */
+static sx_status map_file(sx_store *s, int fd, uint64_t bytes, const char *path, sx_err *err)
+{
+    void *map = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+
+    if (map == MAP_FAILED)
+        return sx_fail(err, errno == ENOMEM || errno == EAGAIN ? SX_ENOMEM : SX_EIO,
+                       "can't map the %llu bytes of '%.200s': %s", (unsigned long long)bytes, path,
+                       strerror(errno));
+    s->map = map;
+    s->map_bytes = bytes;
+    return SX_OK;
+}
+
 /* Sections into memory of their own, or into one mapping of the file. */
 static sx_status read_sections(sx_store *s, int fd, const file_front *front, unsigned flags,
                                const char *path, sx_err *err)
@@ -302,13 +342,8 @@ static sx_status read_sections(sx_store *s, int fd, const file_front *front, uns
     sx_status st = SX_OK;
     uint32_t at = 0;
 
-    if (!(flags & SX_LOAD_COPY) && s->view.n > 0) {
-        void *map = mmap(NULL, front->head.file_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (map == MAP_FAILED)
-            return sx_io_failed("can't map", path, err);
-        s->map = map;
-        s->map_bytes = front->head.file_bytes;
-    }
+    if (!(flags & SX_LOAD_COPY) && s->view.n > 0)
+        st = map_file(s, fd, front->head.file_bytes, path, err);
     for (unsigned kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
         const file_section *e = &front->table[at];
         if (sx_section_bytes(&s->view, kind) == 0)
@@ -361,6 +396,8 @@ static sx_status load_open(sx_store *s, int fd, unsigned flags, const char *path
         st = read_levels(s, fd, &front, path, err);
     if (st == SX_OK)
         st = check_table(s, &front, path, err);
+    if (st == SX_OK)
+        st = check_gaps(fd, &front, path, err);
     if (st == SX_OK)
         st = read_sections(s, fd, &front, flags, path, err);
     return st;

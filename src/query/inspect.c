@@ -97,7 +97,8 @@ sx_status sx_check(const sx_index *ix)
     if (st == SX_OK)
         st = sx_store_on_host(&ix->store, ix->at->backend, ix->at->self, &host, &err);
     if (st == SX_OK) {
-        st = sx_index_check(&host.view, host.max_row, (int)host.spec.unique, &err);
+        st = sx_index_check(&host.view, host.key_type, host.max_row, (int)host.spec.unique,
+                            &err);
         if (st == SX_OK && ix->both)
             st = sx_both_check(ix, &host, &err);
         sx_store_leave(&host, ix->at->backend);
