@@ -14,7 +14,8 @@
  *
  * Many threads may ask one index at once. A failed call returns a status,
  * leaves a sentence in sx_detail(), and leaves its outputs as they were
- * unless its comment says else.
+ * unless its comment says else. No verb is a cancellation point: a thread that
+ * is cancelled inside one goes on to the end of it.
  */
 #ifndef SEXTANT_H
 #define SEXTANT_H
@@ -405,8 +406,8 @@ typedef enum { SX_ASK_GET = 0, SX_ASK_RANK_LEFT, SX_ASK_RANK_RIGHT, SX_ASK_FLOOR
  * timeout_us: below 0: wait as long as it takes; else SX_ETIMEDOUT when there
  * is no answer in that time, and *answer stays as it is (0: only if this key
  * need not wait; a thread that asks for a batch stays until it has the answer).
- * Where the batch fails, all its submitters get its status and sentence. Not a
- * cancellation point. After fork() the child has the collector to itself. */
+ * Where the batch fails, all its submitters get its status and sentence. After
+ * fork() the child has the collector to itself. */
 SX_API sx_status sx_collect(sx_collector *c, sx_ask what, const void *key,
                             uint64_t *answer, int64_t timeout_us);
 
@@ -425,13 +426,27 @@ SX_API sx_status sx_collector_describe(sx_collector *c, sx_collector_info *info)
 /* ---- files ------------------------------------------------------------- */
 
 /* Writes a temporary file beside path, syncs it, renames it to path, which
- * may be an ordinary file (it is replaced) or a link (the link is). While it is
- * written it has no name, so that a process that is killed leaves nothing; on
- * file systems without such files it is called .sextant-PID-N.tmp. */
+ * may be an ordinary file (it is replaced) or a link (the link is).
+ *
+ * The new file is the saver's, and of its group. It keeps the old one's
+ * permissions, of mode bits 0777 (never set-user-ID and its like), but: if the
+ * old file was another user's, group and others may not write; if it was of
+ * another group, the group may what others may. Where there was no file, it is
+ * as open(path, O_CREAT, 0666) makes one. Until it is whole, only its owner
+ * may read it.
+ *
+ * While it is written it has no name, so that a process that is killed leaves
+ * nothing. Just before the rename it is called .sextant-PID-N.tmp, on file
+ * systems without nameless files from the start: a process that is killed then
+ * leaves a file of that name. Each sx_save() takes those of its user out of
+ * path's folder, if nobody has them locked (flock()), as savers do. (On a
+ * network file system that does not show one machine the locks of another, a
+ * save on the other can fail for that, SX_EIO, and leaves all as it was.) */
 SX_API sx_status sx_save(const sx_index *ix, const char *path);
 
 /* The file is mapped, and must not be changed while the index lives.
- * The header is always verified; the data when SX_LOAD_VERIFY is set.
+ * The header, and that nothing is between the sections, is always verified;
+ * the data when SX_LOAD_VERIFY is set: then no bit of it can have changed.
  * A damaged file never makes a lookup read outside the index.
  *
  * At most one flag says a place, as place= does in a spec (sx_build()); none: in

@@ -60,4 +60,14 @@ static inline void free_specimen(specimen *s)
     free(s->file);
 }
 
+static inline void check_file_is(const char *path, const unsigned char *want,
+                                 size_t bytes)
+{
+    size_t now_bytes;
+    unsigned char *now = read_file(path, &now_bytes);
+    assert_int_equal(now_bytes, bytes);
+    assert_memory_equal(now, want, bytes);
+    free(now);
+}
+
 #endif

@@ -65,23 +65,44 @@ static void test_truncations(void **state)
     }
 }
 
-static void test_header_flips(void **state)
+/* Every bit of a file is checked, or refused if it is set: the header, what is between
+ * sections and why it was chosen always, the rest when asked for. */
+static void every_bit(const specimen *s, unsigned char *file)
+{
+    size_t header = get32(file + F_HEADER_BYTES);
+    for (size_t bit = 0; bit < 8 * s->bytes; bit++) {
+        size_t at = bit / 8;
+        bool data = false;
+        for (uint32_t i = 0; i < get32(s->file + F_SECTIONS); i++) {
+            const unsigned char *e = s->file + F_HEADER + i * S_ENTRY;
+            data |= at >= get64(e + S_OFFSET) && at < get64(e + S_OFFSET) + get64(e + S_BYTES) &&
+                    strcmp((const char *)e, "why") != 0;
+        }
+        unsigned flags = (data ? SX_LOAD_VERIFY : 0) | (bit % 3 ? 0 : SX_LOAD_COPY);
+        file[at] ^= (unsigned char)(1u << bit % 8);
+        if (try_bytes("a flipped bit", file, s->bytes, flags) == SX_OK)
+            fail_msg("%s, %llu keys: bit %zu of byte %zu was not seen", s->file + F_SPEC,
+                     (unsigned long long)s->d->n, bit % 8, at);
+        /* No size in a damaged header is held against the file. */
+        if (at >= F_BYTES && at < header && !strstr(sx_detail(), "header"))
+            fail_msg("bit %zu of byte %zu: %s", bit % 8, at, sx_detail());
+        file[at] ^= (unsigned char)(1u << bit % 8);
+    }
+}
+
+static void test_every_bit(void **state)
 {
     (void)state;
-    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
-        specimen s = make_specimen(dev, kind, 20);
-        size_t header = get32(s.file + F_HEADER_BYTES);
-        for (size_t i = 0; i < header; i++) {
-            unsigned char bit = (unsigned char)(1u << i % 8);
-            char what[64];
-            snprintf(what, sizeof what, "bit %zu of byte %zu", i % 8, i);
-            s.file[i] ^= bit;
-            if (try_bytes(what, s.file, s.bytes, i % 4) == SX_OK)
-                fail_msg("%s: loaded", what);
-            s.file[i] ^= bit;
+    static const uint64_t sizes[] = { 0, 1, 5 };
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++)
+        for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+            specimen s = make_specimen(dev, kind, sizes[i]);
+            unsigned char *file = need(s.bytes);
+            memcpy(file, s.file, s.bytes);
+            every_bit(&s, file);
+            free(file);
+            free_specimen(&s);
         }
-        free_specimen(&s);
-    }
 }
 
 /* Found when asked to verify; harmless when not. */
@@ -454,6 +475,11 @@ static void test_check_finds(void **state)
         }
         put(s.file + F_MAX_ROW, get64(s.file + F_MAX_ROW) - 1, 8);
         checked(&s, "a smaller largest row");
+        memcpy(s.file, pristine, s.bytes);
+        if (s.file[F_FLAGS] & 2) {
+            s.file[F_FLAGS] ^= 2;
+            checked(&s, "distinct keys that are not said to be");
+        }
         free(pristine);
         free_specimen(&s);
     }
@@ -483,6 +509,112 @@ static void test_check_finds(void **state)
     }
 }
 
+/* Whether a byte of a section belongs to a key or row that is there. */
+static bool is_entry(const specimen *s, const char *name, uint64_t at)
+{
+    const char *block = strstr((const char *)s->file + F_SPEC, "block=");
+    uint64_t width = s->d->width, row_bytes = s->file[F_ROW_BYTES];
+    if (strcmp(name, "keys") == 0)
+        return at < s->d->n * width;
+    if (strcmp(name, "rows") == 0)
+        return true;
+    if (strcmp(name, "pairs") != 0)
+        return false;
+    assert_non_null(block);
+    uint64_t b = strtoull(block + 6, NULL, 10), in = at % (b * (width + row_bytes));
+    uint64_t slot = in < b * width ? in / width : (in - b * width) / row_bytes;
+    return at / (b * (width + row_bytes)) * b + slot < s->d->n;
+}
+
+/* What sx_check() lets pass, every hash being right, is another index: keys in order, or
+ * rows. Nothing is there that is not looked at. (Lines may be others, if they are right.) */
+static void test_check_every_bit(void **state)
+{
+    (void)state;
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
+        specimen s = make_specimen(dev, kind, 21);
+        unsigned found = 0;
+        for (uint32_t i = 0; i < get32(s.file + F_SECTIONS); i++) {
+            unsigned char *e = s.file + F_HEADER + i * S_ENTRY, *p = s.file + get64(e + S_OFFSET);
+            const char *name = (const char *)e;
+            if (strcmp(name, "why") == 0 || strcmp(name, "segments") == 0)
+                continue;
+            for (uint64_t bit = 0; bit < 8 * get64(e + S_BYTES); bit++) {
+                if (is_entry(&s, name, bit / 8))
+                    continue;
+                p[bit / 8] ^= (unsigned char)(1u << bit % 8);
+                checked(&s, name);
+                p[bit / 8] ^= (unsigned char)(1u << bit % 8);
+                found++;
+            }
+        }
+        assert_true(found > 0);
+        free_specimen(&s);
+    }
+}
+
+/* An index of unsigned keys, called one of floats: as the keys are stored, it is right if
+ * each is what becomes of a float. Others, which no query becomes, are found. */
+static void test_check_floats(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "sorted", "sorted(layout=pairs)", "eytzinger", "eytzinger(k=2,layout=pairs)",
+        "pivot(k=3)", "pivot(k=3,layout=pairs)", "guide(bucket=1,pieces=2)",
+        "guide(bucket=1,pieces=2,layout=pairs)", "pgm(eps=1)", "pgm(eps=1,layout=pairs)",
+    };
+    static const struct {
+        int stored, type;
+        uint64_t right[8];        /* -inf, -1, 0, the least above, 1, inf, NaN, NaN */
+        uint64_t wrong[7];        /* -NaN, -NaN, -0, NaNs around the one, and the largest */
+    } of[] = {
+        { SX_U32, SX_F32,
+          { 0x007fffff, 0x407fffff, 0x80000000, 0x80000001, 0xbf800000, 0xff800000, 0xffc00000,
+            0xffc00000 },
+          { 0, 0x003fffff, 0x007ffffe, 0x7fffffff, 0xff800001, 0xffc00001, 0xffffffff } },
+        { SX_U64, SX_F64,
+          { 0x000fffffffffffff, 0x400fffffffffffff, 0x8000000000000000, 0x8000000000000001,
+            0xbff0000000000000, 0xfff0000000000000, 0xfff8000000000000, 0xfff8000000000000 },
+          { 0, 0x0007ffffffffffff, 0x000ffffffffffffe, 0x7fffffffffffffff, 0xfff0000000000001,
+            0xfff8000000000001, 0xffffffffffffffff } },
+    };
+    char *path = temp_path("floats.sxt");
+    for (size_t t = 0; t < COUNT_OF(of); t++)
+        for (size_t i = 0; i < COUNT_OF(specs); i++)
+            for (size_t w = 0; w <= COUNT_OF(of[t].wrong); w++) {
+                uint32_t narrow[9];
+                uint64_t wide[9], rows[9] = { 8, 7, 6, 5, 4, 3, 2, 1, 0 }, n = 8;
+                bool right = w == COUNT_OF(of[t].wrong);
+                memcpy(wide, of[t].right, sizeof of[t].right);
+                if (!right)
+                    wide[n++] = of[t].wrong[w];
+                for (uint64_t j = 0; j < n; j++)
+                    narrow[j] = (uint32_t)wide[j];
+                sx_column keys = column(of[t].stored, n,
+                                        t == 0 ? (void *)narrow : (void *)wide);
+                sx_column row = column(SX_U64, n, rows);
+                specimen s = { .path = path };
+                if (sx_build(&s.ix, dev, specs[i], &keys, &row, NULL) != SX_OK)
+                    fail_msg("%s", sx_detail());
+                s.file = saved_bytes(s.ix, path, &s.bytes);
+                put(s.file + F_TYPE, (uint64_t)of[t].type, 4);
+                if (right) {
+                    sx_index *ix = NULL;
+                    seal_header(s.file, s.bytes);
+                    assert_int_equal(sx_load(&ix, dev, memory_file(s.file, s.bytes), 2), SX_OK);
+                    assert_int_equal(sx_check(ix), SX_OK);
+                    sx_free(ix);
+                } else {
+                    checked(&s, "no float's key");
+                    if (!strstr(sx_detail(), "K1"))
+                        fail_msg("%s", sx_detail());
+                }
+                sx_free(s.ix);
+                free(s.file);
+            }
+    free(path);
+}
+
 /* Nothing but a header: the smallest file, and lies in it. */
 static void test_forged_empty(void **state)
 {
@@ -493,6 +625,12 @@ static void test_forged_empty(void **state)
         assert_int_equal(try_bytes("empty", s.file, s.bytes, 3), SX_OK);
         for (uint64_t n = 1; n; n *= 16)
             forge(&s, "n of an empty index", F_N, n, 8);
+        forge(&s, "flags of an empty index", F_FLAGS, s.file[F_FLAGS] | 2u, 2);
+        for (unsigned row_bytes = 0; row_bytes <= 8; row_bytes += 4) {
+            s.file[F_ROW_BYTES] = (unsigned char)row_bytes;
+            forge(&s, "largest row of an empty index", F_MAX_ROW, 1, 8);
+            forge(&s, "largest row of an empty index", F_MAX_ROW, 77, 8);
+        }
         free_specimen(&s);
     }
 }
@@ -529,7 +667,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_truncations),
-        cmocka_unit_test(test_header_flips),
+        cmocka_unit_test(test_every_bit),
         cmocka_unit_test(test_data_flips),
         cmocka_unit_test(test_forged_numbers),
         cmocka_unit_test(test_forged_sections),
@@ -539,6 +677,8 @@ int main(void)
         cmocka_unit_test(test_forged_empty),
         cmocka_unit_test(test_forged_at_random),
         cmocka_unit_test(test_check_finds),
+        cmocka_unit_test(test_check_every_bit),
+        cmocka_unit_test(test_check_floats),
     };
     test_seed();
     dev = device_open("cpu:threads=1");

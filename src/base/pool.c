@@ -2,6 +2,7 @@
 #include "base/pool.h"
 
 #include "base/alloc.h"
+#include "base/cancel.h"
 #include "base/fork.h"
 
 #include <pthread.h>
@@ -129,8 +130,6 @@ static void start_threads(sx_pool *pool)
 void sx_pool_run(sx_pool *pool, unsigned threads, unsigned parts,
                  sx_pool_fn *fn, void *work)
 {
-    int before;
-
     if (threads == 0 || threads > pool->threads)
         threads = pool->threads;
     if (threads > parts)
@@ -141,7 +140,7 @@ void sx_pool_run(sx_pool *pool, unsigned threads, unsigned parts,
         return;
     }
     /* Others work with the caller's memory: it can't be cancelled before they end. */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    SX_UNCANCELLED;
     if (pool->started + 1 < pool->threads)
         start_threads(pool);
 
@@ -167,5 +166,4 @@ void sx_pool_run(sx_pool *pool, unsigned threads, unsigned parts,
         pthread_cond_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
     pthread_mutex_unlock(&pool->busy);
-    pthread_setcancelstate(before, NULL);
 }

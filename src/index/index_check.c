@@ -5,6 +5,7 @@
 #include "index/pgm_check.h"
 #include "index/slots.h"
 #include "index/spec.h"
+#include "keys/types.h"
 
 #include <string.h>
 
@@ -39,21 +40,40 @@ static sx_status broken(const sx_view *v, const char *rule, const char *what,
                    (unsigned long long)v->n);
 }
 
-static sx_status check_order(const sx_view *v, int unique, sx_err *err)
+/* Whether there is an element of the type that this key stands for. */
+static int is_code(const sx_type_info *type, const unsigned char *key)
+{
+    _Alignas(16) unsigned char stored[16], element[16], again[16];
+
+    memcpy(stored, key, type->width);
+    type->decode(element, stored, 1);
+    type->encode(again, element, 1);
+    return memcmp(stored, again, type->width) == 0;
+}
+
+static sx_status check_order(const sx_view *v, int key_type, int unique, sx_err *err)
 {
     const char *rule = v->family == SX_FAM_EYTZ ? "E1" : "P1";
+    const sx_type_info *type = sx_type_of(key_type);
     sx_key16 before = 0;
+    uint64_t repeats = 0;
 
     for (uint64_t rank = 0; rank < v->n; rank++) {
-        sx_key16 key = key_at_slot(v, v->keys + sx_key_offset(v, sx_slot_of_rank(v, rank)));
+        const unsigned char *at = v->keys + sx_key_offset(v, sx_slot_of_rank(v, rank));
+        sx_key16 key = key_at_slot(v, at);
+        if (!is_code(type, at))
+            return broken(v, "K1", "a key that no query can equal has rank", rank, err);
         if (rank > 0 && key < before)
             return broken(v, rule, "a smaller key follows rank", rank - 1, err);
         if (rank > 0 && unique && key == before)
             return broken(v, rule, "an equal key follows (unique) rank", rank - 1, err);
         if (rank > 0 && v->distinct && key == before)
-            return broken(v, rule, "an equal key follows (distinct) rank", rank - 1, err);
+            return broken(v, "K2", "an equal key follows (distinct) rank", rank - 1, err);
+        repeats += rank > 0 && key == before;
         before = key;
     }
+    if (!v->distinct && repeats == 0)
+        return broken(v, "K2", "keys are distinct, but not said to be, up to rank", v->n - 1, err);
     return SX_OK;
 }
 
@@ -123,7 +143,7 @@ static sx_status check_guide(const sx_view *v, sx_err *err)
 
 static sx_status check_rows(const sx_view *v, uint64_t max_row, sx_err *err)
 {
-    uint64_t max = 0;
+    uint64_t max = v->row_bytes ? 0 : v->n - 1;   /* not stored: they are ranks */
 
     for (uint64_t slot = 0; v->row_bytes && slot < v->n; slot++) {
         uint64_t row = sx_row_at(v, slot, 0);
@@ -131,18 +151,19 @@ static sx_status check_rows(const sx_view *v, uint64_t max_row, sx_err *err)
             return broken(v, "R1", "a row above the largest in slot", slot, err);
         max = row > max ? row : max;
     }
-    if (v->row_bytes && v->n > 0 && max != max_row)
+    if (max != max_row)
         return broken(v, "R1", "the largest row is not", max_row, err);
     return SX_OK;
 }
 
-sx_status sx_index_check(const sx_view *v, uint64_t max_row, int unique, sx_err *err)
+sx_status sx_index_check(const sx_view *v, int key_type, uint64_t max_row, int unique,
+                         sx_err *err)
 {
     sx_status st;
 
     if (v->n == 0)
-        return SX_OK;
-    st = check_order(v, unique, err);
+        return max_row == 0 ? SX_OK : broken(v, "R1", "the largest row is", max_row, err);
+    st = check_order(v, key_type, unique, err);
     if (st == SX_OK)
         st = check_unused(v, err);
     if (st == SX_OK)

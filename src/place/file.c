@@ -8,6 +8,7 @@
 #include "place/store.h"
 
 #include "base/alloc.h"
+#include "place/replace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,6 @@
 #define WHY_NAME "why"
 /* All kinds, and why. */
 #define TABLE_MAX (SX_SECTION_KINDS + 1)
-#define PATH_ROOM 4096u           /* bytes of a name, its NUL included */
 
 static const unsigned char magic[8] = {0x89, 'S', 'X', 'T', 0x0d, 0x0a, 0x1a, 0x0a};
 
@@ -71,6 +71,12 @@ static uint64_t hash_front(const file_front *front)
     return XXH3_64bits(&copy, copy.head.header_bytes);
 }
 
+/* Bytes, all zero, up to where the next section begins, or the file ends. */
+static uint64_t gap_behind(const file_section *e)
+{
+    return sx_round_up(e->bytes, SX_LINE) - e->bytes;
+}
+
 /* The table a store must have, but for hashes; returns the file's bytes.
  * data[i] is where section i lies in memory. */
 static uint64_t lay_out(const sx_store *store, size_t why_bytes, file_front *front,
@@ -98,200 +104,22 @@ static uint64_t lay_out(const sx_store *store, size_t why_bytes, file_front *fro
     at = front->head.header_bytes;
     for (uint32_t i = 0; i < count; i++) {
         front->table[i].offset = at;
-        at = sx_round_up(at + front->table[i].bytes, SX_LINE);
+        at += front->table[i].bytes + gap_behind(&front->table[i]);
     }
     return at;
 }
 
 /* ---- saving --------------------------------------------------------------- */
 
-static sx_status io_failed(const char *doing, const char *path, sx_err *err)
-{
-    return sx_fail(err, SX_EIO, "%s '%.200s': %s", doing, path, strerror(errno));
-}
-
-static int write_all(int fd, const void *data, uint64_t bytes)
-{
-    const char *p = data;
-
-    while (bytes > 0) {
-        ssize_t n = write(fd, p, bytes < (1u << 30) ? bytes : 1u << 30);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return -1;
-        p += n;
-        bytes -= (uint64_t)n;
-    }
-    return 0;
-}
-
-static int write_sections(int fd, const file_front *front, const void *const data[])
-{
-    static const unsigned char zeros[SX_LINE];
-
-    if (write_all(fd, front, front->head.header_bytes) < 0)
-        return -1;
-    for (uint32_t i = 0; i < front->head.sections; i++) {
-        uint64_t bytes = front->table[i].bytes;
-        if (write_all(fd, data[i], bytes) < 0 ||
-            write_all(fd, zeros, sx_round_up(bytes, SX_LINE) - bytes) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* path has at most PATH_ROOM - 40 bytes, here and below. */
-static void folder_of(const char *path, char folder[PATH_ROOM])
-{
-    const char *slash = strrchr(path, '/');
-
-    if (!slash)
-        snprintf(folder, PATH_ROOM, ".");
-    else
-        snprintf(folder, PATH_ROOM, "%.*s", slash == path ? 1 : (int)(slash - path), path);
-}
-
-/* The rename lasts only once the folder is synced too. */
-static int sync_folder(const char *path)
-{
-    char folder[PATH_ROOM];
-    int fd, failed;
-
-    folder_of(path, folder);
-    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return errno == EACCES ? 0 : -1;          /* a folder we may only write */
-    failed = fsync(fd) < 0 && errno != EINVAL;    /* some systems can't */
-    close(fd);
-    return failed ? -1 : 0;
-}
-
-/* A name in the folder of path that nobody else has: the i-th of this process. It has
- * nothing of path's, which may be as long as names can be. */
-static void name_beside(const char *path, unsigned i, char temp[PATH_ROOM])
-{
-    const char *slash = strrchr(path, '/');
-    int folder = slash ? (int)(slash - path) + 1 : 0;
-
-    snprintf(temp, PATH_ROOM, "%.*s.sextant-%ld-%u.tmp", folder, path, (long)getpid(), i);
-}
-#define NAMES_TRIED 1000u
-
-/* A new file in the folder of path, of that name. */
-static int create_beside(const char *path, char temp[PATH_ROOM])
-{
-    for (unsigned i = 0; i < NAMES_TRIED; i++) {
-        name_beside(path, i, temp);
-        int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST)
-            return fd;
-    }
-    return -1;
-}
-
-/* A new file in the folder of path that has no name yet and goes with the process, should
- * that be killed. Below 0: the file system has no such files. */
-static int create_nameless(const char *path)
-{
-    char folder[PATH_ROOM];
-
-    folder_of(path, folder);
-    return open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
-}
-
-/* Gives it a name, just before it takes path's: a link can't replace a file. Below 0:
- * there is no /proc, or the file system does not like it. */
-static int link_beside(int fd, const char *path, char temp[PATH_ROOM])
-{
-    char self[40];
-
-    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
-    for (unsigned i = 0; i < NAMES_TRIED; i++) {
-        name_beside(path, i, temp);
-        if (linkat(AT_FDCWD, self, AT_FDCWD, temp, AT_SYMLINK_FOLLOW) == 0)
-            return 0;
-        if (errno != EEXIST)
-            return -1;
-    }
-    return -1;
-}
-
-/* All that is to be in the file before it gets path's name. */
-static sx_status fill_file(int fd, const char *path, const file_front *front,
-                           const void *const data[], sx_err *err)
-{
-    struct stat old;
-
-    /* A file that is replaced keeps its permissions. */
-    if (write_sections(fd, front, data) < 0 ||
-        (stat(path, &old) == 0 && fchmod(fd, old.st_mode & 07777) < 0) || fsync(fd) < 0)
-        return io_failed("can't write what is to become", path, err);
-    return SX_OK;
-}
-
-/* A whole file beside path, open, and its name. On failure there is none. */
-static sx_status write_beside(const char *path, const file_front *front, const void *const data[],
-                              int *out, char temp[PATH_ROOM], sx_err *err)
-{
-    int fd = create_nameless(path);
-    sx_status st;
-
-    if (fd >= 0) {
-        st = fill_file(fd, path, front, data, err);
-        if (st == SX_OK && link_beside(fd, path, temp) == 0) {
-            *out = fd;
-            return SX_OK;
-        }
-        close(fd);
-        if (st != SX_OK)
-            return st;
-    }
-    fd = create_beside(path, temp);
-    if (fd < 0)
-        return io_failed("can't create a file beside", path, err);
-    st = fill_file(fd, path, front, data, err);
-    if (st != SX_OK) {
-        unlink(temp);
-        close(fd);
-        return st;
-    }
-    *out = fd;
-    return SX_OK;
-}
-
-static sx_status write_file(const char *path, const file_front *front, const void *const data[],
-                            sx_err *err)
-{
-    char temp[PATH_ROOM];
-    int fd = -1;
-    sx_status st = write_beside(path, front, data, &fd, temp, err);
-
-    if (st != SX_OK)
-        return st;
-    if (rename(temp, path) < 0) {
-        st = io_failed("can't replace", path, err);
-        unlink(temp);
-    } else if (sync_folder(path) < 0) {
-        st = io_failed("can't sync the folder of", path, err);
-    }
-    if (close(fd) < 0 && st == SX_OK)
-        st = io_failed("can't close", path, err);
-    return st;
-}
-
 sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err)
 {
     file_front front;
     sx_spec spec = store->spec;
     const void *data[TABLE_MAX];
-    struct stat old;
+    static const unsigned char zeros[SX_LINE];
+    sx_part parts[1 + 2 * TABLE_MAX];     /* the front, then sections with gaps behind them */
+    unsigned count = 0;
 
-    if (strlen(path) > PATH_ROOM - 40)
-        return sx_fail(err, SX_EINVAL, "path '%.60s...' is too long: %zu bytes, at most %u",
-                       path, strlen(path), PATH_ROOM - 40);
-    if (stat(path, &old) == 0 && !S_ISREG(old.st_mode))
-        return sx_fail(err, SX_EIO, "'%.200s' is not an ordinary file, and is not replaced", path);
     memset(&front, 0, sizeof front);
     memcpy(front.head.magic, magic, sizeof magic);
     front.head.format = FORMAT;
@@ -310,7 +138,12 @@ sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err)
         front.table[i].hash = XXH3_64bits(data[i], front.table[i].bytes);
     front.head.header_hash = hash_front(&front);
 
-    return write_file(path, &front, data, err);
+    parts[count++] = (sx_part){&front, front.head.header_bytes};
+    for (uint32_t i = 0; i < front.head.sections; i++) {
+        parts[count++] = (sx_part){data[i], front.table[i].bytes};
+        parts[count++] = (sx_part){zeros, gap_behind(&front.table[i])};
+    }
+    return sx_replace_file(path, parts, count, err);
 }
 
 /* ---- loading ----------------------------------------------------------------- */
@@ -328,7 +161,8 @@ static sx_status damaged(const char *path, const char *what, sx_err *err)
     return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: %s", path, what);
 }
 
-/* The header alone: is it ours, whole and unchanged? */
+/* The header alone: is it ours, whole and unchanged? Nothing it says is believed before
+ * its checksum is, but for how far that reaches. */
 static sx_status check_front(const file_front *front, uint64_t file_bytes, const char *path,
                              sx_err *err)
 {
@@ -336,24 +170,28 @@ static sx_status check_front(const file_front *front, uint64_t file_bytes, const
 
     if (file_bytes < sizeof *h || memcmp(h->magic, magic, sizeof magic) != 0)
         return sx_fail(err, SX_ECORRUPT, "'%.200s' is not a Sextant index", path);
-    if (h->order_mark != ORDER_MARK)
+    if (h->order_mark == __builtin_bswap32(ORDER_MARK))
         return sx_fail(err, SX_ECORRUPT, "'%.200s' was written on a machine of other byte "
                        "order (mark %08x)", path, h->order_mark);
+    if (h->order_mark != ORDER_MARK)
+        return damaged(path, "its header has no byte order mark", err);
     if (h->format != FORMAT)
         return sx_fail(err, SX_ECORRUPT, "'%.200s' has format %u; this library reads %u",
                        path, h->format, FORMAT);
-    if (h->file_bytes != file_bytes)
-        return sx_fail(err, SX_ECORRUPT, "'%.200s' is cut off or too long: %llu bytes instead "
-                       "of %llu", path, (unsigned long long)file_bytes,
-                       (unsigned long long)h->file_bytes);
     if (h->sections > TABLE_MAX ||
-        h->header_bytes != sizeof *h + h->sections * sizeof(file_section) ||
-        h->header_bytes > file_bytes)
+        h->header_bytes != sizeof *h + h->sections * sizeof(file_section))
         return damaged(path, "its header has an impossible size", err);
+    if (h->header_bytes > file_bytes)
+        return sx_fail(err, SX_ECORRUPT, "'%.200s' is cut off: %llu bytes, and its header is "
+                       "one of %u", path, (unsigned long long)file_bytes, h->header_bytes);
     if (hash_front(front) != h->header_hash)
         return damaged(path, "its header's checksum is wrong", err);
     if (!all_zero(h->zero, sizeof h->zero))
         return damaged(path, "reserved bytes of its header are set", err);
+    if (h->file_bytes != file_bytes)
+        return sx_fail(err, SX_ECORRUPT, "'%.200s' is cut off or too long: %llu bytes instead "
+                       "of %llu", path, (unsigned long long)file_bytes,
+                       (unsigned long long)h->file_bytes);
     return SX_OK;
 }
 
@@ -370,7 +208,8 @@ static sx_status read_shape(sx_store *s, const file_header *h, const char *path,
         return damaged(path, "its rows have an impossible width", err);
     if (h->n > SX_KEYS_MAX || h->n > h->file_bytes)
         return damaged(path, "its number of keys can't be", err);
-    if ((h->row_bytes == 0 && h->max_row != (h->n ? h->n - 1 : 0)) ||
+    if ((h->n == 0 && h->max_row != 0) ||
+        (h->row_bytes == 0 && h->max_row != (h->n ? h->n - 1 : 0)) ||
         (h->row_bytes == 4 && h->max_row >= SX_MISS32) ||
         (h->row_bytes == 8 && h->max_row == SX_MISS))
         return damaged(path, "its largest row can't be", err);
@@ -379,6 +218,8 @@ static sx_status read_shape(sx_store *s, const file_header *h, const char *path,
         s->spec.family == SX_FAM_AUTO || s->spec.place ||
         (h->flags & ~FLAG_DISTINCT) != (s->spec.unique ? FLAG_UNIQUE : 0))
         return damaged(path, "its spec can't be read", err);
+    if (h->n == 0 && (h->flags & FLAG_DISTINCT))
+        return damaged(path, "it has no keys, but they are said to be distinct", err);
     if (sx_shape(&s->view, &s->spec, 64, type->width, h->row_bytes, h->n, &inner) != SX_OK)
         return damaged(path, inner.text, err);
     sx_spec_print(&s->spec, canonical);
@@ -426,7 +267,7 @@ static sx_status read_levels(sx_store *s, int fd, const file_front *front, const
             e->offset > front->head.file_bytes || e->bytes > front->head.file_bytes - e->offset)
             return damaged(path, "the section 'levels' has an impossible size", err);
         if (read_all(fd, segments, e->bytes, e->offset) < 0)
-            return io_failed("can't read", path, err);
+            return sx_io_failed("can't read", path, err);
         if (sx_shape_levels(&s->view, segments, e->bytes / sizeof *segments, &inner) != SX_OK)
             return damaged(path, inner.text, err);
         return SX_OK;
@@ -462,6 +303,38 @@ static sx_status check_table(const sx_store *s, const file_front *front, const c
     return SX_OK;
 }
 
+/* Behind sections there is nothing: no checksum covers that. */
+static sx_status check_gaps(int fd, const file_front *front, const char *path, sx_err *err)
+{
+    unsigned char gap[SX_LINE];
+
+    for (uint32_t i = 0; i < front->head.sections; i++) {
+        const file_section *e = &front->table[i];
+        uint64_t bytes = gap_behind(e), at = e->offset + e->bytes;
+        if (read_all(fd, gap, bytes, at) < 0)
+            return sx_io_failed("can't read", path, err);
+        if (!all_zero(gap, bytes))
+            return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: the %llu bytes behind section "
+                           "'%s', at %llu, are not all zero", path, (unsigned long long)bytes,
+                           e->name, (unsigned long long)at);
+    }
+    return SX_OK;
+}
+
+/* The whole file; want of memory is not the file's fault. */
+static sx_status map_file(sx_store *s, int fd, uint64_t bytes, const char *path, sx_err *err)
+{
+    void *map = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+
+    if (map == MAP_FAILED)
+        return sx_fail(err, errno == ENOMEM || errno == EAGAIN ? SX_ENOMEM : SX_EIO,
+                       "can't map the %llu bytes of '%.200s': %s", (unsigned long long)bytes, path,
+                       strerror(errno));
+    s->map = map;
+    s->map_bytes = bytes;
+    return SX_OK;
+}
+
 /* Sections into memory of their own, or into one mapping of the file. */
 static sx_status read_sections(sx_store *s, int fd, const file_front *front, unsigned flags,
                                const char *path, sx_err *err)
@@ -469,13 +342,8 @@ static sx_status read_sections(sx_store *s, int fd, const file_front *front, uns
     sx_status st = SX_OK;
     uint32_t at = 0;
 
-    if (!(flags & SX_LOAD_COPY) && s->view.n > 0) {
-        void *map = mmap(NULL, front->head.file_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (map == MAP_FAILED)
-            return io_failed("can't map", path, err);
-        s->map = map;
-        s->map_bytes = front->head.file_bytes;
-    }
+    if (!(flags & SX_LOAD_COPY) && s->view.n > 0)
+        st = map_file(s, fd, front->head.file_bytes, path, err);
     for (unsigned kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
         const file_section *e = &front->table[at];
         if (sx_section_bytes(&s->view, kind) == 0)
@@ -486,7 +354,7 @@ static sx_status read_sections(sx_store *s, int fd, const file_front *front, uns
         } else {
             st = sx_alloc(&s->base[kind], e->bytes, sx_section_name(kind), err);
             if (st == SX_OK && read_all(fd, s->base[kind], e->bytes, e->offset) < 0)
-                st = io_failed("can't read", path, err);
+                st = sx_io_failed("can't read", path, err);
         }
         if (st == SX_OK && (flags & SX_LOAD_VERIFY) &&
             XXH3_64bits(s->base[kind], e->bytes) != e->hash)
@@ -496,7 +364,7 @@ static sx_status read_sections(sx_store *s, int fd, const file_front *front, uns
     if (st == SX_OK && at < front->head.sections) {
         const file_section *e = &front->table[at];
         if (read_all(fd, s->why, e->bytes, e->offset) < 0)
-            st = io_failed("can't read", path, err);
+            st = sx_io_failed("can't read", path, err);
         else if (XXH3_64bits(s->why, e->bytes) != e->hash)
             st = damaged(path, "the checksum of section 'why' is wrong", err);
         for (uint64_t i = 0; i < e->bytes && st == SX_OK; i++)
@@ -514,13 +382,13 @@ static sx_status load_open(sx_store *s, int fd, unsigned flags, const char *path
     uint64_t bytes;
 
     if (fstat(fd, &info) < 0)
-        return io_failed("can't look at", path, err);
+        return sx_io_failed("can't look at", path, err);
     if (!S_ISREG(info.st_mode))
         return sx_fail(err, SX_EIO, "'%.200s' is not an ordinary file", path);
     bytes = (uint64_t)info.st_size;
     memset(&front, 0, sizeof front);
     if (read_all(fd, &front, bytes < sizeof front ? bytes : sizeof front, 0) < 0)
-        return io_failed("can't read", path, err);
+        return sx_io_failed("can't read", path, err);
     st = check_front(&front, bytes, path, err);
     if (st == SX_OK)
         st = read_shape(s, &front.head, path, err);
@@ -528,6 +396,8 @@ static sx_status load_open(sx_store *s, int fd, unsigned flags, const char *path
         st = read_levels(s, fd, &front, path, err);
     if (st == SX_OK)
         st = check_table(s, &front, path, err);
+    if (st == SX_OK)
+        st = check_gaps(fd, &front, path, err);
     if (st == SX_OK)
         st = read_sections(s, fd, &front, flags, path, err);
     return st;
@@ -541,7 +411,7 @@ sx_status sx_store_load(sx_store *out, const char *path, unsigned flags, sx_err 
 
     memset(out, 0, sizeof *out);
     if (fd < 0)
-        return io_failed("can't open", path, err);
+        return sx_io_failed("can't open", path, err);
     st = load_open(out, fd, flags, path, err);
     close(fd);
     if (st != SX_OK) {

@@ -6,6 +6,7 @@
 #include "query/index.h"
 
 #include "base/alloc.h"
+#include "base/cancel.h"
 #include "place/ranges.h"
 
 #include <string.h>
@@ -128,6 +129,7 @@ static sx_status answer_points(void *work, uint64_t at, uint64_t n, const uint64
 
 sx_status sx_answer_lookup(const sx_index *ix, const sx_lookup *job, sx_err *err)
 {
+    SX_UNCANCELLED_IF(ix->dev->backend->gpu);
     uint64_t bytes = sx_type_bytes(job->key_type);
     sx_lookup here = *job;
     visits all = {.ix = ix};
@@ -239,6 +241,7 @@ static sx_status bring_ranges(visits *all, const sx_span_query *job, sx_span_que
 sx_status sx_answer_count(const sx_index *ix, const sx_span_query *job, uint64_t *count,
                           uint32_t count_there, sx_err *err)
 {
+    SX_UNCANCELLED_IF(ix->dev->backend->gpu);
     visits all = {.ix = ix};
     sx_span_query here;
     sx_hinted ask;
@@ -268,6 +271,7 @@ sx_status sx_answer_count(const sx_index *ix, const sx_span_query *job, uint64_t
 sx_status sx_answer_fold(const sx_index *ix, const sx_span_query *job, const sx_range_folds *out,
                          sx_err *err)
 {
+    SX_UNCANCELLED_IF(ix->dev->backend->gpu);
     visits all = {.ix = ix};
     sx_span_query here;
     sx_hinted ask;
@@ -331,6 +335,7 @@ static sx_status fill(const sx_index *ix, const sx_span_query *job, const sx_ran
 sx_status sx_answer_range(const sx_index *ix, const sx_span_query *job, const sx_range_out *out,
                           sx_err *err)
 {
+    SX_UNCANCELLED_IF(ix->dev->backend->gpu);
     visits all = {.ix = ix}, offsets = {.ix = ix};
     sx_span_query here;
     sx_hinted ask;

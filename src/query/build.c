@@ -2,6 +2,7 @@
 #include "query/index.h"
 
 #include "base/alloc.h"
+#include "base/cancel.h"
 #include "base/machine.h"
 #include "base/text.h"
 
@@ -216,6 +217,7 @@ static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint6
 sx_status sx_estimate(sx_device *dev, const char *text, int key_type, uint64_t n, int row_type,
                       sx_estimate_info *out)
 {
+    SX_UNCANCELLED;
     sx_err err;
     sx_spec spec;
     sx_device *at;
@@ -395,6 +397,7 @@ static sx_status new_index(sx_index **out, sx_device *dev, sx_device *at, sx_err
 sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_column *keys,
                    const sx_column *rows, const sx_call *call)
 {
+    SX_UNCANCELLED;
     sx_err err;
     sx_call how;
     sx_spec spec;
@@ -444,6 +447,7 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
 
 void sx_free(sx_index *ix)
 {
+    SX_UNCANCELLED;
     if (!ix)
         return;
     if (ix->dev->backend->settle)
@@ -459,6 +463,7 @@ void sx_free(sx_index *ix)
 
 sx_status sx_save(const sx_index *ix, const char *path)
 {
+    SX_UNCANCELLED;
     sx_err err;
     sx_store host;
     sx_status st = sx_need(ix, "sx_save", "the index", &err);
@@ -526,6 +531,7 @@ static sx_status place_loaded(sx_index *ix, uint32_t place, sx_err *err)
 
 sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned flags)
 {
+    SX_UNCANCELLED;
     sx_err err;
     sx_index *ix = NULL;
     sx_status st = sx_need(out, "sx_load", "the output", &err);

@@ -31,6 +31,7 @@
 #include "query/index.h"
 
 #include "base/alloc.h"
+#include "base/cancel.h"
 #include "base/fork.h"
 #include "base/machine.h"
 
@@ -309,11 +310,9 @@ sx_status sx_collector_new(sx_collector **out, const sx_index *ix,
 
 void sx_collector_close(sx_collector *c)
 {
-    int before;
-
     if (!c)
         return;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    SX_UNCANCELLED;
     pthread_mutex_lock(&c->lock);
     c->closing = 1;               /* no batch is opened any more */
     for (unsigned i = 0; i < QUESTIONS; i++) {
@@ -327,7 +326,6 @@ void sx_collector_close(sx_collector *c)
     while (c->busy > 0)
         pthread_cond_wait(&c->idle, &c->lock);
     pthread_mutex_unlock(&c->lock);
-    pthread_setcancelstate(before, NULL);
 }
 
 void sx_collector_free(sx_collector *c)
@@ -415,7 +413,6 @@ sx_status sx_collect(sx_collector *c, sx_ask what, const void *key, uint64_t *an
 {
     static const char verb[] = "sx_collect";
     uint64_t until = NEVER;
-    int before;
     sx_err err;
     sx_status st = sx_need(c, verb, "the collector", &err);
 
@@ -431,10 +428,9 @@ sx_status sx_collect(sx_collector *c, sx_ask what, const void *key, uint64_t *an
     /* Longer than 2^61 ns, 73 years, is as good as forever. */
     if (timeout_us >= 0 && timeout_us < (1ll << 51))
         until = sx_clock_ns() + (uint64_t)timeout_us * 1000u;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    SX_UNCANCELLED;
     pthread_mutex_lock(&c->lock);
     st = submit(c, what, key, answer, timeout_us, until, &err);
     pthread_mutex_unlock(&c->lock);
-    pthread_setcancelstate(before, NULL);
     return sx_report(&err, st);
 }

@@ -2,10 +2,13 @@
  * takes its own from. */
 #include "query/index.h"
 
+#include "base/cancel.h"
+
 #include <string.h>
 
 sx_status sx_device_allocator(sx_device *dev, const sx_allocator *allocator)
 {
+    SX_UNCANCELLED;
     static const char verb[] = "sx_device_allocator";
     sx_err err;
     sx_status st = sx_need(dev, verb, "the device", &err);
@@ -29,6 +32,7 @@ sx_status sx_device_allocator(sx_device *dev, const sx_allocator *allocator)
 
 sx_status sx_column_new(sx_column *out, sx_device *dev, int type, uint64_t n)
 {
+    SX_UNCANCELLED;
     static const char verb[] = "sx_column_new";
     sx_err err;
     sx_column c = {.type = type, .n = n};
@@ -56,6 +60,7 @@ sx_status sx_column_new(sx_column *out, sx_device *dev, int type, uint64_t n)
 
 void sx_column_free(sx_column *column, sx_device *dev)
 {
+    SX_UNCANCELLED;
     if (!column || !dev)
         return;
     if (dev->backend->settle)
@@ -67,6 +72,7 @@ void sx_column_free(sx_column *column, sx_device *dev)
 
 sx_status sx_column_copy(sx_column *to, const sx_column *from, sx_device *dev)
 {
+    SX_UNCANCELLED;
     static const char verb[] = "sx_column_copy";
     static const sx_call here = {0};
     sx_err err;

@@ -189,10 +189,7 @@ static sx_status run_pipeline(pipeline *p, sx_answer_fn *answer, void *work, sx_
     static const uint64_t *const none[2] = {NULL, NULL};
     pthread_t thread;
     sx_status st;
-    int before;
 
-    /* The thread works with the caller's memory: it can't be cancelled before that ends. */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->changed, NULL);
     if (start_thread(&thread, p)) {
@@ -203,7 +200,6 @@ static sx_status run_pipeline(pipeline *p, sx_answer_fn *answer, void *work, sx_
     }
     pthread_cond_destroy(&p->changed);
     pthread_mutex_destroy(&p->lock);
-    pthread_setcancelstate(before, NULL);
     return st;
 }
 

@@ -1,6 +1,7 @@
 /* inspect.c - devices, and what an index is made of. */
 #include "query/index.h"
 
+#include "base/cancel.h"
 #include "base/text.h"
 #include "index/index_check.h"
 
@@ -11,6 +12,7 @@
 
 sx_status sx_open(sx_device **out, const char *name)
 {
+    SX_UNCANCELLED;
     sx_err err;
     sx_device *dev = NULL;
     sx_status st = sx_need(out, "sx_open", "the output", &err);
@@ -24,6 +26,7 @@ sx_status sx_open(sx_device **out, const char *name)
 
 void sx_close(sx_device *dev)
 {
+    SX_UNCANCELLED;
     if (dev)
         sx_device_drop(dev);
 }
@@ -37,6 +40,7 @@ static sx_status check_device_info(const sx_device_info *info, const char *verb,
 
 sx_status sx_device_at(unsigned i, sx_device_info *info)
 {
+    SX_UNCANCELLED;
     sx_err err;
     sx_status st = check_device_info(info, "sx_device_at", &err);
 
@@ -47,6 +51,7 @@ sx_status sx_device_at(unsigned i, sx_device_info *info)
 
 sx_status sx_device_describe(const sx_device *dev, sx_device_info *info)
 {
+    SX_UNCANCELLED;
     sx_err err;
     sx_status st = sx_need(dev, "sx_device_describe", "the device", &err);
 
@@ -84,6 +89,7 @@ sx_status sx_describe(const sx_index *ix, sx_index_info *info)
 
 sx_status sx_check(const sx_index *ix)
 {
+    SX_UNCANCELLED;
     sx_err err;
     sx_store host;
     sx_status st = sx_need(ix, "sx_check", "the index", &err);
@@ -91,7 +97,8 @@ sx_status sx_check(const sx_index *ix)
     if (st == SX_OK)
         st = sx_store_on_host(&ix->store, ix->at->backend, ix->at->self, &host, &err);
     if (st == SX_OK) {
-        st = sx_index_check(&host.view, host.max_row, (int)host.spec.unique, &err);
+        st = sx_index_check(&host.view, host.key_type, host.max_row, (int)host.spec.unique,
+                            &err);
         if (st == SX_OK && ix->both)
             st = sx_both_check(ix, &host, &err);
         sx_store_leave(&host, ix->at->backend);
@@ -245,6 +252,7 @@ static void explain_json(const sx_index *ix, const sx_index_info *info,
 
 sx_status sx_explain(const sx_index *ix, sx_format format, char *buf, size_t *bytes)
 {
+    SX_UNCANCELLED;
     sx_err err;
     sx_status st = sx_need(bytes, "sx_explain", "bytes", &err);
     sx_index_info info = {.size = sizeof info};

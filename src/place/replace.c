@@ -1,0 +1,309 @@
+/* replace.c - a file is written beside its place and renamed when it is whole.
+ *
+ * While it is written it has no name and goes with the process, should that be killed.
+ * A link can't replace a file, so just before the rename it gets a name beside path;
+ * where the file system has no nameless files, it has that name from the start. A kill
+ * leaves a file of that name then: a leftover, which the next to write into the folder
+ * takes away. A lock tells leftovers from files that are being written: it is taken
+ * before the name is given, or as soon as it is made, held until the rename is done, and
+ * ends with the process, wherever that ran. Process numbers would not do: containers
+ * that share a folder have the same ones. */
+#define _GNU_SOURCE
+#include "place/replace.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH_ROOM 4096u           /* bytes of a name, its NUL included */
+#define PATH_MOST (PATH_ROOM - 40)
+#define NAMES_TRIED 1000u
+#define PRIVATE 0600u
+
+sx_status sx_io_failed(const char *doing, const char *path, sx_err *err)
+{
+    return sx_fail(err, SX_EIO, "%s '%.200s': %s", doing, path, strerror(errno));
+}
+
+/* ---- names; a path has at most PATH_MOST bytes ------------------------------- */
+
+static void folder_of(const char *path, char folder[PATH_ROOM])
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        snprintf(folder, PATH_ROOM, ".");
+    else
+        snprintf(folder, PATH_ROOM, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+}
+
+/* The i-th name of this process in the folder of path. It has nothing of path's, which
+ * may be as long as names can be. */
+static void name_beside(const char *path, unsigned i, char temp[PATH_ROOM])
+{
+    const char *slash = strrchr(path, '/');
+    int folder = slash ? (int)(slash - path) + 1 : 0;
+
+    snprintf(temp, PATH_ROOM, "%.*s.sextant-%ld-%u.tmp", folder, path, (long)getpid(), i);
+}
+
+/* Whether it is such a name, of any process. */
+static int is_beside(const char *name)
+{
+    static const char digits[] = "0123456789", start[] = ".sextant-";
+    size_t n;
+
+    if (strncmp(name, start, sizeof start - 1) != 0)
+        return 0;
+    name += sizeof start - 1;
+    n = strspn(name, digits);
+    if (n == 0 || name[n] != '-')
+        return 0;
+    name += n + 1;
+    n = strspn(name, digits);
+    return n > 0 && strcmp(name + n, ".tmp") == 0;
+}
+
+/* ---- leftovers ------------------------------------------------------------------ */
+
+/* Takes the file away if it is the caller's and nobody writes it: its lock is free then.
+ * With the lock held, a name that still is that file's stays so. */
+static void take_away(int folder, const char *name)
+{
+    struct stat file, named;
+    int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
+        file.st_uid == geteuid() && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+        named.st_dev == file.st_dev && named.st_ino == file.st_ino)
+        unlinkat(folder, name, 0);
+    close(fd);
+}
+
+/* What can't be taken away stays: that is no failure. */
+static void take_leftovers(const char *path)
+{
+    char folder[PATH_ROOM];
+    struct dirent *entry;
+    DIR *dir;
+
+    folder_of(path, folder);
+    dir = opendir(folder);
+    while (dir && (entry = readdir(dir)) != NULL)
+        if (is_beside(entry->d_name))
+            take_away(dirfd(dir), entry->d_name);
+    if (dir)
+        closedir(dir);
+}
+
+/* ---- a new file ------------------------------------------------------------------- */
+
+/* Below 0: the file system has no such files. */
+static int create_nameless(const char *path, mode_t mode)
+{
+    char folder[PATH_ROOM];
+    int fd;
+
+    folder_of(path, folder);
+    fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+    if (fd >= 0)
+        flock(fd, LOCK_EX | LOCK_NB);
+    return fd;
+}
+
+/* Locks a file that has just been made under a name. 0: somebody was faster, and takes
+ * it for a leftover. Where there are no locks, nobody takes anything away. */
+static int keep(int fd)
+{
+    struct stat now;
+
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        return 0;
+    return fstat(fd, &now) == 0 && now.st_nlink > 0;
+}
+
+static int create_beside(const char *path, mode_t mode, char temp[PATH_ROOM])
+{
+    for (unsigned i = 0; i < NAMES_TRIED; i++) {
+        name_beside(path, i, temp);
+        int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (fd < 0 && errno != EEXIST)
+            return -1;
+        if (fd >= 0 && keep(fd))
+            return fd;
+        if (fd >= 0)
+            close(fd);
+        errno = EEXIST;
+    }
+    return -1;
+}
+
+/* Names a nameless file. Below 0: there is no /proc, or the file system does not like it. */
+static int link_beside(int fd, const char *path, char temp[PATH_ROOM])
+{
+    char self[40];
+
+    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+    for (unsigned i = 0; i < NAMES_TRIED; i++) {
+        name_beside(path, i, temp);
+        if (linkat(AT_FDCWD, self, AT_FDCWD, temp, AT_SYMLINK_FOLLOW) == 0)
+            return 0;
+        if (errno != EEXIST)
+            return -1;
+    }
+    return -1;
+}
+
+/* ---- who may do what with it --------------------------------------------------------- */
+
+/* Until it is whole, its owner alone may read it. A file that replaces another is made so.
+ * A new one is made as the system makes files in this folder (umask, default ACL): that is
+ * seen, taken away while it is written, and given back. Who opens it in between, empty, may
+ * read it in the end, too. */
+static mode_t mode_to_create(const char *path)
+{
+    struct stat old;
+
+    return stat(path, &old) == 0 ? PRIVATE : 0666;
+}
+
+/* Of a file that takes another's place, but not its owner: what others were allowed, but
+ * never to run as its owner, or as its group. Who was let in by another user, or as one of
+ * another group, is not let in by this one: no more than all others, and not to write. */
+static mode_t inherited(const struct stat *old, const struct stat *mine)
+{
+    mode_t mode = old->st_mode & 0777;
+
+    if (old->st_gid != mine->st_gid)
+        mode = (mode & 0707) | (mode & 07) << 3;
+    if (old->st_uid != mine->st_uid)
+        mode &= 0755;
+    return mode;
+}
+
+/* On a file system that gives all files one mode, it is right already. */
+static int set_mode(int fd, mode_t mode)
+{
+    struct stat now;
+
+    if (fstat(fd, &now) < 0)
+        return -1;
+    return (now.st_mode & 07777) == mode ? 0 : fchmod(fd, mode);
+}
+
+/* ---- writing ------------------------------------------------------------------------ */
+
+static int write_all(int fd, const void *data, uint64_t bytes)
+{
+    const char *p = data;
+
+    while (bytes > 0) {
+        ssize_t n = write(fd, p, bytes < (1u << 30) ? bytes : 1u << 30);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return -1;
+        p += n;
+        bytes -= (uint64_t)n;
+    }
+    return 0;
+}
+
+/* All that is to be in the file before it gets path's name. */
+static sx_status fill_file(int fd, const char *path, const sx_part *parts, unsigned count,
+                           sx_err *err)
+{
+    struct stat mine, old;
+    int failed = fstat(fd, &mine) < 0;
+
+    /* Where that can't be, the file system gives all files one mode. */
+    if (!failed && (mine.st_mode & 077))
+        (void)!fchmod(fd, PRIVATE);
+    for (unsigned i = 0; i < count && !failed; i++)
+        failed = write_all(fd, parts[i].data, parts[i].bytes) < 0;
+    if (failed ||
+        set_mode(fd, stat(path, &old) == 0 ? inherited(&old, &mine) : mine.st_mode & 0777) < 0 ||
+        fsync(fd) < 0)
+        return sx_io_failed("can't write what is to become", path, err);
+    return SX_OK;
+}
+
+/* A whole file beside path, open, and its name. On failure there is none. */
+static sx_status write_beside(const char *path, const sx_part *parts, unsigned count, int *out,
+                              char temp[PATH_ROOM], sx_err *err)
+{
+    mode_t mode = mode_to_create(path);
+    int fd = create_nameless(path, mode);
+    sx_status st;
+
+    if (fd >= 0) {
+        st = fill_file(fd, path, parts, count, err);
+        if (st == SX_OK && link_beside(fd, path, temp) == 0) {
+            *out = fd;
+            return SX_OK;
+        }
+        close(fd);
+        if (st != SX_OK)
+            return st;
+    }
+    fd = create_beside(path, mode, temp);
+    if (fd < 0)
+        return sx_io_failed("can't create a file beside", path, err);
+    st = fill_file(fd, path, parts, count, err);
+    if (st != SX_OK) {
+        unlink(temp);
+        close(fd);
+        return st;
+    }
+    *out = fd;
+    return SX_OK;
+}
+
+/* The rename lasts only once the folder is synced too. */
+static int sync_folder(const char *path)
+{
+    char folder[PATH_ROOM];
+    int fd, failed;
+
+    folder_of(path, folder);
+    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == EACCES ? 0 : -1;          /* a folder we may only write */
+    failed = fsync(fd) < 0 && errno != EINVAL;    /* some systems can't */
+    close(fd);
+    return failed ? -1 : 0;
+}
+
+sx_status sx_replace_file(const char *path, const sx_part *parts, unsigned count, sx_err *err)
+{
+    char temp[PATH_ROOM];
+    struct stat old;
+    int fd = -1;
+    sx_status st;
+
+    if (strlen(path) > PATH_MOST)
+        return sx_fail(err, SX_EINVAL, "path '%.60s...' is too long: %zu bytes, at most %u",
+                       path, strlen(path), PATH_MOST);
+    if (stat(path, &old) == 0 && !S_ISREG(old.st_mode))
+        return sx_fail(err, SX_EIO, "'%.200s' is not an ordinary file, and is not replaced", path);
+    take_leftovers(path);
+    st = write_beside(path, parts, count, &fd, temp, err);
+    if (st != SX_OK)
+        return st;
+    if (rename(temp, path) < 0) {
+        st = sx_io_failed("can't replace", path, err);
+        unlink(temp);
+    } else if (sync_folder(path) < 0) {
+        st = sx_io_failed("can't sync the folder of", path, err);
+    }
+    if (close(fd) < 0 && st == SX_OK)
+        st = sx_io_failed("can't close", path, err);
+    return st;
+}

@@ -1,0 +1,20 @@
+/* replace.h - writing a file so that it takes its name whole, or not at all. */
+#ifndef SX_REPLACE_H
+#define SX_REPLACE_H
+
+#include "base/status.h"
+
+/* Bytes of a file, one part behind the other. */
+typedef struct {
+    const void *data;
+    uint64_t bytes;
+} sx_part;
+
+/* The file at path, or a link there, is replaced; anything else is refused. sextant.h
+ * says at sx_save() who may read it then, and what a kill leaves. */
+sx_status sx_replace_file(const char *path, const sx_part *parts, unsigned count, sx_err *err);
+
+/* What the system said, in errno, to `doing` something with the file at path. */
+sx_status sx_io_failed(const char *doing, const char *path, sx_err *err);
+
+#endif
