@@ -62,6 +62,13 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
+# The folder of backends is compiled in: another one, another object.
+$(B)/libdir: FORCE
+	@mkdir -p $(@D)
+	@echo '$(abspath $(LIBDIR))' | cmp -s - $@ || echo '$(abspath $(LIBDIR))' >$@
+$(B)/src/place/backend_load.o: $(B)/libdir
+$(B)/src/place/backend_load.o: CFLAGS_ALL += -DSX_LIBDIR='"$(abspath $(LIBDIR))"'
+
 $(B)/libsextant.a: $(LIB_SRC:%.c=$(B)/%.o)
 	@rm -f $@
 	$(AR) rcs $@ $^
