@@ -15,6 +15,10 @@
  * Many threads may ask one index at once. A failed call returns a status,
  * leaves a sentence in sx_detail(), and leaves its outputs as they were
  * unless its comment says else.
+ *
+ * Threads of the library's own block every signal but those that a fault
+ * raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), whose handlers
+ * may run there.
  */
 #ifndef SEXTANT_H
 #define SEXTANT_H
