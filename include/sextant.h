@@ -19,6 +19,10 @@
  * Threads of the library's own block every signal but those that a fault
  * raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), whose handlers
  * may run there.
+ *
+ * After fork() the child may use all it has of the library, whatever other
+ * threads were doing, but for GPUs: what was opened or loaded before, or was
+ * just being loaded, is refused with SX_EFORK.
  */
 #ifndef SEXTANT_H
 #define SEXTANT_H

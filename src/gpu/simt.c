@@ -8,7 +8,10 @@
 #define _GNU_SOURCE
 #include "gpu/simt_fiber.h"
 
+#include "base/fork.h"
+
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -45,6 +48,22 @@ static void *scheduler_fake;
 static const void *scheduler_stack;
 static size_t scheduler_stack_bytes;
 #endif
+
+/* Of a launch of another thread a child has nothing: not the lock, not its fault. */
+static void in_child(void *object)
+{
+    (void)object;
+    pthread_mutex_init(&one_launch, NULL);
+    fault[0] = '\0';
+    fault_seen = 0;
+}
+
+__attribute__((constructor)) static void watch_fork(void)
+{
+    static sx_forked forked;
+
+    sx_fork_join(&forked, in_child, NULL);
+}
 
 const char *simt_fault(void)
 {
@@ -293,24 +312,27 @@ static void check_shared(const char *file, int line)
 
 static int make_fibers(void)
 {
+    static _Atomic int made;      /* last: a child that was forked meanwhile makes its own */
     size_t each = STACK_BYTES + GUARD_BYTES;
     unsigned char *stacks;
+    int guarded = 1;
 
-    if (simt_fibers)
+    if (atomic_load(&made))
         return 0;
     stacks = mmap(NULL, THREADS_MAX * each, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stacks == MAP_FAILED)
         return -1;
-    simt_fibers = calloc(THREADS_MAX, sizeof *simt_fibers);
+    for (unsigned i = 0; i < THREADS_MAX && guarded; i++)
+        guarded = mprotect(stacks + i * each, GUARD_BYTES, PROT_NONE) == 0;
+    simt_fibers = guarded ? calloc(THREADS_MAX, sizeof *simt_fibers) : NULL;
     if (!simt_fibers) {
         munmap(stacks, THREADS_MAX * each);
         return -1;
     }
-    for (unsigned i = 0; i < THREADS_MAX; i++) {
-        mprotect(stacks + i * each, GUARD_BYTES, PROT_NONE);
+    for (unsigned i = 0; i < THREADS_MAX; i++)
         simt_fibers[i].stack = stacks + i * each + GUARD_BYTES;
-    }
+    atomic_store(&made, 1);
     return 0;
 }
 

@@ -47,6 +47,14 @@ static sx_status find_backend(const char *name, const sx_backend **out, const ch
     return SX_OK;
 }
 
+/* A thread that the child does not have may have been measuring. */
+static void in_child(void *object)
+{
+    sx_device *dev = object;
+
+    pthread_mutex_init(&dev->link_lock, NULL);
+}
+
 sx_status sx_device_open(sx_device **out, const char *name, sx_err *err)
 {
     const sx_backend *backend = NULL;
@@ -61,13 +69,14 @@ sx_status sx_device_open(sx_device **out, const char *name, sx_err *err)
     dev->backend = backend;
     atomic_init(&dev->refs, 1);
     atomic_init(&dev->host, NULL);
-    dev->link_known = 0;
+    atomic_init(&dev->link_known, 0);
     st = backend->open(&dev->self, args, err);
     if (st != SX_OK) {
         sx_release(dev);
         return st;
     }
     pthread_mutex_init(&dev->link_lock, NULL);
+    sx_fork_join(&dev->forked, in_child, dev);
     *out = dev;
     return SX_OK;
 }
@@ -83,6 +92,7 @@ void sx_device_drop(sx_device *dev)
         return;
     if (atomic_load(&dev->host))
         sx_device_drop(atomic_load(&dev->host));
+    sx_fork_leave(&dev->forked);
     dev->backend->close(dev->self);
     pthread_mutex_destroy(&dev->link_lock);
     sx_release(dev);
