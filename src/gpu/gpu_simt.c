@@ -78,11 +78,12 @@ static void gpu_stream_free(gpu_stream stream)
 static sx_status gpu_launched(sx_gpu *g, const char *what, sx_err *err)
 {
     char fault[256];
+    simt_end end = simt_take_fault(fault, sizeof fault);
 
     (void)g;
-    if (simt_take_fault(fault, sizeof fault))
-        return sx_fail(err, SX_EDEVICE, "simt, %s: %s", what, fault);
-    return SX_OK;
+    return end == SIMT_FINE ? SX_OK
+                            : sx_fail(err, end == SIMT_NO_MEMORY ? SX_ENOMEM : SX_EDEVICE,
+                                      "simt, %s: %s", what, fault);
 }
 
 static sx_status gpu_wait(sx_gpu *g, gpu_stream stream, const char *what, sx_err *err)
