@@ -30,7 +30,7 @@ CUDA_CODE = $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) \
             -gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH))
 # What the backend needs of the library, inside it and hidden.
 CUDA_PARTS := $(addprefix src/,base/alloc.c base/fork.c base/pool.c base/status.c base/text.c \
-                keys/types.c gpu/gpu_tune.c index/shape.c index/spec.c place/ranges.c)
+                base/thread.c keys/types.c gpu/gpu_tune.c index/shape.c index/spec.c place/ranges.c)
 
 B := build
 LIB_SRC := $(wildcard src/*/*.c)
@@ -61,6 +61,13 @@ help:
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+
+# The folder of backends is compiled in: another one, another object.
+$(B)/libdir: FORCE
+	@mkdir -p $(@D)
+	@echo '$(abspath $(LIBDIR))' | cmp -s - $@ || echo '$(abspath $(LIBDIR))' >$@
+$(B)/src/place/backend_load.o: $(B)/libdir
+$(B)/src/place/backend_load.o: CFLAGS_ALL += -DSX_LIBDIR='"$(abspath $(LIBDIR))"'
 
 $(B)/libsextant.a: $(LIB_SRC:%.c=$(B)/%.o)
 	@rm -f $@

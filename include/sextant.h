@@ -16,6 +16,14 @@
  * leaves a sentence in sx_detail(), and leaves its outputs as they were
  * unless its comment says else. No verb is a cancellation point: a thread that
  * is cancelled inside one goes on to the end of it.
+ *
+ * Threads of the library's own block every signal but those that a fault
+ * raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), whose handlers
+ * may run there.
+ *
+ * After fork() the child may use all it has of the library, whatever other
+ * threads were doing, but for GPUs: what was opened or loaded before, or was
+ * just being loaded, is refused with SX_EFORK.
  */
 #ifndef SEXTANT_H
 #define SEXTANT_H
@@ -135,8 +143,8 @@ typedef struct sx_device sx_device;
 /* "cpu" (the widest instructions present), "cpu:scalar", "cpu:avx2",
  * "cpu:avx512", each with ",threads=N" if wanted ("cpu:threads=2" too), the
  * environment variable SEXTANT_THREADS saying how many else, or all there are;
- * "cuda:0", an NVIDIA GPU, with the backend libsextant-cuda.so beside the
- * library; "simt", its kernels emulated on the host, for tests. Behind
+ * "cuda:0", an NVIDIA GPU, with the backend libsextant-cuda.so (see below);
+ * "simt", its kernels emulated on the host, for tests. Behind
  * "cuda:N" and "simt" come options, each after a comma and at most once:
  *
  *   memory=BYTES      take no more of the device's memory (KiB, MiB, GiB;
@@ -161,7 +169,14 @@ typedef struct sx_device sx_device;
  *                     the GPU helps where it is hybrid; the faster, if not told
  *
  * How kernels run never changes an answer; what is not told is chosen by
- * the index's shape, or (search=) measured when it is built. NULL: "cpu". */
+ * the index's shape, or (search=) measured when it is built. NULL: "cpu".
+ *
+ * The backend is loaded when a "cuda" device is first opened, or listed: the
+ * file that the environment variable SEXTANT_CUDA names, by an absolute path;
+ * if it is not set, libsextant-cuda.so in the first of these folders that has
+ * it: the library's own, the program's, the one that libraries were installed
+ * in. A process with raised rights (setuid, capabilities) takes the last one
+ * only. All this is found out once and holds as long as the process does. */
 SX_API sx_status sx_open(sx_device **out, const char *name);
 
 /* Indexes hold on to their device: closing it first is fine. */

@@ -42,6 +42,26 @@ C
 cmake -S "$root/cmake-project" -B "$root/cmake-build" -DCMAKE_PREFIX_PATH="$root" >/dev/null
 cmake --build "$root/cmake-build" >/dev/null
 "$root/cmake-build/hello"
+# Backends are looked for in the library's own folder, then in the one of this PREFIX.
+cat >"$root/where.c" <<'C'
+#include <sextant.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+    sx_device *dev;
+    return chdir("/") || sx_open(&dev, "cuda:0") == SX_OK || puts(sx_detail()) < 0;
+}
+C
+mkdir "$root/else"
+rm -f "$root/lib/libsextant-cuda.so"
+echo >"$root/lib/libsextant-cuda.so"
+cp "$root/lib/libsextant.so.0" "$root/else/"
+cc "$root/where.c" $(pkg-config --cflags --libs sextant) -o "$root/where"
+where() { (cd "$root" && env -u SEXTANT_CUDA LD_LIBRARY_PATH=./else ./where); }
+where | grep -F "$root/lib/libsextant-cuda.so"
+echo >"$root/else/libsextant-cuda.so"
+where | grep -F "$root/else/libsextant-cuda.so"
 version=$(pkg-config --modversion sextant)
 "$root/bin/sextant" --version | grep -qF "$version"
 n=$(awk '/define SX_VERSION/ {print $3}' "$root/include/sextant.h")

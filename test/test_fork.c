@@ -1,8 +1,10 @@
-/* test_fork.c - fork() with a device whose pool has been at work.
+/* test_fork.c - fork() with a device whose pool has been at work, and while
+ * other threads hold every lock there is.
  *
  * The child has only the thread that forked; the pool's threads are gone
  * and a lock may have been held by one of them. Both sides must go on. A
  * child that hangs is ended by its alarm, which fails the test. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,11 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "ask.h"
+#include "on_device.h"
+#include "stand_in.h"
 
 #define CHILD_SECONDS 30
 
@@ -24,11 +28,25 @@
 #if __has_feature(thread_sanitizer)
 #define __SANITIZE_THREAD__ 1
 #endif
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
 #endif
 #ifdef __SANITIZE_THREAD__
 #define SKIP_FORK_WITH_THREADS() skip()
 #else
 #define SKIP_FORK_WITH_THREADS() (void)0
+#endif
+
+/* Nor can AddressSanitizer, if threads allocate: its own allocator's locks stay held in
+ * the child, where malloc() then waits forever. */
+#ifdef __SANITIZE_ADDRESS__
+#define SKIP_FORK_WITH_ALLOCATING_THREADS() do { \
+        print_message("skipped: AddressSanitizer's allocator hangs after such a fork()\n"); \
+        skip(); \
+    } while (0)
+#else
+#define SKIP_FORK_WITH_ALLOCATING_THREADS() (void)0
 #endif
 
 typedef struct {
@@ -242,12 +260,206 @@ static void test_during_use(void **state)
     free_scene(&s);
 }
 
+/* ---- locks of the library's own, and of devices ---------------------------- */
+
+static const char *list_devices(bool *cuda_forked)
+{
+    sx_device_info info = { .size = sizeof info };
+    for (unsigned i = 0; sx_device_at(i, &info) == SX_OK; i++) {
+        if (strcmp(info.name, "cuda:0") == 0)
+            *cuda_forked = strstr(info.detail, "fork") != NULL;
+        else if (strncmp(info.name, "cpu:avx", 7) != 0 && !info.usable)
+            return "a device of every machine is not usable";
+    }
+    return NULL;
+}
+
+/* A thread that opens cuda:0 is held in the middle of loading the backend: the
+ * file is a pipe, which has a writer and nothing in it. */
+static void *open_cuda(void *path)
+{
+    sx_device *dev;
+    (void)path;
+    return sx_open(&dev, "cuda:0") == SX_ENODEV ? NULL : "cuda:0 of an empty file";
+}
+
+static const char *child_lists_while_loading(scene *s)
+{
+    (void)s;
+    bool forked = false;
+    const char *why = list_devices(&forked);
+    sx_device *dev;
+    if (why)
+        return why;
+    if (!forked)
+        return "loading goes on where another thread was in the middle of it";
+    return sx_open(&dev, "cuda:0") == SX_EFORK ? NULL : "it is not SX_EFORK";
+}
+
+static const char *child_loads(scene *s)
+{
+    char *path = temp_path("pipe.so");
+    pthread_t thread;
+    void *why = NULL;
+    int end, status;
+    if (mkfifo(path, 0600) != 0)
+        return "mkfifo";
+    setenv("SEXTANT_CUDA", path, 1);
+    if (pthread_create(&thread, NULL, open_cuda, NULL) != 0)
+        return "no thread";
+    while ((end = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0)
+        usleep(1000);             /* nobody reads it yet */
+    pid_t pid = start_child(s, child_lists_while_loading);
+    if (waitpid(pid, &status, 0) != pid || status != 0)
+        why = "the grandchild failed, or hung";
+    close(end);
+    if (!why)
+        pthread_join(thread, &why);
+    unlink(path);
+    free(path);
+    return why;
+}
+
+/* In a process of its own, as what is to be loaded is found out once. */
+static void test_while_loading(void **state)
+{
+    (void)state;
+    SKIP_FORK_WITH_THREADS();
+    char *path = temp_path("");   /* the directory is this process's */
+    free(path);
+    end_child(start_child(NULL, child_loads));
+}
+
+/* Kernels: on the emulator as the parent's; a GPU says that it can't. */
+static const char *child_uses_everything(scene *s)
+{
+    bool forked;
+    sx_index *ix = NULL;
+    sx_status expected = kernel_is_gpu() ? SX_EFORK : SX_OK;
+    const char *why = list_devices(&forked);
+    if (why)
+        return why;
+    if (data_build(s->small, s->dev, "eytzinger", NULL, &ix) != expected)
+        return "building on a device of the parent's";
+    if (expected == SX_EFORK)
+        return forked ? NULL : "a GPU is usable after fork()";
+    asker *a = asker_new();
+    if (!why)
+        why = ask_points(a, s->ix, s->small, SX_U64, NULL);
+    if (!why)
+        why = ask_points(a, ix, s->small, SX_U64, NULL);
+    sx_free(ix);
+    if (why)
+        return why;
+    static const char *const names[] = { "cpu:threads=2", "simt" };
+    for (size_t i = 0; i < COUNT_OF(names) && !why; i++) {
+        sx_device *dev = device_open(names[i]);
+        if (data_build(s->small, dev, "pivot", NULL, &ix) != SX_OK)
+            die("%s: %s", names[i], sx_detail());
+        why = ask_points(a, ix, s->small, SX_U64, NULL);
+        sx_free(ix);
+        sx_close(dev);
+    }
+    return why;
+}
+
+static void *stay_listing(void *arg)
+{
+    busy_state *b = arg;
+    bool forked;
+    while (!atomic_load(&b->stop))
+        if (list_devices(&forked))
+            snprintf(b->why, sizeof b->why, "a device can't be listed");
+    return NULL;
+}
+
+static void test_during_kernels(void **state)
+{
+    (void)state;
+    SKIP_FORK_WITH_THREADS();
+    SKIP_FORK_WITH_ALLOCATING_THREADS();
+    scene s = { .dev = device_open(kernel_with("")) };
+    rnd r = rnd_start(test_seed());
+    s.small = data_make(SX_U64, KEYS_RANDOM, 500, ROWS_NULL, 60, &r);
+    s.large = data_make(SX_U64, KEYS_RANDOM, 10, ROWS_NULL, 10, &r);
+    s.ix = index_of(s.dev, s.small, "pivot");
+    busy_state asks = { .s = &(scene){ .ix = s.ix, .large = s.small } }, lists = { .s = &s };
+    pthread_t asking[2], listing[2];
+    for (unsigned i = 0; i < 2; i++)
+        if (pthread_create(&asking[i], NULL, stay_busy, &asks) != 0 ||
+            pthread_create(&listing[i], NULL, stay_listing, &lists) != 0)
+            die("no thread");
+    while (atomic_load(&asks.batches) == 0)
+        usleep(1000);
+    for (unsigned i = 0; i < 60; i++)
+        end_child(start_child(&s, child_uses_everything));
+    atomic_store(&asks.stop, 1);
+    atomic_store(&lists.stop, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        pthread_join(asking[i], NULL);
+        pthread_join(listing[i], NULL);
+    }
+    if (asks.why[0] || lists.why[0])
+        fail_msg("the busy threads: %s %s", asks.why, lists.why);
+    free_scene(&s);
+}
+
+/* What the way to a device takes is measured under a lock, when the first index
+ * that needs it is built. */
+static unsigned half_a_second(const sx_view *v, unsigned n)
+{
+    (void)v;
+    return n < 2 ? 500000 : 0;
+}
+
+static void *build_both(void *arg)
+{
+    scene *s = arg;
+    return data_build(s->small, s->dev, "pivot place=both", NULL, &s->ix) == SX_OK
+               ? NULL : "place=both";
+}
+
+static const char *child_builds_both(scene *s)
+{
+    delay_us = NULL;
+    if (build_both(s))
+        return sx_detail();
+    asker *a = asker_new();
+    return ask_points(a, s->ix, s->small, SX_U64, NULL);
+}
+
+static void test_while_measuring(void **state)
+{
+    (void)state;
+    SKIP_FORK_WITH_THREADS();
+    scene s = { .dev = device_open("simt") };
+    rnd r = rnd_start(test_seed());
+    pthread_t thread;
+    void *why;
+    s.small = data_make(SX_U64, KEYS_RANDOM, 9000, ROWS_NULL, 60, &r);
+    s.large = data_make(SX_U64, KEYS_RANDOM, 10, ROWS_NULL, 10, &r);
+    stand_in(s.dev, OF_QUESTIONS);
+    delay_us = half_a_second;
+    if (pthread_create(&thread, NULL, build_both, &s) != 0)
+        die("no thread");
+    while (atomic_load(&asked) == 0)
+        usleep(1000);
+    end_child(start_child(&s, child_builds_both));
+    pthread_join(thread, &why);
+    assert_null(why);
+    stand_back(s.dev);
+    free_scene(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_while_loading),
         cmocka_unit_test(test_before_use),
         cmocka_unit_test(test_after_use),
         cmocka_unit_test(test_during_use),
+        cmocka_unit_test(test_during_kernels),
+        cmocka_unit_test(test_while_measuring),
     };
     test_seed();
     return cmocka_run_group_tests_name("fork", tests, NULL, NULL) != 0;

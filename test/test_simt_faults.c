@@ -1,13 +1,19 @@
 /* test_simt_faults.c - kernels that would hang on a GPU, or go wrong there: the
  * emulator reports them with their line, in every order of turns. What is
  * outside of shared memory is in test_simt.c. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "on_simt.h"
+#include "support.h"
 
 SX_KERNEL(run_well, columns)
 {
@@ -21,6 +27,14 @@ SX_KERNEL(divergent_barriers, columns)
         SX_BARRIER();
     else
         SX_BARRIER();
+}
+
+SX_KERNEL(sort_too_many, columns)
+{
+    uint32_t keys[33] = {1}, values[33] = {1};
+
+    (void)ap;
+    SX_BLOCK_SORT(THREADS, 33, keys, values, 32);
 }
 
 #define ONE_LANE_MISSING(name, operation)                                           \
@@ -160,6 +174,7 @@ static void test_faults(void **state)
         {sort_by_nothing, "not 1 to 32"},
         {sort_by_too_much, "not 1 to 32"},
         {sort_by_different_bits, "unlike its block"},
+        {sort_too_many, "more than 32 items"},
     };
 
     (void)state;
@@ -213,12 +228,95 @@ static void test_fault_is_kept(void **state)
     }
 }
 
+static void *launch_well(void *failed)
+{
+    *(int *)failed = simt_launch(run_well, &arrays, BLOCKS, THREADS, 0);
+    if (simt_fault()[0])
+        *(int *)failed = 1;
+    return NULL;
+}
+
+/* It is that of the thread whose kernel it was: no other finds it, or takes it away. */
+static void test_fault_is_its_threads(void **state)
+{
+    pthread_t thread;
+    int failed = -1;
+
+    (void)state;
+    simt_set_order(SIMT_FORWARD, 0);
+    assert_int_equal(simt_launch(divergent_barriers, &arrays, BLOCKS, THREADS, 0), -1);
+    assert_int_equal(pthread_create(&thread, NULL, launch_well, &failed), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(failed, 0);
+    assert_non_null(strstr(simt_fault(), "another barrier"));
+    RUN(run_well);
+}
+
+/* ---- no memory ------------------------------------------------------------------- */
+
+static void limit_memory(int on)
+{
+    struct rlimit limit;
+    unsigned long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+
+    if (!f || fscanf(f, "%lu", &pages) != 1)
+        die("/proc/self/statm");
+    fclose(f);
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = on ? pages * (rlim_t)sysconf(_SC_PAGESIZE) + (16u << 20) : limit.rlim_max;
+    if (setrlimit(RLIMIT_AS, &limit) != 0)
+        die("setrlimit");
+}
+
+/* In a child without the emulator's stacks: they are made once, by the first launch. */
+static int build_without_memory(void)
+{
+    static uint64_t key[100];
+    sx_column keys = column(SX_U64, 100, key);
+    sx_device *dev = device_open("simt");
+    sx_index *ix = NULL;
+    sx_status status;
+
+    for (unsigned i = 0; i < 100; i++)
+        key[i] = i * 7 % 100;
+    limit_memory(1);
+    status = sx_build(&ix, dev, "pivot", &keys, NULL, NULL);
+    if (status != SX_ENOMEM || ix || !strstr(sx_detail(), "no memory for the stacks of 1024")) {
+        fprintf(stderr, "status %d: %s\n", (int)status, status ? sx_detail() : "");
+        return 1;
+    }
+    limit_memory(0);
+    if (sx_build(&ix, dev, "pivot", &keys, NULL, NULL) != SX_OK || sx_check(ix) != SX_OK) {
+        fprintf(stderr, "afterwards: %s\n", sx_detail());
+        return 1;
+    }
+    return 0;
+}
+
+/* The first of all tests. */
+static void test_no_stacks(void **state)
+{
+    int status;
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid < 0)
+        die("fork");
+    if (pid == 0)
+        _exit(build_without_memory());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_stacks),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_fault_is_kept),
+        cmocka_unit_test(test_fault_is_its_threads),
     };
     return cmocka_run_group_tests_name("simt_faults", tests, NULL, NULL) != 0;
 }

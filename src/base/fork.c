@@ -5,7 +5,6 @@
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static sx_forked *all;
-static pthread_once_t watch_fork = PTHREAD_ONCE_INIT;
 
 static void before_fork(void)
 {
@@ -24,14 +23,15 @@ static void child_after_fork(void)
     pthread_mutex_unlock(&list_lock);
 }
 
-static void install_fork_watch(void)
+/* When the library is loaded, not when it is used first: a fork() in the middle of
+ * that could leave a child in which this was done half, or is done twice. */
+__attribute__((constructor)) static void watch_fork(void)
 {
     pthread_atfork(before_fork, parent_after_fork, child_after_fork);
 }
 
 void sx_fork_join(sx_forked *entry, void (*in_child)(void *object), void *object)
 {
-    pthread_once(&watch_fork, install_fork_watch);
     entry->in_child = in_child;
     entry->object = object;
     entry->prev = NULL;

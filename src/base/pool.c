@@ -1,12 +1,11 @@
-#define _GNU_SOURCE
 #include "base/pool.h"
 
 #include "base/alloc.h"
 #include "base/cancel.h"
 #include "base/fork.h"
+#include "base/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 
 struct sx_pool {
@@ -111,20 +110,12 @@ void sx_pool_free(sx_pool *pool)
     sx_release(pool);
 }
 
-/* Signals belong to the program's own threads, so ours block them all. A
- * thread that can't be started is done without. */
+/* A thread that can't be started is done without. */
 static void start_threads(sx_pool *pool)
 {
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (pool->started + 1 < pool->threads) {
-        if (pthread_create(&pool->thread[pool->started], NULL, pool_thread, pool) != 0)
-            break;
+    while (pool->started + 1 < pool->threads &&
+           sx_thread_start(&pool->thread[pool->started], pool_thread, pool))
         pool->started++;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void sx_pool_run(sx_pool *pool, unsigned threads, unsigned parts,

@@ -50,7 +50,6 @@ typedef struct {
     unsigned multiprocessors, resident;
     size_t shared_bytes;          /* of a multiprocessor */
     uint64_t l2_bytes, persist;
-    pid_t owner;                  /* a GPU can't be used after fork() */
     sx_gpu_tune tune;
     cudaMemPool_t memory;
     sx_allocator from;            /* take is NULL: from the pool */
@@ -68,14 +67,27 @@ static sx_status gpu_failed(cudaError_t e, const char *doing, sx_err *err)
     return sx_fail(err, SX_EDEVICE, "CUDA, %s: %s", doing, cudaGetErrorString(e));
 }
 
+/* CUDA can't be used in a child of a process that has used it: calls fail there, or wait
+ * for a thread that only the parent has. So it is the first process's that comes here. */
+static sx_status gpu_process(sx_err *err)
+{
+    static pid_t first;           /* 0: none yet */
+    pid_t owner = 0, self = getpid();
+
+    if (__atomic_compare_exchange_n(&first, &owner, self, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ||
+        owner == self)
+        return SX_OK;
+    return sx_fail(err, SX_EFORK, "CUDA was used before fork(), by process %ld; a child can use it "
+                   "after exec()", (long)owner);
+}
+
 static sx_status gpu_enter(sx_gpu *g, sx_err *err)
 {
     int now = -1;
     cudaError_t e;
 
-    if (g->owner != getpid())
-        return sx_fail(err, SX_EFORK, "cuda:%d was opened before fork(), by process %ld; a child "
-                       "must open it anew after exec()", g->device, (long)g->owner);
+    if (gpu_process(err) != SX_OK)
+        return SX_EFORK;
     e = cudaGetDevice(&now);
     if (e == cudaSuccess && now != g->device)
         e = cudaSetDevice(g->device);
@@ -462,11 +474,14 @@ static sx_status cuda_open(void **self, const char *args, sx_err *err)
     cudaDeviceProp props;
     sx_gpu_tune tune;
     cudaMemPool_t pool = NULL;
-    cudaError_t e = cudaGetDeviceCount(&count);
+    cudaError_t e;
     void *memory;
     sx_gpu *g;
-    sx_status st;
+    sx_status st = gpu_process(err);
 
+    if (st != SX_OK)
+        return st;
+    e = cudaGetDeviceCount(&count);
     if (e != cudaSuccess)
         return sx_fail(err, SX_ENODEV, "no device 'cuda:%.40s': CUDA says: %s", args[0] ? args : "0",
                        cudaGetErrorString(e));
@@ -512,7 +527,6 @@ static sx_status cuda_open(void **self, const char *args, sx_err *err)
     g->shared_bytes = props.sharedMemPerMultiprocessor;
     g->l2_bytes = (uint64_t)props.l2CacheSize;
     g->persist = set_persist(&props, &tune);
-    g->owner = getpid();
     g->tune = tune;
     g->memory = pool;
     pthread_mutex_init(&g->lock, NULL);
@@ -542,11 +556,16 @@ static void cuda_describe(const void *self, sx_device_info *info)
 {
     const sx_gpu *g = (const sx_gpu *)self;
     cudaDeviceProp props;
+    sx_err err;
 
     snprintf(info->name, sizeof info->name, "cuda:%d", g->device);
-    info->usable = 1;
+    info->usable = gpu_process(&err) == SX_OK;
     info->threads = g->multiprocessors;
     info->memory = 0;
+    if (!info->usable) {
+        snprintf(info->detail, sizeof info->detail, "%.255s", err.text);
+        return;
+    }
     if (cudaGetDeviceProperties(&props, g->device) != cudaSuccess) {
         snprintf(info->detail, sizeof info->detail, "does not answer");
         return;

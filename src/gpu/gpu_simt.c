@@ -5,6 +5,7 @@
 #define SX_FIT_NEAR 32u           /* small, as more below */
 
 #include "base/alloc.h"
+#include "base/fork.h"
 #include "base/pool.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_tune.h"
@@ -44,6 +45,7 @@ typedef struct {
     sx_gpu_tune tune;
     sx_allocator from;
     _Atomic uint64_t used;        /* bytes */
+    sx_forked forked;
     pthread_mutex_t lock, limit;
     struct gpu_stage *stages;     /* that no call uses now, and how many */
     unsigned idle;
@@ -76,11 +78,12 @@ static void gpu_stream_free(gpu_stream stream)
 static sx_status gpu_launched(sx_gpu *g, const char *what, sx_err *err)
 {
     char fault[256];
+    simt_end end = simt_take_fault(fault, sizeof fault);
 
     (void)g;
-    if (simt_take_fault(fault, sizeof fault))
-        return sx_fail(err, SX_EDEVICE, "simt, %s: %s", what, fault);
-    return SX_OK;
+    return end == SIMT_FINE ? SX_OK
+                            : sx_fail(err, end == SIMT_NO_MEMORY ? SX_ENOMEM : SX_EDEVICE,
+                                      "simt, %s: %s", what, fault);
 }
 
 static sx_status gpu_wait(sx_gpu *g, gpu_stream stream, const char *what, sx_err *err)
@@ -314,6 +317,18 @@ static sx_status simt_check_pointer(void *self, const void *p, uint64_t bytes, i
     return SX_OK;
 }
 
+/* Another thread may have been changing the list of stages, so the child begins
+ * without them. */
+static void simt_in_child(void *object)
+{
+    sx_gpu *g = object;
+
+    pthread_mutex_init(&g->lock, NULL);
+    pthread_mutex_init(&g->limit, NULL);
+    g->stages = NULL;
+    g->idle = 0;
+}
+
 /* "reversed" or "seed=N" may come first. */
 static sx_status simt_open(void **self, const char *args, sx_err *err)
 {
@@ -352,6 +367,7 @@ static sx_status simt_open(void **self, const char *args, sx_err *err)
     }
     pthread_mutex_init(&g->lock, NULL);
     pthread_mutex_init(&g->limit, NULL);
+    sx_fork_join(&g->forked, simt_in_child, g);
     *self = g;
     return SX_OK;
 }
@@ -360,6 +376,7 @@ static void simt_close(void *self)
 {
     sx_gpu *g = self;
 
+    sx_fork_leave(&g->forked);
     (void)gpu_give_up_idle(g);
     sx_pool_free(g->pool);
     pthread_mutex_destroy(&g->lock);

@@ -8,7 +8,10 @@
 #define _GNU_SOURCE
 #include "gpu/simt_fiber.h"
 
+#include "base/fork.h"
+
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -20,21 +23,20 @@
 
 #define STACK_BYTES (64u << 10)
 #define GUARD_BYTES 4096u
-#define THREADS_MAX 1024u
 #define ZONE_BYTES 4096u          /* before and after shared memory; nobody's */
+#define SHARED_ROOM (ZONE_BYTES + SIMT_SHARED_MAX + ZONE_BYTES)
 
 simt_place simt_self;
 
-fiber *simt_fibers;               /* THREADS_MAX of them, made once */
+fiber simt_fibers[SIMT_THREADS_MAX];
+void *simt_sort_room;
 
 static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
 static void (*kernel)(const void *);
 static const void *kernel_args;
+static unsigned char *shared_room;
 static size_t shared_bytes;
-static char fault[256];
-static int fault_seen;
-static simt_order order;
-static uint64_t order_seed, random_state;
+static uint64_t random_state;
 #ifdef WITH_UCONTEXT
 static ucontext_t scheduler;
 #else
@@ -46,32 +48,51 @@ static const void *scheduler_stack;
 static size_t scheduler_stack_bytes;
 #endif
 
+/* Of the thread that launches, as its kernels run in it: others have their own. */
+static _Thread_local char fault[256];
+static _Thread_local int fault_seen, fault_is_memory;
+static _Thread_local simt_order order;
+static _Thread_local uint64_t order_seed;
+
+/* A launch of another thread is not the child's: its lock is free there. */
+static void in_child(void *object)
+{
+    (void)object;
+    pthread_mutex_init(&one_launch, NULL);
+}
+
+__attribute__((constructor)) static void watch_fork(void)
+{
+    static sx_forked forked;
+
+    sx_fork_join(&forked, in_child, NULL);
+}
+
+static void forget_fault(void)
+{
+    fault[0] = '\0';
+    fault_is_memory = 0;
+}
+
 const char *simt_fault(void)
 {
-    pthread_mutex_lock(&one_launch);
     fault_seen = 1;
-    pthread_mutex_unlock(&one_launch);
     return fault;
 }
 
-int simt_take_fault(char *text, size_t room)
+simt_end simt_take_fault(char *text, size_t room)
 {
-    int any;
+    simt_end end = !fault[0] ? SIMT_FINE : fault_is_memory ? SIMT_NO_MEMORY : SIMT_FAULT;
 
-    pthread_mutex_lock(&one_launch);
-    any = fault[0] != '\0';
     snprintf(text, room, "%s", fault);
-    fault[0] = '\0';
-    pthread_mutex_unlock(&one_launch);
-    return any;
+    forget_fault();
+    return end;
 }
 
 void simt_set_order(simt_order new_order, uint64_t seed)
 {
-    pthread_mutex_lock(&one_launch);
     order = new_order;
     order_seed = seed;
-    pthread_mutex_unlock(&one_launch);
 }
 
 void simt_report(const char *file, int line, unsigned thread, const char *what)
@@ -211,36 +232,17 @@ void simt_barrier(const char *file, int line)
 
 /* ---- shared memory ------------------------------------------------------------ */
 
-/* Between two zones. AddressSanitizer stops who touches them; without it they
- * hold a pattern, and who has written there is found later. */
-static int make_shared(void)
+/* Between two zones. AddressSanitizer stops who touches them, or what is behind them;
+ * without it they hold a pattern, and who has written there is found later. */
+static void begin_shared(void)
 {
-    unsigned char *zone;
-
-    simt_self.shared = NULL;
-    if (shared_bytes == 0)
-        return 0;
-    zone = malloc(ZONE_BYTES + shared_bytes + ZONE_BYTES);
-    if (!zone)
-        return -1;
-    simt_self.shared = zone + ZONE_BYTES;
+    simt_self.shared = shared_bytes > 0 ? shared_room + ZONE_BYTES : NULL;
 #ifdef SIMT_WITH_ASAN
-    __asan_poison_memory_region(zone, ZONE_BYTES);
-    __asan_poison_memory_region(simt_self.shared + shared_bytes, ZONE_BYTES);
+    __asan_unpoison_memory_region(shared_room, SHARED_ROOM);
+    __asan_poison_memory_region(shared_room, ZONE_BYTES);
+    __asan_poison_memory_region(shared_room + ZONE_BYTES + shared_bytes,
+                                SHARED_ROOM - ZONE_BYTES - shared_bytes);
 #endif
-    return 0;
-}
-
-static void free_shared(void)
-{
-    if (!simt_self.shared)
-        return;
-#ifdef SIMT_WITH_ASAN
-    __asan_unpoison_memory_region(simt_self.shared - ZONE_BYTES,
-                                  ZONE_BYTES + shared_bytes + ZONE_BYTES);
-#endif
-    free(simt_self.shared - ZONE_BYTES);
-    simt_self.shared = NULL;
 }
 
 #ifndef SIMT_WITH_ASAN
@@ -291,26 +293,33 @@ static void check_shared(const char *file, int line)
 
 /* ---- launching ---------------------------------------------------------------- */
 
-static int make_fibers(void)
+/* All memory that launches need, once and for ever: so only the first of a process can
+ * find that there is none, before anything has been written. */
+static int make_room(void)
 {
-    size_t each = STACK_BYTES + GUARD_BYTES;
-    unsigned char *stacks;
+    static _Atomic int made;      /* last: a child that was forked meanwhile makes its own */
+    size_t each = STACK_BYTES + GUARD_BYTES, stacks = SIMT_THREADS_MAX * each;
+    size_t bytes = stacks + SHARED_ROOM + SIMT_SORT_BYTES;
+    unsigned char *room;
+    int guarded = 1;
 
-    if (simt_fibers)
+    if (atomic_load(&made))
         return 0;
-    stacks = mmap(NULL, THREADS_MAX * each, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (stacks == MAP_FAILED)
+    room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                -1, 0);
+    if (room == MAP_FAILED)
         return -1;
-    simt_fibers = calloc(THREADS_MAX, sizeof *simt_fibers);
-    if (!simt_fibers) {
-        munmap(stacks, THREADS_MAX * each);
+    for (unsigned i = 0; i < SIMT_THREADS_MAX && guarded; i++) {
+        guarded = mprotect(room + i * each, GUARD_BYTES, PROT_NONE) == 0;
+        simt_fibers[i].stack = room + i * each + GUARD_BYTES;
+    }
+    if (!guarded) {
+        munmap(room, bytes);
         return -1;
     }
-    for (unsigned i = 0; i < THREADS_MAX; i++) {
-        mprotect(stacks + i * each, GUARD_BYTES, PROT_NONE);
-        simt_fibers[i].stack = stacks + i * each + GUARD_BYTES;
-    }
+    shared_room = room + stacks;
+    simt_sort_room = shared_room + SHARED_ROOM;
+    atomic_store(&made, 1);
     return 0;
 }
 
@@ -368,7 +377,7 @@ static int release_barrier(void)
 
 static void run_block(void)
 {
-    unsigned turn[THREADS_MAX], threads = simt_self.block_threads, left = threads;
+    unsigned turn[SIMT_THREADS_MAX], threads = simt_self.block_threads, left = threads;
 
     deal_turns(turn);
     fill_shared();
@@ -393,23 +402,24 @@ static void run_block(void)
 static void run_blocks(unsigned blocks, unsigned threads)
 {
     simt_self = (simt_place){.block_threads = threads, .blocks = blocks};
-    if (make_fibers() < 0 || make_shared() < 0) {
-        snprintf(fault, sizeof fault, "no memory for the stacks of %u threads and %zu bytes of "
-                 "shared memory", THREADS_MAX, shared_bytes);
+    if (make_room() < 0) {
+        snprintf(fault, sizeof fault, "no memory for the stacks of %u threads, %u bytes each",
+                 SIMT_THREADS_MAX, STACK_BYTES);
+        fault_is_memory = 1;
         return;
     }
+    begin_shared();
     for (unsigned b = 0; b < blocks && !fault[0]; b++) {
         simt_self.block = b;
         run_block();
     }
-    free_shared();
 }
 
 static int allowed(unsigned threads)
 {
-    if (threads < 32 || threads > THREADS_MAX || threads % 32)
+    if (threads < 32 || threads > SIMT_THREADS_MAX || threads % 32)
         snprintf(fault, sizeof fault, "a block of %u threads; allowed: multiples of 32 up to %u",
-                 threads, THREADS_MAX);
+                 threads, SIMT_THREADS_MAX);
     else if (shared_bytes > SIMT_SHARED_MAX)
         snprintf(fault, sizeof fault, "a block with %zu bytes of shared memory; allowed: up to %u",
                  shared_bytes, SIMT_SHARED_MAX);
@@ -423,7 +433,7 @@ int simt_launch(void (*fn)(const void *), const void *args, unsigned blocks, uns
 
     pthread_mutex_lock(&one_launch);
     if (fault_seen)
-        fault[0] = '\0';
+        forget_fault();
     fault_seen = 0;
     kernel = fn;
     kernel_args = args;

@@ -36,7 +36,8 @@ extern simt_place simt_self;      /* of the thread that runs now */
 
 typedef enum { SIMT_FORWARD, SIMT_REVERSED, SIMT_SHUFFLED } simt_order;
 
-/* How threads take turns from now on; seed is for SIMT_SHUFFLED. */
+/* How threads take turns in launches of the caller's thread from now on; seed is for
+ * SIMT_SHUFFLED. */
 void simt_set_order(simt_order order, uint64_t seed);
 
 /* What a block can have on an H200. */
@@ -45,12 +46,13 @@ void simt_set_order(simt_order order, uint64_t seed);
 /* Runs fn(args) on blocks x threads threads (whole warps, at most 1024) with
  * shared_bytes of shared memory in each block, which begin as 0xa5. 0, or -1
  * after a fault, which simt_fault() describes. As long as nobody has asked
- * for it, later launches do not run and return -1 as well. */
+ * for it, later launches of this thread do not run and return -1 as well. */
 int simt_launch(void (*fn)(const void *), const void *args, unsigned blocks, unsigned threads,
                 size_t shared_bytes);
 const char *simt_fault(void);
-/* Copies it and forgets it; 0: there is none. */
-int simt_take_fault(char *text, size_t room);
+/* Copies it and forgets it. */
+typedef enum { SIMT_FINE, SIMT_FAULT, SIMT_NO_MEMORY } simt_end;
+simt_end simt_take_fault(char *text, size_t room);
 
 /* ---- called by kernels, through vendor_simt.h -------------------------- */
 

@@ -35,7 +35,17 @@ typedef struct {
 #endif
 } fiber;
 
-extern fiber *simt_fibers;        /* simt_self.block_threads of them run */
+#define SIMT_THREADS_MAX 1024u
+extern fiber simt_fibers[SIMT_THREADS_MAX];   /* simt_self.block_threads of them run */
+
+/* Where a block sorts. */
+typedef struct {
+    uint32_t digits, place;       /* what is compared: the low bits, then where it was */
+    uint32_t key, value;
+} sort_item;
+#define SIMT_ITEMS_MAX 32u        /* of each thread */
+#define SIMT_SORT_BYTES (SIMT_THREADS_MAX * SIMT_ITEMS_MAX * sizeof(sort_item))
+extern void *simt_sort_room;
 
 /* ---- simt.c ------------------------------------------------------------- */
 

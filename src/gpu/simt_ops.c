@@ -113,11 +113,6 @@ unsigned long long simt_atomic64(simt_atomic op, unsigned long long *p, unsigned
 
 /* ---- the sort of a block ------------------------------------------------------- */
 
-typedef struct {
-    uint32_t digits, place;       /* what is compared: the low bits, then where it was */
-    uint32_t key, value;
-} sort_item;
-
 static int by_digits(const void *a, const void *b)
 {
     const sort_item *x = a, *y = b;
@@ -131,7 +126,7 @@ int simt_sort_now(void)
 {
     unsigned block = simt_self.block_threads, items = simt_fibers->sort.items;
     unsigned bits = simt_fibers->sort.bits;
-    sort_item *all;
+    sort_item *all = simt_sort_room;
 
     for (unsigned t = 1; t < block; t++) {
         const fiber *f = &simt_fibers[t];
@@ -139,11 +134,6 @@ int simt_sort_now(void)
             simt_report(f->file, f->line, t, "sorts items or bits unlike its block");
             return -1;
         }
-    }
-    all = malloc((size_t)block * items * sizeof *all);
-    if (!all) {
-        simt_report(simt_fibers->file, simt_fibers->line, 0, "finds no memory to sort in");
-        return -1;
     }
     for (unsigned t = 0; t < block; t++)
         for (unsigned j = 0; j < items; j++) {
@@ -157,7 +147,6 @@ int simt_sort_now(void)
             simt_fibers[t].sort.keys[j] = all[j * block + t].key;
             simt_fibers[t].sort.values[j] = all[j * block + t].value;
         }
-    free(all);
     return 0;
 }
 
@@ -168,6 +157,8 @@ void simt_block_sort(unsigned block, unsigned items, uint32_t *keys, uint32_t *v
 
     if (block != simt_self.block_threads)
         simt_stop(file, line, "sorts with a sort for blocks of another size");
+    if (items > SIMT_ITEMS_MAX)
+        simt_stop(file, line, "sorts more than 32 items of each thread");
     if (bits < 1 || bits > 32)
         simt_stop(file, line, "sorts by a number of bits that is not 1 to 32");
     f->sort.items = items;

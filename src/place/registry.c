@@ -1,12 +1,9 @@
-#define _GNU_SOURCE
 #include "place/registry.h"
 
 #include "base/alloc.h"
+#include "place/backend_load.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What sx_device_at() lists: the backends, and how each can be opened. */
@@ -15,57 +12,6 @@ static const char *const known[] = {"cpu", "cpu:scalar", "cpu:avx2", "cpu:avx512
 #define KNOWN (sizeof known / sizeof known[0])
 
 /* ---- backends ------------------------------------------------------------ */
-
-/* A backend in a library of its own is loaded once and never unloaded: its
- * runtime keeps threads and memory of its own. */
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-static const sx_backend *cuda_backend;
-
-/* Beside the file that this function is in: the library, or the program
- * that has it inside. Else where the system looks for libraries. */
-static void *open_beside(const char *file)
-{
-    char path[4096];
-    Dl_info self;
-    const char *slash;
-    void *lib = NULL;
-
-    if (dladdr((void *)(uintptr_t)&load_lock, &self) && self.dli_fname &&
-        (slash = strrchr(self.dli_fname, '/')) != NULL &&
-        snprintf(path, sizeof path, "%.*s/%s", (int)(slash - self.dli_fname), self.dli_fname,
-                 file) < (int)sizeof path)
-        lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    return lib ? lib : dlopen(file, RTLD_NOW | RTLD_LOCAL);
-}
-
-static sx_status load_cuda(const sx_backend **out, const char *name, sx_err *err)
-{
-    static const char file[] = "libsextant-cuda.so";
-    sx_status st = SX_OK;
-
-    pthread_mutex_lock(&load_lock);
-    if (!cuda_backend) {
-        const char *named = getenv("SEXTANT_CUDA");
-        void *lib = named ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : open_beside(file);
-        const sx_backend *(*entry)(void) = NULL;
-        if (lib)
-            *(void **)&entry = dlsym(lib, "sx_backend_entry");
-        if (!lib)
-            st = sx_fail(err, SX_ENODEV, "no device '%.40s': the CUDA backend is not installed: "
-                         "%.300s", name, dlerror());
-        else if (!entry)
-            st = sx_fail(err, SX_ENODEV, "%.200s is not a backend: it has no sx_backend_entry",
-                         named ? named : file);
-        else if (entry()->abi != SX_BACKEND_ABI)
-            st = sx_fail(err, SX_ENODEV, "%.200s has backend ABI %u, this library needs %u",
-                         named ? named : file, entry()->abi, SX_BACKEND_ABI);
-        else
-            cuda_backend = entry();
-    }
-    *out = cuda_backend;
-    pthread_mutex_unlock(&load_lock);
-    return st;
-}
 
 enum { KIND_CPU, KIND_CUDA };
 static const sx_backend_kind kinds[] = {{"cpu", 0}, {"cuda", 1}, {"simt", 1}};
@@ -96,9 +42,17 @@ static sx_status find_backend(const char *name, const sx_backend **out, const ch
     if (st != SX_OK)
         return st;
     if (kind == &kinds[KIND_CUDA])
-        return load_cuda(out, name, err);
+        return sx_load_cuda(out, name, err);
     *out = kind == &kinds[KIND_CPU] ? &sx_backend_cpu : &sx_backend_simt;
     return SX_OK;
+}
+
+/* A thread that the child does not have may have been measuring. */
+static void in_child(void *object)
+{
+    sx_device *dev = object;
+
+    pthread_mutex_init(&dev->link_lock, NULL);
 }
 
 sx_status sx_device_open(sx_device **out, const char *name, sx_err *err)
@@ -115,13 +69,14 @@ sx_status sx_device_open(sx_device **out, const char *name, sx_err *err)
     dev->backend = backend;
     atomic_init(&dev->refs, 1);
     atomic_init(&dev->host, NULL);
-    dev->link_known = 0;
+    atomic_init(&dev->link_known, 0);
     st = backend->open(&dev->self, args, err);
     if (st != SX_OK) {
         sx_release(dev);
         return st;
     }
     pthread_mutex_init(&dev->link_lock, NULL);
+    sx_fork_join(&dev->forked, in_child, dev);
     *out = dev;
     return SX_OK;
 }
@@ -137,6 +92,7 @@ void sx_device_drop(sx_device *dev)
         return;
     if (atomic_load(&dev->host))
         sx_device_drop(atomic_load(&dev->host));
+    sx_fork_leave(&dev->forked);
     dev->backend->close(dev->self);
     pthread_mutex_destroy(&dev->link_lock);
     sx_release(dev);

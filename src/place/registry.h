@@ -2,6 +2,7 @@
 #ifndef SX_REGISTRY_H
 #define SX_REGISTRY_H
 
+#include "base/fork.h"
 #include "place/backend.h"
 
 #include <pthread.h>
@@ -36,8 +37,9 @@ struct sx_device {
     void *self;
     _Atomic unsigned refs;        /* sx_open()'s, and one per index */
     _Atomic(struct sx_device *) host;     /* see sx_device_host() */
-    pthread_mutex_t link_lock;    /* guards what follows */
-    int link_known;
+    sx_forked forked;
+    pthread_mutex_t link_lock;    /* held while the link is measured */
+    _Atomic int link_known;       /* set when it is complete, and then it stays so */
     sx_link link;
 };
 

@@ -10,9 +10,9 @@
 #include "query/index.h"
 
 #include "base/alloc.h"
+#include "base/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 /* Buckets that may be ready or on their way: one is walked while the other is
  * made. */
@@ -171,19 +171,6 @@ static void give_hints(const sx_index *ix, void *hints)
         ix->dev->backend->unpin(ix->dev->self, hints);
 }
 
-/* Signals are the caller's business. */
-static int start_thread(pthread_t *thread, pipeline *p)
-{
-    sigset_t all, before;
-    int failed;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    failed = pthread_create(thread, NULL, hint_thread, p);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return !failed;
-}
-
 static sx_status run_pipeline(pipeline *p, sx_answer_fn *answer, void *work, sx_err *err)
 {
     static const uint64_t *const none[2] = {NULL, NULL};
@@ -192,7 +179,7 @@ static sx_status run_pipeline(pipeline *p, sx_answer_fn *answer, void *work, sx_
 
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->changed, NULL);
-    if (start_thread(&thread, p)) {
+    if (sx_thread_start(&thread, hint_thread, p)) {
         st = answer_buckets(p, answer, work, err);
         pthread_join(thread, NULL);
     } else {
