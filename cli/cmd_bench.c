@@ -419,6 +419,9 @@ int cmd_bench(int argc, char **argv)
 
     parse_arguments(&line, argc, argv);
     check_json_only(&o);
+    if (o.keys)
+        expect_other_file(path, o.keys);
+    expect_writable(path);        /* reading the keys may take a while */
     settle_keys(&o);
     if (o.unique && o.dist != DIST_UNIFORM)
         fail_usage("--unique is for --dist uniform, not for %s",

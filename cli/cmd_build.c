@@ -108,6 +108,9 @@ int cmd_build(int argc, char **argv)
         expect_one_stdin(o.keys, o.rows);
         expect_other_file(o.out, o.rows);
     }
+    if (!whole_can_be(o.out))
+        fail("%s: is no ordinary file, and is not replaced", o.out);
+    expect_writable(o.out);
     keys = read_column(o.keys,
                        format_needed(o.keys, (file_format)o.format), o.type);
     if (o.rows) {
