@@ -103,6 +103,9 @@ int cmd_build(int argc, char **argv)
     require_option(o.out != NULL, "-o");
     if (is_dash(o.out))
         fail_usage("an index is written to a file, not to '-'");
+    if (o.row_type && !o.rows)
+        fail_usage("--row-type is for --rows, and there is none: rows are "
+                   "positions");
     expect_other_file(o.out, o.keys);
     if (o.rows) {
         expect_one_stdin(o.keys, o.rows);
