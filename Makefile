@@ -29,7 +29,7 @@ CUDA_ARCH ?= 75 80 86 89 90
 CUDA_CODE = $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) \
             -gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH))
 # What the backend needs of the library, inside it and hidden.
-CUDA_PARTS := $(addprefix src/,base/alloc.c base/fork.c base/pool.c base/status.c base/text.c \
+CUDA_PARTS := $(addprefix src/,base/alloc.c base/fork.c base/pool.c base/size.c base/status.c base/text.c \
                 keys/types.c gpu/gpu_tune.c index/shape.c index/spec.c place/ranges.c)
 
 B := build

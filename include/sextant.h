@@ -138,8 +138,8 @@ typedef struct sx_device sx_device;
  * library; "simt", its kernels emulated on the host, for tests. Behind
  * "cuda:N" and "simt" come options, each after a comma and at most once:
  *
- *   memory=BYTES      take no more of the device's memory (KiB, MiB, GiB;
- *                     0: no limit)
+ *   memory=BYTES      take no more of the device's memory (4294967296, 2^32,
+ *                     4G or 4GiB; K, M, G, T; 0: no limit)
  *   persist=BYTES     keep so much of an index's top in L2: faster by 10 %,
  *                     while other kernels have that much less of it (0)
  *   walk=alone|shared|group    a thread reads its nodes itself; neighbours
