@@ -92,7 +92,7 @@ int cmd_gen(int argc, char **argv)
         { "--from", 0, OPT_WORD, "KEYS", &o.from,
           "draw queries from the keys of this file instead" },
         { "--misses", 0, OPT_FRACTION, "F", &o.misses,
-          "with --from: part of the queries that are no key (0)" },
+          "with --from: part of the queries that lie between keys (0)" },
         { "--zipf", 0, OPT_FLAG, 0, &o.zipf,
           "with --from: few keys are asked for very often" },
         OPTION_OUTPUT(&o.out, "where to (stdout)"),
