@@ -38,6 +38,16 @@ static void print_reason(const sx_index *ix)
     free(text);
 }
 
+/* No other word of a spec has "pairs" in it. */
+static void note_layout(const build_options *o, const sx_index *ix)
+{
+    sx_index_info info = describe(ix);
+
+    if (strstr(o->spec, "pairs") && info.implicit_rows)
+        fprintf(stderr, "layout=pairs became split, %s: no rows are stored, "
+                "for each is its key's rank\n", info.spec);
+}
+
 static void print_summary(const sx_index *ix, double seconds)
 {
     sx_index_info info = describe(ix);
@@ -130,6 +140,7 @@ int cmd_build(int argc, char **argv)
     progress_start("saving", 0);
     expect_ok(sx_save(ix, o.out), NULL);
     progress_stop();
+    note_layout(&o, ix);
     if (!strncmp(o.spec, "auto", 4))
         print_reason(ix);
     if (o.json)

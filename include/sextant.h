@@ -233,9 +233,11 @@ typedef struct sx_index sx_index;
  *                                if not even eps=1048576 does
  *         auto(for=point|range|mixed|memory)  measured on these keys
  *       layout=split|pairs (and block=) inside the parentheses says how
- *       keys and rows lie in memory. Words behind: unique (equal keys are
- *       an error) and place=host|device|hybrid|both: where it is, if not in
- *       the memory of its device.
+ *       keys and rows lie in memory; where no rows are stored (rows NULL, and
+ *       keys in order: a row is its key's rank) pairs becomes split, and
+ *       sx_describe() says so. Words behind: unique (equal keys are an error)
+ *       and place=host|device|hybrid|both: where it is, if not in the memory
+ *       of its device.
  *
  * On a GPU, place=host has all of it in the host's memory, and the CPU builds it
  * and answers. place=hybrid has that too, and a copy of its top in the GPU's
