@@ -23,14 +23,22 @@ CFLAGS_ALL = -std=gnu11 $(OPT) -g $(WARN) -fstack-clash-protection -Iinclude -Is
 LIBS := -lxxhash -pthread -ldl
 
 # The CUDA backend is built where nvcc is; NVCC= leaves it out. CUDA_ARCH is
-# what machine code is made for; PTX of the last serves newer GPUs.
+# what machine code is made for: the GPUs of this machine, if it has any; "80 90"
+# or the like, if it says so; "all" for releases, which takes five times as long.
+# PTX of the last serves newer GPUs. Without a GPU and a word it is 90, and PTX
+# of 75 serves all others.
 NVCC ?= $(shell command -v nvcc 2>/dev/null)
-CUDA_ARCH ?= 75 80 86 89 90
-CUDA_CODE = $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=sm_$(a)) \
-            -gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH))
+CUDA_ARCH ?= $(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | \
+                     sed -n 's/^\([0-9][0-9]*\)\.\([0-9]\)$$/\1\2/p' | sort -nu)
+CUDA_ASKED := $(strip $(CUDA_ARCH))
+CUDA_MACHINE := $(if $(CUDA_ASKED),$(patsubst all,75 80 86 89 90,$(CUDA_ASKED)),90)
+CUDA_PTX := $(if $(CUDA_ASKED),$(lastword $(CUDA_MACHINE)),75)
+CUDA_CODE := $(foreach a,$(CUDA_MACHINE),-gencode arch=compute_$(a),code=sm_$(a)) \
+             -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
 # What the backend needs of the library, inside it and hidden.
-CUDA_PARTS := $(addprefix src/,base/alloc.c base/fork.c base/pool.c base/status.c base/text.c \
-                base/thread.c keys/types.c gpu/gpu_tune.c index/shape.c index/spec.c place/ranges.c)
+CUDA_PARTS := $(addprefix src/,base/alloc.c base/fork.c base/pool.c base/size.c base/status.c \
+                base/text.c base/thread.c keys/types.c gpu/gpu_tune.c index/shape.c index/spec.c \
+                place/ranges.c)
 
 B := build
 LIB_SRC := $(wildcard src/*/*.c)
@@ -44,8 +52,10 @@ all: $(B)/libsextant.a $(B)/libsextant.so $(B)/sextant \
      $(if $(NVCC),$(B)/libsextant-cuda.so $(B)/sextant_device.cuh)
 
 help:
-	@echo "make            library and tool in build/"
-	@echo "make demo       install what is missing, build, show it at work"
+	@echo "make            library and tool in build/, and where nvcc is the CUDA backend:"
+	@echo "                for this machine's GPU; CUDA_ARCH=all for all, NVCC= leaves it out"
+	@echo "make demo       install what is missing, build, show it at work: on the CPU, and"
+	@echo "                then, if there is one, on the GPU"
 	@echo "make examples   build/own_kernel, where nvcc is"
 	@echo "make test       install what is missing, build, run all tests"
 	@echo "make gpu-streams  build/gpu-streams, a part of gpu-test, where nvcc is"

@@ -125,8 +125,8 @@ sx_column counting(int type, uint64_t n, uint64_t base)
 /* ---- keys as unsigned numbers ------------------------------------------
  *
  * Of our own, so that what indexes are compared with knows nothing of the
- * library's idea of order. There are no NaNs and no -0.0 in generated keys,
- * and none come of what is done to them. */
+ * library's idea of order. All NaNs are one number, the greatest; -0.0 is
+ * 0.0. */
 
 bool is_own_code(int type)
 {
@@ -147,6 +147,24 @@ static unsigned __int128 big_endian(const unsigned char *bytes)
     return number;
 }
 
+static uint32_t encode_f32(uint32_t bits)
+{
+    if ((bits & 0x7fffffff) > 0x7f800000)
+        return UINT32_MAX;
+    if (bits == 1u << 31)
+        bits = 0;
+    return bits >> 31 ? ~bits : bits ^ 1u << 31;
+}
+
+static uint64_t encode_f64(uint64_t bits)
+{
+    if ((bits & INT64_MAX) > 0x7ffull << 52)
+        return UINT64_MAX;
+    if (bits == 1ull << 63)
+        bits = 0;
+    return bits >> 63 ? ~bits : bits ^ 1ull << 63;
+}
+
 static void encode_part(void *context, uint64_t from, uint64_t to)
 {
     const encode_request *r = context;
@@ -164,11 +182,11 @@ static void encode_part(void *context, uint64_t from, uint64_t to)
     }
     for (uint64_t i = from; i < to; i++) {
         if (size == 4)
-            ((uint32_t *)r->to)[i] = is_float && in4[i] >> 31
-                                         ? ~in4[i] : in4[i] ^ 1u << 31;
+            ((uint32_t *)r->to)[i] = is_float ? encode_f32(in4[i])
+                                              : in4[i] ^ 1u << 31;
         else if (size == 8)
-            ((uint64_t *)r->to)[i] = is_float && in8[i] >> 63
-                                         ? ~in8[i] : in8[i] ^ 1ull << 63;
+            ((uint64_t *)r->to)[i] = is_float ? encode_f64(in8[i])
+                                              : in8[i] ^ 1ull << 63;
         else
             ((unsigned __int128 *)r->to)[i] = big_endian(in16 + 16 * i);
     }

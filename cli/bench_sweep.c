@@ -378,12 +378,16 @@ static void free_plot(plot_files *files)
 }
 
 /* What can't be written should not show only after minutes of work. */
-static void check_plot(const char *path)
+static void check_plot(const char *path, const char *keys)
 {
     plot_files files = files_of_plot(path);
 
     if (strchr(path, '\''))
         fail_usage("--plot can't have a quote in its name: %s", path);
+    if (keys) {
+        expect_other_file(files.script, keys);
+        expect_other_file(files.picture, keys);
+    }
     expect_writable(files.script);
     if (files.drawn)
         expect_writable(files.picture);
@@ -488,7 +492,7 @@ uint64_t bench_sweep(const bench_options *o, const spec_list *specs,
         fail_usage("--plot is for one index and one operation, not for %d "
                    "and %d", specs->count, ops);
     if (o->plot)
-        check_plot(o->plot);
+        check_plot(o->plot, o->keys);
     expect_both(specs);
     list_sizes(&s, o->sizes);
     largest = s.size[s.sizes - 1].batch;

@@ -1,4 +1,5 @@
 /* cmd_bench.c - sextant bench: indexes beside plain binary search. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,11 +65,27 @@ static spec_list split_specs(const char *text, int type)
     }
 }
 
-/* Reads --keys, or settles what is generated. A file's floats may be NaNs,
- * which the searches that answers are compared with do not know. */
-static void settle_keys(bench_options *o)
+/* -0.0 is 0.0 as a key, and all NaNs are one: an index answers with that. */
+static void make_plain(const sx_column *keys)
+{
+    for (uint64_t i = 0; i < keys->n; i++)
+        if (keys->type == SX_F32) {
+            float *key = (float *)keys->data + i;
+
+            *key = isnan(*key) ? NAN : *key == 0 ? 0 : *key;
+        } else if (keys->type == SX_F64) {
+            double *key = (double *)keys->data + i;
+
+            *key = isnan(*key) ? NAN : *key == 0 ? 0 : *key;
+        }
+}
+
+/* Reads --keys, or settles what is generated. */
+static void settle_keys(bench_options *o, int format)
 {
     if (!o->keys) {
+        if (format)
+            fail_usage("--format is for --keys, which is not given");
         o->type = o->type ? o->type : SX_U64;
         o->dist = o->dist ? o->dist : DIST_UNIFORM;
         o->n = o->n ? o->n : 1 << 20;
@@ -77,14 +94,14 @@ static void settle_keys(bench_options *o)
     if (o->n || o->dist || o->unique)
         fail_usage("%s is for generated keys, not for those of --keys",
                    o->n ? "--n" : o->dist ? "--dist" : "--unique");
-    o->file_keys = read_column(o->keys, format_needed(o->keys, FORMAT_UNKNOWN),
+    o->file_keys = read_column(o->keys,
+                               format_needed(o->keys, (file_format)format),
                                o->type);
     o->type = o->file_keys.type;
     o->n = o->file_keys.n;
-    if (o->type == SX_F32 || o->type == SX_F64)
-        fail_usage("--keys is not for %s", sx_type_name(o->type));
     if (o->n == 0)
         fail("%s: there are no keys in it", o->keys);
+    make_plain(&o->file_keys);
 }
 
 /* One batch of all queries if there is no list. */
@@ -345,6 +362,7 @@ int cmd_bench(int argc, char **argv)
                         .builds = NOT_GIVEN };
     const char *spec_text = NULL, *op_text = NULL, *batch_text = NULL;
     const char *path = "-";
+    int format = 0;
     const operand operands[] = { { 0, 0 } };
     const option options[] = {
         OPTION_TYPE(&o.type, "type of the keys (u64)"),
@@ -353,6 +371,7 @@ int cmd_bench(int argc, char **argv)
         { "--n", 'n', OPT_COUNT, "N", &o.n, "how many keys (2^20)" },
         { "--keys", 0, OPT_WORD, "FILE", &o.keys,
           "the keys of this file instead" },
+        OPTION_FORMAT(&format, "format of the file of --keys (by its name)"),
         { "--unique", 0, OPT_FLAG, 0, &o.unique,
           "no two keys are equal (uniform only)" },
         { "--rows", 0, OPT_CHOICE, "none|32|64", &o.rows,
@@ -419,7 +438,10 @@ int cmd_bench(int argc, char **argv)
 
     parse_arguments(&line, argc, argv);
     check_json_only(&o);
-    settle_keys(&o);
+    if (o.keys)
+        expect_other_file(path, o.keys);
+    expect_writable(path);        /* reading the keys may take a while */
+    settle_keys(&o, format);
     if (o.unique && o.dist != DIST_UNIFORM)
         fail_usage("--unique is for --dist uniform, not for %s",
                    dist_name((distribution)o.dist));

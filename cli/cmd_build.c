@@ -38,6 +38,16 @@ static void print_reason(const sx_index *ix)
     free(text);
 }
 
+/* No other word of a spec has "pairs" in it. */
+static void note_layout(const build_options *o, const sx_index *ix)
+{
+    sx_index_info info = describe(ix);
+
+    if (strstr(o->spec, "pairs") && info.implicit_rows)
+        fprintf(stderr, "layout=pairs became split, %s: no rows are stored, "
+                "for each is its key's rank\n", info.spec);
+}
+
 static void print_summary(const sx_index *ix, double seconds)
 {
     sx_index_info info = describe(ix);
@@ -103,11 +113,17 @@ int cmd_build(int argc, char **argv)
     require_option(o.out != NULL, "-o");
     if (is_dash(o.out))
         fail_usage("an index is written to a file, not to '-'");
+    if (o.row_type && !o.rows)
+        fail_usage("--row-type is for --rows, and there is none: rows are "
+                   "positions");
     expect_other_file(o.out, o.keys);
     if (o.rows) {
         expect_one_stdin(o.keys, o.rows);
         expect_other_file(o.out, o.rows);
     }
+    if (!whole_can_be(o.out))
+        fail("%s: is no ordinary file, and is not replaced", o.out);
+    expect_writable(o.out);
     keys = read_column(o.keys,
                        format_needed(o.keys, (file_format)o.format), o.type);
     if (o.rows) {
@@ -124,6 +140,7 @@ int cmd_build(int argc, char **argv)
     progress_start("saving", 0);
     expect_ok(sx_save(ix, o.out), NULL);
     progress_stop();
+    note_layout(&o, ix);
     if (!strncmp(o.spec, "auto", 4))
         print_reason(ix);
     if (o.json)

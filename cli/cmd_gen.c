@@ -57,10 +57,10 @@ static sx_column make_queries(const gen_options *o)
     return queries;
 }
 
-static void write_all(const sx_column *column, const char *path,
+static void write_all(const sx_column *column, output out,
                       file_format format)
 {
-    column_writer w = writer_open(path, format, column->type, column->n);
+    column_writer w = writer_start(out, format, column->type, column->n);
 
     progress_start("writing", column->n);
     for (uint64_t i = 0; i < column->n; i += WRITE_STEP) {
@@ -92,7 +92,7 @@ int cmd_gen(int argc, char **argv)
         { "--from", 0, OPT_WORD, "KEYS", &o.from,
           "draw queries from the keys of this file instead" },
         { "--misses", 0, OPT_FRACTION, "F", &o.misses,
-          "with --from: part of the queries that are no key (0)" },
+          "with --from: part of the queries that lie between keys (0)" },
         { "--zipf", 0, OPT_FLAG, 0, &o.zipf,
           "with --from: few keys are asked for very often" },
         OPTION_OUTPUT(&o.out, "where to (stdout)"),
@@ -103,14 +103,18 @@ int cmd_gen(int argc, char **argv)
                                 "for given keys.", operands, options };
     file_format format;
     sx_column column;
+    output out;
 
     parse_arguments(&line, argc, argv);
     require_option(o.n != NOT_GIVEN, "--n");
     format = format_needed(o.out, (file_format)o.format);
+    if (o.from)
+        expect_other_file(o.out, o.from);
+    out = output_open(o.out);
     column = o.from ? make_queries(&o) : make_keys(&o);
     if (o.sorted)
         reference_sort_keys(&column);
-    write_all(&column, o.out, format);
+    write_all(&column, out, format);
     free(column.data);
     return EXIT_OK;
 }

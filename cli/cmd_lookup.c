@@ -142,6 +142,7 @@ static void check_options(const lookup_options *o, file_format out_format)
         fail_usage("--keys needs text or --json output: other formats hold "
                    "one column");
     expect_other_file(o->out, o->index);
+    expect_other_file(o->out, o->queries);
 }
 
 int cmd_lookup(int argc, char **argv)
@@ -168,6 +169,7 @@ int cmd_lookup(int argc, char **argv)
                                 "each, '-' for no match.", operands, options };
     file_format out_format = FORMAT_TEXT;
     column_writer w;
+    output out;
     sx_column queries;
     sx_index *ix;
 
@@ -175,11 +177,12 @@ int cmd_lookup(int argc, char **argv)
     if (!o.json)
         out_format = format_of_output(o.out, (file_format)o.out_format);
     check_options(&o, out_format);
+    out = output_open(o.out);
     ix = open_index(&o.open, o.index, 0);
     queries = read_column(o.queries,
                           format_needed(o.queries, (file_format)o.format),
                           describe(ix).key_type);
-    w = writer_open(o.out, out_format, SX_U64, queries.n);
+    w = writer_start(out, out_format, SX_U64, queries.n);
     w.dash_for_miss = true;
     lookup_all(ix, &queries, &o, &w);
     writer_close(&w);

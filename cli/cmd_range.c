@@ -195,6 +195,8 @@ static void check_options(const range_options *o, file_format out_format)
                    "formats hold one column");
     expect_one_stdin(o->lo, o->hi);
     expect_other_file(o->out, o->index);
+    expect_other_file(o->out, o->lo);
+    expect_other_file(o->out, o->hi);
 }
 
 int cmd_range(int argc, char **argv)
@@ -225,6 +227,7 @@ int cmd_range(int argc, char **argv)
                                 operands, options };
     file_format out_format = FORMAT_TEXT;
     column_writer w;
+    output out;
     sx_column lo, hi;
     sx_index *ix;
     int type;
@@ -233,6 +236,7 @@ int cmd_range(int argc, char **argv)
     if (!o.json)
         out_format = format_of_output(o.out, (file_format)o.out_format);
     check_options(&o, out_format);
+    out = output_open(o.out);
     ix = open_index(&o.open, o.index, 0);
     type = describe(ix).key_type;
     lo = read_column(o.lo, format_needed(o.lo, (file_format)o.format), type);
@@ -240,7 +244,7 @@ int cmd_range(int argc, char **argv)
     if (lo.n != hi.n)
         fail("%s has %llu values, %s has %llu: each range needs both", o.lo,
              (unsigned long long)lo.n, o.hi, (unsigned long long)hi.n);
-    w = writer_open(o.out, out_format, SX_U64, lo.n);
+    w = writer_start(out, out_format, SX_U64, lo.n);
     w.dash_for_miss = o.min || o.max;
     range_all(ix, &lo, &hi, &o, &w);
     writer_close(&w);

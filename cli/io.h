@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "sextant.h"
+#include "whole.h"
 
 typedef enum {                    /* in the order of FORMAT_CHOICES */
     FORMAT_UNKNOWN,
@@ -57,9 +58,12 @@ sx_column column_over(int type, uint64_t n, void *data);
 typedef struct {
     FILE *to;
     const char *name;             /* for errors */
+    whole_file *file;                  /* NULL: stdout, a pipe or a device */
 } output;
 
 void output_init(void);           /* once, before the first output */
+/* To be opened before the work whose results go there: what can't be written
+ * is known at once then. A file is there, or replaced, when it is closed. */
 output output_open(const char *path);
 /* Fails where output_open() would, and leaves the file as it is. */
 void expect_writable(const char *path);
@@ -75,13 +79,13 @@ typedef struct {
 } column_writer;
 
 /* n values of the type will follow. */
-column_writer writer_open(const char *path, file_format format, int type,
-                          uint64_t n);
+column_writer writer_start(output out, file_format format, int type,
+                           uint64_t n);
 void writer_put(column_writer *w, const void *values, uint64_t n);
 void writer_close(column_writer *w);
 
-/* Usage error if both name one file: writing it would pull the mapped index
- * away from under the lookups. */
+/* Usage error if both are one ordinary file, by whatever names: nobody means
+ * to lose what is read. */
 void expect_other_file(const char *out, const char *in);
 
 /* ---- shared by the above ----------------------------------------------- */

@@ -1,6 +1,5 @@
 /* io_write.c - columns and lines to files. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,17 +30,29 @@ void output_init(void)
 
     sigaction(SIGPIPE, &action, NULL);
     signal(SIGXFSZ, SIG_IGN);     /* a limit of files is an error of writing */
+    whole_init();
+}
+
+_Noreturn static void fail_to_open(const char *path)
+{
+    fail("%s: %s", path, strerror(errno));
 }
 
 output output_open(const char *path)
 {
     output out = { .to = stdout, .name = "stdout" };
+    int fd;
 
     if (!is_dash(path)) {
-        out.to = fopen(path, "wb");
         out.name = path;
+        if (whole_can_be(path)) {
+            out.file = whole_begin(path, &fd);
+            out.to = out.file ? fdopen(fd, "wb") : NULL;
+        } else {
+            out.to = fopen(path, "wb");
+        }
         if (!out.to)
-            fail("%s: %s", path, strerror(errno));
+            fail_to_open(path);
     }
     setvbuf(out.to, NULL, _IOFBF, BUFFER_BYTES);
     errno = 0;                    /* see output_check() */
@@ -50,25 +61,25 @@ output output_open(const char *path)
 
 void expect_writable(const char *path)
 {
-    struct stat there;
-    int fd = -1;
+    whole_file *file;
+    int fd;
 
     if (is_dash(path))
         return;
-    if (stat(path, &there)) {
-        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0)
-            unlink(path);
-        else if (errno == EEXIST) /* a link to a file that is yet to come */
-            return;
-    } else if (S_ISREG(there.st_mode) || S_ISDIR(there.st_mode)) {
-        fd = open(path, O_WRONLY | O_CLOEXEC);
-    } else {
+    if (!whole_can_be(path)) {
+        struct stat there;
+
+        if (!stat(path, &there) && S_ISDIR(there.st_mode)) {
+            errno = EISDIR;
+            fail_to_open(path);
+        }
         return;                   /* who reads a pipe would notice */
     }
-    if (fd < 0)
-        fail("%s: %s", path, strerror(errno));
+    file = whole_begin(path, &fd);
+    if (!file)
+        fail_to_open(path);
     close(fd);
+    whole_drop(file);
 }
 
 _Noreturn static void fail_to_write(const output *out)
@@ -92,18 +103,23 @@ void output_check(output *out)
     errno = 0;
 }
 
+/* Synced before it takes the name, or a crash of the machine could leave an
+ * empty file of that name. Some file systems can't. */
 void output_close(output *out)
 {
     output_check(out);
+    if (out->file && fsync(fileno(out->to)) && errno != EINVAL)
+        fail_to_write(out);
     if (out->to != stdout && fclose(out->to))
+        fail_to_write(out);
+    if (out->file && !whole_end(out->file))
         fail_to_write(out);
 }
 
-column_writer writer_open(const char *path, file_format format, int type,
-                          uint64_t n)
+column_writer writer_start(output out, file_format format, int type,
+                           uint64_t n)
 {
-    column_writer w = { .out = output_open(path), .format = format,
-                        .type = type };
+    column_writer w = { .out = out, .format = format, .type = type };
     uint64_t count = n;
 
     if (format == FORMAT_SOSD) {
@@ -165,8 +181,9 @@ void expect_other_file(const char *out, const char *in)
 {
     struct stat a, b;
 
-    if (!is_dash(out) && !stat(out, &a) && !stat(in, &b) &&
+    if (!is_dash(out) && !stat(out, &a) && S_ISREG(a.st_mode) &&
+        !(is_dash(in) ? fstat(STDIN_FILENO, &b) : stat(in, &b)) &&
         a.st_dev == b.st_dev && a.st_ino == b.st_ino)
-        fail_usage("-o %s would overwrite the file that is being read",
-                   out);
+        fail_usage("%s is read here, and would be overwritten: it can't be "
+                   "the output, too", out);
 }

@@ -1,67 +1,18 @@
 #include "opts.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "io.h"
 #include "say.h"
 
 /* ---- values ------------------------------------------------------------ */
 
-static bool times(uint64_t *value, uint64_t factor)
-{
-    return !__builtin_mul_overflow(*value, factor, value);
-}
-
-static bool power(uint64_t *value, uint64_t base, uint64_t exponent)
-{
-    /* Past 64 doublings only 0 and 1 are still in range. */
-    if (exponent > 64 && base > 1)
-        return false;
-    *value = exponent == 0 || base <= 1 ? (exponent == 0 || base) : 1;
-    for (uint64_t i = 0; i < exponent && base > 1; i++)
-        if (!times(value, base))
-            return false;
-    return true;
-}
-
 bool parse_size(const char *text, uint64_t *out)
 {
-    static const char suffixes[] = "KMGT";
-    uint64_t value, more, scale;
-    const char *suffix;
-    char *end;
-
-    if (!isdigit((unsigned char)*text))
-        return false;
-    errno = 0;
-    value = strtoull(text, &end, 10);
-    if (errno)
-        return false;
-    if ((*end == '^' || *end == 'e' || *end == 'E') &&
-        isdigit((unsigned char)end[1])) {
-        bool exponent_only = *end != '^';
-
-        more = strtoull(end + 1, &end, 10);
-        if (exponent_only) {
-            if (!power(&scale, 10, more) || !times(&value, scale))
-                return false;
-        } else if (!power(&value, value, more)) {
-            return false;
-        }
-    } else if (*end && (suffix = strchr(suffixes,
-                                        toupper((unsigned char)*end)))) {
-        if (!times(&value, 1ull << (10 * (suffix - suffixes + 1))))
-            return false;
-        end++;
-    }
-    if (*end || errno)
-        return false;
-    *out = value;
-    return true;
+    return sx_size_parse(text, strlen(text), out) == SX_SIZE_OK;
 }
 
 /* Place of a word in "a|b|c", from 1; 0: not there. */
@@ -97,8 +48,8 @@ static void set_option(const option *o, const char *text)
     case OPT_SIZE:
     case OPT_COUNT:
         if (!parse_size(text, o->to))
-            fail_usage("%s wants a number such as 1000, 2^24, 16M or 1e6, "
-                       "not '%s'", o->name, text);
+            fail_usage("%s wants a number below 2^64 such as 1000, 2^24, "
+                       "16M, 4GiB or 1e6, not '%s'", o->name, text);
         if (o->kind == OPT_COUNT && *(uint64_t *)o->to == 0)
             fail_usage("%s wants at least 1, not '%s'", o->name, text);
         return;

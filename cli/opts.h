@@ -12,7 +12,7 @@
 typedef enum {
     OPT_FLAG,                     /* bool */
     OPT_WORD,                     /* const char * */
-    OPT_SIZE,                     /* uint64_t: 1000, 2^24, 16M, 1e6 */
+    OPT_SIZE,                     /* uint64_t, see parse_size() */
     OPT_COUNT,                    /* uint64_t, the same, at least 1 */
     OPT_FRACTION,                 /* double from 0 to 1 */
     OPT_CHOICE                    /* int: 1 for the first word of value */
@@ -46,7 +46,8 @@ void parse_arguments(const command_line *line, int argc, char **argv);
 /* Usage error unless the option was given. */
 void require_option(bool given, const char *name);
 
-/* A size such as 1000, 2^24, 16M or 1e6; false if it is none. */
+/* A size such as 1000, 2^24, 16M, 4GiB or 1e6, as the library reads those of
+ * devices' options, too; false if it is none. */
 bool parse_size(const char *text, uint64_t *out);
 
 /* Choices that several verbs share. The numbers of the words are those of

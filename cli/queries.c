@@ -4,60 +4,12 @@
 #include <string.h>
 
 #include "io.h"
+#include "misses.h"
 #include "progress.h"
 #include "rng.h"
 #include "say.h"
-#include "value.h"
 
-enum {
-    MISS_TRIES = 10000,           /* before believing there are no misses */
-    PROGRESS_EVERY = 1 << 16
-};
-
-/* Bit number b of a key, counted from its least significant one: byte 0 is
- * the last byte of a 16-byte key, else as the machine has it. */
-static void flip_bit(unsigned char *key, size_t size, unsigned b)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    size_t byte = size - 1 - b / 8;
-#else
-    size_t byte = size == 16 ? size - 1 - b / 8 : b / 8;
-#endif
-
-    key[byte] ^= (unsigned char)(1u << (b % 8));
-}
-
-/* Scrambles the lower bits of a key, sometimes few, sometimes all but the
- * sign: something near a key, yet (mostly) none. */
-static void disturb(unsigned char *key, size_t size, rng *r)
-{
-    unsigned bits = 1 + (unsigned)rng_below(r, size * 8 - 1);
-    uint64_t flips = 0;
-
-    for (unsigned b = 0; b < bits; b++) {
-        if (b % 64 == 0)
-            flips = rng_next(r);
-        if (flips & 1)
-            flip_bit(key, size, b);
-        flips >>= 1;
-    }
-}
-
-static void draw_miss(const sx_column *keys, const reference *ref, rng *r,
-                      unsigned char *out)
-{
-    size_t size = sx_type_bytes(keys->type);
-
-    for (int i = 0; i < MISS_TRIES; i++) {
-        memcpy(out, (const char *)keys->data +
-                        rng_below(r, keys->n) * size, size);
-        disturb(out, size, r);
-        if (!value_is_not_finite(keys->type, out) && !reference_has(ref, out))
-            return;
-    }
-    fail("no value was found that is not a key, so there are no misses to "
-         "ask for");
-}
+enum { PROGRESS_EVERY = 1 << 16 };
 
 /* A key asked for with odds of about 1/rank: every length in bits of the
  * rank is as likely as the others, and so is every rank of one length. The
@@ -86,9 +38,13 @@ sx_column draw_queries(const sx_column *keys, const reference *ref,
     shuffle spread = shuffle_of(keys->n, &r);
     uint64_t miss_below = (uint64_t)(mix_wanted->misses * 0x1p53);
     unsigned char *out = must_alloc(n, size);
+    bool any_misses = miss_below && n;
+    misses m;
 
     if (keys->n == 0 && n > 0)
         fail("there are no keys to draw queries from");
+    if (any_misses)
+        m = misses_of(ref);
     progress_start("drawing queries", n);
     for (uint64_t i = 0; i < n; i++) {
         uint64_t at;
@@ -96,7 +52,7 @@ sx_column draw_queries(const sx_column *keys, const reference *ref,
         if (i % PROGRESS_EVERY == 0)
             progress_at(i);
         if (rng_next(&r) >> 11 < miss_below) {
-            draw_miss(keys, ref, &r, out + i * size);
+            misses_draw(&m, &r, out + i * size);
             continue;
         }
         at = mix_wanted->zipf ? draw_zipf(keys->n, &spread, &r)
@@ -104,5 +60,7 @@ sx_column draw_queries(const sx_column *keys, const reference *ref,
         memcpy(out + i * size, (const char *)keys->data + at * size, size);
     }
     progress_stop();
+    if (any_misses)
+        misses_free(&m);
     return column_over(keys->type, n, out);
 }

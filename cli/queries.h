@@ -15,8 +15,8 @@ typedef struct {
 } query_mix;
 
 /* n queries, hits drawn from the keys in random order, into a column to be
- * freed. ref says what is a key; it may be NULL if misses is 0. Fails if
- * there is no key to draw, or nothing that is no key. */
+ * freed. ref has the keys in order; it may be NULL if misses is 0. Fails if
+ * there is no key to draw, or nothing that is no key (misses.h). */
 sx_column draw_queries(const sx_column *keys, const reference *ref,
                        uint64_t n, const query_mix *mix_wanted);
 

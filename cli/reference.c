@@ -95,14 +95,13 @@ typedef struct { unsigned char byte[16]; } b16;
 
 static const struct {
     void (*build)(reference *, const sx_column *, const sx_column *);
-    bool (*has)(const reference *, const void *);
     int (*compare)(const void *, const void *);
     void (*answer)(const reference *, bench_op, const void *, const void *,
                    uint64_t, uint64_t *, void *);
     uint64_t (*hits)(const reference *, const void *, const void *,
                      uint64_t);
 } by_type[] = {
-#define INSTANCE(t) { build_##t, has_##t, compare_##t, answer_##t, hits_##t }
+#define INSTANCE(t) { build_##t, compare_##t, answer_##t, hits_##t }
     [SX_U32] = INSTANCE(u32), [SX_U64] = INSTANCE(u64),
     [SX_I32] = INSTANCE(i32), [SX_I64] = INSTANCE(i64),
     [SX_F32] = INSTANCE(f32), [SX_F64] = INSTANCE(f64),
@@ -133,11 +132,6 @@ void reference_free(reference *ref)
 {
     huge_free(ref->keys, key_bytes(ref));
     huge_free(ref->rows, ref->n * sizeof *ref->rows);
-}
-
-bool reference_has(const reference *ref, const void *key)
-{
-    return by_type[ref->type].has(ref, key);
 }
 
 int reference_compare(int type, const void *a, const void *b)

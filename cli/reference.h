@@ -32,7 +32,6 @@ typedef struct {
 reference reference_build(const sx_column *keys, const sx_column *rows);
 void reference_free(reference *ref);
 
-bool reference_has(const reference *ref, const void *key);
 /* -1, 0 or 1 for a key before, equal to or after another one. */
 int reference_compare(int type, const void *a, const void *b);
 

@@ -139,14 +139,6 @@ static inline uint64_t NAME(upper)(const KEY *keys, uint64_t n, KEY q)
     return lo;
 }
 
-static bool NAME(has)(const reference *ref, const void *key)
-{
-    KEY q = *(const KEY *)key;
-    uint64_t at = NAME(lower)(ref->keys, ref->n, q);
-
-    return at < ref->n && !BEFORE(q, ((const KEY *)ref->keys)[at]);
-}
-
 static void NAME(answer)(const reference *ref, bench_op op, const void *q,
                          const void *hi, uint64_t n, uint64_t *out,
                          void *keys_out)

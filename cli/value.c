@@ -55,7 +55,8 @@ static bool parse_signed(const char *word, int64_t max, int64_t *out)
     return true;
 }
 
-/* Overflow to infinity is refused, for the word was finite; underflow is
+/* Overflow to infinity is refused, for the word was finite, and so is
+ * underflow to 0, for it was not 0; a number with fewer bits than usual is
  * ordinary rounding. */
 static bool parse_double(const char *word, double *out)
 {
@@ -65,7 +66,7 @@ static bool parse_double(const char *word, double *out)
         return false;
     errno = 0;
     *out = strtod(word, &end);
-    return !*end && !(errno == ERANGE && isinf(*out));
+    return !*end && !(errno == ERANGE && (isinf(*out) || *out == 0));
 }
 
 static bool parse_float(const char *word, float *out)
@@ -76,7 +77,7 @@ static bool parse_float(const char *word, float *out)
         return false;
     errno = 0;
     *out = strtof(word, &end);
-    return !*end && !(errno == ERANGE && isinf(*out));
+    return !*end && !(errno == ERANGE && (isinf(*out) || *out == 0));
 }
 
 static int hex_digit(char c)
@@ -165,13 +166,31 @@ static size_t print_signed(int64_t i, char *text)
     return print_unsigned(i < 0 ? 0 - (uint64_t)i : (uint64_t)i, i < 0, text);
 }
 
-/* digits: 9 bring every float back, 17 every double. printf would put a
- * sign before some NaNs, but they are all one key. */
-static size_t print_double(double d, int digits, char *text)
+/* The fewest digits that bring the value back: 9 do for every float, 17 for
+ * every double. printf would put a sign before some NaNs, but they are all
+ * one key. */
+static size_t print_float(float f, char *text)
 {
-    if (isnan(d))
-        return (size_t)snprintf(text, VALUE_TEXT_MAX, "nan");
-    return (size_t)snprintf(text, VALUE_TEXT_MAX, "%.*g", digits, d);
+    int length = snprintf(text, VALUE_TEXT_MAX, "nan");
+
+    for (int digits = 6; digits <= 9 && !isnan(f); digits++) {
+        length = snprintf(text, VALUE_TEXT_MAX, "%.*g", digits, (double)f);
+        if (strtof(text, NULL) == f)
+            break;
+    }
+    return (size_t)length;
+}
+
+static size_t print_double(double d, char *text)
+{
+    int length = snprintf(text, VALUE_TEXT_MAX, "nan");
+
+    for (int digits = 15; digits <= 17 && !isnan(d); digits++) {
+        length = snprintf(text, VALUE_TEXT_MAX, "%.*g", digits, d);
+        if (strtod(text, NULL) == d)
+            break;
+    }
+    return (size_t)length;
 }
 
 static size_t print_b16(const unsigned char *bytes, char *text)
@@ -191,8 +210,8 @@ size_t value_print(int type, const void *value, char text[VALUE_TEXT_MAX])
     case SX_U64: return print_unsigned(*(const uint64_t *)value, false, text);
     case SX_I32: return print_signed(*(const int32_t *)value, text);
     case SX_I64: return print_signed(*(const int64_t *)value, text);
-    case SX_F32: return print_double(*(const float *)value, 9, text);
-    case SX_F64: return print_double(*(const double *)value, 17, text);
+    case SX_F32: return print_float(*(const float *)value, text);
+    case SX_F64: return print_double(*(const double *)value, text);
     case SX_B16: return print_b16(value, text);
     }
     text[0] = 0;
@@ -207,8 +226,8 @@ const char *value_expected(int type)
     case SX_I32: return "an i32 (-2147483648 to 2147483647)";
     case SX_I64:
         return "an i64 (-9223372036854775808 to 9223372036854775807)";
-    case SX_F32: return "an f32";
-    case SX_F64: return "an f64";
+    case SX_F32: return "an f32 (0, or 1.4e-45 to 3.4e+38 in size)";
+    case SX_F64: return "an f64 (0, or 4.9e-324 to 1.7e+308 in size)";
     case SX_B16: return "a b16 (32 hex digits, or a UUID)";
     }
     return "of a known type";

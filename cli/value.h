@@ -15,7 +15,8 @@
 bool value_parse(int type, const char *word, void *out);
 
 /* Writes the value, NUL-terminated and so that reading it back gives the
- * same value; returns the length. */
+ * same value; returns the length. Floats get the fewest digits that do, from
+ * 6 or 15 on. */
 size_t value_print(int type, const void *value, char text[VALUE_TEXT_MAX]);
 
 /* What the type accepts, to go into an error: "a u32 (0 to 4294967295)". */

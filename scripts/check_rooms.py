@@ -32,8 +32,9 @@ ROOMS = {room: set(FLOW[:i]) for i, room in enumerate(FLOW)}
 ROOMS["cpu"] = ROOMS["gpu"] = ROOMS["query"] = set(FLOW)
 
 # The tool's bench holds a GPU's speed against simple kernels, which only the
-# backend can launch: the library has them inside, but does not offer them.
-CLI_TOO = {Path("src/query/measure.h")}
+# backend can launch: the library has them inside, but does not offer them. And
+# sizes are written alike in the tool's options and in those of devices.
+CLI_TOO = {Path("src/query/measure.h"), Path("src/base/size.h")}
 
 PUBLIC = "include"                    # the public header's folder
 SOURCES = {".c", ".h", ".def", ".cu", ".cuh", ".py", ".sh"}

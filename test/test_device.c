@@ -261,6 +261,7 @@ static void test_bad_options(void **state)
     static const char *const good[] = {
         "memory=5KiB", "memory=1000000", "memory=3MiB,persist=0", "persist=1GiB", "block=128",
         "block=1024,each=64", "each=1", "walk=group,pin=none", "memory=17179869183GiB",
+        "memory=4G,persist=4g", "memory=1TiB,persist=20m", "persist=16Kib,memory=2^32", "memory=1e9",
     };
     sx_device *const mark = (sx_device *)bad, *dev = mark;
     for (size_t i = 0; i < COUNT_OF(bad); i++) {

@@ -1,10 +1,9 @@
 #include "gpu/gpu_tune.h"
 
+#include "base/size.h"
 #include "base/text.h"
 
-#include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -36,27 +35,12 @@ static int same(const char *word, const char *text, size_t length)
     return strlen(word) == length && memcmp(word, text, length) == 0;
 }
 
-typedef enum { NO_NUMBER, NUMBER, TOO_LARGE } number_kind;
-
-/* Digits, then, if it is of bytes, KiB, MiB or GiB if wanted. */
-static number_kind parse_number(const char *text, size_t length, int bytes, uint64_t *out)
+/* A size, if it is of bytes; else digits alone. */
+static sx_size_kind parse_number(const char *text, size_t length, int bytes, uint64_t *out)
 {
-    static const char *const units[] = {"", "KiB", "MiB", "GiB"};
-    char *end;
-    unsigned long long n;
-
-    if (length == 0 || text[0] < '0' || text[0] > '9')
-        return NO_NUMBER;
-    errno = 0;
-    n = strtoull(text, &end, 10);
-    for (unsigned u = 0; u < (bytes ? 4 : 1); u++)
-        if (same(units[u], end, (size_t)(text + length - end))) {
-            if (errno || n > UINT64_MAX >> 10 * u)
-                return TOO_LARGE;
-            *out = (uint64_t)n << 10 * u;
-            return NUMBER;
-        }
-    return NO_NUMBER;
+    if (!bytes && strspn(text, "0123456789") < length)
+        return SX_SIZE_NONE;
+    return sx_size_parse(text, length, out);
 }
 
 static sx_status bad_word(const tune_option *o, const char *text, size_t length,
@@ -84,12 +68,12 @@ static sx_status parse_value(sx_gpu_tune *t, const tune_option *o, const char *t
         }
     if (o->words[0])
         return bad_word(o, text, length, device, err);
-    number_kind kind = parse_number(text, length, !o->most, &n);
+    sx_size_kind kind = parse_number(text, length, !o->most, &n);
     int shown = (int)(length < 40 ? length : 40);
-    if (kind == NO_NUMBER)
+    if (kind == SX_SIZE_NONE)
         return sx_fail(err, SX_EINVAL, "device '%.40s': %s is '%.*s', not a number%s", device,
-                       o->name, shown, text, o->most ? "" : " of bytes (KiB, MiB, GiB)");
-    if (!o->most && kind == TOO_LARGE)
+                       o->name, shown, text, o->most ? "" : " of bytes (4096, 4K or 4KiB; M, G, T)");
+    if (!o->most && kind == SX_SIZE_TOO_LARGE)
         return sx_fail(err, SX_EINVAL, "device '%.40s': %s is '%.*s', which is too large: at most "
                        "%llu bytes", device, o->name, shown, text,
                        (unsigned long long)UINT64_MAX);
@@ -97,7 +81,7 @@ static sx_status parse_value(sx_gpu_tune *t, const tune_option *o, const char *t
         *(uint64_t *)field = n;
         return SX_OK;
     }
-    if (kind == TOO_LARGE || n < o->least || n > o->most ||
+    if (kind == SX_SIZE_TOO_LARGE || n < o->least || n > o->most ||
         (o->field == AT(block) && (n & (n - 1))))
         return sx_fail(err, SX_EINVAL, "device '%.40s': %s is %.*s; allowed: %s%u to %u", device,
                        o->name, shown, text, o->field == AT(block) ? "powers of two, " : "",

@@ -173,6 +173,7 @@ sx_status sx_shape(sx_view *out, sx_spec *spec, uint32_t node_bytes, uint32_t wi
      * the pivots at one key in eight. */
     if (!(spec->given & SX_P_LEAF))
         spec->leaf = spec->k == natural + 1 && natural < 8 ? 8 : spec->k - 1;
+    /* Without rows there is nothing to keep beside the keys. */
     if (!(spec->given & SX_P_LAYOUT) || row_bytes == 0)
         spec->layout = SX_SPLIT;
     if (spec->layout == SX_PAIRS) {

@@ -159,7 +159,10 @@ static void explain_text(const sx_index *ix, const sx_index_info *info,
                     s->max_row);
     else
         sx_text_add(t, "rows     not stored: a row is the rank of its key\n");
-    if (v->block)
+    if (!v->row_bytes)
+        sx_text_add(t, "layout   split: keys alone; layout=pairs is the same where no rows are "
+                    "stored\n");
+    else if (v->block)
         sx_text_add(t, "layout   pairs, in blocks of %u keys and their rows\n", v->block);
     else
         sx_text_add(t, "layout   split: keys and rows in arrays of their own\n");

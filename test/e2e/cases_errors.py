@@ -55,6 +55,7 @@ USAGE_ERRORS = {
     BUILD + " --threads 257": "--threads wants at most 256, not '257'",
     BUILD + " --device simt --threads 257": "--threads wants at most 256",
     BUILD + " --row-type u16": "u16",
+    BUILD + " --row-type u32": "--row-type is for --rows",
     BUILD + " --spec btree2": "btree2",
     BUILD + " --spec eytzinger(k=1)": "2 to 33",
     BUILD + " --spec eytzinger(k=34)": "34",

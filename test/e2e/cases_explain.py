@@ -140,6 +140,36 @@ def verify_ok(t, spec):
     check(t.tool.json("verify", index)[0]["ok"] is True, "not ok in JSON")
 
 
+@case(["pivot(layout=pairs)", "sorted(layout=pairs)", "guide(layout=pairs,block=4)",
+       "pgm(eps=8,layout=pairs)", "pivot(layout=split)", "pivot"], ["in order", "in no order"],
+      ["rows", "no rows"])
+def pairs_without_rows_are_split(t, spec, order, with_rows):
+    """And build, the resolved spec and explain say so."""
+    keys = np.arange(0, 3000, 3, dtype="<u8")
+    if order == "in no order":
+        keys = keys[::-1].copy()
+    formats.write(t.path("k.sosd"), keys)
+    options = ()
+    if with_rows == "rows":
+        formats.write(t.path("r.npy"), np.arange(7, 7 + len(keys), dtype="<u8"), "npy")
+        options = ("--rows", "r.npy")
+    said = t.tool.ok("build", "k.sosd", "--type", "u64", "--spec", spec, "-o", "k.sxt", *options,
+                     chatty=True).err
+    told, text = t.tool.explain("k.sxt"), t.tool.ok("explain", "k.sxt").out.decode()
+    stored = order == "in no order" or with_rows == "rows"
+    asked = "pairs" in spec
+    layout = "pairs" if asked and stored else "split"
+    equal(told["layout"], layout, "layout")
+    check(f"layout={layout}" in told["spec"], told["spec"])
+    equal("layout=pairs is the same where no rows are stored" in text, not stored, "why in explain")
+    if asked and not stored:
+        check(said.startswith("layout=pairs became split") and told["spec"] in said, said)
+    else:
+        equal(said, "", "stderr")
+    equal(t.tool.lookup("k.sxt", keys[:5], "get"),
+          [i + 7 * (with_rows == "rows") for i in range(5)], "rows")
+
+
 # ---- damage -----------------------------------------------------------------
 
 def survives(t, index, queries):

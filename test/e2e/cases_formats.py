@@ -116,7 +116,11 @@ TEXTS = {
     "not finite": ("f32", b"inf\n-inf\nInfinity\nnan\n-nan\nNaN\n",
                    [np.inf, -np.inf, np.inf, np.nan, np.nan, np.nan]),
     "negative zero": ("f64", b"-0\n0\n-0.0\n", [-0.0, 0.0, -0.0]),
-    "too small to be told from 0": ("f32", b"1e-60\n", [0.0]),
+    "zeros": ("f32", b"0\n0.0\n0e5\n-0.0\n0e-999\n0x0p-9999\n", [0.0] * 6),
+    "fewer bits than usual, f32": ("f32", b"1e-45\n1.1e-40\n-1e-45\n",
+                                   [2.0**-149, 1.1e-40, -2.0**-149]),
+    "fewer bits than usual, f64": ("f64", b"5e-324\n1e-310\n-4e-324\n",
+                                   [5e-324, 1e-310, -5e-324]),
     "UUIDs": ("b16", b"00112233-4455-6677-8899-AABBCCDDEEFF\n" + b"f" * 32,
               [bytes(range(0, 256, 17)), b"\xff" * 16]),
 }
@@ -130,6 +134,36 @@ def text_details(t, name):
     build_file(t, "keys.txt", type_name)
     queries = np.concatenate([keys, oracle.extreme_keys(type_name)])
     check_lookups(t, "file.sxt", Oracle(keys), queries)
+
+
+def float_text(key):
+    """The first of %.15g, %.16g and %.17g (%.6g to %.9g) that is the same."""
+    digits = range(15, 18) if key.dtype == "f8" else range(6, 10)
+    texts = (f"{float(key):.{d}g}" for d in digits)
+    return next(text for text in texts if key.dtype.type(text) == key)
+
+
+@case("f32", "f64")
+def floats_with_no_more_digits_than_needed(t, type_name):
+    dtype = oracle.DTYPES[type_name]
+    info = np.finfo(dtype)
+    some = [0.1, 1 / 3, 0.3, 1e22, 123456789, -2.5, 1e5, 1e-7, info.max, -info.max, info.tiny,
+            info.smallest_subnormal, np.inf, -np.inf]
+    drawn = np.frombuffer(t.rng.bytes(800), dtype)
+    keys = np.unique(np.concatenate([np.array(some, dtype), drawn[np.isfinite(drawn)]]))
+    expected = [float_text(key) for key in keys]
+    check("0.1" in expected, "not the texts that are meant")
+    index = t.tool.build(keys, "sorted", type_name)
+    name = t.tool.write_queries(keys)
+    lines = t.tool.ok("lookup", index, name, "--mode", "floor", "--keys").lines
+    equal([line.split()[1] for line in lines], expected, "keys of lookup")
+    lo, hi = t.tool.write_bounds(keys[:1], keys[-1:])
+    equal(t.tool.ok("range", index, lo, hi, "--keys").lines[0].split(), expected, "keys of range")
+    lines = t.tool.ok("lookup", index, name, "--mode", "get", "--json").lines
+    finite = [f'{{"query": {text}, ' for text in expected if "inf" not in text]
+    equal([line[:len(begin)] for line, begin in zip(lines[1:], finite)], finite, "JSON")
+    text = t.tool.ok("gen", "--from", name, "--type", type_name, "--n", "500").lines
+    check(set(text) <= set(expected), "other texts of gen")
 
 
 # ---- files that are not what they should be ---------------------------------
@@ -169,6 +203,8 @@ BAD_FILES = {
     "text: past i32": ("text", "i32", b"2147483648\n", "2147483648"),
     "text: past f32": ("text", "f32", b"1e39\n", "1e39"),
     "text: past f64": ("text", "f64", b"0\n1e309\n", "1e309"),
+    "text: below all of f32": ("text", "f32", b"0\n1e-50\n", ":2: '1e-50'"),
+    "text: below all of f64": ("text", "f64", b"-1e-400\n", ":1: '-1e-400'"),
     "text: a fraction": ("text", "i32", b"1.5\n", "1.5"),
     "text: two numbers": ("text", "f64", b"1 2\n", "1 2"),
     "text: half a UUID": ("text", "b16", b"00112233\n", "00112233"),

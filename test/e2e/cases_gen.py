@@ -189,7 +189,7 @@ def gen_sorted(t, type_name, dist):
 
 
 SIZES = {"0": 0, "1": 1, "12": 12, "2^0": 1, "2^12": 4096, "3^4": 81,
-         "4K": 4096, "1e3": 1000, "1M": 2**20}
+         "4K": 4096, "4kib": 4096, "1e3": 1000, "1M": 2**20, "1MiB": 2**20}
 
 
 @case(SIZES)
@@ -228,3 +228,85 @@ def gen_queries_from_keys(t, type_name, misses):
     between(missing, misses - 0.05 * (misses < 1) * (misses > 0),
             misses + 0.05 * (misses > 0), "the part of misses")
     check(len(np.unique(queries)) > 300, "few different queries")
+
+
+# ---- misses -----------------------------------------------------------------
+
+def draw_misses(t, keys, type_name, n=2000):
+    """Queries that are all misses, none of them a key or a NaN."""
+    formats.write(t.path("keys.raw"), keys, "raw")
+    t.tool.ok("gen", "--from", "keys.raw", "--type", type_name, "--n", n,
+              "--misses", "1", "-o", "q.raw")
+    queries = formats.read(t.path("q.raw"), type_name, "raw")
+    equal(len(queries), n, "queries")
+    check(not np.isin(queries, keys).any(), "a query is a key")
+    if type_name in oracle.FLOATS:
+        check(np.isfinite(queries).all(), "a query is not finite")
+    return queries
+
+
+@case(TYPES, DISTRIBUTIONS)
+def misses_lie_between_keys(t, type_name, dist):
+    """All of them, and some in each tenth of the different keys."""
+    keys = np.sort(generate(t, dist, type_name, n=3000))
+    if dist == "dense":               # no room between two integers
+        keys = keys[np.arange(len(keys)) % 3 > 0]
+    queries = draw_misses(t, keys, type_name)
+    keys = np.unique(keys)
+    ranks = np.searchsorted(keys, queries)
+    check(ranks.min() > 0 and ranks.max() < len(keys),
+          "a miss is below or above all keys")
+    tenths = np.bincount(ranks * 10 // len(keys), minlength=10)
+    check(len(np.unique(ranks)) > 100 or dist == "duplicates",
+          f"only {len(np.unique(ranks))} gaps have misses")
+    check(tenths.all(), f"misses of each tenth: {tenths}")
+
+
+@case("u32", "u64", "i32", "i64", "f64")
+def misses_lie_near_keys(t, type_name):
+    """Half of them within a thousandth of the gap, or so."""
+    keys = np.sort(generate(t, "uniform", type_name, n=1000))
+    queries = draw_misses(t, keys, type_name)
+    at = np.searchsorted(keys, queries)
+    below, above = as_floats(keys[at - 1]), as_floats(keys[at])
+    distance = np.minimum(as_floats(queries) - below, above - as_floats(queries))
+    between((distance < (above - below) / 1000).mean(), 0.3, 0.95, "the part that is near")
+
+
+def dense_keys(type_name, n):
+    """Keys that leave nothing between them: the next float, the next bytes."""
+    if type_name == "b16":
+        return np.array([(2**100 + i).to_bytes(16, "big") for i in range(n)], "S16")
+    if type_name in oracle.FLOATS:
+        bits = np.arange(n, dtype=f"<u{DTYPES[type_name].itemsize}")
+        numbers = (bits + np.array([1.0], DTYPES[type_name]).view(bits.dtype)[0]).astype(bits.dtype)
+        return numbers.view(DTYPES[type_name])
+    return np.arange(500, 500 + n).astype(DTYPES[type_name])
+
+
+@case(TYPES)
+def misses_where_keys_are_dense(t, type_name):
+    """In the only gap there is; outside, on both sides, if there is none."""
+    keys = dense_keys(type_name, 1000)
+    queries = draw_misses(t, np.delete(keys, 700), type_name, 20)
+    equal(np.unique(queries).tolist(), keys[700:701].tolist(), "misses of a single gap")
+    keys = np.repeat(keys, 2)
+    queries = draw_misses(t, keys, type_name, 400)
+    ranks = np.searchsorted(keys, queries)
+    equal(np.unique(ranks).tolist(), [0, len(keys)], "ranks of misses outside")
+    between((ranks == 0).mean(), 0.25, 0.75, "the part below")
+
+
+@case(TYPES)
+def misses_at_the_edges_of_a_type(t, type_name):
+    """Of one key, the least or the greatest, and of floats that are odd."""
+    extremes = np.sort(oracle.extreme_keys(type_name))
+    draw_misses(t, np.unique(extremes), type_name)
+    for key in (extremes[:1], extremes[-1:]):
+        draw_misses(t, key, type_name)
+    if type_name in oracle.FLOATS:
+        info = np.finfo(DTYPES[type_name])
+        tiny = info.smallest_subnormal
+        for some in ([np.nan], [np.inf], [-np.inf], [np.nan, np.inf, -np.inf], [-0.0, tiny],
+                     [0.0, -tiny], [-tiny, -0.0, tiny], [info.max, np.inf], [-tiny, tiny]):
+            draw_misses(t, np.array(some, DTYPES[type_name]), type_name, 100)

@@ -5,7 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+
+import formats
+import oracle
+from formats import FORMATS
 from harness import case, check, equal
+from oracle import TYPES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SMALL = ("--queries", "600", "--runs", "2", "--spec", "pgm(eps=32),sorted")
@@ -20,7 +26,7 @@ def lines_of(t, *words):
     return [x for x in lines if x["spec"] != "binary_search"]
 
 
-@case(DEVICES, ["u32", "i64", "b16"])
+@case(DEVICES, TYPES)
 def bench_keys_of_a_file(t, device, type_name):
     (t.dir / "deep").mkdir()
     t.tool.ok("gen", "--type", type_name, "--dist", "duplicates", "--n",
@@ -59,12 +65,42 @@ def bench_keys_and_generated_ones(t, words):
 
 @case()
 def bench_keys_that_are_not_there(t):
-    t.tool.ok("gen", "--type", "f64", "--n", "10", "-o", "floats.npy")
     t.tool.ok("gen", "--type", "u64", "--n", "0", "-o", "none.npy")
-    t.tool.fails(2, "f64", "bench", "--keys", "floats.npy")
     t.tool.fails(1, "none.npy", "bench", "--keys", "none.npy")
     t.tool.fails(1, "no.npy", "bench", "--keys", "no.npy")
     t.tool.fails(2, "--from-host", "bench", "--from-host")
+    t.tool.fails(2, "--keys", "bench", "--format", "npy")
+
+
+@case(DEVICES, ["f32", "f64"])
+def bench_keys_that_are_odd_numbers(t, device, type_name):
+    """NaNs of many kinds, zeros with a sign, infinities, the smallest."""
+    dtype = oracle.DTYPES[type_name]
+    drawn = np.frombuffer(t.rng.bytes(8000), dtype)
+    nans = (np.frombuffer(t.rng.bytes(400), f"u{dtype.itemsize}")
+            | np.array([np.nan], dtype).view(f"u{dtype.itemsize}")).view(dtype)
+    tiny = np.finfo(dtype).smallest_subnormal
+    some = np.array([0.0, -0.0, np.inf, -np.inf, tiny, -tiny, 3 * tiny, -3 * tiny] * 9, dtype)
+    keys = t.rng.permutation(np.concatenate([drawn, nans, some]))
+    formats.write(t.path("keys.npy"), keys, "npy")
+    for misses in ("0", "0.5"):
+        lines = lines_of(t, *DEVICES[device], "--keys", "keys.npy", "--misses", misses, "--op",
+                         "get,rank,floor,ceil,key_at,range", "--hits", "5", "--rows", "32")
+        equal({x["n"] for x in lines}, {len(keys)}, "keys")
+
+
+@case(FORMATS)
+def bench_keys_in_each_format(t, format_name):
+    """By the name, by --format where that says nothing, and from stdin."""
+    keys = oracle.random_keys(t.rng, "f64", 500)
+    data = formats.encode(keys, format_name)
+    for name in ("keys" + FORMATS[format_name], "keys.data"):
+        t.path(name).write_bytes(data)
+    words = ("bench", *SMALL, "--type", "f64", "--op", "get")
+    t.tool.ok(*words, "--keys", "keys" + FORMATS[format_name])
+    t.tool.ok(*words, "--keys", "keys.data", "--format", format_name)
+    t.tool.ok(*words, "--keys", "-", "--format", format_name, stdin=data)
+    t.tool.fails(2, "add --format", *words, "--keys", "keys.data")
 
 
 @case(DEVICES)

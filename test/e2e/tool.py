@@ -95,7 +95,8 @@ class Tool:
             formats.write(self.folder / f"{name}_rows.npy", rows, "npy")
             options += ("--rows", f"{name}_rows.npy")
         self.ok("build", f"{name}.sosd", "--type", type_name, "--spec", spec,
-                "-o", f"{name}.sxt", *options, chatty="auto" in spec)
+                "-o", f"{name}.sxt", *options,
+                chatty="auto" in spec or "pairs" in spec)
         return f"{name}.sxt"
 
     def write_queries(self, queries):

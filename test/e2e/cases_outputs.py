@@ -1,0 +1,214 @@
+"""Files that the tool writes: never its own input, whole or not at all, and
+refused before the work if they can't be written."""
+import os
+import resource
+import signal
+import stat
+import subprocess
+import time
+
+import numpy as np
+
+import formats
+from harness import case, check, equal
+
+# What reads files, each with an option behind that says where to write.
+READERS = {
+    "gen": ("gen --from q.sosd --type u64 --n 9 --format sosd", "q.sosd"),
+    "build": ("build q.sosd --type u64 --spec sorted", "q.sosd"),
+    "build's rows": ("build k.sosd --type u64 --rows q.sosd --spec sorted", "q.sosd"),
+    "lookup": ("lookup k.sxt q.sosd", "q.sosd"),
+    "lookup's index": ("lookup k.sxt q.sosd", "k.sxt"),
+    "range's lo": ("range k.sxt q.sosd k.sosd --count", "q.sosd"),
+    "range's hi": ("range k.sxt k.sosd q.sosd --count", "q.sosd"),
+    "range's index": ("range k.sxt k.sosd q.sosd --count", "k.sxt"),
+    "bench's keys": ("bench --keys q.sosd --type u64 --spec sorted", "q.sosd"),
+}
+# Each prints more than a pipe holds, but for bench.
+WRITERS = {
+    "gen": "gen --type u64 --n 20000 --format text",
+    "lookup": "lookup k.sxt q.sosd",
+    "lookup, JSON": "lookup k.sxt q.sosd --json",
+    "range": "range k.sxt q.sosd q.sosd --rows",
+    "bench": "bench --n 99 --runs 1 --spec sorted",
+    "bench, JSON": "bench --n 99 --runs 1 --spec sorted --json",
+    "bench --collect": "bench --collect --n 99 --ms 1 --submitters 1",
+    "bench of a GPU": "bench --device simt --n 99 --queries 99 --runs 1 --spec sorted",
+}
+
+
+def prepare(t):
+    """k.sxt over the keys of k.sosd, and as many queries in q.sosd."""
+    keys = np.arange(20000, dtype="<u8") * 3
+    t.tool.build(keys, "sorted", "u64", name="k")
+    formats.write(t.path("q.sosd"), keys)
+
+
+def contents(t):
+    return {path.name: path.read_bytes() for path in t.dir.iterdir() if path.is_file()}
+
+
+def other_name(t, name, how):
+    if how == "the name":
+        return name
+    if how == "./":
+        return "./" + name
+    if how == "a link":
+        t.path("other").symlink_to(name)
+    elif how == "a link to a link":
+        t.path("between").symlink_to(name)
+        t.path("other").symlink_to("between")
+    else:
+        os.link(t.path(name), t.path("other"))
+    return "other"
+
+
+# ---- what is read -----------------------------------------------------------
+
+@case(READERS, ["the name", "./", "a link", "a link to a link", "a hard link"])
+def no_output_over_an_input(t, verb, how):
+    prepare(t)
+    command, name = READERS[verb]
+    out = other_name(t, name, how)
+    before = contents(t)
+    t.tool.fails(2, out, *command.split(), "-o", out)
+    check(contents(t) == before, "a file has come, gone or changed")
+
+
+@case()
+def no_output_over_what_stdin_is(t):
+    prepare(t)
+    before = contents(t)
+    with t.path("q.sosd").open("rb") as source:
+        done = subprocess.run([t.tool.path, *"lookup k.sxt - --format sosd -o q.sosd".split()],
+                              cwd=t.dir, stdin=source, capture_output=True)
+    equal(done.returncode, 2, "exit status")
+    check(contents(t) == before, "a file has come, gone or changed")
+    # What is no ordinary file can be both.
+    t.tool.ok("lookup", "k.sxt", "/dev/null", "--format", "raw", "-o", "/dev/null")
+
+
+# ---- whole or not at all ----------------------------------------------------
+
+def limited(t, words, most):
+    """Runs the tool where no file may have more bytes."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    return subprocess.run([t.tool.path, *words], cwd=t.dir, capture_output=True, text=True,
+                          preexec_fn=limit)
+
+
+@case(WRITERS, ["new", "old"])
+def a_failed_write_leaves_all_as_it_was(t, verb, age):
+    prepare(t)
+    if age == "old":
+        t.path("out").write_text("of old")
+    before = contents(t)
+    done = limited(t, [*WRITERS[verb].split(), "-o", "out"], 64)
+    equal(done.returncode, 1, "exit status")
+    check(done.stderr.count("\n") == 1 and "out: writing failed: File too large" in done.stderr,
+          done.stderr)
+    check(contents(t) == before, f"files are {sorted(contents(t))}, were {sorted(before)}, or "
+          "changed")
+
+
+@case(WRITERS)
+def nothing_but_the_output_comes(t, verb):
+    prepare(t)
+    before = set(contents(t))
+    t.tool.ok(*WRITERS[verb].split(), "-o", "out")
+    equal(set(contents(t)), before | {"out"}, "files")
+
+
+@case("SIGINT", "SIGTERM", "SIGHUP")
+def a_signal_leaves_all_as_it_was(t, name):
+    """The tool waits for its standard input, with the output open."""
+    number = getattr(signal, name)
+    prepare(t)
+    t.path("out").write_text("of old")
+    before = contents(t)
+    with subprocess.Popen([t.tool.path, *"lookup k.sxt - -o out".split()], cwd=t.dir,
+                          stdin=subprocess.PIPE, preexec_fn=lambda: signal.signal(
+                              number, signal.SIG_DFL)) as process:
+        while len(contents(t)) == len(before) and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(number)
+        process.wait()
+    equal(process.returncode, -number, "end")
+    check(contents(t) == before, f"files are {sorted(contents(t))}, or changed")
+
+
+@case(["022", "077", "002"])
+def modes_of_outputs(t, mask):
+    """A new file's is what the umask leaves, an old file's is kept."""
+    prepare(t)
+    command = [t.tool.path, *WRITERS["lookup"].split(), "-o"]
+
+    def mode_of(name):
+        subprocess.run([*command, name], cwd=t.dir, check=True, umask=int(mask, 8))
+        return stat.S_IMODE(t.path(name).stat().st_mode)
+
+    equal(oct(mode_of("new")), oct(0o666 & ~int(mask, 8)), "mode of a new file")
+    for mode in (0o600, 0o640, 0o755):
+        t.path("old").touch()
+        t.path("old").chmod(mode)
+        equal(oct(mode_of("old")), oct(mode), "mode of an old file")
+
+
+@case()
+def outputs_through_links(t):
+    """A link stays one, also where what it names is yet to come."""
+    prepare(t)
+    expected = t.tool.ok(*WRITERS["lookup"].split()).out
+    t.path("folder").mkdir()
+    t.path("direct").symlink_to("folder/a")
+    t.path("twice").symlink_to(t.path("folder") / "b")
+    t.path("folder/b").symlink_to("../c")
+    for name, target in (("direct", "folder/a"), ("twice", "c")):
+        for _ in "yet to come", "there":
+            t.tool.ok(*WRITERS["lookup"].split(), "-o", name)
+            check(t.path(name).is_symlink(), f"{name} is no link any more")
+            equal(t.path(target).read_bytes(), expected, target)
+    t.path("round").symlink_to("round")
+    t.tool.fails(1, "round", *WRITERS["lookup"].split(), "-o", "round")
+
+
+@case()
+def outputs_into_pipes(t):
+    """Written as they are, with nothing beside them."""
+    prepare(t)
+    expected = t.tool.ok(*WRITERS["lookup"].split()).out
+    os.mkfifo(t.path("fifo"))
+    with subprocess.Popen(["cat", "fifo"], cwd=t.dir, stdout=subprocess.PIPE) as reader:
+        t.tool.ok(*WRITERS["lookup"].split(), "-o", "fifo")
+        check(reader.stdout.read() == expected, "other rows")
+    check(t.path("fifo").is_fifo(), "the pipe was replaced")
+    t.tool.ok(*WRITERS["lookup"].split(), "-o", "/dev/null")
+    check(not os.path.isfile("/dev/null"), "a device was replaced")
+
+
+# ---- before the work --------------------------------------------------------
+
+# Each has something else wrong, which only shows later.
+EARLY = {
+    "gen": "gen --type u64 --n 2^62 --format raw",
+    "gen --from": "gen --from missing.sosd --type u64 --n 9 --format raw",
+    "build": "build missing.sosd --type u64",
+    "lookup": "lookup missing.sxt q.sosd",
+    "range": "range missing.sxt q.sosd q.sosd --count",
+    "bench": "bench --keys missing.sosd --type u64",
+}
+NOT_WRITABLE = {
+    "nowhere/out": "No such file or directory",
+    "q.sosd/out": "Not a directory",
+    "/proc/out": "",                  # not even root can
+    "folder": "",                     # one that is there
+}
+
+
+@case(EARLY, NOT_WRITABLE)
+def what_cannot_be_written_is_known_first(t, verb, out):
+    prepare(t)
+    t.path("folder").mkdir()
+    result = t.tool.fails(1, out, *EARLY[verb].split(), "-o", out)
+    check(NOT_WRITABLE[out] in result.err, result.err)
