@@ -108,9 +108,9 @@ if wanted tests; then
     # 23 does not divide the 61 cells of a spec and level: all data sets come up.
     cmocka test_matrix env SX_KERNEL_CELLS=23 "$tests/test_matrix"
     # Kernels run in these: the matrix and device, device_memory, hybrid, cost, property, pgm,
-    # pgm_kernels, hostile_kernels, epsilon, choose, threads, collect and gpu_large. The others
+    # pgm_kernels, hostile_kernels, epsilon, questions, choose, threads, collect and gpu_large. The others
     # show that a CPU's answers and errors are as ever here.
-    for t in device device_memory hybrid cost property hostile_kernels pgm pgm_kernels epsilon \
+    for t in device device_memory hybrid cost property hostile_kernels pgm pgm_kernels epsilon questions \
              choose threads collect fork errors file gpu_large; do
         cmocka "test_$t" "$tests/test_$t"
     done

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <cmocka.h>
 
 #include "on_device.h"
@@ -15,7 +14,7 @@ _Atomic unsigned asked;
 sx_status fail_with;
 unsigned fail_from;
 bool hints_lie, all_pinned;
-unsigned (*delay_us)(const sx_view *v, unsigned n);
+uint64_t (*takes_ns)(const sx_view *v, unsigned n);
 
 static const sx_backend *honest;
 static sx_backend table;          /* that of `honest`, but for what is counted */
@@ -28,23 +27,22 @@ static sx_status counted(sx_err *err)
     return sx_fail(err, fail_with, "told to fail at call %u", before);
 }
 
-static void delay(const sx_view *v)
+static void take_time(const sx_view *v)
 {
-    unsigned us = delay_us ? delay_us(v, atomic_load(&asked)) : 0;
-    if (us > 0)
-        nanosleep(&(struct timespec){ .tv_nsec = us * 1000l }, NULL);
+    if (takes_ns)
+        clock_move(takes_ns(v, atomic_load(&asked)));
 }
 
 static sx_status counted_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
 {
     sx_status status = counted(err);
-    delay(v);
+    take_time(v);
     return status ? status : honest->lookup(self, v, job, err);
 }
 
-static sx_status delayed_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *err)
+static sx_status timed_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *err)
 {
-    delay(NULL);
+    take_time(NULL);
     return honest->sort(self, in, out, err);
 }
 
@@ -90,7 +88,7 @@ void stand_in(sx_device *dev, stand_in_kind kind)
     fail_with = SX_OK;
     fail_from = 0;
     hints_lie = all_pinned = false;
-    delay_us = NULL;
+    takes_ns = NULL;
     honest = dev->backend;
     table = *honest;
     table.is_pinned = told_pinned;
@@ -98,7 +96,7 @@ void stand_in(sx_device *dev, stand_in_kind kind)
         table.hint = counted_hint;
     } else {
         table.lookup = counted_lookup;
-        table.sort = delayed_sort;
+        table.sort = timed_sort;
         table.count = counted_count;
         table.range = counted_range;
         table.fold = counted_fold;

@@ -18,9 +18,9 @@ extern sx_status fail_with;       /* what calls fail with; SX_OK: they do not ..
 extern unsigned fail_from;        /* ... nor so many first ones */
 extern bool hints_lie;            /* hints are all 0 */
 extern bool all_pinned;           /* all memory is, says the device */
-/* OF_QUESTIONS: microseconds more that a lookup in v, the n-th since stand_in(), or a
- * sort (v NULL) takes; NULL: none. */
-extern unsigned (*delay_us)(const sx_view *v, unsigned n);
+/* OF_QUESTIONS, while the clock is stopped (support.h): by how much a lookup in v, the n-th
+ * since stand_in(), or a sort (v NULL) moves it; NULL: not at all. */
+extern uint64_t (*takes_ns)(const sx_view *v, unsigned n);
 
 /* For one device at a time. Sets all of the above to 0. */
 void stand_in(sx_device *dev, stand_in_kind kind);

@@ -15,6 +15,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/machine.h"
+
 _Noreturn void die(const char *format, ...)
 {
     va_list args;
@@ -52,6 +54,31 @@ void say_on_crash(const char *text)
     crash_text = text;
     for (size_t i = 0; i < COUNT_OF(signals); i++)
         signal(signals[i], crashed);
+}
+
+/* ---- time ----------------------------------------------------------- */
+
+static _Atomic uint64_t stopped_at;
+
+static uint64_t stopped_clock(void)
+{
+    return stopped_at;
+}
+
+void clock_stop(void)
+{
+    stopped_at = sx_clock_ns();
+    sx_clock_replace(stopped_clock);
+}
+
+void clock_move(uint64_t ns)
+{
+    stopped_at += ns;
+}
+
+void clock_go(void)
+{
+    sx_clock_replace(NULL);
 }
 
 /* ---- random numbers ------------------------------------------------- */

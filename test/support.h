@@ -23,6 +23,17 @@ void *need(size_t bytes);         /* malloc() that dies */
  * leaves it in the middle of a kernel. */
 void say_on_crash(const char *text);
 
+/* ---- time ----------------------------------------------------------- */
+
+/* Seconds after which what should have ended hangs, on the busiest machine too. */
+#define HANGS_S 300
+
+/* The library's clock stands still, goes on only when it is moved, and is the machine's
+ * again. */
+void clock_stop(void);
+void clock_move(uint64_t ns);
+void clock_go(void);
+
 /* ---- random numbers ------------------------------------------------- */
 
 typedef struct { uint64_t state; } rnd;

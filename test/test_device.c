@@ -483,7 +483,7 @@ static int child(sx_device *dev, sx_index *ix, sx_column *there, const dataset *
     sx_index *made = NULL;
     uint64_t out[4] = { 7, 7, 7, 7 };
     sx_column q = column(d->type, 4, d->q.data), o = column(SX_U64, 4, out), c;
-    alarm(60);
+    alarm(HANGS_S);
     if (data_build(d, dev, "pivot", NULL, &made) != SX_EFORK || made)
         return 1;
     if (!strstr(sx_detail(), "fork"))

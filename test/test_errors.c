@@ -595,7 +595,7 @@ static void test_files(void **state)
     write_file(garbage, noise, sizeof noise);
     write_file(empty, noise, 0);
     signal(SIGALRM, hung);
-    alarm(20);
+    alarm(HANGS_S);
     for (unsigned flags = 0; flags < 4; flags++) {
         REFUSED(sx_load(&loaded, dev, missing, flags), SX_EIO, missing);
         REFUSED(sx_load(&loaded, dev, dir, flags), SX_EIO, dir);

@@ -21,7 +21,6 @@
 #include "on_device.h"
 #include "stand_in.h"
 
-#define CHILD_SECONDS 30
 
 /* ThreadSanitizer can't follow a program that forks while it has threads. */
 #ifdef __has_feature              /* clang's way to say it */
@@ -104,7 +103,7 @@ static pid_t start_child(scene *s, child_fn *fn)
     if (pid < 0)
         die("fork");
     if (pid == 0) {
-        alarm(CHILD_SECONDS);
+        alarm(HANGS_S);
         const char *why = fn(s);
         if (why)
             fprintf(stderr, "child: %s\n", why);

@@ -4,6 +4,8 @@
 
 #include "base/status.h"
 
+#include <pthread.h>
+
 typedef enum { SX_SCALAR, SX_AVX2, SX_AVX512, SX_SIMD_LEVELS } sx_simd;
 
 const char *sx_simd_name(sx_simd level);
@@ -13,5 +15,11 @@ unsigned sx_cpu_count(void);      /* processors this process may use */
 uint64_t sx_memory_bytes(void);
 void sx_cpu_model(char *text, size_t room);
 uint64_t sx_clock_ns(void);       /* steady */
+/* For tests of what is decided by time: a clock in place of the machine's; NULL: that one
+ * again. */
+void sx_clock_replace(uint64_t (*clock_ns)(void));
+/* Waits for a condition, whose clock is CLOCK_MONOTONIC, until sx_clock_ns() is `ns`. It may
+ * return before that, as any wait for a condition may: the caller looks again. */
+void sx_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t ns);
 
 #endif

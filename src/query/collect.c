@@ -228,12 +228,10 @@ static void send_batch(sx_collector *c, batch *b)
 
 static void sleep_until(sx_collector *c, batch *b, uint64_t ns)
 {
-    struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
-
     if (ns == NEVER)
         pthread_cond_wait(&b->turn, &c->lock);
     else
-        pthread_cond_timedwait(&b->turn, &c->lock, &t);
+        sx_wait_until(&b->turn, &c->lock, ns);
 }
 
 /* Returns when the batch is DONE, or not DONE and `until` is over. */
