@@ -112,6 +112,32 @@ def a_failed_write_leaves_all_as_it_was(t, verb, age):
           "changed")
 
 
+SWEEP = ("bench --device simt --sweep batch --batches 1,8 --n 99 --queries 99 --runs 1 "
+         "--plot out").split()
+
+
+@case("new", "old")
+def a_failed_plot_leaves_all_as_it_was(t, age):
+    prepare(t)
+    if age == "old":
+        t.path("out").write_text("of old")
+    before = contents(t)
+    done = limited(t, SWEEP, 64)
+    equal(done.returncode, 1, "exit status")
+    check("out: writing failed: File too large" in done.stderr, done.stderr)
+    check(contents(t) == before, "a file has come, gone or changed")
+
+
+@case()
+def no_plot_over_the_keys(t):
+    prepare(t)
+    before = contents(t)
+    t.path("out").symlink_to("q.sosd")
+    words = [word for word in SWEEP if word not in ("--n", "99", "--queries")]
+    t.tool.fails(2, "out", *words, "--keys", "q.sosd", "--type", "u64")
+    check({name: contents(t)[name] for name in before} == before, "a file has changed")
+
+
 @case(WRITERS)
 def nothing_but_the_output_comes(t, verb):
     prepare(t)
