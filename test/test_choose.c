@@ -1,6 +1,5 @@
-/* test_choose.c - what is chosen from a look at the keys: the pieces of a guide,
- * and whether `auto` takes one. Below 2^22 keys a GPU measures nothing, so it is
- * always the same. */
+/* test_choose.c - what is chosen: the pieces of a guide, from a look at the keys, and
+ * what `auto` takes, by a contest whose times are the test's own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -10,12 +9,14 @@
 #include <cmocka.h>
 
 #include "on_device.h"
+#include "query/index.h"
 
-enum { EVEN, CROWDED, ROUGH, UNEVEN };
+enum { EVEN, CROWDED, ROUGH, UNEVEN, REPEATED, KINDS };
 static uint64_t n = 1 << 17;      /* keys */
 
 /* Ascending keys: equally far apart; crowded at one end, but even within some pieces;
- * runs with gaps of all magnitudes between them; and short runs with gaps of many. */
+ * runs with gaps of all magnitudes between them; short runs with gaps of many; and a
+ * thousand values. */
 static uint64_t *keys_of(unsigned kind)
 {
     uint64_t *keys = need(n * sizeof *keys), x = 0;
@@ -23,7 +24,8 @@ static uint64_t *keys_of(unsigned kind)
     for (uint64_t i = 0; i < n; i++) {
         x += kind == UNEVEN ? (i % 8 ? 1 : 1ull << rnd_below(&r, 14))
              : kind == ROUGH && i % 97 == 0 ? 1ull << rnd_below(&r, 50) : 1;
-        keys[i] = kind == EVEN ? i << 40 : kind == CROWDED ? i * i * i + i : x;
+        keys[i] = kind == EVEN ? i << 40 : kind == CROWDED ? i * i * i + i
+                  : kind == REPEATED ? i * 1000 / n << 30 : x;
     }
     return keys;
 }
@@ -99,17 +101,152 @@ static void test_room(void **state)
     n = before;
 }
 
-static void test_auto(void **state)
+/* ---- contests ------------------------------------------------------------------ */
+
+typedef struct {
+    uint32_t family, pairs, eps;
+} who;
+
+static const sx_backend *honest;
+static who met[16], fast[2];      /* who took part; and who is fast at points, at ranges */
+static unsigned met_count;
+
+static bool is_who(who a, who b)
+{
+    return a.family == b.family && a.pairs == b.pairs && a.eps == b.eps;
+}
+
+/* As long as the contender takes, by its device's clock and by the host's. */
+static void take_time(const sx_view *v, unsigned kind, const sx_how *how)
+{
+    who w = { v->family, v->block > 0, v->family == SX_FAM_PGM ? v->eps : 0 };
+    uint64_t ns = is_who(w, fast[kind]) ? 1000000 : 2000000;
+    unsigned i = 0;
+    while (i < met_count && !is_who(w, met[i]))
+        i++;
+    if (i == met_count)
+        met[met_count++] = w;
+    if (how->device_ns)
+        *how->device_ns = ns;
+    clock_move(ns);
+}
+
+static sx_status timed_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
+{
+    sx_status st = honest->lookup(self, v, job, err);
+    if (job->op == SX_OP_GET)
+        take_time(v, 0, &job->how);
+    return st;
+}
+
+static sx_status timed_fold(void *self, const sx_view *v, const sx_span_query *job,
+                            const sx_range_folds *out, sx_err *err)
+{
+    sx_status st = honest->fold(self, v, job, out, err);
+    take_time(v, 1, &job->how);
+    return st;
+}
+
+/* What auto takes where these are fast. */
+static who contest(sx_device *dev, const char *spec, unsigned kind, who at_points, who at_ranges)
+{
+    uint64_t *keys = keys_of(kind);
+    char got[SX_SPEC_MAX];
+    sx_spec chosen;
+    sx_err err;
+    sx_backend table = *dev->backend;
+    honest = dev->backend;
+    table.lookup = timed_lookup;
+    table.fold = timed_fold;
+    fast[0] = at_points;
+    fast[1] = at_ranges;
+    met_count = 0;
+    dev->backend = &table;
+    clock_stop();
+    build(dev, spec, keys, got);
+    clock_go();
+    dev->backend = honest;
+    free(keys);
+    assert_int_equal(sx_spec_parse(&chosen, got, &err), SX_OK);
+    return (who){ chosen.family, chosen.layout == SX_PAIRS,
+                  chosen.family == SX_FAM_PGM ? chosen.eps : 0 };
+}
+
+/* Whoever is fastest is taken, for each purpose; ranges do not count for points, nor
+ * points for ranges; and where both count nobody is taken who is slow at one and the
+ * other not faster. */
+static void fastest_wins(const char *name, uint64_t keys)
+{
+    static const char *const specs[] = { "auto(for=point)", "auto(for=range)", "auto" };
+    uint64_t before = n;
+    sx_device *dev = device_open(name);
+    n = keys;
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        for (unsigned s = 0; s < COUNT_OF(specs); s++) {
+            who nobody = { 0 }, all[COUNT_OF(met)];
+            contest(dev, specs[s], kind, nobody, nobody);
+            unsigned count = met_count;
+            memcpy(all, met, sizeof all);
+            for (unsigned i = 0; i < count; i++) {
+                who other = all[(i + 1) % count];
+                who got = contest(dev, specs[s], kind, s == 1 ? other : all[i],
+                                  s == 0 ? other : all[i]);
+                if (!is_who(got, all[i]))
+                    fail_msg("%s of keys %u on %s: family %u, pairs %u, eps %u is the fastest, but "
+                             "%u, %u, %u was taken", specs[s], kind, name, all[i].family,
+                             all[i].pairs, all[i].eps, got.family, got.pairs, got.eps);
+            }
+        }
+    sx_close(dev);
+    n = before;
+}
+
+static void test_contest(void **state)
 {
     (void)state;
+    fastest_wins("cpu", 1 << 16);
+    fastest_wins(kernel_with(""), 1 << 14);
+}
+
+/* Who takes part depends on the keys: a guide where they lie well in one, lines where
+ * they repeat. */
+static void test_contenders(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned kind;
+        bool guide, lines;
+    } cases[] = { { EVEN, true, false }, { CROWDED, true, false }, { UNEVEN, true, false },
+                  { ROUGH, false, false }, { REPEATED, false, true } };
+    uint64_t before = n;
     sx_device *dev = device_open(kernel_with(""));
-    begins(dev, EVEN, "auto", "guide(bucket=4,pieces=1,layout=pairs");
-    begins(dev, CROWDED, "auto(for=point)", "guide(bucket=4,pieces=128,layout=pairs");
-    begins(dev, UNEVEN, "auto", "guide(bucket=1,pieces=1,layout=pairs");
-    begins(dev, ROUGH, "auto", "pivot(");
-    begins(dev, EVEN, "auto(for=range)", "pivot(");
-    begins(dev, EVEN, "auto(for=memory)", "eytzinger(");
+    n = 1 << 17;
+    for (unsigned i = 0; i < COUNT_OF(cases); i++) {
+        bool guide = false, lines = false;
+        contest(dev, "auto(for=point)", cases[i].kind, (who){ 0 }, (who){ 0 });
+        for (unsigned m = 0; m < met_count; m++) {
+            guide |= met[m].family == SX_FAM_GUIDE;
+            lines |= met[m].family == SX_FAM_PGM;
+        }
+        if (guide != cases[i].guide || lines != cases[i].lines)
+            fail_msg("keys %u: guide %d, lines %d", cases[i].kind, guide, lines);
+    }
     sx_close(dev);
+    n = before;
+}
+
+/* Few keys, and what wants no memory, are not measured. */
+static void test_without_contest(void **state)
+{
+    (void)state;
+    uint64_t before = n;
+    sx_device *dev = device_open(kernel_with(""));
+    begins(dev, EVEN, "auto(for=memory)", "eytzinger(");
+    n = 4096;
+    begins(dev, EVEN, "auto", "pivot(");
+    begins(dev, EVEN, "auto(for=memory)", "sorted");
+    sx_close(dev);
+    n = before;
 }
 
 int main(void)
@@ -117,7 +254,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_room),
-        cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_contest),
+        cmocka_unit_test(test_contenders),
+        cmocka_unit_test(test_without_contest),
     };
     return cmocka_run_group_tests_name("choose", tests, NULL, NULL) != 0;
 }

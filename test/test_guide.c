@@ -125,9 +125,13 @@ static void test_chosen(void **state)
         sx_spec spec = { .family = SX_FAM_GUIDE };
         sx_sorted sorted = { .n = N, .width = 8, .keys = keys };
         sx_input in = { .key_type = SX_U64 };
+        sx_sample *sample;
         sx_err err;
         make_keys(kind, &r, keys);
-        assert_int_equal(sx_resolve_pieces(dev, &spec, &sorted, &in, UINT64_MAX, &cost, &err), SX_OK);
+        assert_int_equal(sx_sample_take(&sample, dev, &sorted, &in, &err), SX_OK);
+        assert_int_equal(sx_sample_guide(sample, dev, &spec, &sorted, UINT64_MAX, &cost, &err),
+                         SX_OK);
+        sx_sample_drop(sample);
         for (unsigned s = 0; s < 2; s++) {
             sx_column k = column(SX_U64, N, keys);
             sx_index *ix = NULL;
