@@ -31,7 +31,7 @@ static sx_cost made_up(void)
         .cpu = { .call_ns = 200, .query_ns = 40, .pool_ns = 10e3, .pooled_ns = 4, .threads = 16,
                  .share = 2048, .at_part = 0.5 },
         .gpu = { .call_ns = 3e3, .query_ns = 0.1 },
-        .hints = { .call_ns = 50e3, .query_ns = 0.5, .hinted_ns = 2 },
+        .hints = { .call_ns = 50e3, .query_ns = 0.5, .hinted_ns = 2, .gain = 2 },
         .measured = 1,
     };
 }
@@ -182,6 +182,9 @@ static void test_hints_pay(void **state)
     for (b.threads = 0; b.threads < 17; b.threads++)       /* whoever answers */
         assert_false(sx_cost_hints_pay(&c, &b, 1 << 20, 1));
     b.threads = 0;
+    c = made_up();
+    c.hints.gain = 1.04;                                   /* tried, it did not pay */
+    assert_false(sx_cost_hints_pay(&c, &b, 1 << 20, 1));
     c.side = SX_SIDE_GPU;
     assert_true(sx_cost_hints_pay(&c, &b, 1 << 20, 1));
     b.n = 16;

@@ -490,6 +490,55 @@ static void test_tiny(void **state)
     sx_close(dev);
 }
 
+/* ---- whether the GPU is asked -------------------------------------------------------- */
+
+static const sx_backend *host_backend;
+static uint64_t hinted_ns, plain_ns;
+
+static sx_status timed_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
+{
+    clock_move(job->n * (job->hint ? hinted_ns : plain_ns));
+    return host_backend->lookup(self, v, job, err);
+}
+
+/* Hints that make answers slower on this host are not asked for, whatever the model
+ * says; those that make them faster are. */
+static void test_gain(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t plain, hinted;
+        bool asked;
+    } cases[] = { { 300, 100, true }, { 100, 99, false }, { 100, 300, false } };
+    rnd r = rnd_start(test_seed());
+    dataset *d = data_make(SX_U64, KEYS_RANDOM, 9000, ROWS_U32, 500, &r);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        sx_device *dev = device_open(kernel_with("bucket=64")), *host;
+        sx_backend table;
+        sx_err err;
+        assert_int_equal(sx_device_host(dev, &host, &err), SX_OK);
+        host_backend = host->backend;
+        table = *host_backend;
+        table.lookup = timed_lookup;
+        host->backend = &table;
+        plain_ns = cases[i].plain;
+        hinted_ns = cases[i].hinted;
+        clock_stop();
+        sx_index *ix = index_of(dev, d, "pivot place=hybrid");
+        clock_go();
+        host->backend = host_backend;
+        stand_in(dev, OF_HINTS);
+        ask_beside(NULL, ix, d, "after a trial");
+        if ((atomic_load(&asked) > 0) != cases[i].asked)
+            fail_msg("case %zu: the GPU was asked %u times; gain %.2f", i, atomic_load(&asked),
+                     ix->cost.hints.gain);
+        stand_back(dev);
+        sx_free(ix);
+        sx_close(dev);
+    }
+    data_free(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -505,6 +554,7 @@ int main(void)
         cmocka_unit_test(test_auto),
         cmocka_unit_test(test_explained),
         cmocka_unit_test(test_tiny),
+        cmocka_unit_test(test_gain),
     };
     test_seed();
     asking = asker_new();

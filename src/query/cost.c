@@ -135,6 +135,8 @@ uint64_t sx_cost_crossover(const sx_cost *c, const sx_batch *like)
 
 /* Starting the thread that has the hints made, and joining it. */
 #define THREAD_NS 50e3
+/* Hints that gained less when they were tried may lose another time. */
+#define LEAST_GAIN 1.05
 
 int sx_cost_hints_pay(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsigned columns)
 {
@@ -145,6 +147,8 @@ int sx_cost_hints_pay(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsi
         return 0;
     if (c->side)
         return c->side == SX_SIDE_GPU;
+    if (c->hints.gain < LEAST_GAIN)
+        return 0;
     gpu = columns * (c->hints.call_ns + (double)bucket * c->hints.query_ns);
     one.n = bucket;               /* by as many threads as the call may have */
     one.searches = columns;

@@ -33,6 +33,9 @@ typedef struct {
 typedef struct {                  /* of a hybrid index */
     double call_ns, query_ns;     /* making hints, the way to them and back included */
     double hinted_ns;             /* a question for the CPU, all threads, with hints */
+    double gain;                  /* how many times as fast as the CPU alone the two were,
+                                     tried: both use the host's memory, which the other
+                                     numbers do not show. 0: not tried */
 } sx_cost_hints;
 
 typedef struct {

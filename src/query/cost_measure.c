@@ -28,6 +28,11 @@
 #define POOLED_MOST (1u << 17)
 /* A GPU from the host, to see how long a walk is. */
 #define FEW 32u
+/* Hints are tried with so many buckets, or as many as fit into so many questions, but
+ * two at least; so many times. */
+#define TRIAL_BUCKETS 3u
+#define TRIAL_MOST (6u << 20)
+#define TRIALS 3u
 
 static int ascending(const void *a, const void *b)
 {
@@ -408,6 +413,37 @@ static sx_status measure_hints(const sx_index *ix, const questions *q, sx_cost *
     return st;
 }
 
+/* Whether a hybrid index is faster with its GPU than without: large calls in turns. An
+ * index of fewer keys than the trial has questions is in the host's caches, where hints
+ * gain nothing. The index is nobody else's yet. */
+static sx_status try_hints(sx_index *ix, const sx_device *host, sx_cost *c, sx_err *err)
+{
+    static const uint32_t sides[2] = {SX_SIDE_CPU, SX_SIDE_GPU};
+    uint64_t bucket = ix->dev->backend->bucket(ix->dev->self), best[2] = {UINT64_MAX, UINT64_MAX};
+    questions q = {.n = TRIAL_BUCKETS * bucket < TRIAL_MOST ? TRIAL_BUCKETS * bucket : TRIAL_MOST};
+    sx_cost before = ix->cost;
+    sx_lookup get;
+    sx_status st;
+
+    if (q.n < 2 * bucket || q.n > ix->store.view.n)
+        return SX_OK;
+    st = make_questions(host, &ix->store, &q, err);
+    get = get_of(&ix->store, &q);
+    ix->cost = *c;
+    for (unsigned i = 0; i < 2 * TRIALS && st == SX_OK; i++) {
+        uint64_t begin = sx_clock_ns(), ns;
+        ix->cost.side = sides[i % 2];
+        st = sx_answer_lookup(ix, &get, err);
+        ns = sx_clock_ns() - begin;
+        best[i % 2] = ns < best[i % 2] ? ns : best[i % 2];
+    }
+    ix->cost = before;
+    if (st == SX_OK)
+        c->hints.gain = (double)best[0] / (double)(best[1] ? best[1] : 1);
+    drop_questions(&q);
+    return st;
+}
+
 static sx_status measure_index(sx_index *ix, const sx_device *host, sx_cost *c, sx_err *err)
 {
     const sx_store *here = ix->both ? &ix->both->store : &ix->store;
@@ -430,6 +466,8 @@ static sx_status measure_index(sx_index *ix, const sx_device *host, sx_cost *c, 
         st = measure_hints(ix, &q, c, err);
     c->measured = st == SX_OK;
     drop_questions(&q);
+    if (st == SX_OK && ix->hybrid && ix->hybrid->top.block && !c->side)
+        st = try_hints(ix, host, c, err);
     return st;
 }
 
@@ -437,8 +475,10 @@ static sx_status measure_index(sx_index *ix, const sx_device *host, sx_cost *c, 
 uint64_t sx_cost_bytes(uint64_t n, uint32_t key_bytes)
 {
     uint64_t most = n / KEYS_PER_QUESTION < QUESTIONS ? n / KEYS_PER_QUESTION : QUESTIONS;
+    uint64_t trial = n < TRIAL_MOST ? n : TRIAL_MOST;
 
-    return n < MEASURED_FROM ? 0 : (most + POOLED_MOST) * (3 * sizeof(uint64_t) + key_bytes);
+    most += POOLED_MOST;
+    return n < MEASURED_FROM ? 0 : (most > trial ? most : trial) * (3 * sizeof(uint64_t) + key_bytes);
 }
 
 sx_status sx_cost_measure(sx_index *ix, sx_err *err)

@@ -86,6 +86,8 @@ static void text_hints(const sx_index *ix, sx_text *t)
     add(t, "hints    a bucket takes the GPU ", h->call_ns * 1e-3, 2, " us and ");
     add(t, "", h->query_ns, 3, " ns a query; with hints the CPU takes ");
     add(t, "", h->hinted_ns, 3, " ns\n");
+    if (h->gain > 0)
+        add(t, "tried    with hints large calls were ", h->gain, 2, " times as fast as without\n");
     if (from)
         sx_text_add(t, "answers  the CPU, from %" PRIu64 " queries on with hints\n", from);
     else
@@ -140,7 +142,8 @@ static void explain_json(const sx_index *ix, sx_text *t)
     } else {
         add(t, ", \"hints\": {\"call_ns\": ", c->hints.call_ns, 1, ", ");
         add(t, "\"query_ns\": ", c->hints.query_ns, 4, ", ");
-        add(t, "\"hinted_query_ns\": ", c->hints.hinted_ns, 4, "}");
+        add(t, "\"hinted_query_ns\": ", c->hints.hinted_ns, 4, ", ");
+        add(t, "\"gain\": ", c->hints.gain, 3, "}");
         json_from("hinted_from", hinted_from(ix), t);
     }
     sx_text_add(t, "}");
