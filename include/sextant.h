@@ -346,7 +346,10 @@ SX_API sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges,
  * So a call with rows and keys NULL sizes the outputs of the next. (With a
  * stream the room is compared on the device. A GPU that runs out of memory
  * while it fills outputs on the host has filled first, too; one that fails
- * leaves first undefined.) */
+ * leaves first undefined.) 2^64 hits or more are refused (SX_EINVAL) before
+ * first is touched; with a stream, if there could be as many: ranges times
+ * keys, or times the limit. Columns must not change meanwhile, not even
+ * first: if they do, answers are wrong, but nothing is written outside. */
 SX_API sx_status sx_range(const sx_index *ix, const sx_ranges *ranges,
                           sx_column *first, sx_column *rows,
                           sx_column *keys, const sx_call *call);
