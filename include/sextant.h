@@ -208,7 +208,10 @@ SX_API sx_status sx_column_copy(sx_column *to, const sx_column *from,
 
 typedef struct sx_index sx_index;
 
-/* Builds an index over keys, copying what it needs.
+/* Builds an index over keys, copying what it needs. Keys and rows must not change
+ * before it returns. If they do, it fails (SX_EINVAL, where it sees that), or the index
+ * has what was read, some of it old and some new, which sx_check() may refuse; but no
+ * memory outside is touched, neither here nor by questions to it.
  *
  * rows  NULL: the row of a key is its position in keys. Else U32 or U64.
  * spec  NULL: "auto". A family, its parameters, then optional words:
