@@ -224,7 +224,10 @@ SX_API sx_status sx_column_copy(sx_column *to, const sx_column *from,
 
 typedef struct sx_index sx_index;
 
-/* Builds an index over keys, copying what it needs.
+/* Builds an index over keys, copying what it needs. Keys and rows must not change
+ * before it returns. If they do, it fails (SX_EINVAL, where it sees that), or the index
+ * has what was read, some of it old and some new, which sx_check() may refuse; but no
+ * memory outside is touched, neither here nor by questions to it.
  *
  * rows  NULL: the row of a key is its position in keys. Else U32 or U64.
  * spec  NULL: "auto". A family, its parameters, then optional words:
@@ -364,7 +367,10 @@ SX_API sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges,
  * So a call with rows and keys NULL sizes the outputs of the next. (With a
  * stream the room is compared on the device. A GPU that runs out of memory
  * while it fills outputs on the host has filled first, too; one that fails
- * leaves first undefined.) */
+ * leaves first undefined.) 2^64 hits or more are refused (SX_EINVAL) before
+ * first is touched; with a stream, if there could be as many: ranges times
+ * keys, or times the limit. Columns must not change meanwhile, not even
+ * first: if they do, answers are wrong, but nothing is written outside. */
 SX_API sx_status sx_range(const sx_index *ix, const sx_ranges *ranges,
                           sx_column *first, sx_column *rows,
                           sx_column *keys, const sx_call *call);

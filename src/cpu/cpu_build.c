@@ -125,15 +125,6 @@ static void read_rows(const sx_cpu *cpu, input_work *w, sx_sort_arrays *a)
     }
 }
 
-/* Copies what is still in the caller's arrays. */
-static void take_over(sx_sort_arrays *a)
-{
-    if (a->in_keys != a->keys[0])
-        memcpy(a->keys[0], a->in_keys, a->n * a->width);
-    if (a->in_rows != a->rows[0])
-        memcpy(a->rows[0], a->in_rows, a->n * a->row_bytes);
-}
-
 static sx_status sort_input(sx_cpu *cpu, input_work *w, sx_sorted *s, sx_err *err)
 {
     const sx_input *in = w->in;
@@ -147,7 +138,7 @@ static sx_status sort_input(sx_cpu *cpu, input_work *w, sx_sorted *s, sx_err *er
         return st;
     a.keys[0] = s->keys;
     read_keys(cpu, w, &a);
-    int ascending = sx_first_descent(cpu->pool, threads, s->width, s->n, a.in_keys) == s->n;
+    int ascending = sx_take_ascending(cpu->pool, threads, s->width, s->n, s->keys, a.in_keys);
     if (!ascending || in->row_type) {     /* else rows are ranks, none are stored */
         a.row_bytes = s->row_bytes = s->max_row < SX_MISS32 ? 4 : 8;
         st = sx_alloc_array(&s->rows, s->n, s->row_bytes, "rows", err);
@@ -157,7 +148,8 @@ static sx_status sort_input(sx_cpu *cpu, input_work *w, sx_sorted *s, sx_err *er
         read_rows(cpu, w, &a);
     }
     if (ascending) {
-        take_over(&a);
+        if (a.in_rows != a.rows[0])
+            memcpy(a.rows[0], a.in_rows, a.n * a.row_bytes);
     } else {
         s->spare_key_bytes = bytes + SPARE_KEYS * s->width;
         st = sx_alloc(&s->spare_keys, s->spare_key_bytes, "sorting keys", err);

@@ -444,7 +444,14 @@ static void fill_levels(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
     }
 }
 
-/* Outputs [first, end): found among the spans, which may be cut anywhere. */
+/* first[i], read once: it is the caller's memory, which may change. */
+static uint64_t offset_at(const uint64_t *first, uint64_t i)
+{
+    return __atomic_load_n(&first[i], __ATOMIC_RELAXED);
+}
+
+/* Outputs [first, end): found among the spans, which may be cut anywhere. Whatever the
+ * offsets are, no others are written and no ranks past the end are read. */
 static void fill_share(void *work, uint64_t first, uint64_t end)
 {
     const fill_work *w = work;
@@ -453,15 +460,18 @@ static void fill_share(void *work, uint64_t first, uint64_t end)
 
     while (hi - lo > 1) {
         uint64_t mid = lo + (hi - lo) / 2;
-        if (f[mid] <= first)
+        if (offset_at(f, mid) <= first)
             lo = mid;
         else
             hi = mid;
     }
-    for (uint64_t i = lo; i < w->n && f[i] < end; i++) {
-        uint64_t b = f[i] > first ? f[i] : first, e = f[i + 1] < end ? f[i + 1] : end;
-        uint64_t a = w->start[i] + (b - f[i]);
-        if (b >= e)
+    for (uint64_t i = lo; i < w->n; i++) {
+        uint64_t from = offset_at(f, i), to = offset_at(f, i + 1);
+        uint64_t b = from > first ? from : first, e = to < end ? to : end;
+        uint64_t a = w->start[i] + (b - from);
+        if (from >= end)
+            break;
+        if (b >= e || a > w->v->n || e - b > w->v->n - a)
             continue;
         if (w->v->family == SX_FAM_EYTZ)
             fill_levels(w, a, a + (e - b), b);
@@ -475,10 +485,13 @@ sx_status sx_cpu_range(void *self, const sx_view *v, const sx_span_query *job,
 {
     fill_work w = {v, out, sx_type_of(job->key_type), job->n, out->start};
     void *start = NULL;
+    uint64_t total;
     sx_status st = SX_OK;
 
     if (out->start) {
-        sx_cpu_share(self, job->how.threads, out->first[job->n], 1024, fill_share, &w);
+        total = offset_at(out->first, job->n);
+        if (sx_ranges_check_room(out, total, err) == SX_OK)       /* it had, before */
+            sx_cpu_share(self, job->how.threads, total, 1024, fill_share, &w);
         return SX_OK;
     }
     if (out->rows || out->keys)
@@ -487,11 +500,10 @@ sx_status sx_cpu_range(void *self, const sx_view *v, const sx_span_query *job,
         return st;
     w.start = start;
     find_spans(self, v, job, start, out->first);
-    st = sx_ranges_sum_up(out->first, job->n, err);
-    if (st == SX_OK)
-        st = sx_ranges_check_room(out, out->first[job->n], err);
+    total = sx_ranges_sum_up(out->first, job->n);
+    st = sx_ranges_check_room(out, total, err);
     if (st == SX_OK && start)
-        sx_cpu_share(self, job->how.threads, out->first[job->n], 1024, fill_share, &w);
+        sx_cpu_share(self, job->how.threads, total, 1024, fill_share, &w);
     sx_release(start);
     return st;
 }

@@ -623,6 +623,7 @@ static sx_status gpu_range_host(sx_gpu *g, const sx_view *v, const sx_span_query
     gpu_ranges w = {v, job, NULL, NULL, out, NULL, 0, 0};
     gpu_stream stream = gpu_stream_of(NULL);
     void *start = NULL, *first = NULL, *count = NULL;
+    uint64_t total = 0, from = 0;
     sx_status st = SX_OK;
 
     if (out->rows || out->keys) {
@@ -636,10 +637,10 @@ static sx_status gpu_range_host(sx_gpu *g, const sx_view *v, const sx_span_query
     }
     if (st == SX_OK)
         st = gpu_find_spans(g, v, job, 0, job->n, NULL, out->first, 0, err);
-    if (st == SX_OK)
-        st = sx_ranges_sum_up(out->first, job->n, err);
-    if (st == SX_OK)
-        st = sx_ranges_check_room(out, out->first[job->n], err);
+    if (st == SX_OK) {
+        total = sx_ranges_sum_up(out->first, job->n);
+        st = sx_ranges_check_room(out, total, err);
+    }
     w.start = (uint64_t *)start;
     w.first = (const uint64_t *)first;
     for (uint64_t at = 0; at < job->n && st == SX_OK && start; at += w.n) {
@@ -649,8 +650,12 @@ static sx_status gpu_range_host(sx_gpu *g, const sx_view *v, const sx_span_query
             st = gpu_copy(g, stream, first, out->first + at, (w.n + 1) * 8, err);
         if (st == SX_OK)
             st = gpu_wait(g, stream, "ranges", err);
-        if (st == SX_OK)
-            st = gpu_fill(g, &w, out->first[at], out->first[at + w.n] - out->first[at], err);
+        if (st == SX_OK) {        /* read once: whatever it is, outputs end at total */
+            uint64_t to = *(const volatile uint64_t *)&out->first[at + w.n];
+            to = to > total ? total : to < from ? from : to;
+            st = gpu_fill(g, &w, from, to - from, err);
+            from = to;
+        }
     }
     gpu_free(g, stream, start);
     gpu_free(g, stream, count);

@@ -7,7 +7,7 @@ typedef struct {
     gpu_stream stream;
     const sx_input *in;
     sx_gpu_facts *facts;
-    const void *keys, *rows;      /* the input there: the caller's, or copies */
+    const void *rows;             /* the input there: the caller's, or a copy */
     void *staged_keys, *staged_rows;
     void *encoded, *stored;       /* keys and rows as the sort wants them */
 } gpu_building;
@@ -55,13 +55,14 @@ static sx_status gpu_stage_work(sx_gpu *g, gpu_stream stream, const void *job, u
     return gpu_copy(g, stream, (void *)gpu_at(to->data, at, to->each), dev[0], n * to->each, err);
 }
 
-/* A column of the host in device memory of ours. */
+/* A column of the host in device memory of ours, whole lines. */
 static sx_status gpu_stage_column(gpu_building *b, void **out, const void *from, uint64_t each,
                                   const char *what, sx_err *err)
 {
     gpu_column column = {from, each, 1, 0, 0, 0}, to = {NULL, each, 0, 0, 1, 0};
     sx_how how = {0};
-    sx_status st = gpu_alloc(b->g, b->stream, out, b->in->n * each, what, err);
+    sx_status st = gpu_alloc(b->g, b->stream, out, sx_round_up(b->in->n * each, SX_LINE), what,
+                             err);
 
     if (st == SX_OK)
         st = gpu_wait(b->g, b->stream, what, err);        /* lanes are other streams */
@@ -72,19 +73,13 @@ static sx_status gpu_stage_column(gpu_building *b, void **out, const void *from,
                        : st;
 }
 
-static sx_status gpu_find_input(gpu_building *b, sx_err *err)
+static sx_status gpu_find_rows(gpu_building *b, sx_err *err)
 {
     const sx_input *in = b->in;
     sx_status st = SX_OK;
 
-    b->keys = in->keys;
     b->rows = in->rows;
-    if (!in->keys_there) {
-        st = gpu_stage_column(b, &b->staged_keys, in->keys, sx_type_of(in->key_type)->bytes,
-                              "copying keys", err);
-        b->keys = b->staged_keys;
-    }
-    if (st == SX_OK && in->row_type && !in->rows_there) {
+    if (in->row_type && !in->rows_there) {
         st = gpu_stage_column(b, &b->staged_rows, in->rows, sx_type_bytes(in->row_type),
                               "copying rows", err);
         b->rows = b->staged_rows;
@@ -102,10 +97,41 @@ static sx_gpu_input gpu_input_args(const gpu_building *b, uint32_t row_bytes)
     a.key_type = b->in->key_type;
     a.row_type = b->in->row_type;
     a.row_bytes = row_bytes;
-    a.in_keys = b->keys;
     a.in_rows = b->rows;
+    a.keys = b->encoded;
     a.facts = b->facts;
     return a;
+}
+
+/* Keys as they are stored, in the order they came, in memory of ours: the sort counts
+ * them and then puts them where there is room for as many, so nobody else may change
+ * them in between. */
+static sx_status gpu_take_keys(gpu_building *b, uint32_t width, sx_err *err)
+{
+    const sx_input *in = b->in;
+    sx_gpu_input a = {0};
+    sx_gpu *g = b->g;
+    sx_status st = SX_OK;
+
+    if (!in->keys_there)
+        st = gpu_stage_column(b, &b->staged_keys, in->keys, sx_type_of(in->key_type)->bytes,
+                              "copying keys", err);
+    if (st == SX_OK && !in->keys_there && (in->key_type == SX_U32 || in->key_type == SX_U64)) {
+        b->encoded = b->staged_keys;
+        b->staged_keys = NULL;
+        return SX_OK;
+    }
+    if (st == SX_OK)
+        st = gpu_alloc(g, b->stream, &b->encoded, sx_round_up(in->n * width, SX_LINE), "keys", err);
+    if (st != SX_OK)
+        return st;
+    a = gpu_input_args(b, 0);
+    a.in_keys = in->keys_there ? in->keys : b->staged_keys;
+    GPU_RUN_W(k_encode, width, in->n, b->stream, &a);
+    st = gpu_launched(g, "storing the input", err);
+    gpu_free(g, b->stream, b->staged_keys);
+    b->staged_keys = NULL;
+    return st;
 }
 
 /* Whether keys ascend, the largest row, and whether a row is reserved. */
@@ -129,25 +155,18 @@ static sx_status gpu_look(gpu_building *b, uint32_t width, sx_gpu_facts *facts, 
     return st;
 }
 
-/* Keys and rows as they are stored, in the order they came; NULL where the
- * input is that already and is only read. */
-static sx_status gpu_store_input(gpu_building *b, sx_sorted *s, int ascending, sx_err *err)
+/* Rows as they are stored, in the order they came; NULL where the input is that
+ * already and is only read. */
+static sx_status gpu_store_rows(gpu_building *b, sx_sorted *s, int ascending, sx_err *err)
 {
-    int same_keys = b->in->key_type == SX_U32 || b->in->key_type == SX_U64;
     int same_rows = b->in->row_type && sx_type_bytes(b->in->row_type) == s->row_bytes;
     sx_gpu_input a = gpu_input_args(b, s->row_bytes);
     sx_gpu *g = b->g;
     sx_status st = SX_OK;
 
-    if (ascending || !same_keys)
-        st = gpu_alloc(g, b->stream, &b->encoded, sx_round_up(s->n * s->width, SX_LINE), "keys",
-                       err);
-    if (st == SX_OK && s->row_bytes && (ascending || !same_rows))
+    if (s->row_bytes && (ascending || !same_rows))
         st = gpu_alloc(g, b->stream, &b->stored, s->n * s->row_bytes, "rows", err);
-    a.keys = b->encoded;
     a.rows = b->stored;
-    if (st == SX_OK && a.keys)
-        GPU_RUN_W(k_encode, s->width, s->n, b->stream, &a);
     if (st == SX_OK && a.rows)
         GPU_RUN(k_store_rows, s->n, b->stream, &a);
     return st == SX_OK ? gpu_launched(g, "storing the input", err) : st;
@@ -159,8 +178,10 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
     sx_gpu_facts facts = {0, n, n, n};
     sx_gpu *g = b->g;
     int ascending;
-    sx_status st = gpu_find_input(b, err);
+    sx_status st = gpu_take_keys(b, s->width, err);
 
+    if (st == SX_OK)
+        st = gpu_find_rows(b, err);
     if (st == SX_OK)
         st = gpu_look(b, s->width, &facts, err);
     if (st != SX_OK)
@@ -170,7 +191,7 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
         s->max_row = facts.max_row;
     if (b->in->row_type || !ascending)
         s->row_bytes = s->max_row < SX_MISS32 ? 4 : 8;
-    st = gpu_store_input(b, s, ascending, err);
+    st = gpu_store_rows(b, s, ascending, err);
     if (st == SX_OK && ascending) {
         s->keys = b->encoded;
         s->rows = b->stored;
@@ -180,8 +201,7 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
         if (st == SX_OK)
             st = gpu_alloc(g, b->stream, &s->rows, n * s->row_bytes, "sorting rows", err);
         if (st == SX_OK)
-            st = gpu_sort(g, b->stream, s, b->encoded ? b->encoded : b->keys,
-                          b->stored ? b->stored : b->rows, err);
+            st = gpu_sort(g, b->stream, s, b->encoded, b->stored ? b->stored : b->rows, err);
     }
     if (st == SX_OK)
         st = gpu_set(g, b->stream, (unsigned char *)s->keys + n * s->width, 0xff,

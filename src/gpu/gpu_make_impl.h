@@ -11,17 +11,17 @@ SX_KERNEL(F(k_encode), sx_gpu_input)
  * on one word come one after the other; and keys behind what it found are no sooner. */
 #define SX_LOOK 4u
 
-/* In the input, as it came. */
 SX_KERNEL(F(k_descent), sx_gpu_input)
 {
+    const KEY *k = (const KEY *)ap->keys;
+
     for (uint64_t base = (SX_THREAD - SX_LANE) * SX_LOOK; base + 1 < ap->n;
          base += SX_THREADS * SX_LOOK) {
         int descends = 0;
         SX_UNROLL
         for (unsigned t = 0; t < SX_LOOK; t++) {
             uint64_t i = base + t * 32 + SX_LANE;
-            descends |= i + 1 < ap->n && F(read_key)(ap->key_type, ap->in_keys, i) >
-                                             F(read_key)(ap->key_type, ap->in_keys, i + 1);
+            descends |= i + 1 < ap->n && k[i] > k[i + 1];
         }
         if (SX_ANY(descends)) {
             if (SX_LANE == 0)

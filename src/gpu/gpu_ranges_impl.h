@@ -121,6 +121,8 @@ SX_KERNEL_2048(F(k_fill), sx_gpu_fill)
         for (uint64_t to = o + SX_LANE; to < stop; to += 32) {
             i = F(span_of)(ap->first, ap->n, i, to);
             rank = ap->start[i] + (to - ap->first[i]);
+            if (rank >= v->n)     /* the caller changed ranges, or first, meanwhile */
+                continue;
             slot = sx_slot_of_rank(v, rank);
             if (ap->rows)
                 sx_put_number(ap->rows, ap->row_bytes, to - ap->from, sx_row_at(v, slot, rank));

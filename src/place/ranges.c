@@ -1,20 +1,16 @@
 #include "place/ranges.h"
 
-sx_status sx_ranges_sum_up(uint64_t *first, uint64_t n, sx_err *err)
+uint64_t sx_ranges_sum_up(uint64_t *first, uint64_t n)
 {
     uint64_t sum = 0;
 
-    for (uint64_t i = 0; i < n; i++)
-        if (__builtin_add_overflow(sum, first[i], &sum))
-            return sx_fail(err, SX_EINVAL, "sx_range: the ranges up to %llu hold more than "
-                           "2^64 keys together", (unsigned long long)i);
-    sum = 0;
-    for (uint64_t i = 0; i <= n; i++) {
-        uint64_t count = i < n ? first[i] : 0;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t count = first[i];
         first[i] = sum;
         sum += count;
     }
-    return SX_OK;
+    first[n] = sum;
+    return sum;
 }
 
 static sx_status check(uint64_t room, uint64_t total, const char *name, sx_err *err)

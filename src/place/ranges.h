@@ -4,9 +4,11 @@
 
 #include "place/backend.h"
 
-/* Counts in first[0..n) become offsets in first[0..n]. (When they overflow
- * the counts stay there: the only output that is touched.) */
-sx_status sx_ranges_sum_up(uint64_t *first, uint64_t n, sx_err *err);
+/* Counts in first[0..n) become offsets in first[0..n]; returns the last one. That their
+ * sum is below 2^64 is known before. first is the caller's, who may change it while we
+ * work: the total counts as it was returned, and what is read from first later is
+ * compared before it is believed. */
+uint64_t sx_ranges_sum_up(uint64_t *first, uint64_t n);
 
 /* SX_ESPACE unless `total` results have room. */
 sx_status sx_ranges_check_room(const sx_range_out *out, uint64_t total, sx_err *err);

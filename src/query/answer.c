@@ -306,6 +306,50 @@ sx_status sx_answer_fold(const sx_index *ix, const sx_span_query *job, const sx_
     return leave(&all, st, err);
 }
 
+/* Ranges whose counts are added up at a time, to see whether they can be. */
+#define TOTAL_PIECE (1u << 18)
+#define TOTAL_PIECE_LEAST 1024u
+
+/* Whether all ranges together hold fewer than 2^64 keys. Hardly any call has so many
+ * ranges of an index so large that this is not known; one that has is counted once
+ * more beforehand, so that a refusal leaves first as it was. */
+static sx_status check_total(const sx_index *ix, const sx_span_query *job, uint64_t max_bytes,
+                             sx_err *err)
+{
+    static const uint64_t *const none[2] = {NULL, NULL};
+    uint64_t n = ix->store.view.n, most = job->limit < n ? job->limit : n, total = 0;
+    uint64_t piece = max_bytes && max_bytes / sizeof total < TOTAL_PIECE
+                         ? max_bytes / sizeof total : TOTAL_PIECE;
+    void *memory;
+    sx_status st;
+
+    if (!__builtin_mul_overflow(job->n, most, &total))
+        return SX_OK;
+    if (job->how.stream)
+        return sx_fail(err, SX_EINVAL, "sx_range: %llu ranges of up to %llu keys may hold 2^64 or "
+                       "more together, which is not known before with a stream; allowed: fewer "
+                       "ranges, or a limit up to %llu", (unsigned long long)job->n,
+                       (unsigned long long)most, (unsigned long long)(UINT64_MAX / job->n));
+    if (piece < TOTAL_PIECE_LEAST)
+        piece = TOTAL_PIECE_LEAST;
+    st = sx_alloc_array(&memory, piece, sizeof total, "ranges", err);
+    if (st != SX_OK)
+        return st;
+    total = 0;
+    for (uint64_t at = 0; at < job->n && st == SX_OK; at += piece) {
+        sx_span_query part = part_of(job, at, job->n - at < piece ? job->n - at : piece, none);
+        const uint64_t *count = memory;
+        part.how.device_ns = NULL;
+        st = sx_answer_count(ix, &part, memory, 0, err);
+        for (uint64_t i = 0; i < part.n && st == SX_OK; i++)
+            if (__builtin_add_overflow(total, count[i], &total))
+                st = sx_fail(err, SX_EINVAL, "sx_range: ranges 0 to %llu hold 2^64 keys or more "
+                             "together", (unsigned long long)(at + i));
+    }
+    sx_release(memory);
+    return st;
+}
+
 /* The ranges are counted, at start[], and first[] is summed up: fills the rest. */
 static sx_status fill(const sx_index *ix, const sx_span_query *job, const sx_range_out *out,
                       const uint64_t *first, const uint64_t *start, sx_err *err)
@@ -343,8 +387,10 @@ sx_status sx_answer_range(const sx_index *ix, const sx_span_query *job, const sx
     uint64_t bytes = (job->n + 1) * sizeof(uint64_t);
     void *first = out->first, *start = NULL;
     sx_answering who;
-    sx_status st, room = SX_OK;
+    sx_status st = check_total(ix, job, out->max_bytes, err), room = SX_OK;
 
+    if (st != SX_OK)
+        return st;
     if (ix->at == ix->dev) {
         sx_batch b = batch_of(job, out->first_there | out->rows_there | out->keys_there,
                               sizeof(uint64_t), TRIPS_RANGE);
@@ -366,10 +412,8 @@ sx_status sx_answer_range(const sx_index *ix, const sx_span_query *job, const sx
         w.count = first;
         st = sx_hybrid_run(ix, &ask, job->n, answer_count, &w, err);
     }
-    if (st == SX_OK)
-        st = sx_ranges_sum_up(first, job->n, err);
     if (st == SX_OK)              /* then first is filled, too */
-        room = sx_ranges_check_room(out, ((uint64_t *)first)[job->n], err);
+        room = sx_ranges_check_room(out, sx_ranges_sum_up(first, job->n), err);
     if (st == SX_OK && room == SX_OK && start)
         st = fill(ix, &here, out, first, start, err);
     st = leave(&offsets, st, err);

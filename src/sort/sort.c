@@ -15,8 +15,9 @@
 #define SPREAD_MAX (1u << SPREAD_BITS)
 /* Places of all spreads on the way down to one range. Each goes by at least
  * SPREAD_BITS of the 128 bits a key may have, or by fewer when its range is
- * small, and then has fewer places too; two numbers a place. */
-#define PLACES_MAX (2u * SPREAD_MAX * (128 / SPREAD_BITS + 1))
+ * small, and then has fewer places too; two numbers a place, and one behind the
+ * last. */
+#define PLACES_MAX (2u * SPREAD_MAX * (128 / SPREAD_BITS + 1) + 128 / SPREAD_BITS_LEAST + 1)
 #define IN_CACHE (1u << 20)       /* bytes of keys and rows: half of an L2 and
                                      its copy, or a good part of an L3 */
 #define MAX_PARTS 64u
@@ -25,6 +26,7 @@
 typedef struct {
     unsigned char *lines;         /* a line of keys, lines of rows per bucket */
     unsigned char vary[16];
+    int as_counted;               /* its spread filled its places, no more */
     uint64_t count[256];
     uint64_t *place, *begin;      /* of the first spread */
     uint64_t *places;             /* of those after it, `used` of them in use */
@@ -36,6 +38,7 @@ typedef struct {
     unsigned parts;
     unsigned digits;              /* buckets of the first spread */
     int shift;
+    unsigned char first[16];      /* a key that others are compared with */
     _Atomic unsigned next_bucket;
     uint64_t bucket[SPREAD_MAX + 1];
     sx_sort_thread thread[];
@@ -83,7 +86,7 @@ static void shared_places(sx_sort_work *w)
         w->bucket[d] = at;
         for (unsigned p = 0; p < w->parts; p++) {
             uint64_t c = w->thread[p].place[d];
-            w->thread[p].place[d] = at;
+            w->thread[p].place[d] = w->thread[p].begin[d] = at;
             at += c;
         }
     }
@@ -170,6 +173,7 @@ sx_status sx_sort(sx_pool *pool, unsigned threads, sx_sort_arrays *a, sx_err *er
     sort_plan p = plan(threads, a->n, a->width + a->row_bytes);
     sx_sort_work *w;
     sx_status st = sx_alloc((void **)&w, p.head + p.parts * p.each, "sorting", err);
+    int sorted;
 
     if (st != SX_OK)
         return st;
@@ -187,15 +191,17 @@ sx_status sx_sort(sx_pool *pool, unsigned threads, sx_sort_arrays *a, sx_err *er
     }
 
     switch (a->width * 16 + a->row_bytes) {
-    case 0x044: sort_k4_r4(w, pool); break;
-    case 0x048: sort_k4_r8(w, pool); break;
-    case 0x084: sort_k8_r4(w, pool); break;
-    case 0x088: sort_k8_r8(w, pool); break;
-    case 0x104: sort_k16_r4(w, pool); break;
-    default:    sort_k16_r8(w, pool); break;
+    case 0x044: sorted = sort_k4_r4(w, pool); break;
+    case 0x048: sorted = sort_k4_r8(w, pool); break;
+    case 0x084: sorted = sort_k8_r4(w, pool); break;
+    case 0x088: sorted = sort_k8_r8(w, pool); break;
+    case 0x104: sorted = sort_k16_r4(w, pool); break;
+    default:    sorted = sort_k16_r8(w, pool); break;
     }
     sx_release(w);
-    return SX_OK;
+    return sorted ? SX_OK
+                  : sx_fail(err, SX_EINVAL, "sx_build: keys changed while they were sorted; "
+                            "they must stay as they are until it returns");
 }
 
 /* ---- neighbours ----------------------------------------------------------- */
@@ -204,64 +210,121 @@ typedef struct {
     uint32_t width;
     uint64_t n;
     const void *keys;
-    int equal;                    /* looks for equal neighbours, else descents */
+    const void *from;             /* ascending: keys are copied from there, or NULL */
     unsigned parts;
     _Atomic uint64_t first;
 } neighbour_work;
 
 /* The first i in [i, e) whose key is above (or equal to) the next one, or e. */
 #define NEIGHBOURS(type)                                                    \
-    static uint64_t first_##type(const type *k, uint64_t i, uint64_t e, int equal) \
+    static uint64_t descent_##type(const type *k, uint64_t i, uint64_t e)   \
     {                                                                       \
-        if (equal)                                                          \
-            while (i < e && k[i] != k[i + 1])                               \
-                i++;                                                        \
-        else                                                                \
-            while (i < e && k[i] <= k[i + 1])                               \
-                i++;                                                        \
+        while (i < e && k[i] <= k[i + 1])                                   \
+            i++;                                                            \
+        return i;                                                           \
+    }                                                                       \
+    static uint64_t repeat_##type(const type *k, uint64_t i, uint64_t e)    \
+    {                                                                       \
+        while (i < e && k[i] != k[i + 1])                                   \
+            i++;                                                            \
         return i;                                                           \
     }
 NEIGHBOURS(sx_key4)
 NEIGHBOURS(sx_key8)
 NEIGHBOURS(sx_key16)
 
-static void part_neighbours(void *work, unsigned part)
+static uint64_t descent(const neighbour_work *w, uint64_t i, uint64_t e)
 {
-    neighbour_work *w = work;
-    uint64_t pairs = w->n - 1, i = pairs / w->parts * part;
-    uint64_t e = part + 1 == w->parts ? pairs : pairs / w->parts * (part + 1);
+    return w->width == 4   ? descent_sx_key4(w->keys, i, e)
+           : w->width == 8 ? descent_sx_key8(w->keys, i, e)
+                           : descent_sx_key16(w->keys, i, e);
+}
 
-    if (i >= atomic_load(&w->first))
-        return;
-    i = w->width == 4   ? first_sx_key4(w->keys, i, e, w->equal)
-        : w->width == 8 ? first_sx_key8(w->keys, i, e, w->equal)
-                        : first_sx_key16(w->keys, i, e, w->equal);
-    if (i == e)
-        return;
+static uint64_t repeat(const neighbour_work *w, uint64_t i, uint64_t e)
+{
+    return w->width == 4   ? repeat_sx_key4(w->keys, i, e)
+           : w->width == 8 ? repeat_sx_key8(w->keys, i, e)
+                           : repeat_sx_key16(w->keys, i, e);
+}
+
+static void found(neighbour_work *w, uint64_t i)
+{
     uint64_t seen = atomic_load(&w->first);
+
     while (i < seen && !atomic_compare_exchange_weak(&w->first, &seen, i))
         ;
 }
 
-static uint64_t first_neighbour(sx_pool *pool, unsigned threads, uint32_t width, uint64_t n,
-                                const void *keys, int equal)
+static uint64_t neighbour_begin(const neighbour_work *w, unsigned part)
 {
-    neighbour_work w = {.width = width, .n = n, .keys = keys, .equal = equal,
-                        .parts = n < 1u << 16 ? 1 : 64, .first = n};
-
-    if (n > 1)
-        sx_pool_run(pool, threads, w.parts, part_neighbours, &w);
-    return atomic_load(&w.first);
+    return part == w->parts ? w->n : w->n / w->parts * part;
 }
 
-uint64_t sx_first_descent(sx_pool *pool, unsigned threads, uint32_t width, uint64_t n,
-                          const void *keys)
+static void part_repeat(void *work, unsigned part)
 {
-    return first_neighbour(pool, threads, width, n, keys, 0);
+    neighbour_work *w = work;
+    uint64_t i = neighbour_begin(w, part), e = neighbour_begin(w, part + 1);
+
+    if (e == w->n)
+        e--;                      /* the last key has no next one */
+    if (i >= atomic_load(&w->first))
+        return;
+    i = repeat(w, i, e);
+    if (i < e)
+        found(w, i);
+}
+
+#define COPY_KEYS 1024u           /* that are looked at while they are in L1 */
+
+/* Piece by piece: copied, then compared in the copy. Pairs of two parts are looked at
+ * when both are there. */
+static void part_ascending(void *work, unsigned part)
+{
+    neighbour_work *w = work;
+    uint64_t i = neighbour_begin(w, part), e = neighbour_begin(w, part + 1);
+    uint64_t before = i;          /* the first key not compared with its next */
+
+    while (i < e && atomic_load_explicit(&w->first, memory_order_relaxed) == w->n) {
+        uint64_t m = e - i < COPY_KEYS ? e - i : COPY_KEYS;
+        if (w->from)
+            memcpy((unsigned char *)w->keys + i * w->width,
+                   (const unsigned char *)w->from + i * w->width, m * w->width);
+        i += m;
+        if (descent(w, before, i - 1) < i - 1)
+            found(w, before);
+        before = i - 1;
+    }
+}
+
+static neighbour_work neighbours(uint32_t width, uint64_t n, const void *keys)
+{
+    return (neighbour_work){.width = width, .n = n, .keys = keys,
+                            .parts = n < 1u << 16 ? 1 : 64, .first = n};
+}
+
+int sx_take_ascending(sx_pool *pool, unsigned threads, uint32_t width, uint64_t n,
+                      void *keys, const void *from)
+{
+    neighbour_work w = neighbours(width, n, keys);
+
+    w.from = from == keys ? NULL : from;
+    sx_pool_run(pool, threads, w.parts, part_ascending, &w);
+    if (atomic_load(&w.first) < n)
+        return 0;
+    for (unsigned part = 1; part < w.parts; part++) {
+        uint64_t i = neighbour_begin(&w, part);
+        if (descent(&w, i - 1, i) < i)
+            return 0;
+    }
+    return 1;
 }
 
 uint64_t sx_first_repeat(sx_pool *pool, unsigned threads, uint32_t width, uint64_t n,
                          const void *keys)
 {
-    return first_neighbour(pool, threads, width, n, keys, 1);
+    neighbour_work w = neighbours(width, n, keys);
+
+    if (n > 1)
+        sx_pool_run(pool, threads, w.parts, part_repeat, &w);
+    return atomic_load(&w.first);
 }

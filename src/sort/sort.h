@@ -6,7 +6,8 @@
 
 /* The input, which is only read, and two arrays for keys and for rows: after
  * the sort [0] holds the result and [1] nothing of use. The input's keys,
- * its rows, or both may be [0]. */
+ * its rows, or both may be [0]; else they are the caller's, who may change them
+ * meanwhile: then what was read is sorted, or SX_EINVAL says that they changed. */
 typedef struct {
     uint32_t width;               /* bytes of a key: 4, 8, 16 */
     uint32_t row_bytes;           /* 4, 8 */
@@ -23,9 +24,10 @@ sx_status sx_sort(sx_pool *pool, unsigned threads, sx_sort_arrays *a, sx_err *er
  * row. */
 uint64_t sx_sort_scratch(unsigned threads, uint64_t n, uint32_t pair_bytes);
 
-/* The first i with key i > key i+1, or n: an ascending array needs no sort. */
-uint64_t sx_first_descent(sx_pool *pool, unsigned threads, uint32_t width,
-                          uint64_t n, const void *keys);
+/* Whether keys ascend, and need no sort. Then they have been copied to `keys` (where
+ * they may be already), and it is the copy that ascends; else some of them have. */
+int sx_take_ascending(sx_pool *pool, unsigned threads, uint32_t width, uint64_t n,
+                      void *keys, const void *from);
 /* The first i with key i == key i+1, or n. */
 uint64_t sx_first_repeat(sx_pool *pool, unsigned threads, uint32_t width,
                          uint64_t n, const void *keys);

@@ -45,12 +45,13 @@ static void F(insertion)(KEY *k, ROW *r, uint64_t n)
     }
 }
 
-static KEY F(varying)(const KEY *k, uint64_t n)
+/* The bits in which n keys differ from `first`. */
+static KEY F(varying)(const KEY *k, uint64_t n, KEY first)
 {
-    KEY x = k[0], v = 0;
+    KEY v = 0;
 
-    for (uint64_t i = 1; i < n; i++)
-        v |= k[i] ^ x;
+    for (uint64_t i = 0; i < n; i++)
+        v |= k[i] ^ first;
     return v;
 }
 
@@ -87,24 +88,30 @@ static void F(pass)(const KEY *k, const ROW *r, KEY *k2, ROW *r2, uint64_t n,
     }
 }
 
-/* Spreads n keys over the buckets whose next free places are in place[].
- * A bucket's keys gather in its line of `lines`; a full line is streamed to
- * memory, a line that this call does not fill from its start is copied key
- * by key, since its other keys belong to somebody else. */
-static void F(spread)(const KEY *k, const ROW *r, KEY *k2, ROW *r2, uint64_t n,
-                      int shift, unsigned digits, uint64_t *place,
-                      uint64_t *begin, unsigned char *lines)
+/* Spreads n keys over the buckets: place[] has their next free places, which began
+ * at begin[] and end at end[]. A bucket's keys gather in its line of `lines`; a full
+ * line is streamed to memory, a line that this call does not fill from its start is
+ * copied key by key, since its other keys belong to somebody else.
+ *
+ * The keys may be the caller's, and change after they were counted. Each is read
+ * once, and nothing is written at end[] or behind. Returns the bits in which keys
+ * differ from `first`; with place[] these tell whether what was spread is what was
+ * counted. */
+static KEY F(spread)(const KEY *k, const ROW *r, KEY *k2, ROW *r2, uint64_t n,
+                     KEY first, int shift, unsigned digits, uint64_t *place,
+                     const uint64_t *begin, const uint64_t *end, unsigned char *lines)
 {
-    KEY *lk = (KEY *)(void *)lines;
+    KEY *lk = (KEY *)(void *)lines, vary = 0;
     ROW *lr = (ROW *)(void *)(lines + (size_t)digits * SX_LINE);
 
-    memcpy(begin, place, digits * sizeof *place);
     for (uint64_t i = 0; i < n; i++) {
-        unsigned d = (unsigned)(k[i] >> shift) & (digits - 1);
+        KEY key = k[i];
+        unsigned d = (unsigned)(key >> shift) & (digits - 1);
         uint64_t p = place[d]++, in = p % PER_LINE;
-        lk[d * PER_LINE + in] = k[i];
+        vary |= key ^ first;
+        lk[d * PER_LINE + in] = key;
         lr[d * PER_LINE + in] = r[i];
-        if (in == PER_LINE - 1) {
+        if (in == PER_LINE - 1 && p < end[d]) {
             uint64_t b = p - in;
             if (b >= begin[d]) {
                 sx_stream(k2 + b, lk + d * PER_LINE, SX_LINE);
@@ -121,12 +128,13 @@ static void F(spread)(const KEY *k, const ROW *r, KEY *k2, ROW *r2, uint64_t n,
         uint64_t b = place[d] - place[d] % PER_LINE;
         if (b < begin[d])
             b = begin[d];
-        for (; b < place[d]; b++) {
+        for (; b < place[d] && b < end[d]; b++) {
             k2[b] = lk[d * PER_LINE + b % PER_LINE];
             r2[b] = lr[d * PER_LINE + b % PER_LINE];
         }
     }
     sx_stream_end();
+    return vary;
 }
 
 static void F(order_by_spread)(const F(arrays) *a, unsigned from, uint64_t at,
@@ -138,7 +146,7 @@ static void F(order_in_cache)(const F(arrays) *a, unsigned from, uint64_t at,
 static void F(sort_range)(const F(arrays) *a, unsigned from, uint64_t at,
                           uint64_t n, sx_sort_thread *t)
 {
-    KEY vary = n > 1 ? F(varying)(a->k[from] + at, n) : 0;
+    KEY vary = n > 1 ? F(varying)(a->k[from] + at, n, a->k[from][at]) : 0;
 
     if (vary && n > SMALL) {
         if (n * (W + R) > IN_CACHE)
@@ -164,15 +172,18 @@ static void F(order_by_spread)(const F(arrays) *a, unsigned from, uint64_t at,
     unsigned bits = spread_bits(n, top), digits = 1u << bits;
     int shift = top + 1 - (int)bits;
     uint64_t *place = t->places + t->used, *begin = place + digits;
+    const KEY *k = a->k[from] + at;
 
-    t->used += 2 * digits;
-    F(histogram)(a->k[from] + at, n, shift, digits, place);
+    t->used += 2 * digits + 1;
+    F(histogram)(k, n, shift, digits, place);
     places(place, digits, at);
-    F(spread)(a->k[from] + at, a->r[from] + at, a->k[!from], a->r[!from], n, shift,
-              digits, place, begin, t->lines);
+    memcpy(begin, place, digits * sizeof *place);
+    begin[digits] = at + n;
+    F(spread)(k, a->r[from] + at, a->k[!from], a->r[!from], n, k[0], shift, digits, place,
+              begin, begin + 1, t->lines);
     for (unsigned d = 0; d < digits; d++)
-        F(sort_range)(a, !from, begin[d], place[d] - begin[d], t);
-    t->used -= 2 * digits;
+        F(sort_range)(a, !from, begin[d], begin[d + 1] - begin[d], t);
+    t->used -= 2 * digits + 1;
 }
 
 /* Step 3: by as many top bits as tell n evenly spread keys apart, all but a
@@ -205,12 +216,19 @@ static void F(order_in_cache)(const F(arrays) *a, unsigned from, uint64_t at,
 
 /* ---- all of it: the first spread by all threads, then bucket by bucket ---- */
 
+static KEY F(first_key)(const sx_sort_work *w)
+{
+    KEY first;
+
+    memcpy(&first, w->first, W);
+    return first;
+}
+
 static void F(part_vary)(void *work, unsigned part)
 {
     sx_sort_work *w = work;
     uint64_t b = part_begin(w, part), e = part_begin(w, part + 1);
-    const KEY *k = w->a->in_keys;
-    KEY v = F(varying)(k + b, e - b) | (k[b] ^ k[0]);
+    KEY v = F(varying)((const KEY *)w->a->in_keys + b, e - b, F(first_key)(w));
 
     memcpy(&w->thread[part].vary, &v, W);
 }
@@ -229,10 +247,25 @@ static void F(part_spread)(void *work, unsigned part)
     sx_sort_work *w = work;
     uint64_t b = part_begin(w, part), e = part_begin(w, part + 1);
     sx_sort_thread *t = &w->thread[part];
+    const uint64_t *end = part + 1 < w->parts ? w->thread[part + 1].begin : w->bucket + 1;
+    KEY vary = F(spread)((const KEY *)w->a->in_keys + b, (const ROW *)w->a->in_rows + b,
+                         w->a->keys[1], w->a->rows[1], e - b, F(first_key)(w), w->shift,
+                         w->digits, t->place, t->begin, end, t->lines);
 
-    F(spread)((const KEY *)w->a->in_keys + b, (const ROW *)w->a->in_rows + b,
-              w->a->keys[1], w->a->rows[1], e - b, w->shift, w->digits,
-              t->place, t->begin, t->lines);
+    memcpy(&t->vary, &vary, W);
+    t->as_counted = memcmp(t->place, end, w->digits * sizeof *end) == 0;
+}
+
+/* All parts' varying bits. */
+static KEY F(all_vary)(const sx_sort_work *w)
+{
+    KEY v, all = 0;
+
+    for (unsigned p = 0; p < w->parts; p++) {
+        memcpy(&v, &w->thread[p].vary, W);
+        all |= v;
+    }
+    return all;
 }
 
 static void F(bucket_sort)(void *work, unsigned part)
@@ -249,34 +282,43 @@ static void F(bucket_sort)(void *work, unsigned part)
     }
 }
 
-static void F(sort)(sx_sort_work *w, sx_pool *pool)
+/* Whether it went well: 0 if keys changed meanwhile. They are the caller's up to the
+ * first spread, where each bucket must get as many as were counted, none of which
+ * may differ above the bits that buckets go by; then they are sorted, whatever
+ * they are. */
+static int F(sort)(sx_sort_work *w, sx_pool *pool)
 {
     sx_sort_arrays *x = w->a;
     F(arrays) a = {{x->keys[0], x->keys[1]}, {x->rows[0], x->rows[1]}};
+    int large = x->n * (W + R) > IN_CACHE, top;
     KEY vary = 0;
 
-    sx_pool_run(pool, w->parts, w->parts, F(part_vary), w);
-    for (unsigned p = 0; p < w->parts; p++) {
-        KEY v;
-        memcpy(&v, &w->thread[p].vary, W);
-        vary |= v;
+    memcpy(w->first, x->in_keys, W);
+    if (large) {
+        sx_pool_run(pool, w->parts, w->parts, F(part_vary), w);
+        vary = F(all_vary)(w);
     }
-    if (!vary || x->n * (W + R) <= IN_CACHE) {
+    if (!vary) {
         if (x->in_keys != x->keys[0])
             memcpy(x->keys[0], x->in_keys, x->n * W);
         if (x->in_rows != x->rows[0])
             memcpy(x->rows[0], x->in_rows, x->n * R);
-        if (vary)
-            F(sort_range)(&a, 0, 0, x->n, &w->thread[0]);
-        return;
+        F(sort_range)(&a, 0, 0, x->n, &w->thread[0]);
+        return 1;
     }
-    int top = F(top_bit)(vary);
+    top = F(top_bit)(vary);
     w->digits = 1u << spread_bits(x->n, top);
     w->shift = top + 1 - (int)spread_bits(x->n, top);
     sx_pool_run(pool, w->parts, w->parts, F(part_histogram), w);
     shared_places(w);
     sx_pool_run(pool, w->parts, w->parts, F(part_spread), w);
+    for (unsigned p = 0; p < w->parts; p++)
+        if (!w->thread[p].as_counted)
+            return 0;
+    if (F(all_vary)(w) >> top >> 1)
+        return 0;
     sx_pool_run(pool, w->parts, w->parts, F(bucket_sort), w);
+    return 1;
 }
 
 #undef PER_LINE
