@@ -5,6 +5,8 @@
 #include "index/pgm_layout.h"
 #include "place/backend.h"
 
+#define SX_GIVEN_ALIGN 256u       /* of memory from the caller, as sextant.h asks for */
+
 #define SX_SHARED_LEVELS 24u
 /* Questions of one launch: their numbers, and one turn more of a loop over
  * them, have 32 bits. */

@@ -261,10 +261,10 @@ static sx_status gpu_alloc(sx_gpu *g, gpu_stream stream, void **out, uint64_t by
     e = gpu_take(g, stream, &p, bytes);
     if (e == cudaErrorMemoryAllocation && gpu_give_up_idle(g))
         e = gpu_take(g, stream, &p, bytes);
-    if (e == cudaSuccess && (uintptr_t)p % SX_LINE) {
+    if (e == cudaSuccess && g->from.take && (uintptr_t)p % SX_GIVEN_ALIGN) {
         g->from.give(g->from.context, p, stream);
         return sx_fail(err, SX_EINVAL, "the allocator given returned %p for %s, not at a multiple "
-                       "of 256", p, what);
+                       "of %u", p, what, SX_GIVEN_ALIGN);
     }
     if (e == cudaSuccess) {
         *out = p;

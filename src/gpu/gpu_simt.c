@@ -191,10 +191,10 @@ static sx_status gpu_alloc(sx_gpu *g, gpu_stream stream, void **out, uint64_t by
                        (unsigned long long)(g->tune.memory ? gpu_free_bytes(g) : 0),
                        g->from.take ? " (the allocator given has none)"
                        : g->tune.memory ? " of what memory= allows" : "");
-    if ((uintptr_t)p % SX_LINE) {
+    if (g->from.take && (uintptr_t)p % SX_GIVEN_ALIGN) {
         g->from.give(g->from.context, p, stream);
         return sx_fail(err, SX_EINVAL, "the allocator given returned %p for %s, not at a multiple "
-                       "of 256", p, what);
+                       "of %u", p, what, SX_GIVEN_ALIGN);
     }
     memset(p, 0xa5, bytes);       /* device memory is never zero by itself */
     *out = p;
