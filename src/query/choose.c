@@ -18,7 +18,6 @@
 
 #include <string.h>
 
-#define POINTS_PER_RANGE 8u
 /* Up to so many bytes of keys, all in the cache, binary search is the
  * favourite among what takes no extra memory. */
 #define SORTED_BYTES (256u << 10)
@@ -35,8 +34,12 @@
  * are always faster; and where they never are, unless all is in the cache. */
 #define GUIDE_COST 2.5
 #define GUIDE_SURE 1.5
-/* Keys repeat where one in so many equals a neighbour. */
+/* Keys repeat where so many equal a neighbour; and have few values where so many are in
+ * long runs of equal ones. Lines are worth their fitting, which takes longer than all
+ * else, only there. */
 #define REPEATS 0.25
+#define FEW_VALUES 0.95
+#define LONG_RUN 32u
 /* What is this close to the best is as good: timings are noisy. */
 #define AS_GOOD 1.03
 
@@ -45,7 +48,7 @@
 /* What was seen of the keys: how often they repeat, and for both layouts the guide that
  * suits them with what its walks cost. */
 typedef struct {
-    double repeats;
+    double repeats, in_runs;
     double cost[2];
     sx_spec guide[2];
 } seen;
@@ -108,15 +111,16 @@ static void list_gpu(contenders *list, sx_spec spec, uint32_t purpose, uint64_t 
     uint64_t bytes = n * (width + row_bytes);
     int points = purpose != SX_FOR_RANGE, ranges = purpose != SX_FOR_POINT;
     int repeats = !looked || looked->repeats >= REPEATS;
+    int few_values = !looked || looked->in_runs >= FEW_VALUES;
     int split = !looked || looked->cost[0] < GUIDE_COST;
     int pairs = row_bytes > 0 && (!looked || looked->cost[1] < GUIDE_COST);
-    int sure = looked && pairs && looked->cost[1] < GUIDE_SURE && bytes > CACHED_BYTES;
+    int sure = looked && split && looked->cost[0] < GUIDE_SURE && bytes > CACHED_BYTES;
 
-    if (ranges || (points && !sure && (bytes <= MOST_NEAR_BYTES || repeats || row_bytes == 0)))
+    if (!sure && (ranges || bytes <= MOST_NEAR_BYTES || repeats || row_bytes == 0))
         add(list, spec, SX_FAM_PIVOT, SX_SPLIT);
     if (points && !sure && row_bytes > 0 && bytes > LEAST_FAR_BYTES)
         add_pivot_pairs(list, spec, n, width);
-    if (points && repeats && n <= SX_PGM_MOST) {
+    if (points && few_values && n <= SX_PGM_MOST) {
         add_lines(list, spec, 8, SX_SPLIT);
         if (bytes <= MOST_NEAR_BYTES && row_bytes > 0)
             add_lines(list, spec, 2, SX_PAIRS);
@@ -201,12 +205,20 @@ static sx_status look(sx_device *dev, const sx_spec *asked, const sx_sorted *sor
     *out = (seen){.cost = {GUIDE_COST, GUIDE_COST}};
     if (st != SX_OK || !sample)
         return st == SX_ENOMEM ? SX_OK : st;
-    out->repeats = sx_sample_repeats(sample);
+    out->repeats = sx_sample_repeats(sample, 1);
+    out->in_runs = sx_sample_repeats(sample, LONG_RUN);
     for (uint32_t pairs = 0; pairs < 2 && st == SX_OK; pairs++) {
-        out->guide[pairs] = guide_of(dev, spec, pairs ? SX_PAIRS : SX_SPLIT, sorted->width,
-                                     sorted->row_bytes);
-        st = sx_sample_guide(sample, dev, &out->guide[pairs], sorted, UINT64_MAX,
-                             &out->cost[pairs], err);
+        sx_spec guide = guide_of(dev, spec, pairs ? SX_PAIRS : SX_SPLIT, sorted->width,
+                                 sorted->row_bytes);
+        if (pairs && dev->backend->gpu) {         /* what suits one layout suits the other */
+            guide.pieces = out->guide[0].pieces;
+            guide.bucket = out->guide[0].bucket;
+            guide.given |= out->guide[0].given & (SX_P_PIECES | SX_P_BUCKET);
+            out->cost[1] = out->cost[0];
+        } else {
+            st = sx_sample_guide(sample, dev, &guide, sorted, UINT64_MAX, &out->cost[pairs], err);
+        }
+        out->guide[pairs] = guide;
     }
     sx_sample_drop(sample);
     return st;
@@ -343,7 +355,7 @@ static void say(const contest *c, const contenders *list, uint64_t begin, sx_tex
 static sx_status make_questions(contest *c, uint32_t purpose, sx_err *err)
 {
     sx_spec plain = {.family = SX_FAM_SORTED};
-    unsigned points = sx_contest_points(c->dev, c->sorted->n), ranges = points / POINTS_PER_RANGE;
+    unsigned points = sx_contest_points(c->dev, c->sorted->n), ranges = points / SX_POINTS_PER_RANGE;
     sx_view array;
     sx_status st = sx_shape(&array, &plain, c->dev->backend->node_bytes, c->sorted->width,
                             c->sorted->row_bytes, c->sorted->n, err);

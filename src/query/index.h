@@ -164,8 +164,8 @@ typedef struct sx_sample sx_sample;
 sx_status sx_sample_take(sx_sample **out, sx_device *dev, const sx_sorted *sorted,
                          const sx_input *in, sx_err *err);
 void sx_sample_drop(sx_sample *sample);       /* NULL is fine */
-/* Part of the keys that equal a neighbour. */
-double sx_sample_repeats(const sx_sample *sample);
+/* Part of the keys that equal one so many ranks away, a power of two up to 32. */
+double sx_sample_repeats(const sx_sample *sample, uint32_t ranks);
 /* A guide's pieces, and its bucket unless the spec says that: one
  * piece where they lie evenly, more and smaller buckets where they do not, but none whose
  * top takes more than top_room bytes. *cost: units of keys that a walk looks at on

@@ -334,12 +334,17 @@ sx_status sx_sample_take(sx_sample **out, sx_device *dev, const sx_sorted *sorte
     return st;
 }
 
-double sx_sample_repeats(const sx_sample *all)
+double sx_sample_repeats(const sx_sample *all, uint32_t ranks)
 {
     uint64_t equal = 0;
+    unsigned i = 0;
 
-    for (uint64_t s = 0; all && s < SAMPLES; s++)
-        equal += all->far[s * KEPT + SIDE + 1] == 0 || all->far[s * KEPT + SIDE - 1] == 0;
+    while (away[i] < ranks)
+        i++;
+    for (uint64_t s = 0; all && s < SAMPLES; s++) {
+        const double *far = all->far + s * KEPT + SIDE;
+        equal += far[i + 1] == 0 || far[-1 - (int)i] == 0;
+    }
     return (double)equal / SAMPLES;
 }
 

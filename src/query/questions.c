@@ -11,20 +11,23 @@
 /* How to ask. Duels: a guess of what a query takes, in picoseconds, to make so many,
  * how many make a round at most and at least, and from how many keys on (a
  * build of fewer is over before measuring would tell anything). Contests: from how many
- * keys on; a round has one point for so many keys, but as many as bring the upper parts
- * into the caches and keep all of a GPU busy, as a large batch does. A GPU is asked in its
- * own memory and by its own clock, which is quiet; a CPU is asked more often, and each
+ * keys on, how many rounds a contender has, and how many of them differ. A GPU is asked in
+ * its own memory and by its own clock, which is quiet; a CPU is asked more often, and each
  * contender something else, as its last cache is large. */
 typedef struct {
     uint64_t query_ps;
     unsigned most, least, from;
-    unsigned contest_from, keys_per_point, rounds, sets;
+    unsigned contest_from, rounds, sets;
 } manner;
 static const manner on_cpu = {200000, 1u << 10, 1u << 6,  1u << 16,
-                              1u << 16, 128, 5, 5 * SX_CONTENDERS};
-static const manner on_gpu = {100, 1u << 16, 1u << 14, 1u << 22, 1u << 14, 16, 3, 4};
-#define LEAST_POINTS (1u << 10)   /* of a round of a CPU's contest ... */
-#define MORE_POINTS 4u            /* ... and of a GPU's at most, times what keeps it busy */
+                              1u << 16, 5, 5 * SX_CONTENDERS};
+static const manner on_gpu = {100, 1u << 16, 1u << 14, 1u << 22, 1u << 14, 3, 2};
+/* Points of a round of a CPU's contest: one for so many keys, which brings the upper
+ * parts into the caches, but not fewer. Of a GPU's: what keeps it busy, so many times:
+ * with less its specs differ in latency, not in what a large batch takes. */
+#define KEYS_PER_POINT 128u
+#define LEAST_POINTS (1u << 10)
+#define MORE_POINTS 4u
 
 static const manner *manner_of(const sx_device *dev)
 {
@@ -56,16 +59,14 @@ uint64_t sx_contest_from(const sx_device *dev)
 
 unsigned sx_contest_points(const sx_device *dev, uint64_t n)
 {
-    uint64_t points = n / manner_of(dev)->keys_per_point, least = LEAST_POINTS;
-    uint64_t most = LEAST_POINTS * 64;
+    uint64_t points = n / KEYS_PER_POINT, most = LEAST_POINTS * 64;
     sx_travel t = {0};
 
     if (dev->backend->gpu) {
         dev->backend->travel(dev->self, &t);
-        least = t.sample;
-        most = MORE_POINTS * t.sample;
+        return (unsigned)(MORE_POINTS * t.sample);
     }
-    return (unsigned)(points > most ? most : points < least ? least : points);
+    return (unsigned)(points > most ? most : points < LEAST_POINTS ? LEAST_POINTS : points);
 }
 
 sx_questions sx_contest_questions(const sx_device *dev, unsigned points, unsigned ranges)
@@ -83,7 +84,8 @@ uint64_t sx_question_bytes(const sx_device *dev, uint64_t n)
     uint64_t number = sizeof(uint64_t);
     uint64_t of_two = m->most * (SETS * 3 * 16 + number);
     uint64_t of_trials = m->most * ((SX_TRIAL_SETS + SX_TRIAL_WARM) * 16 + SX_TRIAL_WARM * number);
-    uint64_t of_contest = sx_contest_points(dev, n) * (uint64_t)(m->sets * 3 * 16 + 2 * number);
+    uint64_t points = sx_contest_points(dev, n), ranges = points / SX_POINTS_PER_RANGE;
+    uint64_t of_contest = points * (m->sets * 16 + number) + ranges * (m->sets * 2 * 16 + number);
     uint64_t most = of_two > of_trials ? of_two : of_trials;
 
     return most > of_contest ? most : of_contest;
