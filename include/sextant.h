@@ -16,6 +16,9 @@
  * leaves a sentence in sx_detail(), and leaves its outputs as they were
  * unless its comment says else.
  *
+ * A thread that calls needs 48 KiB of free stack (of a library compiled with
+ * optimization).
+ *
  * Threads of the library's own block every signal but those that a fault
  * raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), whose handlers
  * may run there.
