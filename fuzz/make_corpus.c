@@ -129,7 +129,7 @@ int main(int argc, char **argv)
         "pgm(budget=1)", "pgm(budget=64,eps2=2,layout=pairs)", "pgm(eps=4,budget=1)",
         "pgm(budget=0)", "pivot place=hybrid", "guide(bucket=5) place=hybrid unique",
         "sorted place=hybrid", "pgm place=both", "auto(for=point) place=both",
-        "guide place=host place=both",
+        "guide place=host place=both", "pgm(budget=1,cuts=32)",
     };
     if (argc != 3) {
         fprintf(stderr, "usage: make_corpus LOAD-DIR SPEC-DIR\n");

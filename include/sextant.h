@@ -17,6 +17,9 @@
  * unless its comment says else. No verb is a cancellation point: a thread that
  * is cancelled inside one goes on to the end of it.
  *
+ * A thread that calls needs 48 KiB of free stack (of a library compiled with
+ * optimization).
+ *
  * Threads of the library's own block every signal but those that a fault
  * raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), whose handlers
  * may run there.

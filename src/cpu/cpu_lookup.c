@@ -317,7 +317,7 @@ static void fold_share(void *work, uint64_t first, uint64_t end)
 typedef struct {
     const span_work *w;
     unsigned n;
-    uint64_t start[SX_CHUNK], first[SX_CHUNK + 1];
+    const uint64_t *start, *first;        /* of n ranges, and where the last one ends */
     sx_fold fold[SX_CHUNK];
     pthread_mutex_t lock;         /* guards fold */
 } hit_work;
@@ -341,26 +341,42 @@ static void hits_share(void *work, uint64_t begin, uint64_t end)
     }
 }
 
-static void fold_few(const sx_cpu *cpu, const span_work *w)
+/* Finding them and folding them take much stack each, so not both at once. */
+static __attribute__((noinline)) void find_few(const span_work *w, unsigned n, uint64_t *start,
+                                               uint64_t *count)
 {
     chunk c;
-    hit_work h = {.w = w, .n = (unsigned)w->job->n};
-    uint64_t count[SX_CHUNK];
 
-    c.m = h.n;
-    span_chunk(w, &c, 0, h.start, count);
-    h.first[0] = 0;
-    for (unsigned i = 0; i < h.n; i++) {
-        h.first[i + 1] = h.first[i] + count[i];
+    c.m = n;
+    span_chunk(w, &c, 0, start, count);
+}
+
+static __attribute__((noinline)) void fold_hits(const sx_cpu *cpu, const span_work *w, unsigned n,
+                                                const uint64_t *start, const uint64_t *first)
+{
+    hit_work h = {.w = w, .n = n, .start = start, .first = first};
+
+    for (unsigned i = 0; i < n; i++)
         h.fold[i] = (sx_fold){SX_MISS, 0, 0, w->folds->min || w->folds->max};
-    }
     if (w->folds->min || w->folds->max || w->folds->sum) {
         pthread_mutex_init(&h.lock, NULL);
-        sx_cpu_share(cpu, w->job->how.threads, h.first[h.n], 4096, hits_share, &h);
+        sx_cpu_share(cpu, w->job->how.threads, first[n], 4096, hits_share, &h);
         pthread_mutex_destroy(&h.lock);
     }
-    for (unsigned i = 0; i < h.n; i++)
-        put_fold(w->folds, i, count[i], &h.fold[i]);
+    for (unsigned i = 0; i < n; i++)
+        put_fold(w->folds, i, first[i + 1] - first[i], &h.fold[i]);
+}
+
+static void fold_few(const sx_cpu *cpu, const span_work *w)
+{
+    unsigned n = (unsigned)w->job->n;
+    uint64_t start[SX_CHUNK], first[SX_CHUNK + 1];
+
+    first[0] = 0;
+    find_few(w, n, start, first + 1);
+    for (unsigned i = 0; i < n; i++)
+        first[i + 1] += first[i];
+    fold_hits(cpu, w, n, start, first);
 }
 
 sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
