@@ -6,7 +6,8 @@
     @case(TYPES, SPECS)                  every type with every spec
     def word(t, type_name, spec): ...
 
-A case passes when its function returns and fails when it raises.
+A case passes when its function returns and fails when it raises; it is
+skipped, and counted as that, when it raises Skip(why).
 """
 import itertools
 import zlib
@@ -23,6 +24,10 @@ CASES = []
 
 class Failure(AssertionError):
     """A case found what it should not have."""
+
+
+class Skip(Exception):
+    """This machine lacks what the case needs; says what that is."""
 
 
 @dataclass

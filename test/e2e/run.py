@@ -5,7 +5,8 @@
 
 Each case runs in a folder of its own. Random cases depend on the seed,
 which is printed: the same seed asks the same questions. The last line is
-"N passed, M failed"; the exit status is 0 if none failed, else 1.
+"N passed, M failed, K skipped"; the exit status is 0 if none failed, else 1.
+A case that can't be run here is skipped, and a line says why.
 """
 import argparse
 import importlib
@@ -64,9 +65,10 @@ def give_up(*_):
 
 
 def run_case(chosen, tool, seed):
-    """(why it failed or None, seconds). Runs in a process of the pool."""
+    """(why it failed or None, why it was skipped or None, seconds). Runs in
+    a process of the pool."""
     began = time.monotonic()
-    failure = None
+    failure = skipped = None
     signal.signal(signal.SIGALRM, give_up)
     signal.alarm(CASE_LIMIT_S)
     with tempfile.TemporaryDirectory(prefix="sextant-e2e-",
@@ -74,11 +76,13 @@ def run_case(chosen, tool, seed):
         try:
             context = harness.Context(tool, folder, seed, chosen.name)
             chosen.function(context, *chosen.parameters)
+        except harness.Skip as why:
+            skipped = str(why)
         except Exception as error:
             failure = reason(error)
         finally:
             signal.alarm(0)
-    return failure, time.monotonic() - began
+    return failure, skipped, time.monotonic() - began
 
 
 def main():
@@ -92,14 +96,18 @@ def main():
     print(f"end to end: {len(cases)} cases, seed {seed}", flush=True)
 
     began = time.monotonic()
-    passed = failed = 0
+    passed = failed = skips = 0
     slowest = (0.0, "")
     fork = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(words.jobs, mp_context=fork) as pool:
         runs = [pool.submit(run_case, c, tool, seed) for c in cases]
         for chosen, run in zip(cases, runs):
-            failure, seconds = run.result()
+            failure, skipped, seconds = run.result()
             slowest = max(slowest, (seconds, chosen.name))
+            if skipped is not None:
+                skips += 1
+                print(f"skipped: {skipped}\n    {chosen.name}", flush=True)
+                continue
             if failure is None:
                 passed += 1
                 continue
@@ -110,8 +118,8 @@ def main():
         print(f"again: run.py --tool {words.tool} --seed {seed} --only NAME")
     print(f"end to end: {time.monotonic() - began:.1f} s, "
           f"slowest {slowest[1]} {slowest[0]:.1f} s")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+    print(f"{passed} passed, {failed} failed, {skips} skipped")
+    return 1 if failed or not cases else 0
 
 
 if __name__ == "__main__":
