@@ -44,7 +44,8 @@ B := build
 LIB_SRC := $(wildcard src/*/*.c)
 CLI_SRC := $(wildcard cli/*.c)
 TESTS := $(patsubst test/%.c,%,$(wildcard test/test_*.c))
-TEST_HELP := $(filter-out test/test_%,$(wildcard test/*.c))
+SOAK := $(wildcard test/soak*.c)
+TEST_HELP := $(filter-out test/test_% $(SOAK),$(wildcard test/*.c))
 FUZZERS := load spec
 
 .PHONY: all help demo examples test install uninstall clean bench gpu-bench papers peers deps deps-test test-plain FORCE
@@ -58,6 +59,7 @@ help:
 	@echo "                then, if there is one, on the GPU"
 	@echo "make examples   build/own_kernel, where nvcc is"
 	@echo "make test       install what is missing, build, run all tests"
+	@echo "make soak       random work on all devices at once, for SOAK_S=$(SOAK_S) seconds"
 	@echo "make gpu-streams  build/gpu-streams, a part of gpu-test, where nvcc is"
 	@echo "make gpu-test   build, run the tests of kernels on the GPU of this machine"
 	@echo "make bench      the figures of the README, into bench/results/"
@@ -126,6 +128,16 @@ $(B)/gpu-streams: test/gpu_streams.cu include/sextant.h $(B)/libsextant.a
 $(B)/test/bin/%: $(B)/test/%.o $(TEST_HELP:%.c=$(B)/%.o) $(B)/libsextant.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) -lcmocka $(LIBS) -lm
+
+# Everything at once, for a while: see test/soak.c.
+$(B)/test/bin/soak: $(SOAK:%.c=$(B)/%.o) $(TEST_HELP:%.c=$(B)/%.o) $(B)/libsextant.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) -lcmocka $(LIBS) -lm
+
+SOAK_S ?= 60
+.PHONY: soak
+soak: $(B)/test/bin/soak
+	SOAK_S=$(SOAK_S) $<
 
 $(B)/test/test_device_header.o: $(B)/sextant_device.cuh
 $(B)/test/test_device_header.o: CFLAGS_ALL += -I$(B) -Iexamples

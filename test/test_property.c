@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "ask.h"
+#include "pick.h"
 
 #define ROUNDS 4000               /* at most so many ... */
 #define SECONDS 4                 /* ... or so long */
@@ -29,77 +30,6 @@ static sx_device *devices[SIMD_LEVELS];
 static char round_now[100];       /* how to repeat the one that is running */
 
 /* ---- random choices ----------------------------------------------------- */
-
-static void random_spec(rnd *r, char *out, size_t room)
-{
-    static const char *const layouts[] = {
-        "layout=split", "layout=pairs", "layout=pairs,block=1",
-        "layout=pairs,block=4", "layout=pairs,block=64", ""
-    };
-    const char *layout = layouts[rnd_below(r, COUNT_OF(layouts))];
-    unsigned k = 2 + (unsigned)rnd_below(r, 32);
-    char more[64] = "";
-    switch (rnd_below(r, 15)) {
-    case 0:
-        snprintf(out, room, *layout ? "sorted(%s)" : "sorted", layout);
-        return;
-    case 8: case 9: case 10:
-        snprintf(out, room, "guide(bucket=%u,pieces=%u%s%s)", 1 + (unsigned)rnd_below(r, 128),
-                 1 + (unsigned)rnd_below(r, rnd_below(r, 2) ? 9 : 300), *layout ? "," : "", layout);
-        return;
-    case 11:                      /* as many pieces as the keys want */
-        snprintf(out, room, *layout ? "guide(%s)" : "guide", layout);
-        return;
-    case 12: case 13: case 14:
-        if (rnd_below(r, 2))
-            snprintf(more, sizeof more, ",cuts=%u", 1 + (unsigned)rnd_below(r, 80));
-        snprintf(out, room, "pgm(eps=%u,eps2=%u%s%s%s)",
-                 1 + (unsigned)rnd_below(r, 1u << rnd_below(r, 21)),
-                 1 + (unsigned)rnd_below(r, 1u << rnd_below(r, 11)), more, *layout ? "," : "",
-                 layout);
-        return;
-    case 1: case 2: case 3:
-        snprintf(out, room, "eytzinger(k=%u%s%s)", k, *layout ? "," : "",
-                 layout);
-        return;
-    case 4:
-        snprintf(more, sizeof more, ",levels=%u", (unsigned)rnd_below(r, 4));
-        break;
-    case 5:
-        snprintf(more, sizeof more, ",leaf=%u",
-                 1 + (unsigned)rnd_below(r, 64));
-        break;
-    }
-    snprintf(out, room, "pivot(k=%u%s%s%s)", k, more, *layout ? "," : "",
-             layout);
-}
-
-static uint64_t random_size(rnd *r)
-{
-    switch (rnd_below(r, 4)) {
-    case 0: return rnd_below(r, 20);
-    case 1: {                     /* around a power of two */
-        uint64_t n = 1ull << rnd_below(r, 13);
-        return n - 1 + rnd_below(r, 3);
-    }
-    case 2: return rnd_below(r, 300);
-    default: return rnd_below(r, 6000);
-    }
-}
-
-/* Runs of different kinds of keys, so that one set has gaps, clusters and
- * duplicates. */
-static void random_keys(rnd *r, int type, uint64_t n, unsigned char *out)
-{
-    size_t width = oracle_width(type);
-    uint64_t at = 0;
-    while (at < n) {
-        key_kind kind = (key_kind)rnd_below(r, KEYS_KINDS);
-        uint64_t run = rnd_below(r, 2) ? n - at : 1 + rnd_below(r, n - at);
-        keys_make(type, kind, run, r, out + at * width);
-        at += run;
-    }
-}
 
 static int random_output(rnd *r)
 {
@@ -247,13 +177,13 @@ static void begin_round(round_state *s)
 {
     asking->r = rnd_start(s->number);           /* so that a round depends on nothing else */
     asking->turn = (unsigned)s->number;
-    random_spec(&s->r, s->spec, sizeof s->spec);
+    pick_spec(&s->r, s->spec, sizeof s->spec);
     s->type = key_types[rnd_below(&s->r, COUNT_OF(key_types))];
-    s->n = random_size(&s->r);
+    s->n = pick_size(&s->r);
     s->row_kind = (row_kind)rnd_below(&s->r, ROWS_KINDS);
     s->keys = need(s->n * oracle_width(s->type));
     s->rows = need(s->n * sizeof *s->rows);
-    random_keys(&s->r, s->type, s->n, s->keys);
+    pick_keys(&s->r, s->type, s->n, s->keys);
     rows_make(s->row_kind, s->n, &s->r, s->rows);
     s->step = "build";
     new_questions(s);
@@ -455,7 +385,7 @@ static void test_oracle(void **state)
         size_t width = oracle_width(type);
         uint64_t n = rnd_below(&r, 40), rows[40];
         unsigned char keys[40 * 16], q[16];
-        random_keys(&r, type, n, keys);
+        pick_keys(&r, type, n, keys);
         rows_make(ROWS_U64_WIDE, n, &r, rows);
         oracle *o = oracle_new(type, n, keys, rows);
         for (unsigned i = 0; i < 60; i++) {
