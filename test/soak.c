@@ -32,9 +32,13 @@
  * what libc keeps per thread; a leak in any job would be more, as there are thousands.
  * Resident memory: freed pages that the heap can't give back, as something is still in
  * use behind them, and stacks of threads that libc keeps for the next. Both are bounded
- * by what was in use at a time, not by how long it ran. */
+ * by what was in use at a time, not by how long it ran. With a GPU its driver's tables
+ * are in the heap, too, and its pinned memory is resident: in three minutes of 30,000
+ * builds they grew by 0.4 and 66 MB, where an event lost per build would be 3 MB. */
 #define HEAP_ROOM (64u << 10)
 #define RESIDENT_ROOM (48u << 20)
+#define GPU_HEAP_ROOM (1u << 20)
+#define GPU_RESIDENT_ROOM (128u << 20)
 
 const struct job jobs[JOB_KINDS] = {
     [JOB_ASK] = { "ask", job_ask, 30, false },
@@ -288,8 +292,10 @@ int main(void)
     failed += flat("descriptors", before.descriptors, after.descriptors, 0);
     failed += flat("threads", before.threads, after.threads, 0);
     if (OWN_HEAP) {
-        failed += flat("heap", before.heap, after.heap, HEAP_ROOM);
-        failed += flat("resident", before.resident, after.resident, RESIDENT_ROOM);
+        bool gpu = kernel_is_gpu();
+        failed += flat("heap", before.heap, after.heap, gpu ? GPU_HEAP_ROOM : HEAP_ROOM);
+        failed += flat("resident", before.resident, after.resident,
+                       gpu ? GPU_RESIDENT_ROOM : RESIDENT_ROOM);
     }
     total += OWN_HEAP ? 5 : 3;
     failed += atomic_load(&failures);

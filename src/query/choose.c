@@ -207,14 +207,14 @@ static sx_status look(sx_device *dev, const sx_spec *asked, const sx_sorted *sor
         return st == SX_ENOMEM ? SX_OK : st;
     out->repeats = sx_sample_repeats(sample, 1);
     out->in_runs = sx_sample_repeats(sample, LONG_RUN);
-    for (uint32_t pairs = 0; pairs < 2 && st == SX_OK; pairs++) {
+    for (int pairs = 1; pairs >= 0 && st == SX_OK; pairs--) {
         sx_spec guide = guide_of(dev, spec, pairs ? SX_PAIRS : SX_SPLIT, sorted->width,
                                  sorted->row_bytes);
-        if (pairs && dev->backend->gpu) {         /* what suits one layout suits the other */
-            guide.pieces = out->guide[0].pieces;
-            guide.bucket = out->guide[0].bucket;
-            guide.given |= out->guide[0].given & (SX_P_PIECES | SX_P_BUCKET);
-            out->cost[1] = out->cost[0];
+        if (!pairs && dev->backend->gpu) {        /* what suits pairs suits arrays */
+            guide.pieces = out->guide[1].pieces;
+            guide.bucket = out->guide[1].bucket;
+            guide.given |= out->guide[1].given & (SX_P_PIECES | SX_P_BUCKET);
+            out->cost[0] = out->cost[1];
         } else {
             st = sx_sample_guide(sample, dev, &guide, sorted, UINT64_MAX, &out->cost[pairs], err);
         }
