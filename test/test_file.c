@@ -387,7 +387,7 @@ static void test_killed_save(void **state)
     free_specimen(&s);
     free_specimen(&big);
     if (!can)
-        skip();                   /* the file system has no files without a name */
+        SKIP("the file system has no files without a name");
 }
 
 /* The new file takes the old one's name; who has mapped that keeps it. */
@@ -445,7 +445,7 @@ static void test_more_than_4_billion(void **state)
     write_file(path, f, sizeof f);
     if (truncate(path, (off_t)(header + n * 4)) != 0) {
         free(path);
-        skip();                   /* no such large files here */
+        SKIP("the file system has no such large files");
     }
     if (sx_load(&ix, dev, path, 0) != SX_OK)
         fail_msg("%s", sx_detail());

@@ -17,19 +17,6 @@
 
 #include "ask.h"
 
-
-/* ThreadSanitizer can't follow a program that forks while it has threads. */
-#ifdef __has_feature              /* clang's way to say it */
-#if __has_feature(thread_sanitizer)
-#define __SANITIZE_THREAD__ 1
-#endif
-#endif
-#ifdef __SANITIZE_THREAD__
-#define SKIP_FORK_WITH_THREADS() skip()
-#else
-#define SKIP_FORK_WITH_THREADS() (void)0
-#endif
-
 typedef struct {
     sx_device *dev;
     sx_index *ix;
@@ -161,7 +148,8 @@ static const char *child_forks(scene *s)
 static void test_after_use(void **state)
 {
     (void)state;
-    SKIP_FORK_WITH_THREADS();
+    if (UNDER_TSAN)
+        SKIP("ThreadSanitizer can't follow a fork with threads");
     static child_fn *const children[] = {
         child_asks, child_asks_little, child_builds, child_closes,
         child_forks,
@@ -221,7 +209,8 @@ static void *stay_busy(void *arg)
 static void test_during_use(void **state)
 {
     (void)state;
-    SKIP_FORK_WITH_THREADS();
+    if (UNDER_TSAN)
+        SKIP("ThreadSanitizer can't follow a fork with threads");
     scene s = make_scene("pivot");
     busy_state busy = { .s = &s };
     pthread_t thread;
