@@ -4,6 +4,8 @@
 #   build/           what is installed
 #   build/asan/      AddressSanitizer and UndefinedBehaviorSanitizer
 #   build/tsan/      ThreadSanitizer
+#   build/clang/     clang's AddressSanitizer and UndefinedBehaviorSanitizer
+#   build/fuzzer/    the same for fuzzers
 
 VERSION := 0.1.0
 SOVERSION := 0
@@ -169,11 +171,11 @@ corpus: $(B)/fuzz/make_corpus
 # A fuzzer proper: make fuzz-load, then build/fuzz-load fuzz/corpus/load
 .PHONY: fuzz-library
 fuzz-library:
-	$(MAKE) B=$(B)/fuzz CC=clang \
-	    $(call SANITIZE,fuzzer-no-link$(COMMA)address$(COMMA)undefined) NVCC= $(B)/fuzz/libsextant.a
+	$(MAKE) B=$(B)/fuzzer CC=clang \
+	    $(call SANITIZE,fuzzer-no-link$(COMMA)address$(COMMA)undefined) NVCC= $(B)/fuzzer/libsextant.a
 fuzz-%: fuzz-library
 	clang -std=gnu11 -g -O1 -fno-sanitize-recover=all -fsanitize=fuzzer,address,undefined \
-	    -Iinclude -Isrc fuzz/fuzz_$*.c $(B)/fuzz/libsextant.a -o $(B)/$@ $(LIBS)
+	    -Iinclude -Isrc fuzz/fuzz_$*.c $(B)/fuzzer/libsextant.a -o $(B)/$@ $(LIBS)
 
 bench: all
 	@bench/run.sh
