@@ -4,6 +4,8 @@
 #   build/           what is installed
 #   build/asan/      AddressSanitizer and UndefinedBehaviorSanitizer
 #   build/tsan/      ThreadSanitizer
+#   build/clang/     clang's AddressSanitizer and UndefinedBehaviorSanitizer
+#   build/fuzzer/    the same for fuzzers
 
 VERSION := 0.1.0
 SOVERSION := 0
@@ -48,7 +50,7 @@ SOAK := $(wildcard test/soak*.c)
 TEST_HELP := $(filter-out test/test_% $(SOAK),$(wildcard test/*.c))
 FUZZERS := load spec
 
-.PHONY: all help demo examples test install uninstall clean bench gpu-bench papers peers deps deps-test test-plain FORCE
+.PHONY: all help demo examples test test-more install uninstall clean bench gpu-bench papers peers deps deps-test deps-more
 all: $(B)/libsextant.a $(B)/libsextant.so $(B)/sextant \
      $(if $(NVCC),$(B)/libsextant-cuda.so $(B)/sextant_device.cuh)
 
@@ -58,7 +60,8 @@ help:
 	@echo "make demo       install what is missing, build, show it at work: on the CPU, and"
 	@echo "                then, if there is one, on the GPU"
 	@echo "make examples   build/own_kernel, where nvcc is"
-	@echo "make test       install what is missing, build, run all tests"
+	@echo "make test       install what is missing, build, run the tests of every change"
+	@echo "make test-more  clang's sanitizers, the full matrix, fuzzers, the soak test"
 	@echo "make soak       random work on all devices at once, for SOAK_S=$(SOAK_S) seconds"
 	@echo "make gpu-streams  build/gpu-streams, a part of gpu-test, where nvcc is"
 	@echo "make gpu-test   build, run the tests of kernels on the GPU of this machine"
@@ -150,8 +153,30 @@ $(B)/fuzz/replay_%: $(B)/fuzz/fuzz_%.o $(B)/fuzz/replay.o $(B)/libsextant.a
 .PHONY: test-programs
 test-programs: $(TESTS:%=$(B)/test/bin/%) $(FUZZERS:%=$(B)/fuzz/replay_%)
 
+# All that test.sh runs. One make of all variants keeps every processor busy.
+SANITIZE = OPT=-O1 CFLAGS="-fno-sanitize-recover=all -fno-omit-frame-pointer -fsanitize=$(1)"
+COMMA := ,
+# Those with threads.
+TSAN_TESTS := test_collect test_fork test_pgm test_threads
+.PHONY: test-build tsan-tests build-plain build-asan build-tsan build-clang
+test-build: build-plain build-asan build-tsan
+tsan-tests:
+	@echo $(TSAN_TESTS)
+build-plain:
+	$(MAKE) all test-programs examples gpu-streams
+build-asan:
+	$(MAKE) B=$(B)/asan $(call SANITIZE,address$(COMMA)undefined) NVCC= test-programs
+build-tsan:
+	$(MAKE) B=$(B)/tsan $(call SANITIZE,thread) NVCC= $(TSAN_TESTS:%=$(B)/tsan/test/bin/%)
+build-clang:
+	$(MAKE) B=$(B)/clang CC=clang \
+	    $(call SANITIZE,address$(COMMA)undefined$(COMMA)local-bounds) NVCC= test-programs
+
 test: deps-test
 	@scripts/test.sh
+
+test-more: deps-more
+	@scripts/test_more.sh
 
 # The same with kernels on the GPU of this machine, and what only a GPU can do.
 .PHONY: gpu-test
@@ -161,7 +186,7 @@ gpu-test:
 demo: deps
 	@scripts/demo.sh
 
-deps deps-test:
+deps deps-test deps-more:
 	@scripts/deps.sh $@
 
 # The seeds that are replayed; those that have not changed are written as they are.
@@ -173,9 +198,13 @@ corpus: $(B)/fuzz/make_corpus
 	$< fuzz/corpus/load fuzz/corpus/spec
 
 # A fuzzer proper: make fuzz-load, then build/fuzz-load fuzz/corpus/load
-fuzz-%:
-	clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -Isrc \
-	    fuzz/fuzz_$*.c $(LIB_SRC) -o $(B)/$@ $(LIBS)
+.PHONY: fuzz-library
+fuzz-library:
+	$(MAKE) B=$(B)/fuzzer CC=clang \
+	    $(call SANITIZE,fuzzer-no-link$(COMMA)address$(COMMA)undefined) NVCC= $(B)/fuzzer/libsextant.a
+fuzz-%: fuzz-library
+	clang -std=gnu11 -g -O1 -fno-sanitize-recover=all -fsanitize=fuzzer,address,undefined \
+	    -Iinclude -Isrc fuzz/fuzz_$*.c $(B)/fuzzer/libsextant.a -o $(B)/$@ $(LIBS)
 
 bench: all
 	@bench/run.sh

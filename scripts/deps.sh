@@ -1,10 +1,11 @@
 #!/bin/sh
-# Installs what is missing, or says how to: scripts/deps.sh deps|deps-test
+# Installs what is missing, or says how to: scripts/deps.sh deps|deps-test|deps-more
 set -eu
 packages="gcc libc6-dev make libxxhash-dev"
-if [ "${1:-deps}" = deps-test ]; then
-    packages="$packages g++ cmake pkg-config libcmocka-dev python3 python3-venv python3-numpy"
-fi
+case "${1:-deps}" in
+deps-test) packages="$packages g++ cmake pkg-config libcmocka-dev python3 python3-venv python3-numpy" ;;
+deps-more) packages="$packages libcmocka-dev python3 clang libclang-rt-dev" ;;
+esac
 
 # Not a Debian system: the compiler will name what is missing.
 command -v dpkg-query >/dev/null 2>&1 || exit 0

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Every test that runs kernels, on the GPU of this machine. Ends in
-# "N passed, M failed".
+# "N passed, M failed, K skipped".
 #   SX_GPU=cuda:0    which GPU
 #   SX_GPU_BIN=DIR   programs and libraries that are built already, all in DIR
 #   SX_GPU_LOGS=DIR  what each step printed (build/gpu-test-logs)
@@ -11,63 +11,9 @@ gpu=${SX_GPU:-cuda:0}
 logs=${SX_GPU_LOGS:-build/gpu-test-logs}
 steps=${SX_GPU_STEPS:-tests streams sanitizer example}
 mkdir -p "$logs" || exit 1
-passed=0
-failed=0
-skipped=0
-failures=""
-
-good() { passed=$((passed + ${2:-1})); printf '  ok    %s (%d s)\n' "$1" $((SECONDS - begun)); }
-bad() {
-    failed=$((failed + ${3:-1}))
-    failures="$failures $1"
-    printf '  FAIL  %s (%d s), see %s\n' "$1" $((SECONDS - begun)) "$2"
-    tail -n 25 "$2" | sed 's/^/        /'
-}
-log_of() { echo "$logs/${1//[^a-zA-Z0-9]/_}.log"; }
+. scripts/testing.sh
 wanted() { [[ " $steps " == *" $1 "* ]]; }
-finish() {
-    [ -z "$failures" ] || echo "failed:$failures"
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" -eq 0 ]
-    exit
-}
 
-# check NAME COMMAND...: one check, which passes if the command does.
-check() {
-    local name=$1 log
-    log=$(log_of "$1")
-    shift
-    begun=$SECONDS
-    if "$@" >"$log" 2>&1; then good "$name"; else bad "$name" "$log"; fi
-}
-
-# count LOG WORD: how many tests of a cmocka program ended so.
-count() {
-    sed -n "s/^\[  $2 \] \([0-9]*\) test(s).*/\1/p" "$1" | awk '{s += $1} END {print s + 0}'
-}
-
-# cmocka NAME COMMAND...: as many checks as the program has tests.
-cmocka() {
-    local name=$1 log status n m k
-    log=$(log_of "$1")
-    shift
-    begun=$SECONDS
-    "$@" >"$log" 2>&1
-    status=$?
-    n=$(count "$log" 'PASSED ')
-    m=$(count "$log" 'FAILED ')
-    k=$(count "$log" SKIPPED)
-    skipped=$((skipped + k))
-    [ "$n" -gt 0 ] || status=1
-    if [ $status -eq 0 ] && [ "$m" -eq 0 ]; then
-        good "$name: $n tests$([ "$k" -eq 0 ] || echo ", $k skipped")" "$n"
-    else
-        passed=$((passed + n))
-        bad "$name" "$log" $((m > 0 ? m : 1))
-    fi
-}
-
-begun=$SECONDS
 if [ -n "${SX_GPU_BIN:-}" ]; then
     bin=$(cd "$SX_GPU_BIN" && pwd) || exit 1
     tool=$bin/sextant
@@ -84,13 +30,7 @@ else
     tests=$bin/test/bin
     export SEXTANT_CUDA=$bin/libsextant-cuda.so
     echo "building"
-    jobs=$(nproc 2>/dev/null || echo 2)
-    if make -s -j"$jobs" all test-programs examples gpu-streams >"$logs/build.log" 2>&1; then
-        good "build"
-    else
-        bad "build" "$logs/build.log"
-        finish
-    fi
+    build plain make -s -j"$jobs" build-plain
 fi
 
 # Without a GPU there is nothing to test, which is no success.
@@ -105,13 +45,12 @@ export SX_TEST_GPU=$gpu
 
 if wanted tests; then
     echo "C tests, kernels on $gpu"
-    # 23 does not divide the 61 cells of a spec and level: all data sets come up.
-    cmocka test_matrix env SX_KERNEL_CELLS=23 "$tests/test_matrix"
+    cmocka test_matrix env SX_MATRIX=full "$tests/test_matrix"
     # Kernels run in these: the matrix and device, device_memory, hybrid, cost, property, pgm,
-    # pgm_kernels, hostile_kernels, epsilon, questions, choose, threads, collect and gpu_large. The others
-    # show that a CPU's answers and errors are as ever here.
-    for t in device device_memory hybrid cost property hostile_kernels pgm pgm_kernels epsilon questions \
-             choose threads collect fork errors file gpu_large; do
+    # pgm_kernels, hostile_kernels, epsilon, questions, choose, threads, collect and gpu_large.
+    # The others show that a CPU's answers and errors are as ever here.
+    for t in device device_memory hybrid cost property hostile_kernels pgm pgm_kernels epsilon \
+             questions choose threads collect fork errors file gpu_large; do
         cmocka "test_$t" "$tests/test_$t"
     done
 fi
@@ -122,8 +61,7 @@ if wanted streams; then
         echo "streams, threads and memory of a program's own"
         check gpu-streams "$streams"
     else
-        echo "gpu-streams is not built: skipped"
-        skipped=$((skipped + 1))
+        skip gpu-streams "it is not built"
     fi
 fi
 
@@ -145,8 +83,7 @@ if wanted sanitizer; then
             check "$name: no hazards" grep -q 'SUMMARY: 0 hazards' "$(log_of "$name")"
         done
     else
-        echo "compute-sanitizer is not installed: skipped"
-        skipped=$((skipped + 6))
+        skip "the matrix under compute-sanitizer" "that is not installed" 6
     fi
 fi
 

@@ -203,11 +203,8 @@ static void run_for(unsigned seconds)
 
 /* ---- what must be flat ------------------------------------------------------------- */
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-#define OWN_HEAP 0                /* a sanitizer's, which keeps what is freed */
-#else
-#define OWN_HEAP 1
-#endif
+/* A sanitizer's heap keeps what is freed. */
+#define OWN_HEAP (!UNDER_ASAN && !UNDER_TSAN)
 
 typedef struct {
     uint64_t library, heap, resident, descriptors, threads;

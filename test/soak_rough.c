@@ -17,16 +17,7 @@
 #define CHILD_SECONDS 120
 
 /* ThreadSanitizer can't follow a program that forks while it has threads. */
-#ifdef __has_feature
-#if __has_feature(thread_sanitizer)
-#define __SANITIZE_THREAD__ 1
-#endif
-#endif
-#ifdef __SANITIZE_THREAD__
-#define CAN_FORK 0
-#else
-#define CAN_FORK 1
-#endif
+#define CAN_FORK (!UNDER_TSAN)
 
 /* ---- children ------------------------------------------------------------------- */
 

@@ -36,6 +36,12 @@ void *need(size_t bytes)
     return p;
 }
 
+void say_skipped(const char *why)
+{
+    printf("skipped: %s\n", why);
+    fflush(stdout);
+}
+
 static const char *crash_text;
 
 static void crashed(int signal_number)

@@ -18,6 +18,31 @@ _Noreturn void die(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 void *need(size_t bytes);         /* malloc() that dies */
 
+/* Ends a cmocka test that can't be run here, and says why: the summary has it. */
+#define SKIP(why) do { say_skipped(why); skip(); } while (0)
+void say_skipped(const char *why);
+
+/* Sanitizers, which take many times as long: whether this is one of theirs. */
+#ifdef __has_feature              /* clang's way to say it */
+#if __has_feature(address_sanitizer)
+#define UNDER_ASAN 1
+#elif __has_feature(thread_sanitizer)
+#define UNDER_TSAN 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__       /* gcc's */
+#define UNDER_ASAN 1
+#endif
+#ifdef __SANITIZE_THREAD__
+#define UNDER_TSAN 1
+#endif
+#ifndef UNDER_ASAN
+#define UNDER_ASAN 0
+#endif
+#ifndef UNDER_TSAN
+#define UNDER_TSAN 0
+#endif
+
 /* From now on a crash prints this text, which may change, and ends the program.
  * To be called in a test: cmocka would go on, and a crash inside the emulator
  * leaves it in the middle of a kernel. */

@@ -27,20 +27,8 @@
 #define LONG_US (2u * HANGS_S * 1000000u)     /* an interval that no test waits for */
 #define MARK 0x5ca1ab1edeadbeefu  /* an answer nobody gives */
 
-/* ThreadSanitizer can't follow the emulator's fibers, nor a program that forks
- * while it has threads. */
-#ifdef __has_feature              /* clang's way to say it */
-#if __has_feature(thread_sanitizer)
-#define __SANITIZE_THREAD__ 1
-#endif
-#endif
-#ifdef __SANITIZE_THREAD__
-#define DEVICES 1
-#define SKIP_FORK_WITH_THREADS() skip()
-#else
-#define DEVICES 2
-#define SKIP_FORK_WITH_THREADS() (void)0
-#endif
+/* ThreadSanitizer can't follow the emulator's fibers. */
+#define DEVICES (UNDER_TSAN ? 1u : 2u)
 
 static const char *device_name(unsigned i)
 {
@@ -719,7 +707,8 @@ static void test_close_answers(void **state)
 static void test_fork(void **state)
 {
     (void)state;
-    SKIP_FORK_WITH_THREADS();
+    if (UNDER_TSAN)
+        SKIP("ThreadSanitizer can't follow a fork with threads");
     rnd r = rnd_start(test_seed() + 13);
     scene s = scene_of(0, SX_U64, "pivot", 6, 30, &r);
     worker like = { .fn = ask_until_refused, .s = &s, .what = -1 };

@@ -439,7 +439,7 @@ static void test_pointers(void **state)
 {
     (void)state;
     if (!kernel_is_gpu())
-        skip();
+        SKIP("the emulator can't tell where a pointer points to: make gpu-test");
     sx_device *dev = device_open(kernel_with(""));
     uint64_t keys[4] = { 1, 2, 3, 4 }, out[5] = { 7, 7, 7, 7, 7 };
     sx_column host = column(SX_U64, 4, keys), to = column(SX_U64, 5, out), there;
@@ -503,8 +503,8 @@ static int child(sx_device *dev, sx_index *ix, sx_column *there, const dataset *
 static void test_fork(void **state)
 {
     (void)state;
-    if (!kernel_is_gpu())         /* an emulated one works on */
-        skip();
+    if (!kernel_is_gpu())
+        SKIP("an emulated GPU works on after fork(): make gpu-test");
     rnd r = rnd_start(test_seed());
     dataset *d = data_make(SX_U64, KEYS_RANDOM, 3000, ROWS_U32, 500, &r);
     sx_device *dev = device_open(kernel_with(""));

@@ -449,8 +449,8 @@ static void test_failing_allocator(void **state)
 static void test_failing_memory(void **state)
 {
     (void)state;
-    if (kernel_is_gpu())          /* whose memory does not come from there */
-        skip();
+    if (kernel_is_gpu())
+        SKIP("a GPU's memory does not come from where it is made to fail");
     uint64_t live = sx_alloc_live();
     check_failures(false, 1, 5);
     assert_true(sx_alloc_live() == live);

@@ -314,7 +314,7 @@ static void test_more_than_4_billion(void **state)
     write_file(path, f, sizeof f);
     if (truncate(path, (off_t)file_bytes) != 0) {
         free(path);
-        skip();                   /* no such large files here */
+        SKIP("the file system has no such large files");
     }
     if (sx_load(&ix, dev, path, 0) != SX_OK)
         fail_msg("%s", sx_detail());

@@ -21,33 +21,6 @@
 #include "on_device.h"
 #include "stand_in.h"
 
-
-/* ThreadSanitizer can't follow a program that forks while it has threads. */
-#ifdef __has_feature              /* clang's way to say it */
-#if __has_feature(thread_sanitizer)
-#define __SANITIZE_THREAD__ 1
-#endif
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
-#ifdef __SANITIZE_THREAD__
-#define SKIP_FORK_WITH_THREADS() skip()
-#else
-#define SKIP_FORK_WITH_THREADS() (void)0
-#endif
-
-/* Nor can AddressSanitizer, if threads allocate: its own allocator's locks stay held in
- * the child, where malloc() then waits forever. */
-#ifdef __SANITIZE_ADDRESS__
-#define SKIP_FORK_WITH_ALLOCATING_THREADS() do { \
-        print_message("skipped: AddressSanitizer's allocator hangs after such a fork()\n"); \
-        skip(); \
-    } while (0)
-#else
-#define SKIP_FORK_WITH_ALLOCATING_THREADS() (void)0
-#endif
-
 typedef struct {
     sx_device *dev;
     sx_index *ix;
@@ -179,7 +152,8 @@ static const char *child_forks(scene *s)
 static void test_after_use(void **state)
 {
     (void)state;
-    SKIP_FORK_WITH_THREADS();
+    if (UNDER_TSAN)
+        SKIP("ThreadSanitizer can't follow a fork with threads");
     static child_fn *const children[] = {
         child_asks, child_asks_little, child_builds, child_closes,
         child_forks,
@@ -239,7 +213,8 @@ static void *stay_busy(void *arg)
 static void test_during_use(void **state)
 {
     (void)state;
-    SKIP_FORK_WITH_THREADS();
+    if (UNDER_TSAN)
+        SKIP("ThreadSanitizer can't follow a fork with threads");
     scene s = make_scene("pivot");
     busy_state busy = { .s = &s };
     pthread_t thread;
@@ -323,7 +298,8 @@ static const char *child_loads(scene *s)
 static void test_while_loading(void **state)
 {
     (void)state;
-    SKIP_FORK_WITH_THREADS();
+    if (UNDER_TSAN)
+        SKIP("ThreadSanitizer can't follow a fork with threads");
     char *path = temp_path("");   /* the directory is this process's */
     free(path);
     end_child(start_child(NULL, child_loads));
@@ -375,8 +351,10 @@ static void *stay_listing(void *arg)
 static void test_during_kernels(void **state)
 {
     (void)state;
-    SKIP_FORK_WITH_THREADS();
-    SKIP_FORK_WITH_ALLOCATING_THREADS();
+    if (UNDER_TSAN)
+        SKIP("ThreadSanitizer can't follow a fork with threads");
+    if (UNDER_ASAN)               /* its allocator's locks stay held in the child */
+        SKIP("AddressSanitizer's allocator hangs after a fork while threads allocate");
     scene s = { .dev = device_open(kernel_with("")) };
     rnd r = rnd_start(test_seed());
     s.small = data_make(SX_U64, KEYS_RANDOM, 500, ROWS_NULL, 60, &r);
@@ -432,7 +410,8 @@ static const char *child_builds_both(scene *s)
 static void test_while_measuring(void **state)
 {
     (void)state;
-    SKIP_FORK_WITH_THREADS();
+    if (UNDER_TSAN)
+        SKIP("ThreadSanitizer can't follow a fork with threads");
     scene s = { .dev = device_open("simt") };
     rnd r = rnd_start(test_seed());
     pthread_t thread;

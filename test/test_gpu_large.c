@@ -25,6 +25,7 @@
 static uint64_t rows_all;         /* 2^30 */
 static uint32_t scramble;
 static bool can_run;
+#define NO_GPU "there is no GPU: make gpu-test, or SX_LARGE_LOG2=n for the emulator"
 static uint32_t *all_keys;        /* of all rows; 4 GiB, made once */
 
 /* ---- what answers must be ------------------------------------------------- */
@@ -645,13 +646,12 @@ static sx_device *open_or_skip(void)
 {
     sx_device_info info = { .size = sizeof info };
     if (!can_run)
-        skip();
+        SKIP(NO_GPU);
     sx_device *dev = device_open(kernel_with(""));
     assert_int_equal(sx_device_describe(dev, &info), SX_OK);
     if (info.memory && info.memory < 40 * rows_all) {
-        printf("    too little memory on the device: SX_LARGE_LOG2 makes the test smaller\n");
         sx_close(dev);
-        skip();
+        SKIP("too little memory on the device: SX_LARGE_LOG2 makes the test smaller");
     }
     return dev;
 }
@@ -692,9 +692,8 @@ static void test_host_rows(void **state)
     uint64_t total = b.first[RANGES], first[RANGES + 1];
     sx_device *dev = open_or_skip();
     if (host_memory() < total * 4 + rows_all * 8) {
-        printf("    too little memory on the host\n");
         sx_close(dev);
-        skip();
+        SKIP("too little memory on the host");
     }
     sx_index *ix = build_all(dev, specs[2]);
     double since = seconds();
@@ -731,7 +730,7 @@ static void test_little_memory(void **state)
     unsigned count = 0;
     sx_index *ix = NULL;
     if (!can_run)
-        skip();
+        SKIP(NO_GPU);
     make_all_keys();
     uint64_t cap = 3 * rows_all, n = rows_all / 16;
     snprintf(options, sizeof options, "memory=%" PRIu64, cap);

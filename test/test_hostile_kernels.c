@@ -16,7 +16,7 @@
 #include "on_device.h"
 #include "sxfile.h"
 
-#ifdef __SANITIZE_ADDRESS__
+#if UNDER_ASAN
 #define DEVICES_EACH 11u          /* that load one damaged file */
 #else
 #define DEVICES_EACH KERNEL_OPTIONS

@@ -191,16 +191,7 @@ static void test_shape(void **state)
 /* ---- memory ------------------------------------------------------------ */
 
 /* Sanitizers keep what is freed and shadow what is not. */
-#ifdef __has_feature              /* clang's way to say it */
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define OWN_MEMORY_ONLY false
-#else
-#define OWN_MEMORY_ONLY true
-#endif
+#define OWN_MEMORY_ONLY (!UNDER_ASAN && !UNDER_TSAN)
 
 /* Most memory of this process so far, in bytes; 0: the system won't say.
  * reset: from now on. */
@@ -228,8 +219,10 @@ static void test_peak(void **state)
 {
     (void)state;
     const uint64_t n = 3u << 20, slack = 12u << 20;  /* huge pages round up */
-    if (!OWN_MEMORY_ONLY || peak_memory(true) == 0)
-        skip();
+    if (!OWN_MEMORY_ONLY)
+        SKIP("a sanitizer takes memory, too");
+    if (peak_memory(true) == 0)
+        SKIP("the system does not say how much memory a process took");
     sx_device *dev = device_open("cpu:threads=2");
     rnd r = rnd_start(test_seed());
     unsigned char *input = need(n * 8);

@@ -1,13 +1,15 @@
 /* test_matrix.c - everything times everything.
  *
  * families x parameters x layouts x key types x instruction sets, each with
- * all small data sets and some of the larger and of the hard ones; each index
+ * all small data sets and some of the larger and of the hard ones. That is
+ * SX_MATRIX=full; else it is a sample, whose data sets depend on the seed, of
+ * about 20 for each of those. Each index
  * is checked, described and asked every question (ask.h). One cmocka test is
  * one family with one key type. The last one compares what was done with what
  * the library says can be (sx_possible()), so that what `sextant devices
  * --matrix` calls tested is.
  *
- * A cell is one index that was built and asked. Kernels get some of the
+ * A cell is one index that was built and asked. Kernels get some of all
  * cells, with each list of options in turn (support.h). SX_KERNEL_ONLY=1
  * leaves out the CPU's, and SX_KERNEL_SECONDS=n what is not reached by then:
  * for tools that watch a GPU and slow it down. */
@@ -107,8 +109,8 @@ static const uint64_t hard_sizes[] = { 260, 700, 300, 1100, 1500, 2600, 4097 };
 
 #define LARGE_PER_CELL 9
 #define HARD_PER_CELL 4
-#define SAVED_EVERY 16            /* cells: one is also saved and loaded */
-#define KERNEL_SAVED_EVERY 5      /* cells of kernels */
+#define DATA_SETS (COUNT_OF(small_sets) * ROWS_KINDS + LARGE_PER_CELL + HARD_PER_CELL)
+#define SAVED_EVERY 5             /* cells: one is also saved and loaded */
 /* Batches of many lengths: they are worked off in groups, with a rest. */
 #define SMALL_QUERIES(r) (1 + rnd_below(r, 90))
 #define LARGE_QUERIES(r) (60 + rnd_below(r, 200))
@@ -159,11 +161,17 @@ static void free_data(unsigned t)
 /* ---- what was done ------------------------------------------------------- */
 
 enum { BY_CPU, BY_KERNELS, BACKENDS };
-typedef struct { unsigned family, type; } subject;
+typedef struct { unsigned family, type, layout; } subject;
 
 /* Bit v: sx_verb_at(v) was done, and came out right. */
-static uint32_t done[COUNT_OF(families)][COUNT_OF(key_types)][COUNT_OF(places)][BACKENDS];
+static uint32_t done[COUNT_OF(families)][COUNT_OF(key_types)][COUNT_OF(layouts)]
+                    [COUNT_OF(places)][BACKENDS];
 static subject now;
+
+static unsigned layouts_of(unsigned family)
+{
+    return families[family].no_layouts ? 1 : COUNT_OF(layouts);
+}
 
 static const char *backend_name(unsigned backend)
 {
@@ -183,10 +191,13 @@ static bool can_be(const char *family, int type, const char *verb, unsigned plac
 
 /* The CPU's instruction sets, then the devices that run kernels. */
 #define DEVICES (SIMD_LEVELS + KERNEL_DEVICES)
-/* Of the cells, kernels get every so manieth, each device in turn: the
- * emulator is slow. SX_KERNEL_CELLS=1 gives them all. A family with a type
- * has at least 22 such cells in a row, more than there are lists of options. */
-#define KERNEL_CELLS_EVERY 23u
+/* Of the data sets a spec on a level gets every so manieth, and of all those kernels do,
+ * each device in turn, since the emulator is slow. None divides DATA_SETS, so that all come
+ * up. SX_KERNEL_CELLS=1 gives kernels all. Of the full matrix a family with a type has at
+ * least 22 such cells in a row, more than there are lists of options. */
+static const struct { uint64_t cells, kernel_cells; } sampled = { 3, 67 }, full = { 1, 23 };
+_Static_assert(DATA_SETS % 3 != 0 && DATA_SETS % 23 != 0 && DATA_SETS % 67 != 0,
+               "the same sets each time");
 
 static sx_device *devices[DEVICES];
 static const char *device_names[DEVICES];
@@ -197,7 +208,7 @@ static sx_device *searching[SEARCHES][SIMD_LEVELS];
 static char searching_names[SEARCHES][SIMD_LEVELS][40];
 static bool kernel_only;
 static time_t kernel_end;         /* 0: never */
-static uint64_t kernel_turn, kernel_every = KERNEL_CELLS_EVERY, per_option[KERNEL_OPTIONS];
+static uint64_t turn, every, kernel_turn, kernel_every, per_option[KERNEL_OPTIONS];
 static asker *asking;
 static char cell_now[400];
 static uint64_t cells, cells_left_out, cells_saved, kernel_cells, hybrid_cells,
@@ -232,6 +243,13 @@ static const char *through_a_file(const sx_index *ix, sx_device *dev,
     return wrong;
 }
 
+/* Indexes without keys have turns of their own: that one of them was is no proof. */
+static bool is_saved(bool kernels, uint64_t n)
+{
+    static unsigned turns[BACKENDS][2];
+    return ++turns[kernels][n > 0] % SAVED_EVERY == 0;
+}
+
 static void try_cell(const char *shape, int level, unsigned place, const dataset *d, rnd *r)
 {
     char spec[SX_SPEC_MAX + 16];
@@ -262,13 +280,12 @@ static void try_cell(const char *shape, int level, unsigned place, const dataset
     kernel_cells += kernels;
     hybrid_cells += place == 2;
     both_cells += place == 3;
-    if (!wrong && (kernels ? kernel_cells % KERNEL_SAVED_EVERY
-                           : (cells - kernel_cells) % SAVED_EVERY) == 0)
+    if (!wrong && is_saved(kernels, d->n))
         wrong = through_a_file(ix, devices[level], d, out_type, cells_saved++ % 4);
     if (wrong)
         fail_msg("%s: %s", cell_now, wrong);
     if (d->n)
-        done[now.family][now.type][place][backend] |= asking->verbs;
+        done[now.family][now.type][now.layout][place][backend] |= asking->verbs;
     sx_free(ix);
 }
 
@@ -300,6 +317,8 @@ static void try_data(const char *spec, int level, const dataset *d, rnd *r)
     sx_device *any = devices[level];
     unsigned searches = strcmp(families[now.family].name, "pgm") == 0 ? SEARCHES : 0;
     try_kernels(spec, d, r);
+    if (++turn % every != 0)
+        return;
     if (!any || kernel_only) {
         cells_left_out++;
         return;
@@ -332,6 +351,38 @@ static void try_spec(const char *spec, int level, unsigned t, rnd *r)
 
 /* ---- tests --------------------------------------------------------------- */
 
+/* Whether this run was asked for all cells of a backend. */
+static bool all_wanted(unsigned backend)
+{
+    return backend == BY_CPU ? !kernel_only
+                             : !kernel_end && kernel_every <= sampled.kernel_cells;
+}
+
+static bool is_missing(unsigned place, unsigned backend)
+{
+    uint32_t here = done[now.family][now.type][now.layout][place][backend];
+    for (unsigned v = 0; sx_verb_at(v); v++)
+        if (!(here >> v & 1) && can_be(families[now.family].name, key_types[now.type],
+                                       sx_verb_at(v), place, backend))
+            return true;
+    return false;
+}
+
+/* Which verbs an index is asked, and which is saved, is chance. What chance has left out is
+ * tried on, with a spec of this layout, until it came: soon, or test_every_cell() fails. */
+static void try_missing(const char *spec, rnd *r)
+{
+    int best = SIMD_LEVELS - 1;
+    while (!devices[best])
+        best--;
+    for (unsigned backend = 0; backend < BACKENDS; backend++)
+        for (unsigned place = 0; place < COUNT_OF(places); place++)
+            for (unsigned i = 0; i < 200 && all_wanted(backend) && is_missing(place, backend); i++)
+                try_cell(spec, backend == BY_CPU ? best
+                                                 : SIMD_LEVELS + (int)rnd_below(r, kernel_devices()),
+                         place, data[now.type].large[rnd_below(r, COUNT_OF(large_sets))], r);
+}
+
 static void test_subject(void **state)
 {
     const subject *s = *state;
@@ -340,43 +391,43 @@ static void test_subject(void **state)
     now = *s;
     make_data(s->type);
     say_on_crash(cell_now);
-    for (const char *const *p = families[s->family].parameters; *p; p++)
-        for (size_t l = 0; l < (no_layouts ? 1 : COUNT_OF(layouts)); l++)
+    for (now.layout = 0; now.layout < layouts_of(s->family); now.layout++) {
+        char spec[SX_SPEC_MAX];
+        for (const char *const *p = families[s->family].parameters; *p; p++)
             for (int level = 0; level < SIMD_LEVELS; level++) {
-                char spec[SX_SPEC_MAX];
                 snprintf(spec, sizeof spec, "%s(%s%s%s)",
                          families[s->family].name, *p, **p && !no_layouts ? "," : "",
-                         no_layouts ? "" : layouts[l]);
+                         no_layouts ? "" : layouts[now.layout]);
                 try_spec(spec, level, s->type, &r);
             }
+        try_missing(spec, &r);
+    }
 }
 
-/* Whether this run was asked for all cells of a backend. */
-static bool all_wanted(unsigned backend)
+/* In how many layouts of the family, and whether in all. */
+static unsigned times_done(const char *family, unsigned type, unsigned verb, unsigned place,
+                           unsigned backend, bool *all)
 {
-    return backend == BY_CPU ? !kernel_only
-                             : !kernel_end && kernel_every <= KERNEL_CELLS_EVERY;
-}
-
-static bool was_done(const char *family, unsigned type, unsigned verb, unsigned place,
-                     unsigned backend)
-{
-    for (unsigned f = 0; f < COUNT_OF(families); f++)
-        if (strcmp(families[f].name, family) == 0)
-            return done[f][type][place][backend] >> verb & 1;
-    return false;
+    unsigned times = 0, f = 0;
+    while (f < COUNT_OF(families) && strcmp(families[f].name, family) != 0)
+        f++;
+    for (unsigned l = 0; f < COUNT_OF(families) && l < layouts_of(f); l++)
+        times += done[f][type][l][place][backend] >> verb & 1;
+    *all = f < COUNT_OF(families) && times == layouts_of(f);
+    return times;
 }
 
 /* Returns 1 for a cell that is as it should be. */
 static unsigned check_cell(const char *family, unsigned type, unsigned verb, unsigned place,
                            unsigned backend)
 {
-    bool can = can_be(family, key_types[type], sx_verb_at(verb), place, backend);
-    if (can == was_done(family, type, verb, place, backend))
+    bool all, can = can_be(family, key_types[type], sx_verb_at(verb), place, backend);
+    unsigned times = times_done(family, type, verb, place, backend, &all);
+    if (can ? all : times == 0)
         return 1;
     print_error("%s of %s: %s, place %s on %s %s\n", family, sx_type_name(key_types[type]),
                 sx_verb_at(verb), places[place], backend_name(backend),
-                can ? "can be but was not tried" : "can't be but was done");
+                can ? "can be but was not tried in every layout" : "can't be but was done");
     return 0;
 }
 
@@ -417,7 +468,14 @@ int main(void)
                                         &subjects[i] };
     }
     tests[COUNT_OF(subjects)] = (struct CMUnitTest)cmocka_unit_test(test_every_cell);
-    test_seed();
+    const char *wanted = getenv("SX_MATRIX");
+    bool all = wanted && strcmp(wanted, "full") == 0;
+    if (wanted && *wanted && !all)
+        die("SX_MATRIX is '%s'; allowed: full", wanted);
+    every = (all ? full : sampled).cells;
+    kernel_every = (all ? full : sampled).kernel_cells;
+    turn = test_seed();
+    kernel_turn = turn / every;
     if (getenv("SX_KERNEL_CELLS") && atoi(getenv("SX_KERNEL_CELLS")) > 0)
         kernel_every = (uint64_t)atoi(getenv("SX_KERNEL_CELLS"));
     kernel_only = getenv("SX_KERNEL_ONLY") && atoi(getenv("SX_KERNEL_ONLY")) > 0;
@@ -438,9 +496,10 @@ int main(void)
     }
     asking = asker_new();
     int failed = cmocka_run_group_tests_name("matrix", tests, NULL, NULL);
-    printf("%llu cells, %llu of them by kernels (%s), of these %llu hybrid and %llu on both "
+    printf("%s: %llu cells, %llu of them by kernels (%s), of these %llu hybrid and %llu on both "
            "sides, %llu also through a "
            "file; %llu left out\n",
+           all ? "the full matrix" : "a sample; SX_MATRIX=full is all of it",
            (unsigned long long)cells, (unsigned long long)kernel_cells,
            device_names[SIMD_LEVELS], (unsigned long long)hybrid_cells, (unsigned long long)both_cells,
            (unsigned long long)cells_saved, (unsigned long long)cells_left_out);

@@ -17,18 +17,13 @@
 #include "pgm_truth.h"
 #include "sxfile.h"
 
-#ifdef __has_feature              /* clang's way to say it */
-#if __has_feature(thread_sanitizer)
-#define __SANITIZE_THREAD__ 1
-#endif
-#endif
 /* The emulator and the sanitizers take many times as long. */
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if UNDER_ASAN || UNDER_TSAN
 #define ROUNDS 2u
 #else
 #define ROUNDS 7u
 #endif
-#ifdef __SANITIZE_THREAD__        /* which does not know the emulator's fibers */
+#if UNDER_TSAN                    /* which does not know the emulator's fibers */
 #define KERNELS 0
 #else
 #define KERNELS 1

@@ -17,7 +17,7 @@
 #include "support.h"
 
 /* The emulator and the sanitizers take many times as long. */
-#if defined __SANITIZE_ADDRESS__
+#if UNDER_ASAN
 static unsigned rounds = 2;
 #else
 static unsigned rounds = 8;

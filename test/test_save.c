@@ -212,7 +212,7 @@ static void test_killed_save(void **state)
     free_specimen(&s);
     free_specimen(&big);
     if (!can)
-        skip();                   /* the file system has no files without a name */
+        SKIP("the file system has no files without a name");
 }
 
 /* ---- leftovers ----------------------------------------------------------------- */
@@ -430,7 +430,7 @@ static void test_modes_of_others(void **state)
         { 0, 12345, 0604, 0644 }, { 0, 0, 02660, 0660 },
     };
     if (geteuid() != 0 || getegid() != 0)
-        skip();                   /* only the superuser can give files away */
+        SKIP("only the superuser can give files away");
     scene c = scene_new();
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct stat now;

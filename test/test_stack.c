@@ -21,12 +21,9 @@
 #define PATTERN 0x5c
 
 /* Frames are several times as large under sanitizers, and without optimization. */
-#ifdef __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define LARGE_FRAMES 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+#ifdef __OPTIMIZE__
+#define LARGE_FRAMES (UNDER_ASAN || UNDER_TSAN)
+#else
 #define LARGE_FRAMES 1
 #endif
 
@@ -146,10 +143,8 @@ static void test_verbs(void **state)
     };
     static const int types[] = { SX_U32, SX_F64, SX_B16 };
     size_t most = 0;
-#ifdef LARGE_FRAMES
-    print_message("skipped: frames are larger under sanitizers and without optimization\n");
-    skip();
-#endif
+    if (LARGE_FRAMES)
+        SKIP("frames are larger under sanitizers and without optimization");
     rnd r = rnd_start(test_seed());
     scene s = { .path = temp_path("small.sxt"), .asker = asker_new() };
     for (size_t t = 0; t < COUNT_OF(types); t++) {

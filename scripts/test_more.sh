@@ -1,0 +1,35 @@
+#!/bin/bash
+# What takes longer than the tests of every change (test.sh): all programs under clang's
+# sanitizers, the full matrix, fuzzers, the soak test; about 20 minutes on two processors.
+# Ends in "N passed, M failed, K skipped".
+set -u
+cd "$(dirname "$0")/.." || exit 1
+logs=build/test-more-logs
+mkdir -p "$logs"
+. scripts/testing.sh
+export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
+fuzz_s=60
+
+echo "building"
+build "clang's sanitizers" make -s -j"$jobs" build-clang fuzz-load fuzz-spec
+build "plain" make -s -j"$jobs" NVCC= all build/test/bin/test_matrix build/test/bin/test_property
+
+echo "the full matrix, and more rounds of random steps"
+SX_MATRIX=full SX_SECONDS=60 programs build/test/bin/test_matrix build/test/bin/test_property
+
+echo "C tests, clang's AddressSanitizer and UndefinedBehaviorSanitizer"
+clang=build/clang/test/bin
+# shellcheck disable=SC2046  # several words
+SX_MATRIX=full programs $(ahead "$clang/test_matrix $clang/test_epsilon" $(all_tests $clang))
+
+echo "fuzzers, $fuzz_s s each"
+for f in load spec; do
+    # An input that fails is left in build/fuzz-found; the corpus stays as it is.
+    mkdir -p "build/fuzz-found" "build/fuzz-new/$f"
+    check "fuzz $f" "build/fuzz-$f" -seed="$SX_SEED" -max_total_time=$fuzz_s -timeout=300 \
+        -artifact_prefix="build/fuzz-found/$f-" "build/fuzz-new/$f" "fuzz/corpus/$f"
+done
+
+echo "soak"
+check "soak" make -s soak SOAK_S=60
+finish

@@ -1,0 +1,132 @@
+# testing.sh - what test.sh, test_more.sh and gpu_test.sh share. It is sourced, by bash, in the
+# root of the tree. $logs is where each step's output goes.
+# shellcheck shell=bash
+jobs=$(nproc 2>/dev/null || echo 2)
+passed=0
+failed=0
+skipped=0
+failures=""
+# Other makes are none of this one's; what was set on its command line is in the environment.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+# Nothing takes so long: what does hangs, and fails.
+limit_s=1800
+
+# The random choices of all programs. They differ from run to run; SX_SEED=n repeats a run.
+export SX_SEED=${SX_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+echo "SX_SEED=$SX_SEED"
+
+# What was checked, and in how many checks; FAILED, its log and the count; left out, and why.
+good() { passed=$((passed + ${2:-1})); printf '  ok    %s\n' "$1"; }
+bad() {
+    failed=$((failed + ${3:-1}))
+    failures="$failures $1;"
+    printf '  FAIL  %s, see %s\n' "$1" "$2"
+    tail -n 25 "$2" | sed 's/^/        /'
+}
+skip() { skipped=$((skipped + ${3:-1})); printf '  skip  %s: %s\n' "$1" "$2"; }
+
+finish() {
+    [ -z "$failures" ] || echo "failed:$failures SX_SEED=$SX_SEED repeats it"
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" -eq 0 ]
+    exit
+}
+
+log_of() { echo "$logs/${1//[^a-zA-Z0-9]/_}.log"; }
+
+# run NAME COMMAND...: its output goes into the log, then its status and its seconds.
+run() {
+    local log begun=$SECONDS status
+    log=$(log_of "$1")
+    shift
+    timeout -k 10 "$limit_s" "$@" >"$log" 2>&1
+    status=$?
+    [ $status -ne 124 ] || echo "ended after $limit_s s: it hangs" >>"$log"
+    echo "$status $((SECONDS - begun))" >"$log.status"
+}
+
+# check NAME COMMAND...: one check, which passes if the command does.
+check() {
+    local status s
+    run "$@"
+    read -r status s <"$(log_of "$1").status"
+    if [ "$status" -eq 0 ]; then good "$1 ($s s)"; else bad "$1" "$(log_of "$1")"; fi
+}
+
+# count LOG WORD: how many tests of a cmocka program ended so.
+count() {
+    sed -n "s/^\[  $2 \] \([0-9]*\) test(s).*/\1/p" "$1" | awk '{s += $1} END {print s + 0}'
+}
+
+# tally NAME PASSED FAILED SKIPPED: of something that was run and counts its tests. Its log has
+# a line "skipped: WHY" for each that was.
+tally() {
+    local name=$1 n=$2 m=$3 k=$4 log status s
+    log=$(log_of "$name")
+    read -r status s <"$log.status"
+    [ "$k" -eq 0 ] || sed -n 's/^skipped: //p' "$log" | sort | uniq -c | while read -r times why; do
+        skip "$name" "$why ($times)" 0
+    done
+    skipped=$((skipped + k))
+    if [ "$status" -eq 0 ] && [ "$m" -eq 0 ] && [ $((n + k)) -gt 0 ]; then
+        good "$name ($n tests, $s s)" "$n"
+    else
+        passed=$((passed + n))
+        bad "$name" "$log" $((m > 0 ? m : 1))
+    fi
+}
+
+# cmocka NAME COMMAND...: as many checks as the program has tests.
+cmocka() {
+    run "$@"
+    cmocka_tally "$1"
+}
+cmocka_tally() {
+    local log
+    log=$(log_of "$1")
+    tally "$1" "$(count "$log" 'PASSED ')" "$(count "$log" 'FAILED ')" "$(count "$log" SKIPPED)"
+}
+
+# programs PATH...: the same of many. As many run at a time as there are processors, those
+# named first before the others. build/asan/test/bin/test_file is called asan/test_file.
+programs() {
+    local path
+    export -f run log_of name_of
+    export logs limit_s
+    # shellcheck disable=SC2016  # expanded there
+    printf '%s\n' "$@" | xargs -P "$jobs" -I PATH bash -c 'run "$(name_of "$1")" "$1"' run PATH
+    for path in "$@"; do
+        cmocka_tally "$(name_of "$path")"
+    done
+}
+# all_tests DIRECTORY: the paths of all programs there.
+all_tests() {
+    local t
+    for t in test/test_*.c; do
+        echo "$1/$(basename "$t" .c)"
+    done
+}
+# ahead "WORD..." WORD...: the others, but with those first.
+ahead() {
+    local first=$1 word
+    shift
+    for word in $first; do
+        echo "$word"
+    done
+    for word in "$@"; do
+        [[ " $first " == *" $word "* ]] || echo "$word"
+    done
+}
+name_of() {
+    local name=${1#build/}
+    echo "${name/test\/bin\//}"
+}
+
+# build NAME COMMAND...: no warnings either. Without it there is nothing to test.
+build() {
+    local log before=$failed
+    log=$(log_of "build $1")
+    check "build $1" "${@:2}"
+    [ "$failed" -eq "$before" ] || finish
+    ! grep -q 'warning:' "$log" || bad "build $1 without warnings" "$log"
+}
