@@ -20,7 +20,7 @@ SX_KERNEL(where_am_i, columns)
 {
     ap->out[SX_THREAD] = SX_TID + 1000 * SX_BLOCK + 1000000 * SX_BLOCK_THREADS +
                          1000000000ull * SX_BLOCKS + 10000000000ull * SX_LANE +
-                         1000000000000ull * (SX_THREADS == ALL && SX_SHARED == NULL);
+                         1000000000000ull * (SX_THREADS == ALL && SX_SHARED != NULL);
 }
 
 static void test_places(void **state)

@@ -34,7 +34,7 @@ void *simt_sort_room;
 static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
 static void (*kernel)(const void *);
 static const void *kernel_args;
-static unsigned char *shared_room;
+static unsigned char *shared_room, *no_room;      /* no_room: a page that traps */
 static size_t shared_bytes;
 static uint64_t random_state;
 #ifdef WITH_UCONTEXT
@@ -236,7 +236,7 @@ void simt_barrier(const char *file, int line)
  * without it they hold a pattern, and who has written there is found later. */
 static void begin_shared(void)
 {
-    simt_self.shared = shared_bytes > 0 ? shared_room + ZONE_BYTES : NULL;
+    simt_self.shared = shared_bytes > 0 ? shared_room + ZONE_BYTES : no_room;
 #ifdef SIMT_WITH_ASAN
     __asan_unpoison_memory_region(shared_room, SHARED_ROOM);
     __asan_poison_memory_region(shared_room, ZONE_BYTES);
@@ -255,7 +255,7 @@ static unsigned char zone_byte(size_t i)
 /* Shared memory is never zero by itself. */
 static void fill_shared(void)
 {
-    if (!simt_self.shared)
+    if (shared_bytes == 0)
         return;
     memset(simt_self.shared, 0xa5, shared_bytes);
 #ifndef SIMT_WITH_ASAN
@@ -275,7 +275,7 @@ static void check_shared(const char *file, int line)
 #else
     char place[128] = "at its end";
 
-    for (size_t i = 0; simt_self.shared && i < ZONE_BYTES; i++) {
+    for (size_t i = 0; shared_bytes > 0 && i < ZONE_BYTES; i++) {
         int before = simt_self.shared[i - ZONE_BYTES] != zone_byte(i);
         if (!before && simt_self.shared[shared_bytes + i] == zone_byte(i))
             continue;
@@ -317,6 +317,7 @@ static int make_room(void)
         munmap(room, bytes);
         return -1;
     }
+    no_room = room;               /* the first stack's guard */
     shared_room = room + stacks;
     simt_sort_room = shared_room + SHARED_ROOM;
     atomic_store(&made, 1);

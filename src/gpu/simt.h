@@ -29,7 +29,7 @@
 typedef struct {
     unsigned thread, block;       /* this thread in its block, its block */
     unsigned block_threads, blocks;
-    unsigned char *shared;        /* of the block; NULL where it has none */
+    unsigned char *shared;        /* of the block; where it has none, a place that traps */
 } simt_place;
 
 extern simt_place simt_self;      /* of the thread that runs now */
