@@ -45,13 +45,16 @@ CUDA_PARTS := $(addprefix src/,base/alloc.c base/fork.c base/pool.c base/size.c 
 B := build
 LIB_SRC := $(wildcard src/*/*.c)
 CLI_SRC := $(wildcard cli/*.c)
+# The bench has the tool's ways to read, write and generate.
+BENCH_SRC := $(filter-out bench/bench_sort.c,$(wildcard bench/*.c)) \
+             $(filter-out cli/sextant.c cli/cmd_%.c cli/matrix.c,$(CLI_SRC))
 TESTS := $(patsubst test/%.c,%,$(wildcard test/test_*.c))
 SOAK := $(wildcard test/soak*.c)
 TEST_HELP := $(filter-out test/test_% $(SOAK),$(wildcard test/*.c))
 FUZZERS := load spec
 
-.PHONY: all help demo examples test test-more install uninstall clean bench gpu-bench papers peers deps deps-test deps-more
-all: $(B)/libsextant.a $(B)/libsextant.so $(B)/sextant \
+.PHONY: all help demo examples test test-more install uninstall clean bench gpu-bench papers peers deps deps-test deps-more FORCE
+all: $(B)/libsextant.a $(B)/libsextant.so $(B)/sextant $(B)/sextant-bench \
      $(if $(NVCC),$(B)/libsextant-cuda.so $(B)/sextant_device.cuh)
 
 help:
@@ -96,6 +99,11 @@ $(B)/libsextant.so: $(B)/libsextant.so.$(SOVERSION)
 	ln -sf $(<F) $@
 
 $(B)/sextant: $(CLI_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
+	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS) -lm
+
+$(B)/bench/%.o: CFLAGS_ALL += -Icli
+
+$(B)/sextant-bench: $(BENCH_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
 	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS) -lm
 
 $(B)/libsextant-cuda.so: src/gpu/gpu_cuda.cu $(wildcard src/*/*.h src/*/*.def) \
@@ -239,7 +247,7 @@ install: all $(B)/sextant_device.cuh
 	ln -sf libsextant.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libsextant.so.$(SOVERSION)
 	ln -sf libsextant.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsextant.so
 	[ ! -f $(B)/libsextant-cuda.so ] || install -m 755 $(B)/libsextant-cuda.so $(DESTDIR)$(LIBDIR)/
-	install -m 755 $(B)/sextant $(DESTDIR)$(BINDIR)/
+	install -m 755 $(B)/sextant $(B)/sextant-bench $(DESTDIR)$(BINDIR)/
 	install -m 644 doc/sextant.1 $(DESTDIR)$(MANDIR)/man1/
 	for f in sextant.pc:pkgconfig/sextant.pc \
 	         sextant-config.cmake:cmake/sextant/sextant-config.cmake \
@@ -251,6 +259,7 @@ uninstall:
 	rm -f $(DESTDIR)$(INCLUDEDIR)/sextant.h $(DESTDIR)$(INCLUDEDIR)/sextant_device.cuh \
 	    $(DESTDIR)$(LIBDIR)/libsextant.* $(DESTDIR)$(LIBDIR)/libsextant-cuda.so \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/sextant.pc $(DESTDIR)$(BINDIR)/sextant \
+	    $(DESTDIR)$(BINDIR)/sextant-bench \
 	    $(DESTDIR)$(MANDIR)/man1/sextant.1
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/sextant
 

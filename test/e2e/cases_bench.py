@@ -1,5 +1,8 @@
 """sextant bench, on few keys."""
+import os
 import re
+import shutil
+import subprocess
 
 from harness import case, check, equal
 from oracle import TYPES
@@ -74,3 +77,19 @@ def bench_to_a_file(t):
     result = t.tool.ok(*SMALL, "--spec", "sorted", "--json", "-o", "b.json")
     equal(result.out, b"", "stdout")
     check(t.path("b.json").read_text().count("\n") >= 4, "too few lines")
+
+
+@case()
+def bench_without_its_program(t):
+    """The tool alone says what lacks; with the program in PATH it runs."""
+    lonely = t.path("sextant")
+    shutil.copy(t.tool.path, lonely)
+    command = [str(lonely), "bench", "--n", "100", "--spec", "pivot"]
+    here = os.path.dirname(os.path.realpath(t.tool.path))
+    run = subprocess.run(command, capture_output=True, text=True,
+                         env={"PATH": "/nowhere"})
+    equal(run.returncode, 1, "the exit status")
+    check("sextant-bench can't be run: No such file" in run.stderr, run.stderr)
+    run = subprocess.run(command, capture_output=True, text=True,
+                         env={"PATH": here})
+    equal(run.returncode, 0, "the exit status")
