@@ -14,7 +14,8 @@ Usage: bench/auto.py [--tool build/sextant] [--device cuda:0] [--types u64,u32]
            [--sizes 2^12,2^16] [--dists uniform,...] [--spec all] [--queries 2^22]
            [--seed 1] [-o out.json]
 
-One JSON object a key set goes to the file, the sums last. The status is 0 if
+One JSON object a key set goes to the file, behind the commit (COMMIT says it where
+there is no repository) and the command, the sums last. The status is 0 if
 auto(for=point) was as wanted in 95 of 100 key sets.
 """
 import argparse
@@ -82,6 +83,11 @@ def judge(speeds, limit):
     return verdict
 
 
+def commit():
+    run = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    return os.environ.get("COMMIT") or run.stdout.strip() or "unknown"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tool", default="build/sextant")
@@ -99,6 +105,7 @@ def main():
     args.queries = args.queries or ("2^24" if gpu else "2^17")
     met, total = {}, {}
     with open(args.o or os.devnull, "w") as out:
+        out.write(json.dumps({"commit": commit(), "command": " ".join(sys.argv)}) + "\n")
         for size in args.sizes.split(","):
             for key_type in args.types.split(","):
                 for dist in args.dists.split(","):
