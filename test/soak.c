@@ -6,7 +6,7 @@
  * as many as after the warm-up. SOAK_S says for how many seconds (60), SOAK_THREADS
  * with how many threads (4), SX_SEED from what seed; a job depends on seed, thread
  * and its number, but what happens at the same time is the system's. SX_TEST_GPU
- * (cuda:0) adds a GPU. */
+ * (cuda:0) adds a GPU, SOAK_ONLY ("cancel") names the only jobs there are. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <inttypes.h>
@@ -61,6 +61,7 @@ static worker workers[THREADS_MOST];
 static unsigned worker_count = 4;
 static atomic_uint failures;
 static time_t end_time;
+static const char *only;          /* jobs of this name */
 static uint64_t round_of_jobs;    /* each phase has jobs of its own */
 
 /* Jobs that are to be alone wait until all others have ended; who comes meanwhile waits
@@ -110,8 +111,10 @@ static void open_devices(void)
     open_one("cpu:avx2,threads=2", false, false);
     open_one("cpu:avx512,threads=3", false, false);
     open_one("cpu", false, false);
-    open_one("simt", true, false);
-    open_one("simt,bucket=40,side=gpu", true, false);
+    if (!WATCHED_THREADS) {
+        open_one("simt", true, false);
+        open_one("simt,bucket=40,side=gpu", true, false);
+    }
     if (gpu && *gpu) {
         open_one(gpu, true, true);
         snprintf(with, sizeof with, "%s,bucket=64,side=gpu", gpu);
@@ -128,13 +131,21 @@ static void close_devices(void)
 
 /* ---- workers ------------------------------------------------------------------- */
 
+static unsigned weight(unsigned kind)
+{
+    return WATCHED_THREADS && (kind == JOB_FORK || kind == JOB_KILL) ? 0 : jobs[kind].weight;
+}
+
 static job_kind pick_job(rnd *r)
 {
     unsigned all = 0, kind = 0;
+    for (unsigned i = 0; only && i < JOB_KINDS; i++)
+        if (strcmp(only, jobs[i].name) == 0)
+            return (job_kind)i;
     for (unsigned i = 0; i < JOB_KINDS; i++)
-        all += jobs[i].weight;
-    for (uint64_t at = rnd_below(r, all); at >= jobs[kind].weight; kind++)
-        at -= jobs[kind].weight;
+        all += weight(i);
+    for (uint64_t at = rnd_below(r, all); at >= weight(kind); kind++)
+        at -= weight(kind);
     return (job_kind)kind;
 }
 
@@ -256,6 +267,12 @@ int main(void)
     uint64_t total = 0, sums[6] = { 0 };
     state before, after;
     test_seed();                  /* says so */
+    if (WATCHED_THREADS)
+        puts("ThreadSanitizer: no children, and no emulator");
+    only = getenv("SOAK_ONLY");
+    for (unsigned i = 0; only && strcmp(only, jobs[i].name) != 0; i++)
+        if (i + 1 == JOB_KINDS)
+            die("SOAK_ONLY is '%s', which is no job", only);
     if (threads && *threads)
         worker_count = (unsigned)atoi(threads);
     if (seconds < 2 || worker_count < 1 || worker_count > THREADS_MOST)

@@ -5,7 +5,13 @@
 #ifndef SOAK_H
 #define SOAK_H
 
+#include <pthread.h>
+
 #include "ask.h"
+
+/* ThreadSanitizer can follow neither a program that forks while it has threads, nor the
+ * fibers of the emulator. */
+#define WATCHED_THREADS UNDER_TSAN
 
 /* ---- devices, open all the time ------------------------------------------------ */
 
