@@ -110,16 +110,24 @@ typedef struct {
 static const sx_backend *honest;
 static who met[16], fast[2];      /* who took part; and who is fast at points, at ranges */
 static unsigned met_count;
+static who poor;                  /* who gets no memory: ... */
+static unsigned built;            /* ... after having been built so often; ... */
+static enum { TO_BE_BUILT, TO_BE_BUILT_AGAIN, TO_BE_ASKED } poor_when;
 
 static bool is_who(who a, who b)
 {
     return a.family == b.family && a.pairs == b.pairs && a.eps == b.eps;
 }
 
+static who who_is(const sx_view *v)
+{
+    return (who){ v->family, v->block > 0, v->family == SX_FAM_PGM ? v->eps : 0 };
+}
+
 /* As long as the contender takes, by its device's clock and by the host's. */
 static void take_time(const sx_view *v, unsigned kind, const sx_how *how)
 {
-    who w = { v->family, v->block > 0, v->family == SX_FAM_PGM ? v->eps : 0 };
+    who w = who_is(v);
     uint64_t ns = is_who(w, fast[kind]) ? 1000000 : 2000000;
     unsigned i = 0;
     while (i < met_count && !is_who(w, met[i]))
@@ -131,8 +139,19 @@ static void take_time(const sx_view *v, unsigned kind, const sx_how *how)
     clock_move(ns);
 }
 
+static sx_status poor_build(void *self, sx_view *v, sx_sorted *sorted, uint32_t threads,
+                            void *base[SX_SECTION_KINDS], sx_err *err)
+{
+    if (is_who(who_is(v), poor) && poor_when != TO_BE_ASKED &&
+        built++ >= (poor_when == TO_BE_BUILT_AGAIN))
+        return sx_fail(err, SX_ENOMEM, "told to have no memory");
+    return honest->build(self, v, sorted, threads, base, err);
+}
+
 static sx_status timed_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
 {
+    if (job->op == SX_OP_GET && is_who(who_is(v), poor) && poor_when == TO_BE_ASKED)
+        return sx_fail(err, SX_ENOMEM, "told to have no memory");
     sx_status st = honest->lookup(self, v, job, err);
     if (job->op == SX_OP_GET)
         take_time(v, 0, &job->how);
@@ -158,6 +177,8 @@ static who contest(sx_device *dev, const char *spec, unsigned kind, who at_point
     honest = dev->backend;
     table.lookup = timed_lookup;
     table.fold = timed_fold;
+    table.build = poor_build;
+    built = 0;
     fast[0] = at_points;
     fast[1] = at_ranges;
     met_count = 0;
@@ -208,6 +229,34 @@ static void test_contest(void **state)
     fastest_wins(kernel_with(""), 1 << 14);
 }
 
+/* Whoever gets no memory to be built, or to be built once more, or to be asked, is left
+ * out, and another is taken. */
+static void test_poor(void **state)
+{
+    (void)state;
+    uint64_t before = n;
+    sx_device *dev = device_open("cpu");
+    who nobody = { 0 }, all[COUNT_OF(met)];
+    n = 1 << 16;
+    contest(dev, "auto(for=point)", EVEN, nobody, nobody);
+    unsigned count = met_count;
+    memcpy(all, met, sizeof all);
+    assert_true(count > 2);
+    for (unsigned i = 0; i < count; i++)
+        for (poor_when = TO_BE_BUILT; poor_when <= TO_BE_ASKED; poor_when++) {
+            poor = all[i];
+            who got = contest(dev, "auto(for=point)", EVEN, all[i], nobody);
+            /* who comes last is not built again */
+            bool stays = poor_when == TO_BE_BUILT_AGAIN && i + 1 == count;
+            if (is_who(got, poor) != stays)
+                fail_msg("%u is poor at %d: %u, %u, %u was taken", i, (int)poor_when, got.family,
+                         got.pairs, got.eps);
+        }
+    poor = nobody;
+    sx_close(dev);
+    n = before;
+}
+
 /* Who takes part depends on the keys: a guide where they lie well in one, lines where
  * they repeat. */
 static void test_contenders(void **state)
@@ -255,6 +304,7 @@ int main(void)
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_room),
         cmocka_unit_test(test_contest),
+        cmocka_unit_test(test_poor),
         cmocka_unit_test(test_contenders),
         cmocka_unit_test(test_without_contest),
     };

@@ -231,7 +231,7 @@ enum { POINTS, RANGES, KINDS };
 typedef struct {
     uint64_t ns[KINDS];           /* 0: not asked */
     uint32_t concise;             /* see sx_view */
-    int ran;                      /* it could be built */
+    int ran;                      /* it could be built and asked */
 } result;
 
 typedef struct {
@@ -313,15 +313,18 @@ static double score(const contest *c, unsigned count, unsigned i)
     return worst;
 }
 
-/* The best; or the last one, which is there, if it is as good. */
-static unsigned winner(const contest *c, unsigned count, unsigned last)
+/* The best of those that could be asked; or the one that is there, if it is as good. */
+static unsigned winner(const contest *c, unsigned count, unsigned there)
 {
-    unsigned best = last;
+    unsigned best = count;
 
     for (unsigned i = 0; i < count; i++)
-        if (c->results[i].ran && score(c, count, i) < score(c, count, best))
+        if (c->results[i].ran && (best == count || score(c, count, i) < score(c, count, best)))
             best = i;
-    return score(c, count, last) <= AS_GOOD * score(c, count, best) ? last : best;
+    if (best < count && there < count && c->results[there].ran &&
+        score(c, count, there) <= AS_GOOD * score(c, count, best))
+        return there;
+    return best;
 }
 
 static void say(const contest *c, const contenders *list, uint64_t begin, sx_text *why)
@@ -375,42 +378,46 @@ static sx_status make_questions(contest *c, uint32_t purpose, sx_err *err)
     return st;
 }
 
-/* Whoever has no memory is left out; the last error stands if nobody has. */
+/* Whoever has no memory is left out. If nobody could be asked, whoever could at least be
+ * built stays. */
 static sx_status hold(contest *c, const contenders *list, sx_text *why, sx_err *err)
 {
     uint64_t begin = sx_clock_ns();
-    unsigned last = list->count, best;
+    unsigned count = list->count, there = count, best;
     sx_status st = SX_OK;
 
-    for (unsigned i = 0; i < list->count; i++) {
-        if (last < list->count)
+    for (unsigned i = 0; i < count; i++) {
+        if (there < count)
             leave(c);
-        last = list->count;
+        there = count;
         st = enter(c, &list->spec[i], err);
         if (st == SX_OK) {
-            last = i;
-            c->results[i].ran = 1;
+            there = i;
             st = ask(c, &c->results[i], err);
+            c->results[i].ran = st == SX_OK;
         }
         if (st != SX_OK && st != SX_ENOMEM)
             return st;
-        c->results[i].ran = st == SX_OK;
     }
-    best = list->count;
-    for (unsigned i = 0; i < list->count; i++)
-        if (c->results[i].ran)
-            best = i;
-    if (best == list->count)
-        return st;
-    best = winner(c, list->count, best);
-    if (best != last) {
-        if (last < list->count)
+    while ((best = winner(c, count, there)) != there) {
+        if (best == count) {      /* then somebody is there, but was not asked */
+            sx_text_add(why, "the usual choice; not measured, for want of memory");
+            return SX_OK;
+        }
+        if (there < count)
             leave(c);
+        there = count;
         st = enter(c, &list->spec[best], err);
-        if (st != SX_OK)
+        if (st == SX_OK)
+            there = best;
+        else if (st == SX_ENOMEM)
+            c->results[best].ran = 0;
+        else
             return st;
     }
-    c->s->view.concise = c->results[best].concise;
+    if (there == count)           /* nobody could be built */
+        return st;
+    c->s->view.concise = c->results[there].concise;
     say(c, list, begin, why);
     return SX_OK;
 }
