@@ -78,6 +78,13 @@ echo "building"
 build plain build all test-programs examples gpu-streams
 build asan build/asan OPT=-O1 CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer" test-programs
 build tsan build/tsan OPT=-O1 CFLAGS="-fsanitize=thread" build/tsan/test/bin/test_threads build/tsan/test/bin/test_fork build/tsan/test/bin/test_collect build/tsan/test/bin/test_pgm
+# clang's checks find what gcc's do not: arithmetic on pointers that are NULL.
+clang_tests="test_device test_epsilon test_hybrid test_cost"
+if command -v clang >/dev/null; then
+    # shellcheck disable=SC2046,SC2086  # several words
+    build clang build/clang CC=clang OPT=-O1 CFLAGS="-fsanitize=undefined -fno-sanitize-recover=all" \
+        $(printf 'build/clang/test/bin/%s ' $clang_tests)
+fi
 
 echo "the tree"
 check "header is C11" cc -std=c11 -Wall -Wextra -Werror -pedantic -fsyntax-only -x c include/sextant.h
@@ -103,6 +110,14 @@ done
     export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
     programs build/asan/test/bin _asan $names
 }
+if command -v clang >/dev/null; then
+    echo "C tests, clang's UndefinedBehaviorSanitizer"
+    # shellcheck disable=SC2086  # several words
+    programs build/clang/test/bin _clang $clang_tests
+else
+    echo "clang is not installed: its checks are skipped"
+    skipped=$((skipped + 1))
+fi
 for f in load spec; do
     check "fuzz corpus $f" "build/asan/fuzz/replay_$f" "fuzz/corpus/$f"
 done
