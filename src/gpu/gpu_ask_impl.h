@@ -388,8 +388,8 @@ static sx_status gpu_points_work(sx_gpu *g, gpu_stream stream, const void *work,
         a.out_bytes = job->out_bytes;
         a.n = sx_min64(n - done, SX_LAUNCH_MOST);
         a.q = gpu_at(dev[POINT_Q], done, job->op == SX_OP_KEY_AT ? job->rank_bytes : key_bytes);
-        a.out = dev[POINT_OUT] ? (void *)gpu_at(dev[POINT_OUT], done, job->out_bytes) : NULL;
-        a.keys = dev[POINT_KEYS] ? (void *)gpu_at(dev[POINT_KEYS], done, key_bytes) : NULL;
+        a.out = (void *)gpu_at(dev[POINT_OUT], done, job->out_bytes);
+        a.keys = (void *)gpu_at(dev[POINT_KEYS], done, key_bytes);
         a.unit = sx_walk_unit(w->v);
         if (job->op == SX_OP_KEY_AT) {
             GPU_RUN_W(k_key_at, w->v->width, a.n, stream, &a);
@@ -601,9 +601,8 @@ static sx_status gpu_fill(sx_gpu *g, gpu_ranges *w, uint64_t from, uint64_t tota
     const sx_range_out *out = w->out;
     uint64_t key_bytes = sx_type_of(w->job->key_type)->bytes;
     gpu_column columns[FILL_COLUMNS] = {
-        {out->rows ? gpu_at(out->rows, from, out->row_bytes) : NULL, out->row_bytes, 0, 1,
-         out->rows_there, 0},
-        {out->keys ? gpu_at(out->keys, from, key_bytes) : NULL, key_bytes, 0, 1, out->keys_there, 0},
+        {gpu_at(out->rows, from, out->row_bytes), out->row_bytes, 0, 1, out->rows_there, 0},
+        {gpu_at(out->keys, from, key_bytes), key_bytes, 0, 1, out->keys_there, 0},
     };
 
     w->from = from;

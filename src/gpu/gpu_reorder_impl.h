@@ -14,7 +14,8 @@ SX_KERNEL_1024(NAME5(k_reorder, W, BLOCK, ITEMS), sx_gpu_lookup)
 {
     const sx_view *v = &ap->v;
     uint64_t tile = (uint64_t)BLOCK * ITEMS;
-    uint64_t *numbers = (uint64_t *)(void *)(SX_SHARED + ap->top_bytes);
+    /* otherwise there may be no shared memory at all */
+    uint64_t *numbers = ap->twice ? (uint64_t *)(void *)(SX_SHARED + ap->top_bytes) : NULL;
     KEY least = 0, span = 0;
     unsigned shift = 0;
 

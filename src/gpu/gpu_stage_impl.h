@@ -40,9 +40,10 @@ typedef struct gpu_stage {        /* of one call at a time */
     struct gpu_stage *next;
 } gpu_stage;
 
+/* NULL: there is no such column. */
 static const void *gpu_at(const void *column, uint64_t i, uint64_t each)
 {
-    return (const unsigned char *)column + i * each;
+    return column ? (const unsigned char *)column + i * each : NULL;
 }
 
 /* ---- stages: kept for the next call ------------------------------------------ */

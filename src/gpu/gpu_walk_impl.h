@@ -211,11 +211,12 @@ SX_DEV uint64_t F(pgm_segment_near)(const sx_view *v, KEY q, const unsigned char
                                     uint64_t top_bytes)
 {
     uint64_t entries = top_bytes / (W + SX_SEGMENT), at = 0;
-    const unsigned char *lines = top + entries * W;
+    const unsigned char *lines;
     uint32_t l = 1;
 
     if (v->concise || entries == 0)
         return F(pgm_segment)(v, q);
+    lines = top + entries * W;
     for (; l < v->levels && v->level_first[l + 1] <= entries; l++) {
         at = F(pgm_start)(v, l - 1, at, q, top, lines);
         at = F(pgm_find)(v, l, at, q, top);

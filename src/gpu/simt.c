@@ -258,7 +258,7 @@ static void fill_shared(void)
     memset(simt_self.shared, 0xa5, shared_bytes);
 #ifndef SIMT_WITH_ASAN
     for (size_t i = 0; i < ZONE_BYTES; i++) {
-        simt_self.shared[i - ZONE_BYTES] = zone_byte(i);
+        (simt_self.shared - ZONE_BYTES)[i] = zone_byte(i);
         simt_self.shared[shared_bytes + i] = zone_byte(i);
     }
 #endif
@@ -274,7 +274,7 @@ static void check_shared(const char *file, int line)
     char place[128] = "at its end";
 
     for (size_t i = 0; simt_self.shared && i < ZONE_BYTES; i++) {
-        int before = simt_self.shared[i - ZONE_BYTES] != zone_byte(i);
+        int before = (simt_self.shared - ZONE_BYTES)[i] != zone_byte(i);
         if (!before && simt_self.shared[shared_bytes + i] == zone_byte(i))
             continue;
         if (file)

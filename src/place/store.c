@@ -118,9 +118,10 @@ sx_status sx_top_place(sx_top *out, const sx_store *store, const sx_backend *bac
         st = backend->alloc(self, &top.block, top.bytes, "the top of a hybrid index", err);
     for (unsigned kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
         uint64_t bytes = sx_upper_bytes(&store->view, kind);
-        unsigned char *to = (unsigned char *)top.block + at;
+        unsigned char *to;
         if (bytes == 0)
             continue;
+        to = (unsigned char *)top.block + at;
         st = backend->copy(self, to, 1, store->base[kind], 0, bytes, err);
         base[kind] = to;
         at += sx_round_up(bytes, TOP_ALIGN);

@@ -130,9 +130,12 @@ sx_status sx_questions_ask(sx_device *dev, const sx_view *v, const sx_input *in,
     }
     for (unsigned round = 0; round < SX_ASK_ROUNDS && st == SX_OK; round++) {
         uint64_t set = q->next++ % q->sets;
-        point.q = (unsigned char *)q->key + set * q->points * bytes;
-        range.lo = (unsigned char *)q->lo + set * q->ranges * bytes;
-        range.hi = (unsigned char *)q->hi + set * q->ranges * bytes;
+        if (q->points > 0)
+            point.q = (unsigned char *)q->key + set * q->points * bytes;
+        if (q->ranges > 0) {
+            range.lo = (unsigned char *)q->lo + set * q->ranges * bytes;
+            range.hi = (unsigned char *)q->hi + set * q->ranges * bytes;
+        }
         device_ns = 0;
         uint64_t t = sx_clock_ns();
         if (q->points > 0)
