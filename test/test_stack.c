@@ -105,8 +105,8 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Bytes of stack that it took, with what the C library puts there. */
-static size_t stack_used(scene *s)
+/* Bytes of stack that fn(arg) took in a thread, with what the C library puts there. */
+static size_t stack_used(void *(*fn)(void *arg), void *arg)
 {
     static unsigned char *stack;
     size_t page = (size_t)sysconf(_SC_PAGESIZE), untouched = 0;
@@ -121,13 +121,31 @@ static size_t stack_used(scene *s)
     memset(stack, PATTERN, STACK);
     pthread_attr_init(&attr);
     if (pthread_attr_setstack(&attr, stack, STACK) != 0 ||
-        pthread_create(&thread, &attr, run, s) != 0)
+        pthread_create(&thread, &attr, fn, arg) != 0)
         die("no thread with a stack of %u bytes", STACK);
     pthread_attr_destroy(&attr);
     pthread_join(thread, NULL);
     while (untouched < STACK && stack[untouched] == PATTERN)
         untouched++;
     return STACK - untouched;
+}
+
+/* What is measured is what was used. */
+static void *use_some(void *bytes)
+{
+    volatile unsigned char room[16 << 10];
+    for (size_t i = 0; i < *(size_t *)bytes; i++)
+        room[sizeof room - 1 - i] = 1;
+    return NULL;
+}
+
+static void test_measured(void **state)
+{
+    (void)state;
+    size_t none = 0, all = 16 << 10;
+    size_t least = stack_used(use_some, &none), most = stack_used(use_some, &all);
+    assert_true(most >= all && most < STACK);
+    assert_true(least <= most);
 }
 
 static void test_verbs(void **state)
@@ -159,7 +177,7 @@ static void test_verbs(void **state)
                 s.device = devices[i];
                 s.spec = specs[j];
                 s.d = cpu ? large : small;
-                size_t used = stack_used(&s);
+                size_t used = stack_used(run, &s);
                 if (s.why[0])
                     fail_msg("%s: %s", step_now, s.why);
                 if (used > NEEDED)
@@ -177,6 +195,7 @@ static void test_verbs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_measured),
         cmocka_unit_test(test_verbs),
     };
     test_seed();
