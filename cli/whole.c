@@ -71,6 +71,22 @@ static bool name_too_long(void)
     return false;
 }
 
+/* Whether a link is one that others may have laid out for us: in a folder where all
+ * may make files, by somebody who is neither us nor the folder's owner. Systems
+ * refuse to open such ones (fs.protected_symlinks); to read them they do not. */
+static bool is_planted(const char *link)
+{
+    char folder[PATH_MAX];
+    struct stat in, of;
+    size_t length = folder_length(link);
+
+    snprintf(folder, sizeof folder, "%.*s", length ? (int)length : 1,
+             length ? link : ".");
+    return lstat(link, &of) || stat(folder, &in) ||
+           ((in.st_mode & S_ISVTX) && (in.st_mode & S_IWOTH) &&
+            of.st_uid != geteuid() && of.st_uid != in.st_uid);
+}
+
 /* The file that path is a link to, or path: it may be yet to come, so
  * realpath(3) would not do. */
 static bool follow_links(const char *path, char target[PATH_MAX])
@@ -84,6 +100,10 @@ static bool follow_links(const char *path, char target[PATH_MAX])
 
         if (length < 0)           /* no link */
             return true;
+        if (is_planted(target)) {
+            errno = EACCES;
+            return false;
+        }
         folder = length && next[0] == '/' ? 0 : folder_length(target);
         if (folder + (size_t)length >= PATH_MAX)
             return name_too_long();
@@ -100,7 +120,7 @@ static int create_beside(const char *target, char temp[PATH_MAX])
 
     errno = EEXIST;
     for (int i = 0; i < NAMES_TRIED && fd < 0 && errno == EEXIST; i++) {
-        if (snprintf(temp, PATH_MAX, "%.*s.sextant-%ld-%d.tmp",
+        if (snprintf(temp, PATH_MAX, "%.*s.sextant-out-%ld-%d.tmp",
                      (int)folder_length(target), target, (long)getpid(),
                      i) >= PATH_MAX)
             return name_too_long() - 1;
@@ -115,7 +135,7 @@ bool whole_can_be(const char *path)
 {
     struct stat there;
 
-    return stat(path, &there) ? true : S_ISREG(there.st_mode);
+    return stat(path, &there) ? errno == ENOENT : S_ISREG(there.st_mode);
 }
 
 whole_file *whole_begin(const char *path, int *fd)

@@ -1,6 +1,6 @@
 /* whole.h - files that are written whole or not at all.
  *
- * What is to become a file is written beside it, as .sextant-PID-N.tmp, and
+ * What is to become a file is written beside it, as .sextant-out-PID-N.tmp, and
  * takes its name when it is complete. Until then the old file is as it was.
  * However the process ends, short of being killed outright, nothing else is
  * left behind. */

@@ -464,8 +464,9 @@ SX_API sx_status sx_collector_describe(sx_collector *c, sx_collector_info *info)
  * permissions, of mode bits 0777 (never set-user-ID and its like), but: if the
  * old file was another user's, group and others may not write; if it was of
  * another group, the group may what others may. Where there was no file, it is
- * as open(path, O_CREAT, 0666) makes one. Until it is whole, only its owner
- * may read it.
+ * as open(path, O_CREAT, 0666) makes one; so where a link was. Until it is
+ * whole, only its owner may open it; but on file systems without nameless files
+ * a new one is open to others for a moment, before anything is written.
  *
  * While it is written it has no name, so that a process that is killed leaves
  * nothing. Just before the rename it is called .sextant-PID-N.tmp, on file

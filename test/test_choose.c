@@ -257,6 +257,35 @@ static void test_poor(void **state)
     n = before;
 }
 
+/* More memory never makes a build fail: questions that leave none for an index are given
+ * up. */
+static void test_memory(void **state)
+{
+    (void)state;
+    uint64_t before = n;
+    bool built_before = false;
+    n = 1 << 14;
+    if (kernel_is_gpu())
+        SKIP("a GPU's memory is not capped so narrowly");
+    uint64_t *keys = keys_of(EVEN);
+    sx_column k = column(SX_U64, n, keys);
+    for (unsigned kib = 120; kib <= 200; kib += 2) {
+        char name[64];
+        sx_index *ix = NULL;
+        snprintf(name, sizeof name, "memory=%uKiB", kib);
+        sx_device *dev = device_open(kernel_with(name));
+        sx_status st = sx_build(&ix, dev, "auto place=device", &k, NULL, NULL);
+        if (built_before && st != SX_OK)
+            fail_msg("%u KiB: %s", kib, sx_detail());
+        built_before |= st == SX_OK;
+        sx_free(ix);
+        sx_close(dev);
+    }
+    assert_true(built_before);
+    free(keys);
+    n = before;
+}
+
 /* Who takes part depends on the keys: a guide where they lie well in one, lines where
  * they repeat. */
 static void test_contenders(void **state)
@@ -305,6 +334,7 @@ int main(void)
         cmocka_unit_test(test_room),
         cmocka_unit_test(test_contest),
         cmocka_unit_test(test_poor),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_contenders),
         cmocka_unit_test(test_without_contest),
     };

@@ -414,6 +414,13 @@ static void test_modes(void **state)
             assert_int_equal(made_for_others | written_for_others, 0);
             assert_int_equal(mode_of(c.old), modes[i] & 0777);
         }
+        /* What a link leads to says nothing of who may use the file that replaces it. */
+        umask(077);
+        assert_int_equal(chmod(c.old, 0666), 0);
+        assert_int_equal(symlink(c.old, c.path), 0);
+        assert_int_equal(sx_save(c.s.ix, c.path), SX_OK);
+        assert_int_equal(mode_of(c.path), 0600);
+        assert_int_equal(mode_of(c.old), 0666);
         umask(before);
         scene_free(&c);
     }

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #ifdef SIMT_WITH_ASAN
 #include <sanitizer/asan_interface.h>
@@ -22,7 +23,6 @@
 #endif
 
 #define STACK_BYTES (64u << 10)
-#define GUARD_BYTES 4096u
 #define ZONE_BYTES 4096u          /* before and after shared memory; nobody's */
 #define SHARED_ROOM (ZONE_BYTES + SIMT_SHARED_MAX + ZONE_BYTES)
 
@@ -298,7 +298,8 @@ static void check_shared(const char *file, int line)
 static int make_room(void)
 {
     static _Atomic int made;      /* last: a child that was forked meanwhile makes its own */
-    size_t each = STACK_BYTES + GUARD_BYTES, stacks = SIMT_THREADS_MAX * each;
+    size_t guard = (size_t)sysconf(_SC_PAGESIZE);     /* a page, of 64 KiB at most */
+    size_t each = STACK_BYTES + guard, stacks = SIMT_THREADS_MAX * each;
     size_t bytes = stacks + SHARED_ROOM + SIMT_SORT_BYTES;
     unsigned char *room;
     int guarded = 1;
@@ -310,8 +311,8 @@ static int make_room(void)
     if (room == MAP_FAILED)
         return -1;
     for (unsigned i = 0; i < SIMT_THREADS_MAX && guarded; i++) {
-        guarded = mprotect(room + i * each, GUARD_BYTES, PROT_NONE) == 0;
-        simt_fibers[i].stack = room + i * each + GUARD_BYTES;
+        guarded = mprotect(room + i * each, guard, PROT_NONE) == 0;
+        simt_fibers[i].stack = room + i * each + guard;
     }
     if (!guarded) {
         munmap(room, bytes);

@@ -163,6 +163,13 @@ static int link_beside(int fd, const char *path, char temp[PATH_ROOM])
 
 /* ---- who may do what with it --------------------------------------------------------- */
 
+/* Whether there is a file to take permissions from. A link is replaced itself: whose file
+ * it leads to does not matter. */
+static int is_old_file(const char *path, struct stat *old)
+{
+    return lstat(path, old) == 0 && S_ISREG(old->st_mode);
+}
+
 /* Until it is whole, its owner alone may read it. A file that replaces another is made so.
  * A new one is made as the system makes files in this folder (umask, default ACL): that is
  * seen, taken away while it is written, and given back. Who opens it in between, empty, may
@@ -171,7 +178,7 @@ static mode_t mode_to_create(const char *path)
 {
     struct stat old;
 
-    return stat(path, &old) == 0 ? PRIVATE : 0666;
+    return is_old_file(path, &old) ? PRIVATE : 0666;
 }
 
 /* Of a file that takes another's place, but not its owner: what others were allowed, but
@@ -229,7 +236,7 @@ static sx_status fill_file(int fd, const char *path, const sx_part *parts, unsig
     for (unsigned i = 0; i < count && !failed; i++)
         failed = write_all(fd, parts[i].data, parts[i].bytes) < 0;
     if (failed ||
-        set_mode(fd, stat(path, &old) == 0 ? inherited(&old, &mine) : mine.st_mode & 0777) < 0 ||
+        set_mode(fd, is_old_file(path, &old) ? inherited(&old, &mine) : mine.st_mode & 0777) < 0 ||
         fsync(fd) < 0)
         return sx_io_failed("can't write what is to become", path, err);
     return SX_OK;
@@ -281,6 +288,17 @@ static int sync_folder(const char *path)
     return failed ? -1 : 0;
 }
 
+/* Where locks are not seen by all, another saver may have taken the name. */
+static int is_still(int fd, const char *temp)
+{
+    struct stat file, named;
+
+    if (fstat(fd, &file) < 0 || lstat(temp, &named) < 0)
+        return 0;
+    errno = ESTALE;
+    return file.st_dev == named.st_dev && file.st_ino == named.st_ino;
+}
+
 sx_status sx_replace_file(const char *path, const sx_part *parts, unsigned count, sx_err *err)
 {
     char temp[PATH_ROOM];
@@ -297,7 +315,9 @@ sx_status sx_replace_file(const char *path, const sx_part *parts, unsigned count
     st = write_beside(path, parts, count, &fd, temp, err);
     if (st != SX_OK)
         return st;
-    if (rename(temp, path) < 0) {
+    if (!is_still(fd, temp)) {
+        st = sx_io_failed("can't replace", path, err);
+    } else if (rename(temp, path) < 0) {
         st = sx_io_failed("can't replace", path, err);
         unlink(temp);
     } else if (sync_folder(path) < 0) {

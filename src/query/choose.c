@@ -422,6 +422,25 @@ static sx_status hold(contest *c, const contenders *list, sx_text *why, sx_err *
     return SX_OK;
 }
 
+static void drop_questions(contest *c)
+{
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        sx_questions_drop(c->dev, &c->q[kind]);
+        c->q[kind] = (sx_questions){0};
+    }
+}
+
+/* Without questions there is more memory: the likeliest that can be built. */
+static sx_status take_usual(contest *c, const contenders *list, sx_err *err)
+{
+    sx_status st = SX_ENOMEM;
+
+    drop_questions(c);
+    for (unsigned i = list->count; i-- > 0 && st == SX_ENOMEM;)
+        st = enter(c, &list->spec[i], err);
+    return st;
+}
+
 sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *asked, sx_sorted *sorted,
                     const sx_input *in, sx_err *err)
 {
@@ -445,8 +464,10 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *asked, sx_sorted
     }
     if (measured)
         st = hold(&c, &list, &why, err);
-    else if (st == SX_OK || st == SX_ENOMEM)
-        st = enter(&c, &list.spec[list.count - 1], err);
+    if (st == SX_ENOMEM || (st == SX_OK && !measured)) {
+        measured = 0;
+        st = take_usual(&c, &list, err);
+    }
     if (st != SX_OK)
         sx_store_drop(s, dev->backend, dev->self);
     else if (list.count > 1 && !measured)
@@ -460,7 +481,6 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *asked, sx_sorted
                     "sooner");
     else if (list.count == 1)
         sx_text_add(&why, "a look at some keys left no other choice");
-    for (unsigned kind = 0; kind < KINDS; kind++)
-        sx_questions_drop(dev, &c.q[kind]);
+    drop_questions(&c);
     return st;
 }

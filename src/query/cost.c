@@ -147,7 +147,7 @@ int sx_cost_hints_pay(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsi
         return 0;
     if (c->side)
         return c->side == SX_SIDE_GPU;
-    if (c->hints.gain < LEAST_GAIN)
+    if (c->hints.gain > 0 && c->hints.gain < LEAST_GAIN)
         return 0;
     gpu = columns * (c->hints.call_ns + (double)bucket * c->hints.query_ns);
     one.n = bucket;               /* by as many threads as the call may have */

@@ -425,6 +425,8 @@ static sx_status try_hints(sx_index *ix, const sx_device *host, sx_cost *c, sx_e
     sx_lookup get;
     sx_status st;
 
+    if (q.n > ix->store.view.n)
+        c->hints.gain = 1;
     if (q.n < 2 * bucket || q.n > ix->store.view.n)
         return SX_OK;
     st = make_questions(host, &ix->store, &q, err);
@@ -441,7 +443,8 @@ static sx_status try_hints(sx_index *ix, const sx_device *host, sx_cost *c, sx_e
     if (st == SX_OK)
         c->hints.gain = (double)best[0] / (double)(best[1] ? best[1] : 1);
     drop_questions(&q);
-    return st;
+    ix->dev->backend->unpin(ix->dev->self, atomic_exchange(&ix->hybrid->spare, NULL));
+    return st == SX_ENOMEM ? SX_OK : st;  /* not tried: then the model says */
 }
 
 static sx_status measure_index(sx_index *ix, const sx_device *host, sx_cost *c, sx_err *err)
@@ -478,7 +481,8 @@ uint64_t sx_cost_bytes(uint64_t n, uint32_t key_bytes)
     uint64_t trial = n < TRIAL_MOST ? n : TRIAL_MOST;
 
     most += POOLED_MOST;
-    return n < MEASURED_FROM ? 0 : (most > trial ? most : trial) * (3 * sizeof(uint64_t) + key_bytes);
+    /* a trial has hints, too, of at most so many */
+    return n < MEASURED_FROM ? 0 : (most > trial ? most : trial) * (4 * sizeof(uint64_t) + key_bytes);
 }
 
 sx_status sx_cost_measure(sx_index *ix, sx_err *err)

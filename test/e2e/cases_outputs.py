@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 import formats
-from harness import case, check, equal
+from harness import Skip, case, check, equal
 
 # What reads files, each with an option behind that says where to write.
 READERS = {
@@ -162,6 +162,42 @@ def a_signal_leaves_all_as_it_was(t, name):
         process.wait()
     equal(process.returncode, -number, "end")
     check(contents(t) == before, f"files are {sorted(contents(t))}, or changed")
+
+
+@case()
+def a_save_beside_leaves_an_output_alone(t):
+    """What is being written is not taken for what a killed save left."""
+    prepare(t)
+    before = contents(t)
+    with subprocess.Popen([t.tool.path, *"lookup k.sxt - -o out".split()], cwd=t.dir,
+                          stdin=subprocess.PIPE) as process:
+        while len(contents(t)) == len(before) and process.poll() is None:
+            time.sleep(0.01)
+        subprocess.run([t.tool.path, *"build q.sosd --type u64 --spec sorted -o other.sxt".split()], cwd=t.dir, check=True)
+        process.communicate(b"1\n")
+    equal(process.returncode, 0, "end")
+    check("out" in contents(t), "the output is gone")
+
+
+@case()
+def no_output_through_a_link_of_others(t):
+    """In a folder of all, where systems do not open such links themselves."""
+    if os.geteuid() != 0:
+        raise Skip("only the superuser can give links away")
+    prepare(t)
+    t.path("own").write_text("own")
+    folder = t.path("sticky")
+    folder.mkdir()
+    folder.chmod(0o1777)
+    for name, target in (("link", t.path("own")), ("dangling", t.path("new"))):
+        (folder / name).symlink_to(target)
+        os.lchown(folder / name, 65534, 65534)
+        run = subprocess.run([t.tool.path, *WRITERS["lookup"].split(), "-o", f"sticky/{name}"],
+                             cwd=t.dir, capture_output=True, text=True)
+        equal(run.returncode, 1, name)
+        check("Permission denied" in run.stderr, run.stderr)
+    equal(t.path("own").read_text(), "own", "the file")
+    check(not t.path("new").exists(), "a file was made")
 
 
 @case(["022", "077", "002"])
