@@ -135,7 +135,7 @@ bool whole_can_be(const char *path)
 {
     struct stat there;
 
-    return stat(path, &there) ? errno == ENOENT : S_ISREG(there.st_mode);
+    return stat(path, &there) ? errno != EACCES : S_ISREG(there.st_mode);
 }
 
 whole_file *whole_begin(const char *path, int *fd)

@@ -14,7 +14,7 @@ typedef struct whole_file whole_file;       /* a file that is not complete yet *
 void whole_init(void);            /* once, before the first */
 
 /* True: path is an ordinary file, or nothing yet, and can be written so.
- * False: it is a pipe, a device or a folder. */
+ * False: it is a pipe, a device or a folder, or nobody may look. */
 bool whole_can_be(const char *path);
 
 /* Begins one; fd gets what to write to, which the caller closes. The mode is
