@@ -348,6 +348,12 @@ static unsigned steps_off(uint64_t eps)
 
 static uint64_t sort_ns;          /* as long as that is there time to try */
 
+/* Lines of one level, which some keys have with a large eps, are searched in one way. */
+static bool is_slow_way(const sx_view *v)
+{
+    return v->levels > 1 && v->concise != fast_concise;
+}
+
 /* The further a candidate is from the fast one, the longer it takes. */
 static uint64_t slower(const sx_view *v, unsigned n)
 {
@@ -355,7 +361,7 @@ static uint64_t slower(const sx_view *v, unsigned n)
         return sort_ns;
     if (v->family != SX_FAM_PGM)
         return 0;
-    return 1000 * steps_off(v->eps) + (v->concise != fast_concise ? 1000 : 0) +
+    return 1000 * steps_off(v->eps) + (is_slow_way(v) ? 1000 : 0) +
            (late && n < 6 ? 5000 : 0);
 }
 
@@ -392,7 +398,7 @@ static void test_faster_wins(void **state)
             clock_go();
             stand_back(dev);
             uint32_t eps = ix->store.spec.eps;
-            if (ix->store.view.concise != fast_concise || eps != trials[t].becomes)
+            if (is_slow_way(&ix->store.view) || eps != trials[t].becomes)
                 fail_msg("%s: eps=%" PRIu32 ", concise %" PRIu32, step_now, eps,
                          ix->store.view.concise);
             sx_free(ix);
