@@ -1,5 +1,5 @@
 #!/bin/bash
-# The tests of every change, on this machine: about 8 minutes on two processors.
+# The tests of every change, on this machine: about 10 minutes on two processors.
 # test_more.sh has the rest. Ends in "N passed, M failed, K skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1

@@ -1,6 +1,6 @@
 #!/bin/bash
 # What takes longer than the tests of every change (test.sh): all programs under clang's
-# sanitizers, the full matrix, fuzzers, the soak test; about 20 minutes on two processors.
+# sanitizers, the full matrix, fuzzers, the soak test; about 15 minutes on two processors.
 # Ends in "N passed, M failed, K skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1
