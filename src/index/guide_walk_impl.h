@@ -161,24 +161,41 @@ SX_WALK uint64_t F(guide_from_hint)(const sx_view *v, KEY q, uint64_t hint, uint
 
 /* ---- building: keys is the sorted array, the pieces are in v ------------------ */
 
-/* The first rank from `from` on whose key is not in a bucket before this one. */
-SX_WALK uint64_t F(guide_start)(const sx_view *v, const unsigned char *keys, uint64_t bucket,
-                                uint64_t from)
+/* Whether a key is in a bucket before this one. The bucket's piece is known, so nothing
+ * is searched: keys up to the piece's first are in pieces before it, and keys above the
+ * next one's first in those behind it. */
+SX_WALK int F(guide_before)(const sx_view *v, KEY key, uint64_t bucket, uint32_t piece)
 {
-    uint64_t step = 1, end = from;
+    const unsigned char *firsts = v->piece_keys;
     uint32_t fraction;
+
+    if (piece > 0 && key <= SX_LOAD(firsts + piece * (uint64_t)W))
+        return 1;
+    if (piece + 1 < v->pieces && key > SX_LOAD(firsts + (piece + 1) * (uint64_t)W))
+        return 0;
+    return F(guide_bucket_in)(v, key, piece, &fraction) < bucket;
+}
+
+/* The first rank from `from` on whose key is not in a bucket before this one; probably it
+ * is not farther away than `step`. */
+SX_WALK uint64_t F(guide_start)(const sx_view *v, const unsigned char *keys, uint64_t bucket,
+                                uint64_t from, uint64_t step)
+{
+    uint32_t piece = (uint32_t)(bucket / v->piece_buckets);
+    uint64_t end;
 
     if (bucket >= sx_guide_buckets(v))
         return v->n;
-    while (end < v->n && F(guide_bucket)(v, SX_LOAD(keys + end * W), &fraction) <
-                             bucket) {
+    end = sx_piece_rank(v, piece);        /* keys before it are not above the piece's first */
+    from = end = end > from ? end : from;
+    while (end < v->n && F(guide_before)(v, SX_LOAD(keys + end * W), bucket, piece)) {
         from = end + 1;
         end = end + step < v->n ? end + step : v->n;
         step *= 2;
     }
     while (from < end) {
         uint64_t mid = from + (end - from) / 2;
-        if (F(guide_bucket)(v, SX_LOAD(keys + mid * W), &fraction) < bucket)
+        if (F(guide_before)(v, SX_LOAD(keys + mid * W), bucket, piece))
             from = mid + 1;
         else
             end = mid;
@@ -189,12 +206,13 @@ SX_WALK uint64_t F(guide_start)(const sx_view *v, const unsigned char *keys, uin
 SX_WALK void F(guide_record)(const sx_view *v, const unsigned char *keys, uint64_t record,
                              unsigned char *to)
 {
-    uint64_t bucket = record * SX_GUIDE_BUCKETS, start = F(guide_start)(v, keys, bucket, 0);
+    uint64_t bucket = record * SX_GUIDE_BUCKETS;
+    uint64_t start = F(guide_start)(v, keys, bucket, 0, v->n / v->pieces + 1);
     uint64_t at = start, w[4] = {start, 0, 0, 0};
     int crowded = 0;
 
     for (uint32_t j = 0; j < SX_GUIDE_BUCKETS; j++) {
-        uint64_t next = F(guide_start)(v, keys, bucket + j + 1, at);
+        uint64_t next = F(guide_start)(v, keys, bucket + j + 1, at, 1);
         uint32_t byte = SX_GUIDE_HEAD + j;
         crowded |= next - at > SX_GUIDE_MOST;
         w[byte / 8] |= ((next - at) & 255) << 8 * (byte % 8);

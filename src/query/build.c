@@ -101,7 +101,7 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
 
     if (spec.family == SX_FAM_AUTO) {
         sx_spec may[SX_CONTENDERS];
-        unsigned count = sx_contenders(at, &spec, n, width, row_bytes, may);
+        unsigned count = sx_may_win(at, &spec, n, width, row_bytes, may);
         for (unsigned i = 0; i < count && st == SX_OK; i++)
             st = bound(at, &may[i], width, row_bytes, n, &most, err);
         most.peak += sx_contest_bytes(at, &spec, n);

@@ -145,8 +145,8 @@ uint64_t sx_question_bytes(const sx_device *dev, uint64_t n);
 #define SX_CONTENDERS 6u
 /* What it may take, whatever the keys are; pieces and buckets of guides are still to be
  * found. */
-unsigned sx_contenders(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width,
-                       uint32_t row_bytes, sx_spec out[SX_CONTENDERS]);
+unsigned sx_may_win(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width,
+                    uint32_t row_bytes, sx_spec out[SX_CONTENDERS]);
 
 /* Memory that its questions take. */
 uint64_t sx_contest_bytes(const sx_device *dev, const sx_spec *asked, uint64_t n);
@@ -164,7 +164,7 @@ typedef struct sx_sample sx_sample;
 sx_status sx_sample_take(sx_sample **out, sx_device *dev, const sx_sorted *sorted,
                          const sx_input *in, sx_err *err);
 void sx_sample_drop(sx_sample *sample);       /* NULL is fine */
-/* Part of the keys that equal one so many ranks away, a power of two up to 32. */
+/* Part of the keys that equal one so many ranks away, a power of two up to 512. */
 double sx_sample_repeats(const sx_sample *sample, uint32_t ranks);
 /* A guide's pieces, and its bucket unless the spec says that: one
  * piece where they lie evenly, more and smaller buckets where they do not, but none whose

@@ -97,7 +97,8 @@ static sx_key16 key_at(const void *keys, unsigned i, uint32_t width)
 static double distance(sx_key16 from, sx_key16 to)
 {
     sx_key16 d = to > from ? to - from : from - to;
-    double x = (double)(uint64_t)(d >> 64) * 0x1p64 + (double)(uint64_t)d;
+    double x = d >> 64 ? (double)(uint64_t)(d >> 64) * 0x1p64 + (double)(uint64_t)d
+                       : (double)(uint64_t)d;
 
     return to > from ? x : -x;
 }

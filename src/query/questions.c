@@ -8,26 +8,24 @@
 /* Less than so many %: timings are noisy. */
 #define CLEARLY 93
 
-/* How to ask. Duels: a guess of what a query takes, in picoseconds, to make so many,
- * how many make a round at most and at least, and from how many keys on (a
- * build of fewer is over before measuring would tell anything). Contests: from how many
- * keys on, how many rounds a contender has, and how many of them differ. A GPU is asked in
- * its own memory and by its own clock, which is quiet; a CPU is asked more often, and each
- * contender something else, as its last cache is large. */
+/* How to ask in a duel: a guess of what a query takes, in picoseconds, to make so many,
+ * how many make a round at most and at least, and from how many keys on (a build of fewer
+ * is over before measuring would tell anything). A GPU is asked in its own memory and by
+ * its own clock, which is quiet. And from how many keys on `auto` looks at them. */
 typedef struct {
     uint64_t query_ps;
-    unsigned most, least, from;
-    unsigned contest_from, rounds, sets;
+    unsigned most, least, from, look_from;
 } manner;
-static const manner on_cpu = {200000, 1u << 10, 1u << 6,  1u << 16,
-                              1u << 16, 5, 5 * SX_CONTENDERS};
-static const manner on_gpu = {100, 1u << 16, 1u << 14, 1u << 22, 1u << 14, 3, 2};
-/* Points of a round of a CPU's contest: one for so many keys, which brings the upper
- * parts into the caches, but not fewer. Of a GPU's: what keeps it busy, so many times:
- * with less its specs differ in latency, not in what a large batch takes. */
+static const manner on_cpu = {200000, 1u << 10, 1u << 6, 1u << 16, 1u << 16};
+static const manner on_gpu = {100, 1u << 16, 1u << 14, 1u << 22, 1u << 14};
+/* Contests are a CPU's. A contender has so many rounds, each of something else, as the
+ * last cache is large; and points of a round: one for so many keys, which brings the
+ * upper parts into the caches, within these limits. */
+#define CONTEST_ROUNDS 5u
+#define CONTEST_SETS (CONTEST_ROUNDS * SX_CONTENDERS)
 #define KEYS_PER_POINT 128u
 #define LEAST_POINTS (1u << 10)
-#define MORE_POINTS 4u
+#define MOST_POINTS (1u << 16)
 
 static const manner *manner_of(const sx_device *dev)
 {
@@ -52,29 +50,24 @@ int sx_clearly_less(uint64_t ns, uint64_t than)
     return ns < than / 100 * CLEARLY;
 }
 
-uint64_t sx_contest_from(const sx_device *dev)
+uint64_t sx_look_from(const sx_device *dev)
 {
-    return manner_of(dev)->contest_from;
+    return manner_of(dev)->look_from;
 }
 
-unsigned sx_contest_points(const sx_device *dev, uint64_t n)
+unsigned sx_contest_points(uint64_t n)
 {
-    uint64_t points = n / KEYS_PER_POINT, most = LEAST_POINTS * 64;
-    sx_travel t = {0};
+    uint64_t points = n / KEYS_PER_POINT;
 
-    if (dev->backend->gpu) {
-        dev->backend->travel(dev->self, &t);
-        return (unsigned)(MORE_POINTS * t.sample);
-    }
-    return (unsigned)(points > most ? most : points < LEAST_POINTS ? LEAST_POINTS : points);
+    return points > MOST_POINTS    ? MOST_POINTS
+           : points < LEAST_POINTS ? LEAST_POINTS
+                                   : (unsigned)points;
 }
 
-sx_questions sx_contest_questions(const sx_device *dev, unsigned points, unsigned ranges)
+sx_questions sx_contest_questions(unsigned points, unsigned ranges)
 {
-    const manner *m = manner_of(dev);
-
-    return (sx_questions){.points = points, .ranges = ranges, .sets = m->sets,
-                          .rounds = m->rounds};
+    return (sx_questions){.points = points, .ranges = ranges, .sets = CONTEST_SETS,
+                          .rounds = CONTEST_ROUNDS};
 }
 
 /* Of keys and results. */
@@ -84,8 +77,10 @@ uint64_t sx_question_bytes(const sx_device *dev, uint64_t n)
     uint64_t number = sizeof(uint64_t);
     uint64_t of_two = m->most * (SETS * 3 * 16 + number);
     uint64_t of_trials = m->most * ((SX_TRIAL_SETS + SX_TRIAL_WARM) * 16 + SX_TRIAL_WARM * number);
-    uint64_t points = sx_contest_points(dev, n), ranges = points / SX_POINTS_PER_RANGE;
-    uint64_t of_contest = points * (m->sets * 16 + number) + ranges * (m->sets * 2 * 16 + number);
+    uint64_t points = sx_contest_points(n), ranges = points / SX_POINTS_PER_RANGE;
+    uint64_t of_contest = dev->backend->gpu ? 0
+                                            : points * (CONTEST_SETS * 16 + number) +
+                                                  ranges * (CONTEST_SETS * 2 * 16 + number);
     uint64_t most = of_two > of_trials ? of_two : of_trials;
 
     return most > of_contest ? most : of_contest;

@@ -30,11 +30,13 @@ typedef struct {
 uint64_t sx_measured_from(const sx_device *dev);
 unsigned sx_question_count(const sx_device *dev, uint64_t ns);
 
-/* Contests of several: the same, and what each is asked. */
+/* From how many keys on `auto` looks at them. */
+uint64_t sx_look_from(const sx_device *dev);
+
+/* Contests of several, on a CPU: what each is asked. */
 #define SX_POINTS_PER_RANGE 16u   /* where both are asked, or only one */
-uint64_t sx_contest_from(const sx_device *dev);
-unsigned sx_contest_points(const sx_device *dev, uint64_t n);
-sx_questions sx_contest_questions(const sx_device *dev, unsigned points, unsigned ranges);
+unsigned sx_contest_points(uint64_t n);
+sx_questions sx_contest_questions(unsigned points, unsigned ranges);
 
 /* Picks the questions, of which *q says how many, from the keys that v has. To
  * be dropped even where it fails. */
