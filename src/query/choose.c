@@ -29,10 +29,12 @@
 #define FAR_BYTES (512ull << 20)
 
 /* Units that a walk under a guide may look at, tolls included, where it is still as fast
- * as pivots, on a GPU: in the cache a search for the piece takes as long as pivots do, so
- * there must be one piece; far away pivots take many reads; wide keys have few pivots a
- * read, and ranges leave less to gain. On a CPU: where it may be. */
-#define GUIDE_NEAR 1.6
+ * as pivots, on a GPU: in the cache a search for the piece takes as long as some pivots do;
+ * far away pivots take many reads; wide keys have few pivots a read, and ranges leave less
+ * to gain. On a CPU: where it may be. */
+#define GUIDE_NEAR 1.7
+#define GUIDE_NEAR_PIECES 1.3
+#define NEAR_PIECES_FROM (1u << 18)
 #define GUIDE_AWAY 1.65
 #define GUIDE_FAR 2.0
 #define GUIDE_WIDE 1.8
@@ -97,9 +99,9 @@ static sx_spec lines_of(sx_spec spec, uint32_t eps, uint32_t layout)
 }
 
 /* A GPU's pairs of a leaf are one read. */
-static sx_spec pivot_pairs(sx_spec spec, uint64_t n, uint32_t width)
+static sx_spec pivot_pairs(sx_spec spec, uint64_t n, uint32_t width, int runs)
 {
-    if (n / 8 * width > PIVOT_BYTES && width == 4) {
+    if (n / 8 * width > PIVOT_BYTES && width == 4 && !runs) {
         spec.leaf = 16;
         spec.given = SX_P_LEAF;
     } else if (n / 8 * width > PIVOT_BYTES && width == 8) {
@@ -110,14 +112,16 @@ static sx_spec pivot_pairs(sx_spec spec, uint64_t n, uint32_t width)
 }
 
 /* Whether a guide is the fastest on a GPU. */
-static int guide_wins(const seen *looked, uint32_t purpose, uint64_t bytes, uint32_t width)
+static int guide_wins(const seen *looked, uint32_t purpose, uint64_t n, uint64_t bytes,
+                      uint32_t width)
 {
     double cost = looked->cost[0];
 
     if (width > 8)
         return cost < GUIDE_WIDE;
     if (bytes <= NEAR_BYTES)
-        return looked->guide[0].pieces == 1 && cost < GUIDE_NEAR;
+        return looked->guide[0].pieces == 1 ? cost < GUIDE_NEAR
+                                            : cost < GUIDE_NEAR_PIECES && n >= NEAR_PIECES_FROM;
     return cost < (purpose == SX_FOR_RANGE ? GUIDE_RANGES
                    : bytes < FAR_BYTES     ? GUIDE_AWAY
                                            : GUIDE_FAR);
@@ -133,14 +137,16 @@ static sx_spec settle_gpu(sx_spec spec, uint32_t purpose, uint64_t n, uint32_t w
     if (looked->in_long_runs >= FEW_VALUES && n <= SX_PGM_MOST && purpose != SX_FOR_RANGE &&
         (!near || purpose == SX_FOR_POINT))
         return near && row_bytes > 0 ? lines_of(spec, 2, SX_PAIRS) : lines_of(spec, 8, SX_SPLIT);
-    if (guide_wins(looked, purpose, bytes, width)) {
+    if (guide_wins(looked, purpose, n, bytes, width)) {
         if (width == 8 && row_bytes == 8 &&
             (purpose != SX_FOR_POINT || looked->cost[0] >= GUIDE_PAIRS))
+            pairs = 0;
+        if (width == 8 && near && looked->guide[0].pieces > 1)
             pairs = 0;
         return looked->guide[pairs];
     }
     if (pairs && !near && !(runs && (width == 8 || purpose != SX_FOR_POINT)))
-        return pivot_pairs(spec, n, width);
+        return pivot_pairs(spec, n, width, runs);
     return with_layout(spec, SX_FAM_PIVOT, SX_SPLIT);
 }
 
@@ -162,7 +168,7 @@ static void list_gpu(sx_contenders *list, sx_spec spec, uint32_t purpose, uint64
         add(list, lines_of(spec, 8, SX_SPLIT));
     if (row_bytes > 0) {
         add(list, guide[1]);
-        add(list, pivot_pairs(spec, n, width));
+        add(list, pivot_pairs(spec, n, width, 1));    /* the larger one */
         if (n <= SX_PGM_MOST && n * (width + row_bytes) <= NEAR_BYTES)
             add(list, lines_of(spec, 2, SX_PAIRS));
     }

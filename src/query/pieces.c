@@ -159,13 +159,14 @@ static double log2_up(double x)
  * it: between two of them keys are taken to lie evenly. */
 static double rank_at(const uint64_t *ranks, const double *far, double border)
 {
-    unsigned i = SIDE;
+    unsigned i = 0;
     double steps;
 
-    while (i > 0 && far[i] >= border)
-        i--;
-    while (i + 1 < NEAR && far[i + 1] < border)
-        i++;
+    for (unsigned len = NEAR; len > 1;) { /* the last that is nearer, or the first */
+        unsigned half = len / 2;
+        i += far[i + half] < border ? half : 0;
+        len -= half;
+    }
     if (far[i] >= border || i + 1 == NEAR)        /* it is farther away than is looked */
         return (double)ranks[i];
     steps = (border - far[i]) / (far[i + 1] - far[i]) * (double)(ranks[i + 1] - ranks[i]);

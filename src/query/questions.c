@@ -17,7 +17,7 @@ typedef struct {
     unsigned most, least, from, look_from;
 } manner;
 static const manner on_cpu = {200000, 1u << 10, 1u << 6, 1u << 16, 1u << 16};
-static const manner on_gpu = {100, 1u << 16, 1u << 14, 1u << 22, 1u << 14};
+static const manner on_gpu = {100, 1u << 16, 1u << 14, 1u << 22, 1u << 16};
 /* Contests are a CPU's. A contender has so many rounds, each of something else, as the
  * last cache is large; and points of a round: one for so many keys, which brings the
  * upper parts into the caches, within these limits. */
