@@ -106,11 +106,14 @@ $(B)/bench/%.o: CFLAGS_ALL += -Icli
 $(B)/sextant-bench: $(BENCH_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
 	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS) -lm
 
-$(B)/libsextant-cuda.so: src/gpu/gpu_cuda.cu $(wildcard src/*/*.h src/*/*.def) \
-                         $(CUDA_PARTS:%.c=$(B)/%.o)
+$(B)/%.o: %.cu
+	@mkdir -p $(@D)
 	$(NVCC) -std=c++17 -O3 $(CUDA_CODE) --threads 0 -fmad=false --default-stream per-thread \
-	    -Xcompiler -fPIC,-fvisibility=hidden -Iinclude -Isrc --cudart static -shared \
-	    src/gpu/gpu_cuda.cu $(CUDA_PARTS:%.c=$(B)/%.o) -o $@ \
+	    -Xcompiler -fPIC,-fvisibility=hidden -Iinclude -Isrc -MMD -MP -c $< -o $@
+
+$(B)/libsextant-cuda.so: $(B)/src/gpu/gpu_cuda.o $(B)/src/gpu/sort_cuda.o \
+                         $(CUDA_PARTS:%.c=$(B)/%.o) src/gpu/backend.map
+	$(NVCC) $(CUDA_CODE) --cudart static -shared $(filter %.o,$^) -o $@ \
 	    -Xlinker --version-script=src/gpu/backend.map
 
 # What kernels of a user's own include, in one file.
