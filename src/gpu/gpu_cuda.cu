@@ -567,7 +567,7 @@ static const sx_backend cuda_backend = {
     gpu_backend_alloc, gpu_backend_release, gpu_backend_settle, gpu_backend_copy,
     gpu_backend_sort, gpu_backend_build, gpu_backend_peak,
     gpu_backend_lookup, gpu_backend_count, gpu_backend_range, gpu_backend_fold,
-    cuda_use_allocator, cuda_check_pointer, gpu_backend_measure,
+    cuda_use_allocator, cuda_check_pointer,
     gpu_backend_hint, gpu_backend_bucket, gpu_backend_pin, gpu_backend_unpin, gpu_backend_room,
     gpu_backend_search,
     gpu_backend_travel, gpu_backend_is_pinned,

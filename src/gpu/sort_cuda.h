@@ -1,6 +1,6 @@
 /* sort_cuda.h - the sort of pairs on NVIDIA GPUs. It is a unit of its own, which
  * knows nothing of indexes: it compiles beside the backend's kernels, and only when
- * it changes itself. */
+ * it changes itself. The bench measures the same unit alone. */
 #ifndef SX_SORT_CUDA_H
 #define SX_SORT_CUDA_H
 
