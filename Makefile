@@ -55,7 +55,7 @@ FUZZERS := load spec
 
 .PHONY: all help demo examples test test-more install uninstall clean bench gpu-bench papers peers deps deps-test deps-more FORCE
 all: $(B)/libsextant.a $(B)/libsextant.so $(B)/sextant $(B)/sextant-bench \
-     $(if $(NVCC),$(B)/libsextant-cuda.so $(B)/sextant_device.cuh)
+     $(if $(NVCC),$(B)/libsextant-cuda.so $(B)/libsextant-bench-cuda.so $(B)/sextant_device.cuh)
 
 help:
 	@echo "make            library and tool in build/, and where nvcc is the CUDA backend:"
@@ -80,12 +80,13 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
-# The folder of backends is compiled in: another one, another object.
+# The folder of libraries is compiled in: another one, another object.
 $(B)/libdir: FORCE
 	@mkdir -p $(@D)
 	@echo '$(abspath $(LIBDIR))' | cmp -s - $@ || echo '$(abspath $(LIBDIR))' >$@
-$(B)/src/place/backend_load.o: $(B)/libdir
-$(B)/src/place/backend_load.o: CFLAGS_ALL += -DSX_LIBDIR='"$(abspath $(LIBDIR))"'
+KNOWS_LIBDIR := $(B)/src/place/backend_load.o $(B)/bench/bench_kernels.o
+$(KNOWS_LIBDIR): $(B)/libdir
+$(KNOWS_LIBDIR): CFLAGS_ALL += -DSX_LIBDIR='"$(abspath $(LIBDIR))"'
 
 $(B)/libsextant.a: $(LIB_SRC:%.c=$(B)/%.o)
 	@rm -f $@
@@ -106,12 +107,21 @@ $(B)/bench/%.o: CFLAGS_ALL += -Icli
 $(B)/sextant-bench: $(BENCH_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
 	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS) -lm
 
-$(B)/libsextant-cuda.so: src/gpu/gpu_cuda.cu $(wildcard src/*/*.h src/*/*.def) \
-                         $(CUDA_PARTS:%.c=$(B)/%.o)
+$(B)/%.o: %.cu
+	@mkdir -p $(@D)
 	$(NVCC) -std=c++17 -O3 $(CUDA_CODE) --threads 0 -fmad=false --default-stream per-thread \
-	    -Xcompiler -fPIC,-fvisibility=hidden -Iinclude -Isrc --cudart static -shared \
-	    src/gpu/gpu_cuda.cu $(CUDA_PARTS:%.c=$(B)/%.o) -o $@ \
+	    -Xcompiler -fPIC,-fvisibility=hidden -Iinclude -Isrc -MMD -MP -c $< -o $@
+
+$(B)/libsextant-cuda.so: $(B)/src/gpu/gpu_cuda.o $(B)/src/gpu/sort_cuda.o \
+                         $(CUDA_PARTS:%.c=$(B)/%.o) src/gpu/backend.map
+	$(NVCC) $(CUDA_CODE) --cudart static -shared $(filter %.o,$^) -o $@ \
 	    -Xlinker --version-script=src/gpu/backend.map
+
+# What the bench holds a GPU's speed against; the sort is the backend's.
+$(B)/libsextant-bench-cuda.so: $(B)/bench/bench_kernels_cuda.o $(B)/src/gpu/sort_cuda.o \
+                               bench/bench_kernels.map
+	$(NVCC) $(CUDA_CODE) --cudart static -shared $(filter %.o,$^) -o $@ \
+	    -Xlinker --version-script=bench/bench_kernels.map
 
 # What kernels of a user's own include, in one file.
 $(B)/sextant_device.cuh: src/gpu/device_header.h scripts/device_header.py \
@@ -246,7 +256,8 @@ install: all $(B)/sextant_device.cuh
 	install -m 755 $(B)/libsextant.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsextant.so.$(VERSION)
 	ln -sf libsextant.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libsextant.so.$(SOVERSION)
 	ln -sf libsextant.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsextant.so
-	[ ! -f $(B)/libsextant-cuda.so ] || install -m 755 $(B)/libsextant-cuda.so $(DESTDIR)$(LIBDIR)/
+	for f in libsextant-cuda.so libsextant-bench-cuda.so; do \
+	    [ ! -f $(B)/$$f ] || install -m 755 $(B)/$$f $(DESTDIR)$(LIBDIR)/ || exit 1; done
 	install -m 755 $(B)/sextant $(B)/sextant-bench $(DESTDIR)$(BINDIR)/
 	install -m 644 doc/sextant.1 $(DESTDIR)$(MANDIR)/man1/
 	for f in sextant.pc:pkgconfig/sextant.pc \
@@ -258,6 +269,7 @@ install: all $(B)/sextant_device.cuh
 uninstall:
 	rm -f $(DESTDIR)$(INCLUDEDIR)/sextant.h $(DESTDIR)$(INCLUDEDIR)/sextant_device.cuh \
 	    $(DESTDIR)$(LIBDIR)/libsextant.* $(DESTDIR)$(LIBDIR)/libsextant-cuda.so \
+	    $(DESTDIR)$(LIBDIR)/libsextant-bench-cuda.so \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/sextant.pc $(DESTDIR)$(BINDIR)/sextant \
 	    $(DESTDIR)$(BINDIR)/sextant-bench \
 	    $(DESTDIR)$(MANDIR)/man1/sextant.1

@@ -166,8 +166,9 @@ uint64_t bench_gpu(const bench_options *o, const spec_list *specs,
                    const device_list *devices, sx_device *device,
                    const bool wanted[OP_ALL], const char *path)
 {
-    gpu_bench b = { .o = o, .device = device };
     sx_device_info info = info_of(device);
+    gpu_bench b = { .o = o, .device = device,
+                    .kernels = kernels_of(info.name) };
     output out = output_open(path);
     uint64_t wrong = 0;
 

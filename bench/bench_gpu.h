@@ -9,12 +9,13 @@
  * bench_gpu_check.c  part of those, counted again on the host
  * bench_gpu_columns.c  columns on the device and on the host
  * bench_gpu_run.c    one index, one operation: time and wrong answers
- * bench_gpu_print.c  the header, then a line for each measurement */
+ * bench_gpu_print.c  the header, then a line for each measurement
+ * bench_kernels.h    what an index's kernels are held against */
 #ifndef CLI_BENCH_GPU_H
 #define CLI_BENCH_GPU_H
 
 #include "bench.h"
-#include "query/measure.h"
+#include "bench_kernels.h"
 
 enum {
     DEVICES_MAX = 256,
@@ -41,6 +42,7 @@ typedef struct {
 typedef struct {
     const bench_options *o;
     sx_device *device;
+    const bench_kernels *kernels;  /* of this device */
     sx_column host_keys, host_queries;
     sx_column host_rows;          /* for builds from the host only */
     int number;                   /* type of rows and ranks */
@@ -84,8 +86,10 @@ sx_column there_part(const sx_column *whole, uint64_t from, uint64_t n);
 /* ... and back, into a column to be freed. */
 sx_column here_copy(gpu_bench *b, const sx_column *there);
 
+/* Fails unless it can be done. */
+void gpu_measure(gpu_bench *b, measure_job *job);
 /* Runs once to warm up, then so many times; the median in seconds. */
-double gpu_time(gpu_bench *b, sx_measure *job, uint64_t runs);
+double gpu_time(gpu_bench *b, measure_job *job, uint64_t runs);
 /* In how many elements of 4 or 8 bytes columns there differ. */
 uint64_t gpu_differences(gpu_bench *b, const sx_column *a,
                          const sx_column *c);

@@ -49,18 +49,34 @@ sx_column here_copy(gpu_bench *b, const sx_column *there)
 
 /* ---- measuring --------------------------------------------------------- */
 
-/* The emulator has no clock: there the host's counts. */
-double gpu_time(gpu_bench *b, sx_measure *job, uint64_t runs)
+static void run(const gpu_bench *b, measure_job *job)
+{
+    const char *why = b->kernels->run(job);
+
+    if (why)
+        fail("%s", why);
+}
+
+void gpu_measure(gpu_bench *b, measure_job *job)
+{
+    run(b, job);
+    b->kernels->rest();
+}
+
+/* The emulator has no clock: there the host's counts. Memory is kept from run
+ * to run, and given back after the last one. */
+double gpu_time(gpu_bench *b, measure_job *job, uint64_t runs)
 {
     double *times = must_alloc(runs, sizeof *times), median;
 
-    expect_ok(sx_device_measure(b->device, job), NULL);
+    run(b, job);
     for (uint64_t i = 0; i < runs; i++) {
         double start = seconds_now();
 
-        expect_ok(sx_device_measure(b->device, job), NULL);
+        run(b, job);
         times[i] = job->ns ? (double)job->ns * 1e-9 : seconds_now() - start;
     }
+    b->kernels->rest();
     median = median_of(times, runs);
     free(times);
     return median;
@@ -71,14 +87,13 @@ uint64_t gpu_differences(gpu_bench *b, const sx_column *a,
                          const sx_column *c)
 {
     size_t size = sx_type_bytes(a->type);
-    sx_measure job = {
-        .what = SX_MEASURE_DIFFER, .key_type = SX_U64,
-        .row_bytes = size == 4 ? 4 : 8,
+    measure_job job = {
+        .what = MEASURE_DIFFER, .row_bytes = size == 4 ? 4 : 8,
         .queries = size == 16 ? 2 * a->n : a->n,
         .q = a->data, .out = c->data,
     };
 
-    expect_ok(sx_device_measure(b->device, &job), NULL);
+    gpu_measure(b, &job);
     return job.found;
 }
 

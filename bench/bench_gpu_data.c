@@ -55,9 +55,10 @@ static void sort_keys(gpu_bench *b)
 {
     bool same = is_own_code(b->o->type);
     sx_column codes = b->keys;
-    sx_measure job = { .what = SX_MEASURE_SORT, .key_type = b->o->type,
-                       .row_bytes = (uint32_t)sx_type_bytes(b->number),
-                       .n = b->o->n, .rows = b->rows.data };
+    measure_job job = { .what = MEASURE_SORT,
+                        .width = (uint32_t)sx_type_bytes(b->o->type),
+                        .row_bytes = (uint32_t)sx_type_bytes(b->number),
+                        .n = b->o->n, .rows = b->rows.data };
 
     if (!same) {
         sx_column host = encoded(&b->host_keys);
@@ -162,17 +163,18 @@ static void sort_queries(gpu_bench *b)
     sx_column keys_out = there_new(b, codes.type, n);
     sx_column places_out = there_new(b, type, n);
     pick_request p = { .from = &b->host_queries, .places = &places };
-    sx_measure job = { .what = SX_MEASURE_SORT, .key_type = b->o->type,
-                       .row_bytes = (uint32_t)sx_type_bytes(type), .n = n,
-                       .keys = there_codes.data, .keys_out = keys_out.data,
-                       .rows_out = places_out.data };
+    measure_job job = { .what = MEASURE_SORT,
+                        .width = (uint32_t)sx_type_bytes(b->o->type),
+                        .row_bytes = (uint32_t)sx_type_bytes(type), .n = n,
+                        .keys = there_codes.data, .keys_out = keys_out.data,
+                        .rows_out = places_out.data };
 
     free(codes.data);
     places = counting(type, n, 0);
     there_places = there_copy(b, &places);
     free(places.data);
     job.rows = there_places.data;
-    expect_ok(sx_device_measure(b->device, &job), NULL);
+    gpu_measure(b, &job);
     places = here_copy(b, &places_out);
     p.to = must_alloc(n, sx_type_bytes(b->o->type));
     parallel_for(n, pick_part, &p);
@@ -219,8 +221,8 @@ void gpu_prepare(gpu_bench *b)
 {
     const bench_options *o = b->o;
     sx_column gathered = there_new(b, SX_U32, o->queries);
-    sx_measure gather = {
-        .what = SX_MEASURE_GATHER, .key_type = o->type, .row_bytes = 4,
+    measure_job gather = {
+        .what = MEASURE_GATHER, .row_bytes = 4,
         .n = o->n * sx_type_bytes(o->type) / 4, .queries = o->queries,
         .out = gathered.data,
     };

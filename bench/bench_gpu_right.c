@@ -17,10 +17,10 @@ enum { SUM_STEP = 1 << 8 };       /* rows between two sums that are kept */
 
 /* ---- plain binary search ----------------------------------------------- */
 
-static sx_measure search_for(const gpu_bench *b, const sx_column *codes)
+static measure_job search_for(const gpu_bench *b, const sx_column *codes)
 {
-    return (sx_measure){
-        .what = SX_MEASURE_SEARCH, .key_type = b->o->type,
+    return (measure_job){
+        .what = MEASURE_SEARCH, .width = (uint32_t)sx_type_bytes(b->o->type),
         .row_bytes = (uint32_t)sx_type_bytes(b->number), .n = b->o->n,
         .queries = codes->n, .keys = b->sorted_keys.data,
         .rows = b->sorted_rows.data, .q = codes->data,
@@ -32,10 +32,10 @@ static sx_column ranks_of(gpu_bench *b, const sx_column *codes)
 {
     sx_column q = there_copy(b, codes);
     sx_column ranks = there_new(b, b->number, codes->n), here;
-    sx_measure job = search_for(b, &q);
+    measure_job job = search_for(b, &q);
 
     job.rank_out = ranks.data;
-    expect_ok(sx_device_measure(b->device, &job), NULL);
+    gpu_measure(b, &job);
     here = here_copy(b, &ranks);
     there_free(b, &q);
     there_free(b, &ranks);
@@ -84,7 +84,7 @@ static sx_column upper_ranks(gpu_bench *b, const sx_column *keys)
 static sx_column rows_at(gpu_bench *b, const sx_column *ranks)
 {
     sx_column rows = there_new(b, b->number, ranks->n);
-    sx_measure job = search_for(b, ranks);
+    measure_job job = search_for(b, ranks);
 
     if (!b->iota.data) {
         sx_column numbers = counting(b->number, b->o->n, 0);
@@ -92,10 +92,10 @@ static sx_column rows_at(gpu_bench *b, const sx_column *ranks)
         b->iota = there_copy(b, &numbers);
         free(numbers.data);
     }
-    job.key_type = b->number;
+    job.width = (uint32_t)sx_type_bytes(b->number);
     job.keys = b->iota.data;
     job.out = rows.data;
-    expect_ok(sx_device_measure(b->device, &job), NULL);
+    gpu_measure(b, &job);
     return rows;
 }
 
@@ -298,7 +298,7 @@ static void make_blank(gpu_bench *b)
 
 void gpu_answer(gpu_bench *b, const bool wanted[OP_ALL])
 {
-    sx_measure job = search_for(b, &b->encoded_queries);
+    measure_job job = search_for(b, &b->encoded_queries);
 
     b->right_rows = there_new(b, b->number, b->o->queries);
     b->right_ranks = there_new(b, b->number, b->o->queries);

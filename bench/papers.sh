@@ -29,7 +29,7 @@ device=${DEVICE:-$([ -n "$small" ] && echo simt || echo cuda:0)}
 peers=${PEERS:-build/peers}
 python=${PYTHON:-build/venv/bin/python}
 commit=${COMMIT:-$(git rev-parse --short HEAD 2>/dev/null || echo unknown)}
-[ -n "${COMMIT:-}" ] || git diff --quiet HEAD -- src cli include 2>/dev/null || commit="$commit, changed"
+[ -n "${COMMIT:-}" ] || git diff --quiet HEAD -- src cli include 'bench/*.[ch]' 'bench/*.cu' 2>/dev/null || commit="$commit, changed"
 gpu=$("$tool" devices --json | grep "\"name\": \"$device\", \"usable\": true" |
     sed 's/.*"detail": "\([^",]*\).*/\1/' | tr -cs 'A-Za-z0-9\n' '-')
 [ -n "$gpu" ] || { echo "$tool: $device is not usable here" >&2; exit 1; }

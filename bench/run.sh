@@ -7,7 +7,7 @@ cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1 | tr -cs 'A-Za-
 out=bench/results/${cpu:-cpu}-$(date +%Y-%m-%d).json
 # COMMIT says which it is where there is no repository.
 commit=${COMMIT:-$(git rev-parse --short HEAD)}
-[ -n "${COMMIT:-}" ] || git diff --quiet HEAD -- src cli include || commit="$commit, changed"
+[ -n "${COMMIT:-}" ] || git diff --quiet HEAD -- src cli include 'bench/*.[ch]' 'bench/*.cu' || commit="$commit, changed"
 : "${BIG=2^26}"
 printf '{"commit": "%s", "cores": %s, "memory_kib": %s, "compiler": "%s"}\n' "$commit" "$(nproc)" \
     "$(awk '/MemTotal/ {print $2}' /proc/meminfo)" "$(cc --version 2>/dev/null | head -n 1)" >"$out"

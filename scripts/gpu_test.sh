@@ -4,12 +4,12 @@
 #   SX_GPU=cuda:0    which GPU
 #   SX_GPU_BIN=DIR   programs and libraries that are built already, all in DIR
 #   SX_GPU_LOGS=DIR  what each step printed (build/gpu-test-logs)
-#   SX_GPU_STEPS="tests streams sanitizer example"   only some of the steps
+#   SX_GPU_STEPS="tests streams bench sanitizer example"   only some of the steps
 set -u
 cd "$(dirname "$0")/.." || exit 1
 gpu=${SX_GPU:-cuda:0}
 logs=${SX_GPU_LOGS:-build/gpu-test-logs}
-steps=${SX_GPU_STEPS:-tests streams sanitizer example}
+steps=${SX_GPU_STEPS:-tests streams bench sanitizer example}
 mkdir -p "$logs" || exit 1
 . scripts/testing.sh
 wanted() { [[ " $steps " == *" $1 "* ]]; }
@@ -62,6 +62,20 @@ if wanted streams; then
         check gpu-streams "$streams"
     else
         skip gpu-streams "it is not built"
+    fi
+fi
+
+# The bench's kernels are in a library of their own, on memory of the backend's. It ends
+# with a failure where answers are wrong.
+if wanted bench; then
+    if [ -x "$bin/sextant-bench" ]; then
+        echo "the bench"
+        for t in u32 f64 b16; do
+            check "bench $t" "$bin/sextant-bench" --device "$gpu" --type "$t" --n 2^20 --runs 2 \
+                --builds 1 --spec sorted,pivot --op get,rank,key_at,range --misses 0.2 --sorted
+        done
+    else
+        skip "the bench" "it is not built" 3
     fi
 fi
 

@@ -30,8 +30,6 @@
 
 #include "gpu/gpu_build_impl.h"
 
-#include "gpu/gpu_measure_impl.h"
-
 /* ---- sections ------------------------------------------------------------------------------ */
 
 static sx_status gpu_backend_alloc(void *self, void **out, uint64_t bytes, const char *what,

@@ -1,6 +1,6 @@
-/* gpu_cuda.cu - NVIDIA GPUs: the runtime under gpu_backend_impl.h, built by
- * nvcc into libsextant-cuda.so, which registry.c loads when a cuda device is
- * opened.
+/* gpu_cuda.cu - NVIDIA GPUs: the runtime under gpu_backend_impl.h. nvcc builds
+ * libsextant-cuda.so of it and sort_cuda.cu; registry.c loads that when a cuda
+ * device is opened.
  *
  * Each thread of the caller has its own stream (the per-thread one) for calls
  * that wait, and a call waits for its own work only. Device memory comes from
@@ -16,7 +16,6 @@ extern "C" {
 #include "place/ranges.h"
 }
 
-#include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <pthread.h>
 #include <stdio.h>
@@ -25,6 +24,7 @@ extern "C" {
 #include <unistd.h>
 
 #include "gpu/gpu_kernels.h"
+#include "gpu/sort_cuda.h"
 
 #define GPU_FIT_BLOCK 64u
 #define GPU_BLOCK 256u
@@ -363,15 +363,14 @@ static sx_status cuda_check_pointer(void *self, const void *p, uint64_t bytes, i
 
 /* ---- device-wide primitives --------------------------------------------------------------- */
 
-template <class key, class row>
-static sx_status sort_pairs(sx_gpu *g, gpu_stream stream, sx_sorted *s, const void *keys,
-                            const void *rows, sx_err *err)
+/* keys and rows, sorted into s->keys and s->rows. */
+static sx_status gpu_sort(sx_gpu *g, gpu_stream stream, sx_sorted *s, const void *keys,
+                          const void *rows, sx_err *err)
 {
+    sx_cuda_pairs pairs = {s->width, s->row_bytes, s->n, keys, rows, s->keys, s->rows};
     size_t bytes = 0;
     void *scratch = NULL;
-    cudaError_t e = cub::DeviceRadixSort::SortPairs(NULL, bytes, (const key *)keys, (key *)s->keys,
-                                                    (const row *)rows, (row *)s->rows, s->n, 0,
-                                                    (int)sizeof(key) * 8, stream);
+    cudaError_t e = sx_cuda_sort(NULL, &bytes, &pairs, stream);
     sx_status st;
 
     if (e != cudaSuccess)
@@ -379,25 +378,9 @@ static sx_status sort_pairs(sx_gpu *g, gpu_stream stream, sx_sorted *s, const vo
     st = gpu_alloc(g, stream, &scratch, bytes, "sorting", err);
     if (st != SX_OK)
         return st;
-    e = cub::DeviceRadixSort::SortPairs(scratch, bytes, (const key *)keys, (key *)s->keys,
-                                        (const row *)rows, (row *)s->rows, s->n, 0,
-                                        (int)sizeof(key) * 8, stream);
+    e = sx_cuda_sort(scratch, &bytes, &pairs, stream);
     gpu_free(g, stream, scratch);
     return e == cudaSuccess ? SX_OK : gpu_failed(e, "sorting", err);
-}
-
-/* keys and rows, sorted into s->keys and s->rows. */
-static sx_status gpu_sort(sx_gpu *g, gpu_stream stream, sx_sorted *s, const void *keys,
-                          const void *rows, sx_err *err)
-{
-    if (s->width == 4)
-        return s->row_bytes == 4 ? sort_pairs<uint32_t, uint32_t>(g, stream, s, keys, rows, err)
-                                 : sort_pairs<uint32_t, uint64_t>(g, stream, s, keys, rows, err);
-    if (s->width == 8)
-        return s->row_bytes == 4 ? sort_pairs<uint64_t, uint32_t>(g, stream, s, keys, rows, err)
-                                 : sort_pairs<uint64_t, uint64_t>(g, stream, s, keys, rows, err);
-    return s->row_bytes == 4 ? sort_pairs<sx_key16, uint32_t>(g, stream, s, keys, rows, err)
-                             : sort_pairs<sx_key16, uint64_t>(g, stream, s, keys, rows, err);
 }
 
 /* n numbers become the sums of those before them. scratch NULL: only says how
@@ -584,7 +567,7 @@ static const sx_backend cuda_backend = {
     gpu_backend_alloc, gpu_backend_release, gpu_backend_settle, gpu_backend_copy,
     gpu_backend_sort, gpu_backend_build, gpu_backend_peak,
     gpu_backend_lookup, gpu_backend_count, gpu_backend_range, gpu_backend_fold,
-    cuda_use_allocator, cuda_check_pointer, gpu_backend_measure,
+    cuda_use_allocator, cuda_check_pointer,
     gpu_backend_hint, gpu_backend_bucket, gpu_backend_pin, gpu_backend_unpin, gpu_backend_room,
     gpu_backend_search,
     gpu_backend_travel, gpu_backend_is_pinned,

@@ -416,7 +416,6 @@ const sx_backend sx_backend_simt = {
     .fold = gpu_backend_fold,
     .use_allocator = simt_use_allocator,
     .check_pointer = simt_check_pointer,
-    .measure = gpu_backend_measure,
     .hint = gpu_backend_hint,
     .bucket = gpu_backend_bucket,
     .pin = gpu_backend_pin,

@@ -10,7 +10,7 @@
 #include "index/shape.h"
 #include "keys/types.h"
 
-#define SX_BACKEND_ABI 12
+#define SX_BACKEND_ABI 13
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -115,26 +115,6 @@ typedef struct {
     uint64_t spare_key_bytes;
 } sx_sorted;
 
-/* Simple kernels to hold an index's against, all on arrays in the device's
- * memory, timed there. */
-typedef enum {
-    SX_MEASURE_GATHER,            /* out[i] = 4 bytes at a random place of keys */
-    SX_MEASURE_SEARCH,            /* out[i] = row of the first key equal to q[i], by
-                                     plain binary search; rank_out: its rank */
-    SX_MEASURE_SORT,              /* keys and rows, sorted into keys_out, rows_out */
-    SX_MEASURE_DIFFER             /* found = elements in which out is not q */
-} sx_measure_what;
-
-typedef struct {
-    sx_measure_what what;
-    int key_type;
-    uint32_t row_bytes;           /* of rows and out, 4 or 8; DIFFER: of elements */
-    uint64_t n, queries;
-    const void *keys, *rows, *q;  /* SEARCH: keys ascend, encoded or unsigned */
-    void *out, *rank_out, *keys_out, *rows_out;
-    uint64_t ns, found;           /* results */
-} sx_measure;
-
 /* How columns of the host come to a device and back: what a cost is computed
  * with. Who answers where either side could, if the device's name says. */
 enum { SX_SIDE_CPU = 1, SX_SIDE_GPU };
@@ -197,12 +177,11 @@ typedef struct {
                       const sx_range_folds *out, sx_err *err);
 
     /* The rest is a GPU's, and NULL elsewhere unless it says else: memory from the
-     * caller, what a pointer is, and things to compare a GPU's speed with. */
+     * caller, and what a pointer is. */
     sx_status (*use_allocator)(void *self, const sx_allocator *allocator, sx_err *err);
     /* Fails if p, `bytes` long, is certainly not memory of the place. */
     sx_status (*check_pointer)(void *self, const void *p, uint64_t bytes, int place,
                                const char *verb, const char *name, sx_err *err);
-    sx_status (*measure)(void *self, sx_measure *job, sx_err *err);
 
     /* Hints for the CPU: `top` is an index of which this device has the top
      * only. How many queries are worth a trip; and host memory that the hints

@@ -1,0 +1,55 @@
+/* bench_kernels.h - simple kernels to hold an index's against, all on arrays
+ * in the device's memory, timed there: what the hardware allows, what plain
+ * binary search does, how long the sort takes, and whether two arrays are the
+ * same. They are the bench's own: no backend knows of them.
+ *
+ * bench_kernels_impl.h   the kernels, in the common subset of C11 and CUDA C++
+ * bench_kernels_cuda.cu  launched by CUDA: libsextant-bench-cuda.so, which is
+ *                        loaded for a cuda device
+ * bench_kernels_simt.c   launched by the emulator
+ * bench_kernels.c        which of the two a device needs
+ *
+ * CUDA's share the device's primary context, and so memory and the thread's
+ * own stream, with the library's backend. */
+#ifndef BENCH_KERNELS_H
+#define BENCH_KERNELS_H
+
+#include <stdint.h>
+
+typedef enum {
+    MEASURE_GATHER,               /* out[i] = 4 bytes at a random place of keys */
+    MEASURE_SEARCH,               /* out[i] = row of the first key equal to q[i], by
+                                     plain binary search; rank_out: its rank */
+    MEASURE_SORT,                 /* keys and rows, sorted into keys_out, rows_out */
+    MEASURE_DIFFER                /* found = elements in which out is not q */
+} measure_what;
+
+typedef struct {
+    measure_what what;
+    uint32_t width;               /* of a key: 4, 8, 16 bytes */
+    uint32_t row_bytes;           /* of rows and out, 4 or 8; DIFFER: of elements */
+    uint64_t n, queries;
+    const void *keys, *rows, *q;  /* SEARCH: keys ascend, encoded or unsigned */
+    void *out, *rank_out, *keys_out, *rows_out;
+    uint64_t ns, found;           /* results; ns 0: the device has no clock */
+} measure_job;
+
+#define BENCH_KERNELS_ABI 1
+
+/* Functions return NULL, or a sentence that says what failed, good until the
+ * next call. One thread calls them. */
+typedef struct {
+    uint32_t abi;
+    const char *(*open)(int device);      /* before the others */
+    const char *(*run)(measure_job *job); /* and waits for its end */
+    /* Gives back memory that is kept for the next sort. */
+    void (*rest)(void);
+} bench_kernels;
+
+extern const bench_kernels simt_kernels;
+
+/* Those of a device, opened; fails if there are none. name: as
+ * sx_device_describe() has it. */
+const bench_kernels *kernels_of(const char *name);
+
+#endif
