@@ -39,11 +39,11 @@ CUDA_CODE := $(foreach a,$(CUDA_MACHINE),-gencode arch=compute_$(a),code=sm_$(a)
              -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
 # What the backend needs of the library, inside it and hidden.
 CUDA_PARTS := $(addprefix src/,base/alloc.c base/fork.c base/pool.c base/size.c base/status.c \
-                base/text.c base/thread.c keys/types.c gpu/gpu_tune.c index/shape.c index/spec.c \
+                base/text.c base/thread.c keys/types.c gpu/gpu_tune.c family/shape.c family/spec.c \
                 place/ranges.c)
 
 B := build
-LIB_SRC := $(wildcard src/*/*.c)
+LIB_SRC := $(wildcard src/*/*.c src/*/*/*.c)
 CLI_SRC := $(wildcard cli/*.c)
 # The bench has the tool's ways to read, write and generate.
 BENCH_SRC := $(filter-out bench/bench_sort.c,$(wildcard bench/*.c)) \
@@ -125,7 +125,7 @@ $(B)/libsextant-bench-cuda.so: $(B)/bench/bench_kernels_cuda.o $(B)/src/gpu/sort
 
 # What kernels of a user's own include, in one file.
 $(B)/sextant_device.cuh: src/gpu/device_header.h scripts/device_header.py \
-                         $(wildcard src/gpu/*.h src/index/*.h src/index/*.def src/keys/*.h)
+                         $(wildcard src/gpu/*.h src/family/*.h src/family/*.def src/family/*/*.h src/keys/*.h)
 	@mkdir -p $(@D)
 	python3 scripts/device_header.py $< $@
 

@@ -10,8 +10,11 @@ The rules:
      include/sextant.h.
   3. A file under cli/ includes files of cli/, include/sextant.h, and what
      TOO lists for it; one under bench/ files of bench/ and those.
-  4. A quoted include names a file of the tree, and is not a macro.
+  4. A quoted include names a file of the tree, and is not a macro; but a
+     template may include SX_BODY, and whoever defines that includes it.
   5. No two source files of the tree have the same name.
+  6. The families of src/family/families.def are named in their own folders,
+     in the room that chooses among them, and where KNOWS_FAMILIES says.
 
 Prints each violation as FILE:LINE: what is wrong, and exits with 1; else
 prints one line that ends in "ok" and exits with 0.
@@ -27,9 +30,20 @@ from pathlib import Path
 # Each room and what it may include, in the order the data flows. The cpu
 # backend and the query room both stand on place and do not know each other:
 # they meet through the backend's table of functions.
-FLOW = ["base", "keys", "sort", "index", "place"]
+FLOW = ["base", "keys", "sort", "family", "place"]
 ROOMS = {room: set(FLOW[:i]) for i, room in enumerate(FLOW)}
 ROOMS["cpu"] = ROOMS["gpu"] = ROOMS["query"] = set(FLOW)
+# What measures in order to decide works on indexes that are not finished yet.
+ROOMS["choose"] = set(FLOW) | {"query"}
+
+# Where families are named outside of their folders: the list, and whoever
+# chooses among them. Kernels still have all families in one file each.
+CHOOSER = "choose"
+LIST = Path("src/family/families.def")
+KNOWS_FAMILIES = {LIST, Path("src/family/parts.h"), Path("src/family/slots.h")}
+KNOWS_FAMILIES_ROOMS = {"gpu"}
+# Words that mean something else, too: only their numbers count.
+COMMON_WORDS = {"sorted"}
 
 # Sizes are written alike in the tool's options and in those of devices. The bench
 # asks for the model of an index on both sides, which the library does not offer, and
@@ -48,6 +62,8 @@ SKIPPED = {"build", "__pycache__", "node_modules"}   # and names with a dot
 
 COMMENT_OR_STRING = re.compile(
     r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+BODY = re.compile(r'^[ \t]*#[ \t]*define[ \t]+SX_BODY[ \t]+"([^"\n]+)"', re.M)
+FAMILY = re.compile(r"^SX_FAMILY\((\w+), (\w+)\)", re.M)
 INCLUDE = re.compile(
     r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>|(\S[^\n]*))', re.M)
 
@@ -68,6 +84,31 @@ def includes_of(path):
         for name, kind in zip(match.groups(), ("quote", "angle", "macro")):
             if name:
                 yield line, name.strip(), kind
+
+
+    for match in BODY.finditer(text):
+        yield text.count("\n", 0, match.start()) + 1, match[1], "quote"
+
+
+def families_of(root):
+    """(pattern, folder) of each family: what names it in code."""
+    path = root / LIST
+    for tag, name in FAMILY.findall(path.read_text()) if path.is_file() else []:
+        words = [f"SX_FAM_{tag}"]
+        if name not in COMMON_WORDS:
+            words += [rf"(?<![A-Za-z]){word}(?![a-z])" for word in {name, tag, tag.lower()}]
+        yield re.compile("|".join(words)), name
+
+
+def names_of_families(path, relative, families):
+    """(line, family) of each that is named where it should not be."""
+    folder = relative.parts[2] if relative.parts[1] == "family" else ""
+    text = without_comments(path.read_text(encoding="utf-8", errors="replace"))
+    text = re.sub(r'"(?:\\.|[^"\\\n])*"', '""', text)
+    for pattern, name in families:
+        if name != folder:
+            for match in pattern.finditer(text):
+                yield text.count("\n", 0, match.start()) + 1, name
 
 
 def room_of(relative):
@@ -135,13 +176,20 @@ def check(root):
     tree = Tree(root.resolve())
     violations = []
     checked = includes = 0
+    families = list(families_of(tree.root))
     for includer in tree.under("src") + tree.under("cli") + tree.under("bench"):
         if includer.parts[0] == "src" and room_of(includer) not in ROOMS:
             violations.append((includer, 1, "not in a room; the rooms are "
                                + ", ".join(ROOMS)))
             continue
         checked += 1
+        if (includer.parts[0] == "src" and includer not in KNOWS_FAMILIES
+                and room_of(includer) not in {CHOOSER} | KNOWS_FAMILIES_ROOMS):
+            for line, name in names_of_families(tree.root / includer, includer, families):
+                violations.append((includer, line, f"names the family {name}"))
         for line, name, kind in includes_of(tree.root / includer):
+            if kind == "macro" and name == "SX_BODY":
+                continue
             if kind == "macro":
                 violations.append((includer, line, f"include of the macro "
                                    f"{name} cannot be checked"))
@@ -186,6 +234,11 @@ GOOD = {
     "cli/sextant.c": '#include "sextant.h"\n#include "words.h"\n',
     "bench/bench.c": '#include "query/measure.h"\n#include "words.h"\n',
     "cli/words.h": "",
+    "src/family/families.def": "SX_FAMILY(EYTZ, eytzinger)\nSX_FAMILY(SORTED, sorted)\n",
+    "src/family/eytzinger/eytzinger.h": "int sx_eytz_unit;\n",
+    "src/family/each.h": "#include SX_BODY\n",
+    "src/choose/choose.c": '#include "query/api.h"\nint a = SX_FAM_EYTZ;\n',
+    "src/sort/sort.c": "int sorted, /* eytzinger */ b; char *c = \"eytzinger\";\n",
     "build/base/status.h": "",
 }
 
@@ -222,6 +275,14 @@ BAD = [
      'src/base/gone.c:1: "gone.h" is not in this tree'),
     ({"src/base/any.c": "#include ANY\n"},
      "src/base/any.c:1: include of the macro ANY"),
+    ({"src/query/which.c": "\nint a = v->family == SX_FAM_SORTED;\n"},
+     "src/query/which.c:2: names the family sorted"),
+    ({"src/cpu/walk.c": "int a = sx_eytz_unit(v);\n"},
+     "src/cpu/walk.c:1: names the family eytzinger"),
+    ({"src/family/shape.c": "int a = v->of.eytzinger.k;\n"},
+     "src/family/shape.c:1: names the family eytzinger"),
+    ({"src/base/body.c": '#define SX_BODY "keys/encode.h"\n'},
+     "src/base/body.c:1: includes src/keys/encode.h: room base"),
     ({"test/words.h": ""}, "test/words.h:1: the file name words.h is taken"),
 ]
 
@@ -242,7 +303,7 @@ def checked_tree(files):
 def self_test():
     failed = []
     status, lines = checked_tree(GOOD)
-    if (status, lines) != (0, ["rooms: 10 files, 11 includes, ok"]):
+    if (status, lines) != (0, ["rooms: 15 files, 12 includes, ok"]):
         failed.append(f"a good tree gives {status}, {lines}")
     for extra, expected in BAD:
         status, lines = checked_tree({**GOOD, **extra})

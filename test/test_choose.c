@@ -121,7 +121,7 @@ static bool is_who(who a, who b)
 
 static who who_is(const sx_view *v)
 {
-    return (who){ v->family, v->block > 0, v->family == SX_FAM_PGM ? v->eps : 0 };
+    return (who){ v->family, v->block > 0, v->family == SX_FAM_PGM ? v->of.pgm.eps : 0 };
 }
 
 /* As long as the contender takes, by its device's clock and by the host's. */
@@ -140,7 +140,7 @@ static void take_time(const sx_view *v, unsigned kind, const sx_how *how)
 }
 
 static sx_status poor_build(void *self, sx_view *v, sx_sorted *sorted, uint32_t threads,
-                            void *base[SX_SECTION_KINDS], sx_err *err)
+                            void *base[SX_SECTIONS], sx_err *err)
 {
     if (is_who(who_is(v), poor) && poor_when != TO_BE_ASKED &&
         built++ >= (poor_when == TO_BE_BUILT_AGAIN))
@@ -190,7 +190,7 @@ static who contest(sx_device *dev, const char *spec, unsigned kind, who at_point
     free(keys);
     assert_int_equal(sx_spec_parse(&chosen, got, &err), SX_OK);
     return (who){ chosen.family, chosen.layout == SX_PAIRS,
-                  chosen.family == SX_FAM_PGM ? chosen.eps : 0 };
+                  chosen.family == SX_FAM_PGM ? chosen.of.pgm.eps : 0 };
 }
 
 /* Whoever is fastest is taken, for each purpose; ranges do not count for points, nor

@@ -502,12 +502,12 @@ static void test_damaged_copy(void **state)
     dataset *d = data_make(SX_U64, KEYS_RANDOM, 1500, ROWS_U32, 20, &r);
     sx_index *ix = index_of(dev, d, "pivot place=both");
     OK(sx_check(ix));
-    for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++) {
+    for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
         unsigned char *byte = ix->both->store.base[kind];
         if (!byte)
             continue;
         *byte ^= 1;
-        REFUSED(sx_check(ix), SX_ECORRUPT, sx_section_name(kind));
+        REFUSED(sx_check(ix), SX_ECORRUPT, sx_section_name(&ix->store.view, kind));
         *byte ^= 1;
     }
     OK(sx_check(ix));

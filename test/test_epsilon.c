@@ -57,9 +57,9 @@ static void same_sections(const sx_index *a, const sx_index *b)
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(sx_store_on_host(&ix[i]->store, ix[i]->at->backend, ix[i]->at->self,
                                           &of[i], &err), SX_OK);
-    for (int kind = 0; kind < SX_SECTION_KINDS; kind++) {
-        uint64_t bytes = sx_section_bytes(&of[0].view, (sx_section_kind)kind);
-        assert_int_equal(bytes, sx_section_bytes(&of[1].view, (sx_section_kind)kind));
+    for (int kind = 0; kind < SX_SECTIONS; kind++) {
+        uint64_t bytes = sx_section_bytes(&of[0].view, kind);
+        assert_int_equal(bytes, sx_section_bytes(&of[1].view, kind));
         if (bytes > 0)
             assert_memory_equal(of[0].base[kind], of[1].base[kind], bytes);
     }
@@ -97,10 +97,10 @@ static void try_automatic(sx_device *dev, const char *spec, const dataset *d)
     if (d->n >= MEASURED && !gpu) {
         if (!strstr(ix->store.why, "points among these keys"))
             fail_msg("%s: why '%s'", spec, ix->store.why);
-        assert_in_range(ix->store.spec.eps, 4, 2048);
+        assert_in_range(ix->store.spec.of.pgm.eps, 4, 2048);
     } else if (!kernel_is_gpu() || !gpu) {
         assert_true((strstr(ix->store.why, "not measured") != NULL) == (d->n > 0));
-        assert_int_equal(ix->store.spec.eps, gpu ? 8 : 16);
+        assert_int_equal(ix->store.spec.of.pgm.eps, gpu ? 8 : 16);
     }
     check_resolved(dev, ix, d);
     ask_all(asking, gpu ? dev : NULL, ix, d, spec);
@@ -169,7 +169,7 @@ static bool try_budget(sx_device *dev, const char *more, unsigned kib, const dat
     OK(st);
     if (lines_of(ix) > kib * 1024ull)
         fail_msg("%s: %" PRIu64 " bytes", spec, lines_of(ix));
-    uint32_t eps = ix->store.spec.eps, usual = gpu ? 8 : 16;
+    uint32_t eps = ix->store.spec.of.pgm.eps, usual = gpu ? 8 : 16;
     if (d->n > 0 && d->n < MEASURED)
         assert_non_null(strstr(ix->store.why, "the smallest that fits budget="));
     check_resolved(dev, ix, d);
@@ -245,16 +245,16 @@ static void try_searches(const char *base, const char *spec, const dataset *d)
         char *path = temp_path("search.sxt");
         begin_step("%s on %s, %" PRIu64 " keys of %s", spec, name, d->n, sx_type_name(d->type));
         ix = index_of(dev, d, spec);
-        assert_int_equal(ix->store.view.concise, concise && ix->store.view.levels > 1);
+        assert_int_equal(ix->store.view.of.pgm.concise, concise && ix->store.view.of.pgm.levels > 1);
         if (ix->hybrid)
-            assert_int_equal(ix->hybrid->top.view.concise, ix->store.view.concise);
+            assert_int_equal(ix->hybrid->top.view.of.pgm.concise, ix->store.view.of.pgm.concise);
         assert_true((strstr(explanation(ix, SX_TEXT), "searched at once") != NULL) ==
-                    (ix->store.view.concise != 0));
+                    (ix->store.view.of.pgm.concise != 0));
         asking->no_streams = !columns;
         ask_all(asking, columns ? dev : NULL, ix, d, name);
         saved[concise] = saved_bytes(ix, path, &bytes[concise]);
         OK(sx_load(&loaded, dev, path, 0));
-        assert_int_equal(loaded->store.view.concise, ix->store.view.concise);
+        assert_int_equal(loaded->store.view.of.pgm.concise, ix->store.view.of.pgm.concise);
         asking->no_streams = false;
         ask_all(asking, dev->backend->gpu ? dev : NULL, loaded, d, name);
         sx_free(loaded);
@@ -308,10 +308,10 @@ static void test_usual_search(void **state)
             char *path = temp_path("usual.sxt");
             ix = index_of(dev, d, k % 2 ? "pgm(eps=2)" : "pgm(eps=8)");
             const sx_view *v = &ix->store.view;
-            assert_int_equal(v->concise, v->levels > 1 && v->level_nodes[v->levels - 1] <= 32);
+            assert_int_equal(v->of.pgm.concise, v->of.pgm.levels > 1 && sx_pgm_segments(&v->of.pgm, v->of.pgm.levels - 1) <= 32);
             OK(sx_save(ix, path));
             OK(sx_load(&loaded, dev, path, 0));
-            assert_int_equal(loaded->store.view.concise, v->concise);
+            assert_int_equal(loaded->store.view.of.pgm.concise, v->of.pgm.concise);
             sx_free(loaded);
             sx_free(ix);
             data_free(d);
@@ -324,7 +324,7 @@ static void test_usual_search(void **state)
     sx_index *ix = index_of(dev, d, "pgm(eps=4)");
     assert_string_equal(ix->store.why, "");       /* the search is no part of it */
     for (uint32_t concise = 0; concise < 2; concise++) {
-        ix->store.view.concise = concise;
+        ix->store.view.of.pgm.concise = concise;
         ask_all(asking, NULL, ix, d, concise ? "concise" : "complete");
     }
     sx_free(ix);
@@ -351,7 +351,7 @@ static uint64_t sort_ns;          /* as long as that is there time to try */
 /* Lines of one level, which some keys have with a large eps, are searched in one way. */
 static bool is_slow_way(const sx_view *v)
 {
-    return v->levels > 1 && v->concise != fast_concise;
+    return v->of.pgm.levels > 1 && v->of.pgm.concise != fast_concise;
 }
 
 /* The further a candidate is from the fast one, the longer it takes. */
@@ -361,7 +361,7 @@ static uint64_t slower(const sx_view *v, unsigned n)
         return sort_ns;
     if (v->family != SX_FAM_PGM)
         return 0;
-    return 1000 * steps_off(v->eps) + (is_slow_way(v) ? 1000 : 0) +
+    return 1000 * steps_off(v->of.pgm.eps) + (is_slow_way(v) ? 1000 : 0) +
            (late && n < 6 ? 5000 : 0);
 }
 
@@ -397,10 +397,10 @@ static void test_faster_wins(void **state)
             sx_index *ix = index_of(dev, d, trials[t].spec);
             clock_go();
             stand_back(dev);
-            uint32_t eps = ix->store.spec.eps;
+            uint32_t eps = ix->store.spec.of.pgm.eps;
             if (is_slow_way(&ix->store.view) || eps != trials[t].becomes)
                 fail_msg("%s: eps=%" PRIu32 ", concise %" PRIu32, step_now, eps,
-                         ix->store.view.concise);
+                         ix->store.view.of.pgm.concise);
             sx_free(ix);
         }
     data_free(d);

@@ -9,15 +9,15 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "index/guide_layout.h"
-#include "index/pivot_layout.h"
+#include "family/guide/guide.h"
+#include "family/pivot/pivot.h"
 #include "on_device.h"
-#include "query/index.h"
+#include "choose/choose.h"
 
 static unsigned looked;           /* units, by the walk below */
 
 #define W 8
-#include "index/width_begin.h"
+#include "family/generic/width_begin.h"
 #define SX_LOAD(p) (looked++, *(const KEY *)(const void *)(p))
 #define SX_COUNT(p, m, q) count_unit((p), (m), (q))
 #define SX_COUNT_UNIT(p, m, q) count_unit((p), (m), (q))
@@ -32,8 +32,8 @@ static unsigned count_unit(const unsigned char *p, uint32_t m, uint64_t q)
     return below;
 }
 
-#include "index/pivot_walk_impl.h"
-#include "index/guide_walk_impl.h"
+#include "family/generic/array_walk_impl.h"
+#include "family/guide/guide_walk_impl.h"
 
 enum { N = 20000, KINDS = 10 };
 
@@ -62,7 +62,7 @@ static void make_keys(unsigned kind, rnd *r, uint64_t *keys)
  * guide_next()): as many looks as the layout allows, and right. */
 static void walk(const sx_view *v, const uint64_t *keys, uint64_t q, const char *what)
 {
-    uint32_t fraction, unit = sx_pivot_unit(v);
+    uint32_t fraction, unit = v->unit;
     uint64_t held, rank, below = 0, bits = 0;
     uint64_t bucket = guide_bucket_8(v, q, &fraction), start = guide_window_8(v, bucket, &held);
     looked = 0;
@@ -137,8 +137,8 @@ static void test_chosen(void **state)
             sx_index *ix = NULL;
             double sum = 0;
             OK(sx_build(&ix, dev, s ? "guide(pieces=1)" : "guide", &k, NULL, NULL));
-            assert_true(s || ix->store.view.pieces == spec.pieces);
-            assert_true(s || !(spec.given & SX_P_BUCKET) || ix->store.spec.bucket == spec.bucket);
+            assert_true(s || ix->store.view.of.guide.pieces == spec.of.guide.pieces);
+            assert_true(s || !(spec.given & SX_GUIDE_BUCKET) || ix->store.spec.of.guide.bucket == spec.of.guide.bucket);
             for (unsigned i = 0; i < N; i++) {
                 walk(&ix->store.view, keys, keys[i], "a guide that is chosen");
                 sum += looked;

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "on_device.h"
-#include "query/questions.h"
+#include "choose/questions.h"
 
 #define MS 1000000u
 

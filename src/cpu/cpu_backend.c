@@ -147,37 +147,17 @@ static void cpu_release(void *self, void *block)
     sx_release(block);
 }
 
-typedef struct {
-    sx_share_fn *fn;
-    void *work;
-    uint64_t n, piece;
-} share;
-
-static void share_part(void *work, unsigned part)
+sx_sharing sx_cpu_sharing(const sx_cpu *cpu, uint32_t threads)
 {
-    share *s = work;
-    uint64_t first = s->piece * part, end = first + s->piece;
-
-    s->fn(s->work, first, end < s->n ? end : s->n);
+    return (sx_sharing){cpu->pool, threads == 0 || threads > cpu->threads ? cpu->threads : threads};
 }
 
 void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, uint64_t n, uint64_t grain,
                   sx_share_fn *fn, void *work)
 {
-    share s = {fn, work, n, n};
-    uint64_t worth = n / (SX_SHARE_EACH * grain);
+    sx_sharing sharing = sx_cpu_sharing(cpu, threads);
 
-    if (threads == 0 || threads > cpu->threads)
-        threads = cpu->threads;
-    if (threads > worth)
-        threads = (uint32_t)worth;
-    if (threads < 2) {
-        fn(work, 0, n);
-        return;
-    }
-    /* Pieces small enough that a late thread delays nobody for long. */
-    s.piece = sx_round_up(n / (threads * 32u) + 1, grain);
-    sx_pool_run(cpu->pool, threads, (unsigned)((n + s.piece - 1) / s.piece), share_part, &s);
+    sx_share(&sharing, n, grain, fn, work);
 }
 
 static void cpu_travel(const void *self, sx_travel *out)
@@ -191,7 +171,7 @@ static void cpu_travel(const void *self, sx_travel *out)
 const sx_backend sx_backend_cpu = {
     .abi = SX_BACKEND_ABI,
     .name = "cpu",
-    .node_bytes = 64,             /* a cache line */
+    .target = {.gpu = 0, .node_bytes = 64},       /* a cache line */
     .open = cpu_open,
     .close = cpu_close,
     .describe = cpu_describe,

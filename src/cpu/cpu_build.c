@@ -2,8 +2,7 @@
 #include "cpu/cpu_backend.h"
 
 #include "base/alloc.h"
-#include "index/guide_make.h"
-#include "index/slots.h"
+#include "family/slots.h"
 #include "sort/sort.h"
 
 #include <stdatomic.h>
@@ -210,7 +209,7 @@ sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *er
 typedef struct {
     const sx_view *v;             /* bound to the sections to fill */
     const sx_sorted *sorted;
-    unsigned char *keys, *rows, *pivots, *guide;
+    unsigned char *keys, *rows;
     uint32_t level;
 } build_work;
 
@@ -270,63 +269,14 @@ static void build_run(void *work, uint64_t first, uint64_t end)
         copy_run_of(w, &r, first, end, w->rows, w->sorted->rows, v->row_bytes);
 }
 
-static inline __attribute__((always_inline)) void
-copy_pivots(const build_work *w, uint64_t first, uint64_t end, uint32_t width)
-{
-    const sx_view *v = w->v;
-    const unsigned char *from = w->sorted->keys;
-    unsigned char *to = w->pivots + v->level_first[w->level] * width;
-
-    sx_run_ranks it = sx_pivot_sources(v, w->level, first);
-
-    for (uint64_t i = first; i < end; i++) {
-        uint64_t source = sx_run_next(v, &it);
-        if (source < v->n)
-            copy_one(to + i * width, from + source * width, width);
-        else
-            memset(to + i * width, 0xff, width);
-    }
-}
-
-static void build_pivots(void *work, uint64_t first, uint64_t end)
-{
-    const build_work *w = work;
-
-    if (w->v->width == 4)
-        copy_pivots(w, first, end, 4);
-    else if (w->v->width == 8)
-        copy_pivots(w, first, end, 8);
-    else
-        copy_pivots(w, first, end, 16);
-}
-
-/* Records [first, end), in order: each begins where the one before ended, but
- * finds that by itself. */
-static void build_guide(void *work, uint64_t first, uint64_t end)
-{
-    const build_work *w = work;
-
-    for (uint64_t r = first; r < end; r++)
-        sx_guide_make_record(w->v, w->sorted->keys, r, w->guide + r * SX_GUIDE_RECORD);
-}
-
-static void build_pieces(const build_work *w, unsigned char *pieces)
-{
-    const sx_view *v = w->v;
-    sx_piece_map *maps = (sx_piece_map *)(void *)(pieces + sx_piece_key_bytes(v));
-
-    for (uint64_t p = 0; p < sx_piece_key_bytes(v) / v->width; p++)
-        sx_guide_make_first(v, w->sorted->keys, p, pieces + p * v->width);
-    for (uint64_t p = 0; p < v->pieces; p++)
-        maps[p] = sx_guide_make_map(v, w->sorted->keys, p);
-}
-
 sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
-                       uint32_t threads, void *base[SX_SECTION_KINDS], sx_err *err)
+                       uint32_t threads, void *base[SX_SECTIONS], sx_err *err)
 {
     sx_cpu *cpu = self;
     sx_view v;
     build_work w = {.v = &v, .sorted = sorted};
+    const sx_family_cpu *family = sx_family_cpu_of(shape->family);
+    sx_sharing sharing = sx_cpu_sharing(cpu, threads);
     int keep = sx_shape_is_arrays(shape);
     sx_status st = SX_OK;
 
@@ -339,33 +289,23 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
         sx_release(sorted->spare_rows);
     }
     sorted->spare_keys = sorted->spare_rows = NULL;
-    if (shape->family == SX_FAM_PGM && shape->n > 0)
-        st = sx_cpu_fit(cpu, shape, sorted->keys, threads, base, err);
+    if (family->fit && shape->n > 0)
+        st = family->fit(shape, sorted->keys, &sharing, base, err);
     v = *shape;
-    for (unsigned kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
+    for (unsigned kind = 0; kind < SX_SECTIONS && st == SX_OK; kind++) {
         uint64_t bytes = sx_section_bytes(&v, kind);
         if (bytes > 0 && !base[kind] && !(keep && (kind == SX_SEC_KEYS || kind == SX_SEC_ROWS)))
-            st = sx_alloc(&base[kind], bytes, sx_section_name(kind), err);
+            st = sx_alloc(&base[kind], bytes, sx_section_name(&v, kind), err);
     }
     if (st != SX_OK) {
-        for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++) {
+        for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
             sx_release(base[kind]);
             base[kind] = NULL;
         }
         return st;
     }
-    w.pivots = base[SX_SEC_PIVOTS];
-    if (base[SX_SEC_PIVOTS])
-        for (w.level = 0; w.level < v.levels; w.level++)
-            sx_cpu_share(cpu, threads, v.level_nodes[w.level] * (v.k - 1), 4096,
-                         build_pivots, &w);
-    w.guide = base[SX_SEC_GUIDE];
-    if (w.guide) {
-        build_pieces(&w, base[SX_SEC_PIECES]);
-        v.piece_keys = base[SX_SEC_PIECES];
-        v.piece_maps = v.piece_keys + sx_piece_key_bytes(&v);
-        sx_cpu_share(cpu, threads, sx_guide_records(&v), 64, build_guide, &w);
-    }
+    if (family->fill && v.n > 0)
+        family->fill(&v, sorted->keys, &sharing, base);
     if (keep) {
         base[SX_SEC_KEYS] = sorted->keys;
         base[SX_SEC_ROWS] = sorted->rows;
@@ -392,15 +332,16 @@ uint64_t sx_cpu_build_peak(const void *self, const sx_view *v)
     sorting = 2 * arrays + SPARE_KEYS * (uint64_t)v->width +
              sx_sort_scratch(cpu->threads, v->n, v->width + (v->row_bytes ? v->row_bytes : 8));
 
-    for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)
+    for (unsigned kind = 0; kind < SX_SECTIONS; kind++)
         sections += sx_section_bytes(v, kind);
     /* Sorting has the arrays twice; building has them beside the sections,
      * unless they become the sections. */
     uint64_t building = sx_shape_is_arrays(v) ? sections : arrays + sections;
 
-    if (v->family == SX_FAM_PGM) {
-        uint64_t fitting = arrays + sx_cpu_fit_peak(v) + sx_section_bytes(v, SX_SEC_LEVELS) +
-                           sx_section_bytes(v, SX_SEC_SEGMENTS);
+    if (sx_family_cpu_of(v->family)->fit) {
+        uint64_t fitting = arrays + sx_family_cpu_of(v->family)->fit_peak(v);
+        for (unsigned kind = SX_SEC_OWN; kind < SX_SECTIONS; kind++)
+            fitting += sx_section_bytes(v, kind);
         building = fitting > building ? fitting : building;
     }
     return sorting > building ? sorting : building;

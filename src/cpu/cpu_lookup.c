@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "place/ranges.h"
 
-#include "index/slots.h"
+#include "family/slots.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -19,16 +19,44 @@ typedef struct {
     uint64_t rank[SX_CHUNK], slot[SX_CHUNK];
 } chunk;
 
+/* What a chunk is walked with: the family's bounds, and what is done with keys beside. */
+typedef struct {
+    sx_bounds_fn *bounds;
+    const sx_cpu_walks *keys;
+} means;
+
+static void no_bounds(const sx_view *v, const void *q, unsigned m, const uint64_t *hint,
+                      uint64_t *rank, uint64_t *slot, int rows)
+{
+    (void)v;
+    (void)q;
+    (void)hint;
+    (void)rows;
+    for (unsigned i = 0; i < m; i++) {
+        rank[i] = 0;
+        if (slot)
+            slot[i] = SX_NO_SLOT;
+    }
+}
+
+static means means_for(const sx_cpu *cpu, const sx_view *v)
+{
+    unsigned width = v->width == 4 ? 0 : v->width == 8 ? 1 : 2;
+
+    return (means){v->n > 0 ? sx_family_cpu_of(v->family)->bounds[cpu->level][width] : no_bounds,
+                   sx_cpu_walks_for(cpu->level, v->width)};
+}
+
 /* hint: of these queries (of their successors, for right ranks), or NULL. */
-static void left_ranks(const sx_cpu_walks *w, const sx_view *v, chunk *c, const uint64_t *hint)
+static void left_ranks(const means *w, const sx_view *v, chunk *c, const uint64_t *hint)
 {
     w->bounds(v, c->q, c->m, hint, c->rank, NULL, 0);
 }
 
 /* How many keys are below or equal is how many are below the successor. */
-static void right_ranks(const sx_cpu_walks *w, const sx_view *v, chunk *c, const uint64_t *hint)
+static void right_ranks(const means *w, const sx_view *v, chunk *c, const uint64_t *hint)
 {
-    w->successors(c->q, c->next, c->flag, c->m);
+    w->keys->successors(c->q, c->next, c->flag, c->m);
     w->bounds(v, c->next, c->m, hint, c->rank, NULL, 0);
     for (unsigned i = 0; i < c->m; i++)
         if (c->flag[i])
@@ -113,7 +141,7 @@ static void put_keys(const sx_view *v, const chunk *c, const sx_type_info *type,
 }
 
 typedef struct {
-    const sx_cpu_walks *walks;
+    means walks;
     const sx_view *v;
     const sx_lookup *job;
     const sx_type_info *type;
@@ -135,26 +163,26 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
 
     switch (job->op) {
     case SX_OP_GET:
-        w->walks->bounds(v, c->q, c->m, hint, c->rank, c->slot, job->out != NULL);
-        w->walks->equal(v, c->q, c->slot, c->flag, c->m);
+        w->walks.bounds(v, c->q, c->m, hint, c->rank, c->slot, job->out != NULL);
+        w->walks.keys->equal(v, c->q, c->slot, c->flag, c->m);
         for (unsigned i = 0; i < c->m; i++)
             if (!c->flag[i])
                 c->slot[i] = SX_NO_SLOT;
         break;
     case SX_OP_RANK_LEFT:
-        left_ranks(w->walks, v, c, hint);
+        left_ranks(&w->walks, v, c, hint);
         break;
     case SX_OP_RANK_RIGHT:
-        right_ranks(w->walks, v, c, hint);
+        right_ranks(&w->walks, v, c, hint);
         break;
     case SX_OP_FLOOR:
-        right_ranks(w->walks, v, c, hint);
+        right_ranks(&w->walks, v, c, hint);
         for (unsigned i = 0; i < c->m; i++)
             c->rank[i]--;         /* 0 - 1 is past the end: no such key */
         find_slots(v, c);
         break;
     case SX_OP_CEIL:
-        w->walks->bounds(v, c->q, c->m, hint, c->rank, c->slot, job->out != NULL);
+        w->walks.bounds(v, c->q, c->m, hint, c->rank, c->slot, job->out != NULL);
         break;
     case SX_OP_KEY_AT:
         find_slots(v, c);
@@ -183,7 +211,7 @@ static void lookup_share(void *work, uint64_t first, uint64_t end)
 sx_status sx_cpu_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
 {
     const sx_cpu *cpu = self;
-    lookup_work w = {sx_cpu_walks_for(cpu->level, v->width), v, job, sx_type_of(job->key_type)};
+    lookup_work w = {means_for(cpu, v), v, job, sx_type_of(job->key_type)};
 
     (void)err;
     sx_cpu_share(cpu, job->how.threads, job->n, SX_CHUNK, lookup_share, &w);
@@ -193,7 +221,7 @@ sx_status sx_cpu_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_e
 /* ---- ranges ------------------------------------------------------------- */
 
 typedef struct {
-    const sx_cpu_walks *walks;
+    means walks;
     const sx_view *v;
     const sx_span_query *job;
     const sx_type_info *type;
@@ -210,12 +238,12 @@ static void span_chunk(const span_work *w, chunk *c, uint64_t at,
     unsigned char empty[SX_CHUNK];
 
     w->type->encode(c->q, (const unsigned char *)job->lo + at * bytes, c->m);
-    left_ranks(w->walks, w->v, c, job->hint_lo ? job->hint_lo + at : NULL);
+    left_ranks(&w->walks, w->v, c, job->hint_lo ? job->hint_lo + at : NULL);
     memcpy(start, c->rank, c->m * sizeof *start);
     memcpy(c->next, c->q, c->m * w->v->width);
     w->type->encode(c->q, (const unsigned char *)job->hi + at * bytes, c->m);
-    w->walks->crossed(c->next, c->q, empty, c->m);
-    right_ranks(w->walks, w->v, c, job->hint_hi ? job->hint_hi + at : NULL);
+    w->walks.keys->crossed(c->next, c->q, empty, c->m);
+    right_ranks(&w->walks, w->v, c, job->hint_hi ? job->hint_hi + at : NULL);
     for (unsigned i = 0; i < c->m; i++) {
         /* An index whose keys do not ascend (a damaged file) may end before
          * it starts. */
@@ -247,7 +275,7 @@ static void spans_share(void *work, uint64_t first, uint64_t end)
 static void find_spans(const sx_cpu *cpu, const sx_view *v, const sx_span_query *job,
                        uint64_t *start, uint64_t *count)
 {
-    span_work w = {sx_cpu_walks_for(cpu->level, v->width), v, job,
+    span_work w = {means_for(cpu, v), v, job,
                    sx_type_of(job->key_type), start, count, NULL};
 
     sx_cpu_share(cpu, job->how.threads, job->n, SX_CHUNK, spans_share, &w);
@@ -277,7 +305,7 @@ static void fold_span(const span_work *w, uint64_t start, uint64_t count, sx_fol
     }
     for (uint32_t i = 0; i < sx_run_count(v) && count > 0; i++) {
         sx_run r = sx_run_of(v, i, start, start + count);
-        w->walks->fold_slots(v, r.slot, r.n, f);
+        w->walks.keys->fold_slots(v, r.slot, r.n, f);
     }
 }
 
@@ -383,7 +411,7 @@ sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
                       const sx_range_folds *out, sx_err *err)
 {
     const sx_cpu *cpu = self;
-    span_work w = {sx_cpu_walks_for(cpu->level, v->width), v, job,
+    span_work w = {means_for(cpu, v), v, job,
                    sx_type_of(job->key_type), NULL, NULL, out};
 
     (void)err;
@@ -489,10 +517,10 @@ static void fill_share(void *work, uint64_t first, uint64_t end)
             break;
         if (b >= e || a > w->v->n || e - b > w->v->n - a)
             continue;
-        if (w->v->family == SX_FAM_EYTZ)
-            fill_levels(w, a, a + (e - b), b);
-        else
+        if (w->v->traits & SX_SLOTS_ARE_RANKS)
             fill_ascending(w, a, a + (e - b), b);
+        else
+            fill_levels(w, a, a + (e - b), b);
     }
 }
 

@@ -57,7 +57,7 @@
 #define SX_DEVICE_FUNCTION SX_DEV
 #endif
 
-#include "index/view.h"
+#include "family/view.h"
 
 typedef sx_kernel_view sx_handle;
 
@@ -65,7 +65,7 @@ typedef sx_kernel_view sx_handle;
 
 #include <string.h>
 
-#include "index/slots.h"
+#include "family/slots.h"
 
 #ifdef SX_DEVICE_DIALECT
 SX_DEV uint4 sx_load16(const void *p)

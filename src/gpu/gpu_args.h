@@ -2,7 +2,6 @@
 #ifndef SX_GPU_ARGS_H
 #define SX_GPU_ARGS_H
 
-#include "index/pgm_layout.h"
 #include "place/backend.h"
 
 #define SX_GIVEN_ALIGN 256u       /* of memory from the caller, as sextant.h asks for */
@@ -19,7 +18,7 @@ typedef struct {                  /* see sx_lookup */
     uint64_t n;                   /* at most SX_LAUNCH_MOST */
     const void *q;
     void *out, *keys;
-    uint32_t unit;                /* sx_walk_unit() */
+    uint32_t unit;                /* of the view */
     uint32_t top_bytes;           /* of the search's top in shared memory */
     uint32_t lanes;               /* group */
     /* shared: levels in nodes of node_bytes, numbered from the first of all, of
@@ -41,8 +40,6 @@ typedef struct {                  /* see sx_hints */
     sx_view v;                    /* of the top only */
     int key_type;
     uint32_t right;
-    uint32_t unit;                /* of a node */
-    uint32_t levels;              /* eytzinger: of the top */
     uint64_t n;
     const void *q;
     uint64_t *out;

@@ -48,6 +48,14 @@ typedef struct {
     uint64_t top_bytes;
 } gpu_plan;
 
+/* Keys of a node, for lanes that search together. */
+static uint32_t gpu_node_keys(const sx_view *v)
+{
+    return v->family == SX_FAM_EYTZ    ? v->of.eytzinger.k - 1
+           : v->family == SX_FAM_PIVOT ? v->of.pivot.k - 1u
+                                       : 0;
+}
+
 /* Bytes of the section that a search begins in; *top its address. */
 static uint64_t gpu_search_bytes(const sx_view *v, const void **top)
 {
@@ -56,15 +64,21 @@ static uint64_t gpu_search_bytes(const sx_view *v, const void **top)
         return sx_section_bytes(v, v->block ? SX_SEC_PAIRS : SX_SEC_KEYS);
     }
     if (v->family == SX_FAM_GUIDE) {
-        *top = v->guide;
-        return sx_section_bytes(v, SX_SEC_GUIDE);
+        *top = v->of.guide.records;
+        return sx_section_bytes(v, SX_SEC_RECORDS);
     }
     if (v->family == SX_FAM_PGM) {
-        *top = v->segment_keys;
+        *top = v->of.pgm.segment_keys;
         return sx_section_bytes(v, SX_SEC_SEGMENTS);
     }
-    *top = v->pivots;
-    return sx_section_bytes(v, SX_SEC_PIVOTS);
+    *top = v->family == SX_FAM_PIVOT ? v->of.pivot.pivots : NULL;
+    return *top ? sx_section_bytes(v, SX_SEC_PIVOTS) : 0;
+}
+
+/* A sorted array and nothing above it. */
+static int gpu_is_plain(const sx_view *v)
+{
+    return v->family == SX_FAM_SORTED || (v->family == SX_FAM_PIVOT && v->of.pivot.levels == 0);
 }
 
 /* Bytes of the top that fit into `room`: whole steps of the search, or all
@@ -79,15 +93,16 @@ static uint32_t gpu_pin_bytes(const sx_view *v, uint32_t unit, uint32_t pin, uin
     if (v->family == SX_FAM_GUIDE)        /* its pieces are as near in L1 */
         return 0;
     if (v->family == SX_FAM_PGM) {
-        if (v->concise)                   /* the levels above the last are not read */
+        const sx_pgm *t = &v->of.pgm;
+        if (t->concise)                   /* the levels above the last are not read */
             return 0;
-        for (uint32_t l = 1; l <= v->levels; l++) {
-            uint64_t entries = v->level_first[l] * (v->width + SX_SEGMENT);
+        for (uint32_t l = 1; l <= t->levels; l++) {
+            uint64_t entries = t->level_first[l] * (v->width + SX_SEGMENT);
             bytes = entries <= room ? entries : bytes;
         }
         return (uint32_t)bytes;
     }
-    if (v->family != SX_FAM_EYTZ && v->levels == 0) {     /* halvings */
+    if (gpu_is_plain(v)) {                /* halvings */
         uint64_t steps = 0;
         while ((2ull << steps) * v->width <= room && (2ull << steps) <= v->n)
             steps++;
@@ -100,9 +115,17 @@ static uint32_t gpu_pin_bytes(const sx_view *v, uint32_t unit, uint32_t pin, uin
         return (uint32_t)(all / 16 * 16);
     if (pin == SX_PIN_FULL)
         return (uint32_t)(room / 16 * 16);
-    node = v->family == SX_FAM_EYTZ && v->block ? v->block_bytes / v->block : v->width;
-    for (uint32_t l = 0; l < v->levels && v->level_first[l + 1] * node <= room; l++)
-        bytes = v->level_first[l + 1] * node;
+    if (v->family == SX_FAM_EYTZ) {
+        const sx_eytzinger *e = &v->of.eytzinger;
+        node = v->block ? v->block_bytes / v->block : v->width;
+        for (uint32_t l = 0; l < e->levels && e->level_first[l + 1] * node <= room; l++)
+            bytes = e->level_first[l + 1] * node;
+    } else {
+        const sx_pivot *t = &v->of.pivot;
+        node = (t->k - 1u) * v->width;
+        for (uint32_t l = 0; l < t->levels && t->first[l + 1] * node <= room; l++)
+            bytes = t->first[l + 1] * node;
+    }
     return (uint32_t)(bytes / 16 * 16);
 }
 
@@ -110,29 +133,36 @@ static uint32_t gpu_pin_bytes(const sx_view *v, uint32_t unit, uint32_t pin, uin
  * 32 or 64 bytes, over whole leaves of up to 256; and k_guided: units. */
 static void gpu_shared_args(const sx_view *v, sx_gpu_lookup *a)
 {
-    uint64_t key_bytes = v->leaf * (uint64_t)v->width, bytes = v->block ? v->block_bytes : key_bytes;
-    uint64_t node_bytes = (v->k - 1) * (uint64_t)v->width;
+    const sx_pivot *t = &v->of.pivot;
+    uint64_t key_bytes, bytes, node_bytes;
 
     if ((v->family == SX_FAM_GUIDE || v->family == SX_FAM_PGM) && a->unit > 1 && v->n > 0 &&
-        v->slots / a->unit < UINT32_MAX && sx_guide_buckets(v) <= UINT32_MAX) {
+        v->slots / a->unit < UINT32_MAX &&
+        (v->family == SX_FAM_PGM || sx_guide_buckets(&v->of.guide) <= UINT32_MAX)) {
         /* units are leaves that lie side by side */
         a->leaf_key_bytes = a->unit * v->width;
         a->leaf_bytes = a->leaf_step = v->block ? (uint32_t)v->block_bytes : a->leaf_key_bytes;
         a->leaf_latest = sx_key_offset(v, v->slots - a->unit);
         return;
     }
-    if (v->family != SX_FAM_PIVOT || v->levels == 0 || v->levels > SX_SHARED_LEVELS ||
-        v->window != v->leaf || (v->block && v->block != v->leaf) || key_bytes % 16 || bytes % 16 ||
-        bytes > 256 || (node_bytes != 32 && node_bytes != 64) || v->windows >> 32)
+    if (v->family != SX_FAM_PIVOT)
+        return;
+    key_bytes = t->leaf * (uint64_t)v->width;
+    bytes = v->block ? v->block_bytes : key_bytes;
+    node_bytes = (t->k - 1u) * (uint64_t)v->width;
+    if (t->levels == 0 || t->levels > SX_SHARED_LEVELS || t->window != t->leaf ||
+        (v->block && v->block != t->leaf) || key_bytes % 16 || bytes % 16 || bytes > 256 ||
+        (node_bytes != 32 && node_bytes != 64) || t->windows >> 32)
         return;
     a->node_bytes = (uint32_t)node_bytes;
-    for (uint32_t l = 0; l < v->levels; l++) {
-        a->node_first[l] = (uint32_t)(v->level_first[l] / (v->k - 1));
-        a->last_child[l] = (uint32_t)((l + 1 < v->levels ? v->level_nodes[l + 1] : v->windows) - 1);
+    for (uint32_t l = 0; l < t->levels; l++) {
+        a->node_first[l] = (uint32_t)t->first[l];
+        a->last_child[l] = (uint32_t)((l + 1 < t->levels ? t->first[l + 2] - t->first[l + 1]
+                                                         : t->windows) - 1);
     }
     a->leaf_bytes = a->leaf_step = (uint32_t)bytes;
     a->leaf_key_bytes = (uint32_t)key_bytes;
-    a->leaf_latest = sx_key_offset(v, v->slots - v->leaf);
+    a->leaf_latest = sx_key_offset(v, v->slots - t->leaf);
 }
 
 /* Keys and rows, wherever they lie. */
@@ -178,7 +208,7 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     if (!tune->reorder && !tune->walk && !few && !ascending && v->family != SX_FAM_GUIDE &&
         v->family != SX_FAM_PGM && v->n * v->width > 2 * g->l2_bytes)
         p.reorder = v->family == SX_FAM_EYTZ ? (a->unit == 1 ? SX_REORDER_DOUBLE : SX_REORDER_NONE)
-                    : v->levels == 0 ? SX_REORDER_LOOKUP : SX_REORDER_NONE;
+                    : gpu_is_plain(v) ? SX_REORDER_LOOKUP : SX_REORDER_NONE;
     if (p.reorder != SX_REORDER_NONE)
         p.walk = SX_WALK_ALONE;
     p.pin = tune->pin ? tune->pin
@@ -218,16 +248,17 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     p.shared_bytes += a->top_bytes;
     if (p.constant)
         a->top_bytes = gpu_pin_bytes(v, a->unit, SX_PIN_STEPS, SX_CONSTANT_BYTES);
-    while (v->family == SX_FAM_PIVOT && a->near_levels < v->levels && v->levels <= SX_SHARED_LEVELS &&
-           v->level_first[a->near_levels + 1] * v->width <= a->top_bytes)
+    while (v->family == SX_FAM_PIVOT && a->near_levels < v->of.pivot.levels &&
+           v->of.pivot.levels <= SX_SHARED_LEVELS &&
+           v->of.pivot.first[a->near_levels + 1] * (v->of.pivot.k - 1u) * v->width <= a->top_bytes)
         a->near_levels++;
     a->twice = p.reorder == SX_REORDER_DOUBLE;
     if (a->twice)
         p.shared_bytes += p.block * p.each * 8;
     a->lanes = 2;
-    while (a->lanes < 32 && a->lanes * 2 <= v->k - 1)
+    while (a->lanes < 32 && a->lanes * 2 <= gpu_node_keys(v))
         a->lanes *= 2;
-    if (v->family != SX_FAM_EYTZ && v->levels == 0)
+    if (gpu_is_plain(v))
         a->lanes = 8;
     all = gpu_search_bytes(v, &p.top);
     p.top_bytes = all < g->persist ? all : g->persist;
@@ -343,9 +374,9 @@ static sx_status gpu_constant_launch(sx_gpu *g, const gpu_plan *p, gpu_stream st
     sx_status st = SX_OK;
 
     if (a->top_bytes > 0)
-        st = gpu_copy(g, stream, top, a->v.segment_keys, keys, err);
+        st = gpu_copy(g, stream, top, a->v.of.pgm.segment_keys, keys, err);
     if (st == SX_OK && a->top_bytes > 0)
-        st = gpu_copy(g, stream, top + keys, a->v.segments, a->top_bytes - keys, err);
+        st = gpu_copy(g, stream, top + keys, a->v.of.pgm.segments, a->top_bytes - keys, err);
     if (st == SX_OK)
         st = gpu_wait(g, stream, "reading the top", err);
     if (st != SX_OK)
@@ -375,7 +406,7 @@ static sx_status gpu_points_work(sx_gpu *g, gpu_stream stream, const void *work,
     const gpu_points *w = (const gpu_points *)work;
     const sx_lookup *job = w->job;
     uint64_t key_bytes = sx_type_of(job->key_type)->bytes;
-    int ascending = (job->how.hints & SX_ASCENDING) != 0 && w->v->family != SX_FAM_EYTZ &&
+    int ascending = (job->how.hints & SX_ASCENDING) != 0 && (w->v->traits & SX_SLOTS_ARE_RANKS) &&
                     !g->tune.walk && !g->tune.reorder;
 
     (void)at;
@@ -391,7 +422,7 @@ static sx_status gpu_points_work(sx_gpu *g, gpu_stream stream, const void *work,
         a.q = gpu_at(dev[POINT_Q], done, job->op == SX_OP_KEY_AT ? job->rank_bytes : key_bytes);
         a.out = (void *)gpu_at(dev[POINT_OUT], done, job->out_bytes);
         a.keys = (void *)gpu_at(dev[POINT_KEYS], done, key_bytes);
-        a.unit = sx_walk_unit(w->v);
+        a.unit = w->v->unit;
         if (job->op == SX_OP_KEY_AT) {
             GPU_RUN_W(k_key_at, w->v->width, a.n, stream, &a);
         } else {
@@ -534,7 +565,7 @@ static sx_status gpu_fold_work(sx_gpu *g, gpu_stream stream, const void *work, u
 
     (void)at;
     a.spans = gpu_spans_args(w, n, dev);
-    a.unit = sx_walk_unit(w->v);
+    a.unit = w->v->unit;
     a.scan = g->tune.scan ? g->tune.scan : SX_SCAN_MIXED;
     a.ranges = 1;                 /* more only when there are warps enough */
     while (a.ranges < 16 && n > warps * a.ranges)

@@ -112,8 +112,6 @@ static sx_status gpu_hint_work(sx_gpu *g, gpu_stream stream, const void *work, u
     a.v = *w->top;
     a.key_type = w->job->key_type;
     a.right = w->job->right;
-    a.unit = a.v.family == SX_FAM_EYTZ ? sx_eytz_unit(&a.v) : sx_pivot_node_unit(&a.v);
-    a.levels = sx_eytz_upper_levels(&a.v);
     a.n = n;
     a.q = dev[HINT_Q];
     a.out = (uint64_t *)dev[HINT_OUT];

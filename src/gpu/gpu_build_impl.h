@@ -260,7 +260,7 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
 /* ---- build ------------------------------------------------------------------------ */
 
 static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted,
-                                   uint32_t threads, void *base[SX_SECTION_KINDS], sx_err *err)
+                                   uint32_t threads, void *base[SX_SECTIONS], sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;
     sx_gpu_build a = {0};
@@ -271,32 +271,35 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
     (void)threads;
     if (st == SX_OK && shape->family == SX_FAM_PGM && shape->n > 0)
         st = gpu_fit(g, stream, shape, sorted->keys, base, err);
-    for (int kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
-        uint64_t bytes = sx_section_bytes(shape, (sx_section_kind)kind);
+    for (int kind = 0; kind < SX_SECTIONS && st == SX_OK; kind++) {
+        uint64_t bytes = sx_section_bytes(shape, (unsigned)kind);
         if (bytes > 0 && !base[kind] && !(keep && (kind == SX_SEC_KEYS || kind == SX_SEC_ROWS)))
-            st = gpu_alloc(g, stream, &base[kind], bytes, sx_section_name((sx_section_kind)kind),
+            st = gpu_alloc(g, stream, &base[kind], bytes, sx_section_name(shape, (unsigned)kind),
                            err);
     }
     a.v = *shape;
     a.from_keys = sorted->keys;
     a.from_rows = sorted->rows;
-    a.pivots = (unsigned char *)base[SX_SEC_PIVOTS];
-    if (st == SX_OK && a.pivots)
-        GPU_RUN_W(k_pivots, shape->width, shape->level_first[shape->levels], stream, &a);
-    if (st == SX_OK && base[SX_SEC_GUIDE]) {
-        const void *pieces[SX_SECTION_KINDS] = {0};
-        a.guide = (unsigned char *)base[SX_SEC_GUIDE];
+    if (st == SX_OK && shape->family == SX_FAM_PIVOT && base[SX_SEC_PIVOTS]) {
+        a.pivots = (unsigned char *)base[SX_SEC_PIVOTS];
+        GPU_RUN_W(k_pivots, shape->width, sx_pivot_keys(&shape->of.pivot), stream, &a);
+    }
+    if (st == SX_OK && shape->family == SX_FAM_GUIDE && base[SX_SEC_RECORDS]) {
+        const sx_guide *guide = &shape->of.guide;
+        const void *pieces[SX_SECTIONS] = {0};
+        a.guide = (unsigned char *)base[SX_SEC_RECORDS];
         a.pieces = (unsigned char *)base[SX_SEC_PIECES];
-        GPU_RUN_W(k_pieces, shape->width, sx_piece_key_bytes(shape) / shape->width, stream, &a);
+        GPU_RUN_W(k_pieces, shape->width, sx_piece_key_bytes(guide, shape->width) / shape->width,
+                  stream, &a);
         pieces[SX_SEC_PIECES] = a.pieces;
         sx_view_bind(&a.v, pieces);
-        GPU_RUN_W(k_guide, shape->width, sx_guide_records(shape), stream, &a);
+        GPU_RUN_W(k_guide, shape->width, sx_guide_records(guide), stream, &a);
     }
     if (st == SX_OK && !keep && shape->n > 0) {
         a.keys = (unsigned char *)base[shape->block ? SX_SEC_PAIRS : SX_SEC_KEYS];
         a.rows = shape->block ? a.keys + shape->block * shape->width
                               : (unsigned char *)base[SX_SEC_ROWS];
-        if (shape->family != SX_FAM_EYTZ && shape->block * shape->width % 16 == 0 &&
+        if ((shape->traits & SX_SLOTS_ARE_RANKS) && shape->block * shape->width % 16 == 0 &&
             shape->block * shape->row_bytes % 16 == 0)
             a.whole = shape->n / shape->block;
         if (a.whole > 0)
@@ -309,7 +312,7 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
     if (st == SX_OK)
         st = gpu_wait(g, stream, "building", err);
     if (st != SX_OK) {
-        for (int kind = 0; kind < SX_SECTION_KINDS; kind++) {
+        for (int kind = 0; kind < SX_SECTIONS; kind++) {
             gpu_free(g, stream, base[kind]);
             base[kind] = NULL;
         }
@@ -330,7 +333,7 @@ static uint64_t gpu_backend_peak(const void *self, const sx_view *v)
     uint64_t arrays = sx_round_up(v->n * v->width, SX_LINE) + v->n * 8, sections = 0;
 
     (void)self;
-    for (int kind = 0; kind < SX_SECTION_KINDS; kind++)
-        sections += sx_section_bytes(v, (sx_section_kind)kind);
+    for (int kind = 0; kind < SX_SECTIONS; kind++)
+        sections += sx_section_bytes(v, (unsigned)kind);
     return 4 * arrays + sections + GPU_SCRATCH;
 }

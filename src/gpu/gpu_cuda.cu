@@ -12,7 +12,8 @@ extern "C" {
 #include "base/pool.h"
 #include "gpu/gpu_args.h"
 #include "gpu/gpu_tune.h"
-#include "index/slots.h"
+#include "family/pgm/pgm_shape.h"
+#include "family/slots.h"
 #include "place/ranges.h"
 }
 
@@ -562,7 +563,7 @@ static void cuda_describe(const void *self, sx_device_info *info)
 /* In the order of sx_backend. */
 static const sx_backend cuda_backend = {
     SX_BACKEND_ABI, "cuda", 1,
-    32,                           /* a sector: measured faster than 64 and 16 */
+    {1, 32},                           /* a sector: measured faster than 64 and 16 */
     cuda_open, cuda_close, cuda_describe,
     gpu_backend_alloc, gpu_backend_release, gpu_backend_settle, gpu_backend_copy,
     gpu_backend_sort, gpu_backend_build, gpu_backend_peak,

@@ -149,9 +149,9 @@ static sx_status gpu_fit_level(sx_gpu *g, gpu_stream stream, const sx_view *v, c
 
 /* The levels, from the keys up, become the sections of a shape. */
 static sx_status gpu_put_levels(sx_gpu *g, gpu_stream stream, sx_view *v, const gpu_level *w,
-                                uint32_t levels, void *base[SX_SECTION_KINDS], sx_err *err)
+                                uint32_t levels, void *base[SX_SECTIONS], sx_err *err)
 {
-    uint64_t counts[SX_LEVELS_MAX];
+    uint64_t counts[SX_PGM_LEVELS];
     sx_status st;
 
     for (uint32_t l = 0; l < levels; l++)
@@ -168,13 +168,13 @@ static sx_status gpu_put_levels(sx_gpu *g, gpu_stream stream, sx_view *v, const 
     for (uint32_t l = 0; l < levels && st == SX_OK; l++) {
         sx_gpu_fit a = {0};
         a.total = counts[l];
-        a.n = sx_level_below(v, l);
-        a.entries = v->level_first[l + 1] - v->level_first[l];
+        a.n = sx_level_below(&v->of.pgm, v->n, l);
+        a.entries = v->of.pgm.level_first[l + 1] - v->of.pgm.level_first[l];
         a.below = w[levels - 1 - l].keys;
         a.segments = (sx_segment *)w[levels - 1 - l].segments;
-        a.to_keys = (unsigned char *)base[SX_SEC_SEGMENTS] + v->level_first[l] * v->width;
+        a.to_keys = (unsigned char *)base[SX_SEC_SEGMENTS] + v->of.pgm.level_first[l] * v->width;
         a.to_segments = (sx_segment *)(void *)((unsigned char *)base[SX_SEC_SEGMENTS] +
-                                               sx_segment_key_bytes(v)) + v->level_first[l];
+                                               sx_segment_key_bytes(&v->of.pgm, v->width)) + v->of.pgm.level_first[l];
         GPU_RUN_W(k_level, v->width, a.entries, stream, &a);
     }
     if (st == SX_OK)
@@ -183,19 +183,19 @@ static sx_status gpu_put_levels(sx_gpu *g, gpu_stream stream, sx_view *v, const 
 }
 
 static sx_status gpu_fit(sx_gpu *g, gpu_stream stream, sx_view *v, const void *keys,
-                         void *base[SX_SECTION_KINDS], sx_err *err)
+                         void *base[SX_SECTIONS], sx_err *err)
 {
-    gpu_level w[SX_LEVELS_MAX];
+    gpu_level w[SX_PGM_LEVELS];
     uint32_t levels = 0;
     sx_status st;
 
     memset(w, 0, sizeof w);
     do {
         const gpu_level *below = levels ? &w[levels - 1] : NULL;
-        sx_fitting of = sx_level_fitting(v, below ? below->count : v->n, levels);
+        sx_fitting of = sx_level_fitting(&v->of.pgm, below ? below->count : v->n, levels);
         st = gpu_fit_level(g, stream, v, below ? below->keys : keys, of, &w[levels], err);
         levels++;
-    } while (st == SX_OK && w[levels - 1].count > 1 && levels < SX_LEVELS_MAX);
+    } while (st == SX_OK && w[levels - 1].count > 1 && levels < SX_PGM_LEVELS);
     if (st == SX_OK)
         st = gpu_put_levels(g, stream, v, w, levels, base, err);
     for (uint32_t l = 0; l < levels; l++)

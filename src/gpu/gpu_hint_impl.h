@@ -8,12 +8,12 @@ SX_DEV uint64_t F(hint)(const sx_gpu_hints *ap, KEY w)
     const sx_view *v = &ap->v;
 
     if (v->family == SX_FAM_EYTZ)
-        return F(eytz_hint)(v, w, ap->levels, ap->unit);
+        return F(eytz_hint)(v, w);
     if (v->family == SX_FAM_GUIDE)
         return F(guide_hint)(v, w);
     if (v->family == SX_FAM_PGM)
         return F(pgm_hint)(v, w);
-    return F(pivot_hint)(v, w, ap->unit);
+    return F(pivot_hint)(v, w);
 }
 
 SX_KERNEL(F(k_hint), sx_gpu_hints)

@@ -4,7 +4,7 @@
 #define SX_GPU_KERNELS_H
 
 #include "gpu/gpu_args.h"
-#include "index/slots.h"
+#include "family/slots.h"
 
 SX_DEV uint64_t sx_number_at(const void *column, uint32_t bytes, uint64_t i)
 {

@@ -82,16 +82,17 @@ SX_KERNEL(F(k_slots), sx_gpu_build)
 
 SX_KERNEL(F(k_pivots), sx_gpu_build)
 {
-    const sx_view *v = &ap->v;
+    const sx_pivot *t = &ap->v.of.pivot;
     const KEY *from = (const KEY *)ap->from_keys;
     KEY *to = (KEY *)(void *)ap->pivots;
+    uint64_t m = t->k - 1u;
 
-    for (uint64_t i = SX_THREAD; i < v->level_first[v->levels]; i += SX_THREADS) {
+    for (uint64_t i = SX_THREAD; i < t->first[t->levels] * m; i += SX_THREADS) {
         uint32_t l = 0;
-        while (l + 1 < v->levels && v->level_first[l + 1] <= i)
+        while (l + 1 < t->levels && t->first[l + 1] * m <= i)
             l++;
-        uint64_t source = sx_pivot_source(v, l, i - v->level_first[l]);
-        to[i] = source < v->n ? from[source] : (KEY)~(KEY)0;
+        uint64_t source = sx_pivot_source(t, l, i - t->first[l] * m);
+        to[i] = source < ap->v.n ? from[source] : (KEY)~(KEY)0;
     }
 }
 
@@ -101,21 +102,22 @@ SX_KERNEL(F(k_pieces), sx_gpu_build)
     const sx_view *v = &ap->v;
     const KEY *from = (const KEY *)ap->from_keys;
     KEY *firsts = (KEY *)(void *)ap->pieces;
-    sx_piece_map *maps = (sx_piece_map *)(void *)(ap->pieces + sx_piece_key_bytes(v));
+    const sx_guide *g = &v->of.guide;
+    sx_piece_map *maps = (sx_piece_map *)(void *)(ap->pieces + sx_piece_key_bytes(g, W));
 
-    for (uint64_t p = SX_THREAD; p < sx_piece_key_bytes(v) / W; p += SX_THREADS) {
-        KEY first = p < v->pieces ? from[sx_piece_rank(v, p)] : (KEY)~(KEY)0;
+    for (uint64_t p = SX_THREAD; p < sx_piece_key_bytes(g, W) / W; p += SX_THREADS) {
+        KEY first = p < g->pieces ? from[sx_piece_rank(g, v->n, p)] : (KEY)~(KEY)0;
         firsts[p] = first;
-        if (p < v->pieces)
-            maps[p] = F(guide_map)(v, first, from[p + 1 < v->pieces ? sx_piece_rank(v, p + 1)
-                                                                    : v->n - 1]);
+        if (p < g->pieces)
+            maps[p] = F(guide_map)(v, first, from[p + 1 < g->pieces
+                                                      ? sx_piece_rank(g, v->n, p + 1) : v->n - 1]);
     }
 }
 
 /* A thread makes a record, out of the keys and the pieces in v. */
 SX_KERNEL(F(k_guide), sx_gpu_build)
 {
-    for (uint64_t r = SX_THREAD; r < sx_guide_records(&ap->v); r += SX_THREADS)
+    for (uint64_t r = SX_THREAD; r < sx_guide_records(&ap->v.of.guide); r += SX_THREADS)
         F(guide_record)(&ap->v, (const unsigned char *)ap->from_keys, r,
                         ap->guide + r * SX_GUIDE_RECORD);
 }
@@ -123,7 +125,7 @@ SX_KERNEL(F(k_guide), sx_gpu_build)
 /* ---- pgm -------------------------------------------------------------------------- */
 
 #define SX_WALK SX_DEV
-#include "index/pgm_fit_impl.h"
+#include "family/pgm/pgm_fit_impl.h"
 #undef SX_WALK
 
 #include "gpu/gpu_lanes_impl.h"

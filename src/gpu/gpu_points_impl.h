@@ -58,11 +58,17 @@ SX_DEV void F(put)(const sx_gpu_lookup *ap, uint64_t i, uint64_t number, uint64_
 
 /* ---- the top of a search, in shared memory ---------------------------------------- */
 
+/* Units that the search in a plain array begins with. */
+SX_DEV uint64_t F(plain_units)(const sx_view *v, uint32_t unit)
+{
+    return v->family == SX_FAM_SORTED ? F(array_units)(v, unit) : F(pivot_window)(v, unit);
+}
+
 /* The key that a plain array's search compares with after `path` (a 1, then a
  * bit per step so far); 0 where the search is over before. */
 SX_DEV KEY F(top_key)(const sx_view *v, uint32_t unit, uint64_t path)
 {
-    uint64_t at = 0, len = F(pivot_window)(v, unit);
+    uint64_t at = 0, len = F(plain_units)(v, unit);
     const unsigned char *p;
     uint32_t steps = 0;
 
@@ -74,7 +80,7 @@ SX_DEV KEY F(top_key)(const sx_view *v, uint32_t unit, uint64_t path)
     }
     if (len <= 1)
         return 0;
-    p = F(pivot_unit)(v, at + len / 2 - 1, unit) + (unit - 1) * W;
+    p = F(array_unit)(v, at + len / 2 - 1, unit) + (unit - 1) * W;
     return *(const KEY *)(const void *)p;
 }
 
@@ -83,7 +89,7 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 {
     const sx_view *v = &ap->v;
     KEY *top = (KEY *)(void *)SX_SHARED;
-    const KEY *from = (const KEY *)(const void *)(v->family == SX_FAM_EYTZ ? v->keys : v->pivots);
+    const KEY *from = (const KEY *)(const void *)(v->family == SX_FAM_EYTZ ? v->keys : v->of.pivot.pivots);
 
     if (ap->top_bytes == 0)
         return;
@@ -91,12 +97,12 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
         uint32_t keys = ap->top_bytes / (W + SX_SEGMENT) * W;
         for (uint32_t i = SX_TID * 16; i < ap->top_bytes; i += SX_BLOCK_THREADS * 16)
             *(uint4 *)(void *)(SX_SHARED + i) =
-                sx_load16(i < keys ? v->segment_keys + i : v->segments + (i - keys));
+                sx_load16(i < keys ? v->of.pgm.segment_keys + i : v->of.pgm.segments + (i - keys));
         SX_BARRIER();
         return;
     }
     for (uint32_t i = SX_TID; i < ap->top_bytes / W; i += SX_BLOCK_THREADS)
-        top[i] = v->family == SX_FAM_EYTZ || v->levels > 0 ? from[i]
+        top[i] = v->family == SX_FAM_EYTZ || (v->family == SX_FAM_PIVOT && v->of.pivot.levels) ? from[i]
                  : i > 0 ? F(top_key)(v, ap->unit, i) : 0;
     SX_BARRIER();
 }
@@ -184,7 +190,7 @@ SX_DEV uint64_t F(group_window)(const sx_view *v, uint64_t at, uint64_t len, KEY
         unsigned c;
         int less = 0;
         if (end < len)
-            less = *(const KEY *)(const void *)(F(pivot_unit)(v, at + end - 1, unit) +
+            less = *(const KEY *)(const void *)(F(array_unit)(v, at + end - 1, unit) +
                                                 (unit - 1) * W) < w;
         c = F(group_count)(less, lanes);
         at += c * part;
@@ -206,24 +212,30 @@ SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
     if (v->family == SX_FAM_GUIDE || v->family == SX_FAM_PGM)     /* nothing to share: all lanes do the same */
         return F(bound_near)(v, w, slot, unit, 0, 0);
     if (v->family == SX_FAM_EYTZ) {
-        for (uint32_t t = 0; t < v->levels; t++) {
+        const sx_eytzinger *e = &v->of.eytzinger;
+        for (uint32_t t = 0; t < e->levels; t++) {
             uint64_t first = F(eytz_first)(v, t, at, unit);
             at = F(eytz_down)(v, first, at,
-                              F(group_node)(v, v->keys, 0, first, v->k - 1, w, lanes), slot, unit);
+                              F(group_node)(v, v->keys, 0, first, e->k - 1, w, lanes), slot, unit);
         }
-        if (v->bottom == 0)
+        if (e->bottom == 0)
             return at;
-        return F(eytz_end)(v, at, F(group_node)(v, v->keys, 0, F(eytz_last)(v, at, unit), v->k - 1,
+        return F(eytz_end)(v, at, F(group_node)(v, v->keys, 0, F(eytz_last)(v, at, unit), e->k - 1,
                                                 w, lanes),
                            slot, unit);
     }
-    for (uint32_t l = 0; l < v->levels; l++)
-        at = F(pivot_child)(v, at, F(group_node)(v, F(pivot_node)(v, l, at, unit), 1, 0, v->k - 1,
-                                                 w, lanes),
-                            F(pivot_last_child)(v, l), unit);
-    len = F(pivot_window)(v, unit);
-    at = F(group_window)(v, F(pivot_begin)(v, at, len, unit), len, w, unit, lanes);
-    rank = F(pivot_rank)(v, at, F(group_node)(v, F(pivot_unit)(v, at, unit), 1, 0, unit, w, lanes),
+    len = F(plain_units)(v, unit);
+    if (v->family == SX_FAM_PIVOT) {
+        const sx_pivot *t = &v->of.pivot;
+        for (uint32_t l = 0; l < t->levels; l++)
+            at = F(pivot_child)(t, at,
+                                F(group_node)(v, F(pivot_node)(t, l, at, unit), 1, 0, t->k - 1u, w,
+                                              lanes),
+                                F(pivot_last_child)(t, l), unit);
+        at = F(pivot_begin)(v, at, len, unit);
+    }
+    at = F(group_window)(v, at, len, w, unit, lanes);
+    rank = F(array_rank)(v, at, F(group_node)(v, F(array_unit)(v, at, unit), 1, 0, unit, w, lanes),
                          unit);
     *slot = rank < v->n ? rank : SX_NO_SLOT;
     return rank;

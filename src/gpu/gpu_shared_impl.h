@@ -27,7 +27,7 @@ SX_DEV unsigned F(equal_16)(uint4 x, KEY q)
 SX_DEV unsigned F(count_both)(const sx_gpu_lookup *ap, uint32_t node, KEY w, KEY other,
                               uint32_t bytes)
 {
-    const unsigned char *half = ap->v.pivots + (SX_LANE & 1) * (bytes / 2);
+    const unsigned char *half = ap->v.of.pivot.pivots + (SX_LANE & 1) * (bytes / 2);
     const unsigned char *p = half + (uint64_t)node * bytes;
     const unsigned char *its = half + (uint64_t)SX_SHUFFLE_XOR(node, 1) * bytes;
     uint4 a = sx_load16(p), b = sx_load16(its);
@@ -49,7 +49,7 @@ SX_DEV uint32_t F(shared_levels)(const sx_gpu_lookup *ap, KEY w, KEY other, uint
 {
     uint32_t at = 0;
 
-    for (uint32_t l = 0; l < ap->v.levels; l++) {
+    for (uint32_t l = 0; l < ap->v.of.pivot.levels; l++) {
         uint32_t node = ap->node_first[l] + at;
         unsigned c = 0;
         if (l < ap->near_levels) {
@@ -195,9 +195,9 @@ SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
         uint32_t at = ap->node_bytes == 32 ? F(shared_levels)(ap, w, other, 32)
                                            : F(shared_levels)(ap, w, other, 64);
         F(leaf) leaf = F(read_leaf)(ap, at, w, lanes, twice, rows, 1);
-        rank = (uint64_t)at * v->leaf;
+        rank = (uint64_t)at * v->of.pivot.leaf;
         if (rows == 0)            /* the last leaf begins early enough to be whole */
-            rank = sx_min64(rank, v->slots - v->leaf);
+            rank = sx_min64(rank, v->slots - v->of.pivot.leaf);
         F(answer)(ap, i, sx_min64(rank + leaf.below, v->n), all, leaf, rows);
     }
 }
@@ -210,7 +210,7 @@ SX_DEV uint32_t F(find_bucket)(const sx_gpu_lookup *ap, KEY w, uint32_t *from, u
     uint32_t fraction, count, shift = sx_log2(ap->unit), last = (uint32_t)((v->slots - 1) >> shift);
     uint32_t bucket = (uint32_t)F(guide_bucket)(v, w, &fraction);
     uint32_t record = bucket / SX_GUIDE_BUCKETS, at;
-    uint64_t start = F(record_window)(v->guide + (uint64_t)record * SX_GUIDE_RECORD,
+    uint64_t start = F(record_window)(v->of.guide.records + (uint64_t)record * SX_GUIDE_RECORD,
                                        bucket - record * SX_GUIDE_BUCKETS, &count);
 
     if (count == SX_GUIDE_CROWDED) {

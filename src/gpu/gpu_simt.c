@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/fork.h"
 #include "base/pool.h"
+#include "family/pgm/pgm_shape.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_tune.h"
 #include "place/ranges.h"
@@ -399,7 +400,7 @@ const sx_backend sx_backend_simt = {
     .abi = SX_BACKEND_ABI,
     .name = "simt",
     .gpu = 1,                     /* though its memory is the host's, too */
-    .node_bytes = 32,             /* as on the GPU it stands for */
+    .target = {.gpu = 1, .node_bytes = 32},       /* as on the GPU it stands for */
     .open = simt_open,
     .close = simt_close,
     .describe = simt_describe,

@@ -106,10 +106,11 @@ SX_DEV uint64_t F(count_from)(const unsigned char *keys, uint64_t i, uint64_t m,
     return c > before ? c - before : 0;
 }
 
-#include "index/eytz_walk_impl.h"
-#include "index/pivot_walk_impl.h"
-#include "index/guide_walk_impl.h"
-#include "index/pgm_walk_impl.h"
+#include "family/eytzinger/eytzinger_walk_impl.h"
+#include "family/generic/array_walk_impl.h"
+#include "family/pivot/pivot_walk_impl.h"
+#include "family/guide/guide_walk_impl.h"
+#include "family/pgm/pgm_walk_impl.h"
 
 SX_DEV KEY F(slot_key)(const sx_view *v, uint64_t slot)
 {
@@ -141,13 +142,11 @@ SX_DEV unsigned F(count_node)(const unsigned char *p, uint32_t m, uint32_t unit,
 }
 
 /* The halvings of a window; those of a plain array begin in top. */
-SX_DEV uint64_t F(pivot_halvings)(const sx_view *v, uint64_t at, uint64_t len, KEY q, uint32_t unit,
+SX_DEV uint64_t F(halvings)(const sx_view *v, uint64_t at, uint64_t len, KEY q, uint32_t unit,
                                   const unsigned char *top, uint64_t top_bytes)
 {
     uint64_t path = 1;            /* of steps so far: where their key is in top */
 
-    if (v->levels > 0)
-        top_bytes = 0;
     while (len > 1 && (path + 1) * W <= top_bytes) {
         uint64_t half = len / 2;
         int right = ((const KEY *)(const void *)top)[path] < q;
@@ -158,7 +157,7 @@ SX_DEV uint64_t F(pivot_halvings)(const sx_view *v, uint64_t at, uint64_t len, K
     while (len > 1) {
         uint64_t half = len / 2;
         len -= half;
-        at = F(pivot_halve)(v, at, half, q, unit);
+        at = F(array_halve)(v, at, half, q, unit);
     }
     return at;
 }
@@ -166,28 +165,39 @@ SX_DEV uint64_t F(pivot_halvings)(const sx_view *v, uint64_t at, uint64_t len, K
 SX_DEV uint64_t F(pivot_bound)(const sx_view *v, KEY q, uint32_t unit, const unsigned char *top,
                                uint64_t top_bytes)
 {
+    const sx_pivot *t = &v->of.pivot;
     uint64_t len = F(pivot_window)(v, unit), at = 0;
-    uint32_t pivots = sx_pivot_node_unit(v);
+    uint32_t pivots = sx_pivot_node_unit(t, W);
 
-    for (uint32_t l = 0; l < v->levels; l++) {
-        const unsigned char *node = F(pivot_node)(v, l, at, 1);
-        at = F(pivot_child)(v, at,
-                            F(count_node)(node, v->k - 1, pivots, q, v->pivots, top, top_bytes),
-                            F(pivot_last_child)(v, l), 1);
+    for (uint32_t l = 0; l < t->levels; l++) {
+        const unsigned char *node = F(pivot_node)(t, l, at, 1);
+        at = F(pivot_child)(t, at,
+                            F(count_node)(node, t->k - 1u, pivots, q, t->pivots, top, top_bytes),
+                            F(pivot_last_child)(t, l), 1);
     }
-    at = F(pivot_halvings)(v, F(pivot_begin)(v, at, len, unit), len, q, unit, top, top_bytes);
-    return F(pivot_finish)(v, at, q, unit);
+    at = F(halvings)(v, F(pivot_begin)(v, at, len, unit), len, q, unit, top,
+                     t->levels ? 0 : top_bytes);
+    return F(array_finish)(v, at, q, unit);
+}
+
+SX_DEV uint64_t F(sorted_bound)(const sx_view *v, KEY q, uint32_t unit, const unsigned char *top,
+                                uint64_t top_bytes)
+{
+    uint64_t at = F(halvings)(v, 0, F(array_units)(v, unit), q, unit, top, top_bytes);
+
+    return F(array_finish)(v, at, q, unit);
 }
 
 SX_DEV uint64_t F(eytz_bound)(const sx_view *v, KEY q, uint64_t *slot, uint32_t unit,
                               const unsigned char *top, uint64_t top_bytes)
 {
+    const sx_eytzinger *e = &v->of.eytzinger;
     uint64_t g = 0;
 
-    for (uint32_t t = 0; t < v->levels; t++) {
+    for (uint32_t t = 0; t < e->levels; t++) {
         uint64_t first = F(eytz_first)(v, t, g, unit), c;
         if (top_bytes > 0)        /* then nodes are in one piece */
-            c = F(count_node)(F(eytz_node)(v, first, unit), v->k - 1, unit, q, v->keys, top,
+            c = F(count_node)(F(eytz_node)(v, first, unit), e->k - 1, unit, q, v->keys, top,
                               top_bytes);
         else
             c = F(eytz_count)(v, first, q, unit);
@@ -210,24 +220,25 @@ SX_DEV uint64_t F(guide_bound)(const sx_view *v, KEY q, uint32_t unit)
 SX_DEV uint64_t F(pgm_segment_near)(const sx_view *v, KEY q, const unsigned char *top,
                                     uint64_t top_bytes)
 {
+    const sx_pgm *t = &v->of.pgm;
     uint64_t entries = top_bytes / (W + SX_SEGMENT), at = 0;
     const unsigned char *lines;
     uint32_t l = 1;
 
-    if (v->concise || entries == 0)
+    if (t->concise || entries == 0)
         return F(pgm_segment)(v, q);
     lines = top + entries * W;
-    for (; l < v->levels && v->level_first[l + 1] <= entries; l++) {
+    for (; l < t->levels && t->level_first[l + 1] <= entries; l++) {
         at = F(pgm_start)(v, l - 1, at, q, top, lines);
         at = F(pgm_find)(v, l, at, q, top);
     }
-    if (l < v->levels) {
+    if (l < t->levels) {
         at = F(pgm_start)(v, l - 1, at, q, top, lines);
-        at = F(pgm_find)(v, l, at, q, v->segment_keys);
+        at = F(pgm_find)(v, l, at, q, t->segment_keys);
     }
-    for (l++; l < v->levels; l++) {
-        at = F(pgm_start)(v, l - 1, at, q, v->segment_keys, v->segments);
-        at = F(pgm_find)(v, l, at, q, v->segment_keys);
+    for (l++; l < t->levels; l++) {
+        at = F(pgm_start)(v, l - 1, at, q, t->segment_keys, t->segments);
+        at = F(pgm_find)(v, l, at, q, t->segment_keys);
     }
     return at;
 }
@@ -235,15 +246,15 @@ SX_DEV uint64_t F(pgm_segment_near)(const sx_view *v, KEY q, const unsigned char
 SX_DEV uint64_t F(pgm_bound)(const sx_view *v, KEY q, uint32_t unit, const unsigned char *top,
                              uint64_t top_bytes)
 {
-    uint64_t len = F(pgm_units)(v, unit), latest = F(pivot_units)(v, unit) - len, count;
+    uint64_t len = F(pgm_units)(v, unit), latest = F(array_units)(v, unit) - len, count;
     uint64_t at = F(pgm_window)(v, F(pgm_segment_near)(v, q, top, top_bytes), q, &count);
 
     at >>= sx_log2(unit);
-    at = F(pivot_halvings)(v, at < latest ? at : latest, len, q, unit, 0, 0);
-    return F(pivot_finish)(v, at, q, unit);
+    at = F(halvings)(v, at < latest ? at : latest, len, q, unit, 0, 0);
+    return F(array_finish)(v, at, q, unit);
 }
 
-/* The rank of the lower bound of q, and its slot. unit: sx_walk_unit(). */
+/* The rank of the lower bound of q, and its slot. unit: v->unit. */
 SX_DEV uint64_t F(bound_near)(const sx_view *v, KEY q, uint64_t *slot, uint32_t unit,
                               const unsigned char *top, uint64_t top_bytes)
 {
@@ -258,6 +269,8 @@ SX_DEV uint64_t F(bound_near)(const sx_view *v, KEY q, uint64_t *slot, uint32_t 
         rank = F(guide_bound)(v, q, unit);
     else if (v->family == SX_FAM_PGM)
         rank = F(pgm_bound)(v, q, unit, top, top_bytes);
+    else if (v->family == SX_FAM_SORTED)
+        rank = F(sorted_bound)(v, q, unit, top, top_bytes);
     else
         rank = F(pivot_bound)(v, q, unit, top, top_bytes);
     if (rank < v->n)
@@ -267,7 +280,7 @@ SX_DEV uint64_t F(bound_near)(const sx_view *v, KEY q, uint64_t *slot, uint32_t 
 
 SX_DEV uint64_t F(bound)(const sx_view *v, KEY q, uint64_t *slot)
 {
-    return F(bound_near)(v, q, slot, sx_walk_unit(v), 0, 0);
+    return F(bound_near)(v, q, slot, v->unit, 0, 0);
 }
 
 SX_DEV uint64_t F(right_rank)(const sx_view *v, KEY q)

@@ -7,10 +7,10 @@
 #ifndef SX_BACKEND_H
 #define SX_BACKEND_H
 
-#include "index/shape.h"
+#include "family/shape.h"
 #include "keys/types.h"
 
-#define SX_BACKEND_ABI 13
+#define SX_BACKEND_ABI 14
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -137,8 +137,7 @@ typedef struct {
     const char *name;             /* "cpu" */
     uint32_t gpu;                 /* it has memory of its own, where sections are and
                                      columns may be; else the host's are its own */
-    uint32_t node_bytes;          /* of a node, unless a spec says else: what
-                                     one step of a walk reads best */
+    sx_target target;             /* what sections are made for */
 
     /* args: what follows the name and its colon or comma, or "". */
     sx_status (*open)(void **self, const char *args, sx_err *err);
@@ -161,7 +160,7 @@ typedef struct {
      * keys (the levels of a pgm). It may keep arrays of `sorted` as sections,
      * and sets those to NULL there. base[] is all NULL before. */
     sx_status (*build)(void *self, sx_view *shape, sx_sorted *sorted,
-                       uint32_t threads, void *base[SX_SECTION_KINDS],
+                       uint32_t threads, void *base[SX_SECTIONS],
                        sx_err *err);
     /* Most memory that sort and build of this shape take, all at once. */
     uint64_t (*build_peak)(const void *self, const sx_view *shape);

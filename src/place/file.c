@@ -26,7 +26,7 @@
 #define FLAG_DISTINCT 2u          /* it is so */
 #define WHY_NAME "why"
 /* All kinds, and why. */
-#define TABLE_MAX (SX_SECTION_KINDS + 1)
+#define TABLE_MAX (SX_SECTIONS + 1)
 
 static const unsigned char magic[8] = {0x89, 'S', 'X', 'T', 0x0d, 0x0a, 0x1a, 0x0a};
 
@@ -86,11 +86,11 @@ static uint64_t lay_out(const sx_store *store, size_t why_bytes, file_front *fro
     uint32_t count = 0;
 
     memset(front->table, 0, sizeof front->table);
-    for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++) {
+    for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
         uint64_t bytes = sx_section_bytes(&store->view, kind);
         if (bytes == 0)
             continue;
-        strncpy(front->table[count].name, sx_section_name(kind), 15);
+        strncpy(front->table[count].name, sx_section_name(&store->view, kind), 15);
         front->table[count].bytes = bytes;
         data[count++] = store->base[kind];
     }
@@ -215,12 +215,12 @@ static sx_status read_shape(sx_store *s, const file_header *h, const char *path,
         return damaged(path, "its largest row can't be", err);
     if (!memchr(h->spec, '\0', sizeof h->spec) ||
         sx_spec_parse(&s->spec, h->spec, &inner) != SX_OK ||
-        s->spec.family == SX_FAM_AUTO || s->spec.place ||
+        (sx_family_of(s->spec.family)->traits & SX_CHOSEN) || s->spec.place ||
         (h->flags & ~FLAG_DISTINCT) != (s->spec.unique ? FLAG_UNIQUE : 0))
         return damaged(path, "its spec can't be read", err);
     if (h->n == 0 && (h->flags & FLAG_DISTINCT))
         return damaged(path, "it has no keys, but they are said to be distinct", err);
-    if (sx_shape(&s->view, &s->spec, 64, type->width, h->row_bytes, h->n, &inner) != SX_OK)
+    if (sx_shape(&s->view, &s->spec, &sx_any_target, type->width, h->row_bytes, h->n, &inner) != SX_OK)
         return damaged(path, inner.text, err);
     sx_spec_print(&s->spec, canonical);
     if (memcmp(canonical, h->spec, sizeof canonical) != 0)
@@ -250,29 +250,35 @@ static int read_all(int fd, void *to, uint64_t bytes, uint64_t at)
     return 0;
 }
 
-/* How many segments a pgm's levels have: what its keys do not say. */
-static sx_status read_levels(sx_store *s, int fd, const file_front *front, const char *path,
-                             sx_err *err)
+/* What a family must know of its index beforehand, and its keys do not say: its section
+ * `meta`. */
+#define META_MAX 4096u
+
+static sx_status read_meta(sx_store *s, int fd, const file_front *front, const char *path,
+                           sx_err *err)
 {
-    uint64_t segments[SX_LEVELS_MAX];
+    const sx_family *family = sx_family_of(s->view.family);
+    const char *name = sx_section_name(&s->view, family->meta);
+    _Alignas(16) unsigned char meta[META_MAX];
     sx_err inner;
 
-    if (s->view.family != SX_FAM_PGM || s->view.n == 0)
+    if (!family->complete || s->view.n == 0)
         return SX_OK;
     for (uint32_t i = 0; i < front->head.sections; i++) {
         const file_section *e = &front->table[i];
-        if (strncmp(e->name, sx_section_name(SX_SEC_LEVELS), sizeof e->name) != 0)
+        if (strncmp(e->name, name, sizeof e->name) != 0)
             continue;
-        if (e->bytes == 0 || e->bytes > sizeof segments || e->bytes % sizeof *segments ||
-            e->offset > front->head.file_bytes || e->bytes > front->head.file_bytes - e->offset)
-            return damaged(path, "the section 'levels' has an impossible size", err);
-        if (read_all(fd, segments, e->bytes, e->offset) < 0)
+        if (e->bytes > sizeof meta || e->offset > front->head.file_bytes ||
+            e->bytes > front->head.file_bytes - e->offset)
+            return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: the section '%s' has an "
+                           "impossible size", path, name);
+        if (read_all(fd, meta, e->bytes, e->offset) < 0)
             return sx_io_failed("can't read", path, err);
-        if (sx_shape_levels(&s->view, segments, e->bytes / sizeof *segments, &inner) != SX_OK)
+        if (family->complete(&s->view, meta, e->bytes, &inner) != SX_OK)
             return damaged(path, inner.text, err);
         return SX_OK;
     }
-    return damaged(path, "it has no section 'levels'", err);
+    return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: it has no section '%s'", path, name);
 }
 
 /* The table must be the one this shape has. */
@@ -344,7 +350,7 @@ static sx_status read_sections(sx_store *s, int fd, const file_front *front, uns
 
     if (!(flags & SX_LOAD_COPY) && s->view.n > 0)
         st = map_file(s, fd, front->head.file_bytes, path, err);
-    for (unsigned kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
+    for (unsigned kind = 0; kind < SX_SECTIONS && st == SX_OK; kind++) {
         const file_section *e = &front->table[at];
         if (sx_section_bytes(&s->view, kind) == 0)
             continue;
@@ -352,7 +358,7 @@ static sx_status read_sections(sx_store *s, int fd, const file_front *front, uns
         if (s->map) {
             s->base[kind] = (unsigned char *)s->map + e->offset;
         } else {
-            st = sx_alloc(&s->base[kind], e->bytes, sx_section_name(kind), err);
+            st = sx_alloc(&s->base[kind], e->bytes, sx_section_name(&s->view, kind), err);
             if (st == SX_OK && read_all(fd, s->base[kind], e->bytes, e->offset) < 0)
                 st = sx_io_failed("can't read", path, err);
         }
@@ -393,7 +399,7 @@ static sx_status load_open(sx_store *s, int fd, unsigned flags, const char *path
     if (st == SX_OK)
         st = read_shape(s, &front.head, path, err);
     if (st == SX_OK)
-        st = read_levels(s, fd, &front, path, err);
+        st = read_meta(s, fd, &front, path, err);
     if (st == SX_OK)
         st = check_table(s, &front, path, err);
     if (st == SX_OK)

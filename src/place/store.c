@@ -8,7 +8,7 @@ uint64_t sx_store_bytes(const sx_store *store)
 {
     uint64_t bytes = 0;
 
-    for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)
+    for (unsigned kind = 0; kind < SX_SECTIONS; kind++)
         bytes += sx_section_bytes(&store->view, kind);
     return bytes;
 }
@@ -22,7 +22,7 @@ void sx_store_drop(sx_store *store, const sx_backend *backend, void *self)
 {
     if (store->map)
         munmap(store->map, store->map_bytes);
-    for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++) {
+    for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
         if (!store->map)
             backend->release(self, store->base[kind]);
         store->base[kind] = NULL;
@@ -37,13 +37,13 @@ sx_status sx_store_on_host(const sx_store *store, const sx_backend *backend, voi
     sx_status st = SX_OK;
 
     if (backend->gpu) {
-        for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)
+        for (unsigned kind = 0; kind < SX_SECTIONS; kind++)
             copy.base[kind] = NULL;
-        for (unsigned kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
+        for (unsigned kind = 0; kind < SX_SECTIONS && st == SX_OK; kind++) {
             uint64_t bytes = sx_section_bytes(&store->view, kind);
             if (bytes == 0)
                 continue;
-            st = sx_alloc(&copy.base[kind], bytes, sx_section_name(kind), err);
+            st = sx_alloc(&copy.base[kind], bytes, sx_section_name(&store->view, kind), err);
             if (st == SX_OK)
                 st = backend->copy(self, copy.base[kind], 0, store->base[kind], 1, bytes,
                                    err);
@@ -72,13 +72,13 @@ sx_status sx_store_place(sx_store *store, const sx_backend *backend, void *self,
     if (!backend->gpu)
         return SX_OK;
     there.map = NULL;
-    for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)
+    for (unsigned kind = 0; kind < SX_SECTIONS; kind++)
         there.base[kind] = NULL;
-    for (unsigned kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
+    for (unsigned kind = 0; kind < SX_SECTIONS && st == SX_OK; kind++) {
         uint64_t bytes = sx_section_bytes(&store->view, kind);
         if (bytes == 0)
             continue;
-        st = backend->alloc(self, &there.base[kind], bytes, sx_section_name(kind), err);
+        st = backend->alloc(self, &there.base[kind], bytes, sx_section_name(&store->view, kind), err);
         if (st == SX_OK)
             st = backend->copy(self, there.base[kind], 1, store->base[kind], 0, bytes,
                                err);
@@ -101,7 +101,7 @@ uint64_t sx_top_bytes(const sx_view *v)
 {
     uint64_t bytes = 0;
 
-    for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)
+    for (unsigned kind = 0; kind < SX_SECTIONS; kind++)
         bytes += sx_round_up(sx_upper_bytes(v, kind), TOP_ALIGN);
     return bytes;
 }
@@ -110,13 +110,13 @@ sx_status sx_top_place(sx_top *out, const sx_store *store, const sx_backend *bac
                        sx_err *err)
 {
     sx_top top = {.view = store->view, .bytes = sx_top_bytes(&store->view)};
-    const void *base[SX_SECTION_KINDS] = {0};
+    const void *base[SX_SECTIONS] = {0};
     uint64_t at = 0;
     sx_status st = SX_OK;
 
     if (top.bytes > 0)
         st = backend->alloc(self, &top.block, top.bytes, "the top of a hybrid index", err);
-    for (unsigned kind = 0; kind < SX_SECTION_KINDS && st == SX_OK; kind++) {
+    for (unsigned kind = 0; kind < SX_SECTIONS && st == SX_OK; kind++) {
         uint64_t bytes = sx_upper_bytes(&store->view, kind);
         unsigned char *to;
         if (bytes == 0)

@@ -14,7 +14,7 @@ typedef struct {
     sx_view view;                 /* bound to base[] */
     int key_type;
     uint64_t max_row;
-    void *base[SX_SECTION_KINDS]; /* NULL: no such section */
+    void *base[SX_SECTIONS]; /* NULL: no such section */
     void *map;                    /* the file they lie in; NULL: each section
                                      is a block of its backend */
     uint64_t map_bytes;

@@ -17,7 +17,7 @@ sx_status sx_both_new(sx_index *ix, sx_err *err)
     if (st == SX_OK)
         st = sx_store_on_host(&ix->store, ix->dev->backend, ix->dev->self, &b->store, err);
     if (st == SX_OK) {
-        b->store.view.concise = sx_usual_search(b->host, &b->store.view);   /* not as the GPU does */
+        sx_take_usual_search(b->host, &b->store.view);        /* not as the GPU does */
         ix->both = b;
     } else {
         sx_release(b);
@@ -68,11 +68,11 @@ sx_status sx_both_check(const sx_index *ix, const sx_store *copy, sx_err *err)
 {
     const sx_store *s = &ix->both->store;
 
-    for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++) {
+    for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
         uint64_t bytes = sx_section_bytes(&s->view, kind);
         if (bytes > 0 && memcmp(s->base[kind], copy->base[kind], bytes) != 0)
             return sx_fail(err, SX_ECORRUPT, "place=both: section %s is not the same on the host "
-                           "and on the device", sx_section_name(kind));
+                           "and on the device", sx_section_name(&ix->store.view, kind));
     }
     return SX_OK;
 }

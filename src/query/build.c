@@ -45,51 +45,6 @@ static uint64_t stage_bytes(const sx_device *dev)
     return t.stage_bytes;
 }
 
-static void at_least(uint64_t *most, uint64_t bytes)
-{
-    *most = *most > bytes ? *most : bytes;
-}
-
-/* Raises *most to what an index takes whose shape n and its spec determine, but for a
- * guide's pieces and bucket: the largest of those. */
-static sx_status bound_shape(sx_device *at, sx_spec spec, uint32_t width, uint32_t row_bytes,
-                             uint64_t n, sx_bounds *most, sx_err *err)
-{
-    sx_store store = {0};
-    sx_status st;
-
-    if (spec.family == SX_FAM_GUIDE && !(spec.given & SX_P_PIECES)) {
-        most->sample = sx_sample_bytes(n);
-        spec.pieces = SX_PIECES_MAX;
-        if (!(spec.given & SX_P_BUCKET))
-            spec.bucket = SX_GUIDE_BUCKET;
-        spec.given |= SX_P_PIECES | SX_P_BUCKET;
-    }
-    st = sx_shape(&store.view, &spec, at->backend->node_bytes, width, row_bytes, n, err);
-    if (st == SX_OK) {
-        at_least(&most->resident, sx_store_bytes(&store));
-        at_least(&most->top, sx_top_bytes(&store.view));
-        at_least(&most->peak, at->backend->build_peak(at->self, &store.view));
-    }
-    return st;
-}
-
-/* The same for any family. */
-static sx_status bound(sx_device *at, const sx_spec *spec, uint32_t width, uint32_t row_bytes,
-                       uint64_t n, sx_bounds *most, sx_err *err)
-{
-    sx_bounds its = {0};
-    sx_status st;
-
-    if (spec->family != SX_FAM_PGM)
-        return bound_shape(at, *spec, width, row_bytes, n, most, err);
-    st = sx_bound_pgm(at, spec, width, row_bytes, n, &its, err);
-    at_least(&most->resident, its.resident);
-    at_least(&most->top, its.top);
-    at_least(&most->peak, its.peak);
-    return st;
-}
-
 /* Of an index at a device, dev or the CPU beside it (settle_place()). What is on its
  * way to the GPU is not in it. */
 static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n, int row_type,
@@ -99,14 +54,14 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
     sx_bounds most = {0};
     sx_status st = SX_OK;
 
-    if (spec.family == SX_FAM_AUTO) {
+    if (sx_family_of(spec.family)->traits & SX_CHOSEN) {
         sx_spec may[SX_CONTENDERS];
         unsigned count = sx_may_win(at, &spec, n, width, row_bytes, may);
         for (unsigned i = 0; i < count && st == SX_OK; i++)
-            st = bound(at, &may[i], width, row_bytes, n, &most, err);
+            st = sx_bound(at, &may[i], width, row_bytes, n, &most, err);
         most.peak += sx_contest_bytes(at, &spec, n);
     } else {
-        st = bound(at, &spec, width, row_bytes, n, &most, err);
+        st = sx_bound(at, &spec, width, row_bytes, n, &most, err);
     }
     if (st == SX_OK) {
         uint64_t measuring = spec.place == SX_PLACE_HYBRID || spec.place == SX_PLACE_BOTH
@@ -189,6 +144,22 @@ static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_
     return SX_OK;
 }
 
+static sx_status no_upper(const sx_spec *spec, const char *verb, sx_err *err)
+{
+    char list[128];
+    sx_text t = {list, sizeof list, 0};
+    const char *sep = "";
+
+    for (unsigned i = 0; i < SX_FAM_AUTO; i++)
+        if (sx_family_of(i)->traits & SX_HAS_UPPER) {
+            sx_text_add(&t, "%s%s", sep, sx_family_of(i)->name);
+            sep = ", ";
+        }
+    return sx_fail(err, SX_EINVAL, "%s: spec '%s place=hybrid': a %s has no top to put on the "
+                   "device; allowed: %s", verb, sx_family_of(spec->family)->name,
+                   sx_family_of(spec->family)->what, list);
+}
+
 /* The device whose memory gets the sections: dev, or the CPU beside it. The
  * spec's place stays only where it is not the device's usual one. */
 static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint64_t n, int row_type,
@@ -204,10 +175,9 @@ static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint6
         return bad_place(dev, spec, verb, err);
     if (spec->place == (gpu ? SX_PLACE_DEVICE : SX_PLACE_HOST))
         spec->place = SX_PLACE_USUAL;
-    if (spec->family == SX_FAM_SORTED && spec->place == SX_PLACE_HYBRID)
-        return sx_fail(err, SX_EINVAL, "%s: spec 'sorted place=hybrid': a sorted array has no top "
-                       "to put on the device; allowed: pivot, guide, pgm, eytzinger", verb);
-    if (gpu && spec->family == SX_FAM_AUTO && !told)
+    if (spec->place == SX_PLACE_HYBRID && !(sx_family_of(spec->family)->traits & SX_HAS_UPPER))
+        return no_upper(spec, verb, err);
+    if (gpu && (sx_family_of(spec->family)->traits & SX_CHOSEN) && !told)
         st = auto_place(dev, spec, key_type, n, row_type, why, err);
     if (st == SX_OK && spec->place != SX_PLACE_USUAL && spec->place != SX_PLACE_BOTH)
         st = sx_device_host(dev, at, err);
@@ -273,16 +243,6 @@ static sx_status check_budget(const sx_device *dev, sx_device *at, const sx_spec
     return st;
 }
 
-/* Whether somebody says so: what is built does not depend on how many processors there
- * happen to be. */
-static int one_thread(const sx_device *dev, const sx_input *in)
-{
-    sx_travel t = {0};
-
-    dev->backend->travel(dev->self, &t);
-    return !dev->backend->gpu && (in->threads == 1 || t.alone);
-}
-
 /* Sort, choose if it is to be chosen, make the sections: where the index will
  * be. */
 static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx_err *err)
@@ -298,30 +258,7 @@ static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx
         return st;
     s->key_type = in->key_type;
     s->max_row = sorted.max_row;
-    if (spec->family == SX_FAM_AUTO) {
-        st = sx_choose(dev, s, spec, &sorted, in, err);
-    } else {
-        s->spec = *spec;
-        if (spec->family == SX_FAM_GUIDE && !(spec->given & SX_P_PIECES)) {
-            st = sx_resolve_pieces(dev, &s->spec, &sorted, in,
-                                   spec->place == SX_PLACE_HYBRID ? room_of(ix->dev) : UINT64_MAX,
-                                   err);
-        }
-        if (spec->family == SX_FAM_PGM && one_thread(dev, in) && !(spec->given & SX_P_CUTS)) {
-            s->spec.cuts = 1;             /* as few segments as there can be */
-            s->spec.given |= SX_P_CUTS;
-        }
-        if (spec->family == SX_FAM_PGM) {
-            st = sx_build_pgm(ix, &sorted, in, sx_clock_ns() - begin, err);
-        } else {
-            if (st == SX_OK)
-                st = sx_shape(&s->view, &s->spec, be->node_bytes, sorted.width,
-                              sorted.row_bytes, in->n, err);
-            s->view.distinct = sorted.distinct;
-            if (st == SX_OK)
-                st = be->build(dev->self, &s->view, &sorted, in->threads, s->base, err);
-        }
-    }
+    st = sx_make(ix, spec, &sorted, in, room_of(ix->dev), sx_clock_ns() - begin, err);
     if (st == SX_OK)
         sx_store_bind(s);
     be->release(dev->self, sorted.keys);
@@ -525,7 +462,7 @@ static sx_status place_loaded(sx_index *ix, uint32_t place, sx_err *err)
     st = sx_store_place(s, ix->at->backend, ix->at->self, err);
     if (st != SX_OK)
         return st;
-    s->view.concise = sx_usual_search(ix->dev, &s->view);
+    sx_take_usual_search(ix->dev, &s->view);
     return complete(ix, &spec, err);
 }
 

@@ -221,7 +221,7 @@ sx_status sx_hybrid_new(sx_index *ix, sx_err *err)
         return st;
     atomic_init(&h->spare, NULL);
     st = sx_top_place(&h->top, &ix->store, ix->dev->backend, ix->dev->self, err);
-    h->top.view.concise = sx_usual_search(ix->dev, &h->top.view);     /* not as the CPU does */
+    sx_take_usual_search(ix->dev, &h->top.view);      /* not as the CPU does */
     if (st == SX_OK)
         ix->hybrid = h;
     else

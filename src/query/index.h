@@ -157,44 +157,25 @@ uint64_t sx_contest_bytes(const sx_device *dev, const sx_spec *asked, uint64_t n
 sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted *sorted,
                     const sx_input *in, sx_err *err);
 
-/* ---- pieces.c: a look at some keys ------------------------------------------- */
+/* ---- make.c: the build of any spec ------------------------------------------- */
 
-typedef struct sx_sample sx_sample;
-/* Of keys that are sorted and nothing else yet; NULL where they are too few. */
-sx_status sx_sample_take(sx_sample **out, sx_device *dev, const sx_sorted *sorted,
-                         const sx_input *in, sx_err *err);
-void sx_sample_drop(sx_sample *sample);       /* NULL is fine */
-/* Part of the keys that equal one so many ranks away, a power of two up to 512. */
-double sx_sample_repeats(const sx_sample *sample, uint32_t ranks);
-/* A guide's pieces, and its bucket unless the spec says that: one
- * piece where they lie evenly, more and smaller buckets where they do not, but none whose
- * top takes more than top_room bytes. *cost: units of keys that a walk looks at on
- * average, and what else it takes, counted in these. */
-sx_status sx_sample_guide(const sx_sample *sample, sx_device *dev, sx_spec *spec,
-                          const sx_sorted *sorted, uint64_t top_room, double *cost, sx_err *err);
-/* The same from the keys. */
-sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
-                            const sx_input *in, uint64_t top_room, sx_err *err);
-#define SX_GUIDE_BUCKET 1u        /* keys of the smallest bucket that it chooses */
-/* Memory of the host that looking takes. */
-uint64_t sx_sample_bytes(uint64_t n);
-
-/* ---- epsilon.c: what pgm does ----------------------------------------------- */
-
-/* Builds the index whose spec, of a pgm, is in ix->store, into that: finds eps
- * where the spec does not say it, and how its lines are searched faster. Says
- * why there, of eps. spent_ns: what the build took so far. */
-sx_status sx_build_pgm(sx_index *ix, sx_sorted *sorted, const sx_input *in, uint64_t spent_ns,
-                       sx_err *err);
+/* Builds what `spec` asks for into ix->store. device_space: bytes that the index's device
+ * has free; spent_ns: what the build took so far. */
+sx_status sx_make(sx_index *ix, const sx_spec *spec, sx_sorted *sorted, const sx_input *in,
+                  uint64_t device_space, uint64_t spent_ns, sx_err *err);
 /* Upper bounds, in bytes: of all sections, of what a build takes, of the top, of the
  * segments while eps is found, whatever the budget is, and of a sample on the host. */
 typedef struct {
     uint64_t resident, peak, top, lines, sample;
 } sx_bounds;
-sx_status sx_bound_pgm(sx_device *at, const sx_spec *asked, uint32_t width, uint32_t row_bytes,
-                       uint64_t n, sx_bounds *out, sx_err *err);
-/* Whether the last level's lines are searched at once, if nobody measures: as the
- * device was told, or where they are few. 0 for other families. */
-uint32_t sx_usual_search(const sx_device *dev, const sx_view *v);
+/* Raises *most to those of any index that the spec can become at this device. */
+sx_status sx_bound(sx_device *at, const sx_spec *spec, uint32_t width, uint32_t row_bytes,
+                   uint64_t n, sx_bounds *most, sx_err *err);
+
+/* ---- epsilon.c --------------------------------------------------------------- */
+
+/* Sets whether the last level's lines are searched at once, if nobody measures: as the
+ * device was told, or where they are few. Leaves other families alone. */
+void sx_take_usual_search(const sx_device *dev, sx_view *v);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "base/cancel.h"
 #include "base/text.h"
-#include "index/index_check.h"
+#include "family/index_check.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -129,11 +129,12 @@ static uint64_t also_on_device(const sx_index *ix, unsigned kind)
 
 static void explain_sections(const sx_index *ix, sx_text *t)
 {
-    for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++) {
+    for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
         uint64_t bytes = sx_section_bytes(&ix->store.view, kind), top = also_on_device(ix, kind);
         if (bytes == 0)
             continue;
-        sx_text_add(t, "section  %-7s %" PRIu64 " bytes", sx_section_name(kind), bytes);
+        sx_text_add(t, "section  %-7s %" PRIu64 " bytes",
+                    sx_section_name(&ix->store.view, kind), bytes);
         if (top == bytes)
             sx_text_add(t, ", on the host and on the device");
         else if (top > 0)
@@ -151,7 +152,7 @@ static void explain_text(const sx_index *ix, const sx_index_info *info,
     const sx_view *v = &s->view;
 
     sx_text_add(t, "spec     %s\n", info->spec);
-    sx_text_add(t, "family   %s: %s\n", sx_family_name(v->family), sx_family_what(v->family));
+    sx_text_add(t, "family   %s: %s\n", sx_family_of(v->family)->name, sx_family_of(v->family)->what);
     sx_text_add(t, "keys     %" PRIu64 " of type %s, searched as %u-byte unsigned keys%s\n", v->n,
                 sx_type_name(s->key_type), v->width, s->spec.unique ? ", unique" : "");
     if (v->row_bytes)
@@ -166,23 +167,8 @@ static void explain_text(const sx_index *ix, const sx_index_info *info,
         sx_text_add(t, "layout   pairs, in blocks of %u keys and their rows\n", v->block);
     else
         sx_text_add(t, "layout   split: keys and rows in arrays of their own\n");
-    if (v->family == SX_FAM_PIVOT)
-        sx_text_add(t, "levels   %u of pivots, %u per node, over windows of %" PRIu64 " keys\n",
-                    v->levels, v->k - 1, v->window);
-    if (v->family == SX_FAM_EYTZ)
-        sx_text_add(t, "levels   %u full, %u keys per node, and %" PRIu64 " keys below\n",
-                    v->levels, v->k - 1, v->bottom);
-    if (v->family == SX_FAM_GUIDE)
-        sx_text_add(t, "guide    %u piece%s of %" PRIu64 " buckets, of %u key%s on average\n",
-                    v->pieces, v->pieces == 1 ? "" : "s", v->piece_buckets, s->spec.bucket,
-                    s->spec.bucket == 1 ? "" : "s");
-    if (v->family == SX_FAM_PGM) {
-        sx_text_add(t, "lines    wrong by at most %u ranks, inner ones by %u, made in %u part%s; "
-                    "segments of each level:", v->eps, v->eps2, v->cuts, v->cuts == 1 ? "" : "s");
-        for (uint32_t l = 0; l < v->levels; l++)
-            sx_text_add(t, " %" PRIu64, v->level_nodes[l]);
-        sx_text_add(t, "%s\n", v->concise ? "; the last is searched at once" : "");
-    }
+    if (sx_family_of(v->family)->explain)
+        sx_family_of(v->family)->explain(v, &s->spec, t, SX_TEXT);
     if (ix->hybrid)
         sx_text_add(t, "place    hybrid: the top on the device, %" PRIu64 " bytes; all on the "
                     "host\n", ix->hybrid->top.bytes);
@@ -213,28 +199,16 @@ static void explain_json(const sx_index *ix, const sx_index_info *info,
     sx_text_json(t, info->spec);
     sx_text_add(t, ", \"family\": \"%s\", \"n\": %" PRIu64 ", \"type\": \"%s\", \"width\": %u, "
                 "\"unique\": %s, \"row_bytes\": %u, \"max_row\": %" PRIu64 ", "
-                "\"layout\": \"%s\", \"block\": %u", sx_family_name(v->family), v->n,
+                "\"layout\": \"%s\", \"block\": %u", sx_family_of(v->family)->name, v->n,
                 sx_type_name(s->key_type), v->width, s->spec.unique ? "true" : "false",
                 v->row_bytes, s->max_row, v->block ? "pairs" : "split", v->block);
-    if (v->family == SX_FAM_PIVOT || v->family == SX_FAM_EYTZ)
-        sx_text_add(t, ", \"k\": %u, \"levels\": %u", v->k, v->levels);
-    if (v->family == SX_FAM_GUIDE)
-        sx_text_add(t, ", \"bucket\": %u, \"pieces\": %u, \"piece_buckets\": %" PRIu64,
-                    s->spec.bucket, v->pieces, v->piece_buckets);
-    if (v->family == SX_FAM_PGM) {
-        sx_text_add(t, ", \"eps\": %u, \"eps2\": %u, \"cuts\": %u, \"concise\": %s, "
-                    "\"segments\": [", v->eps, v->eps2, v->cuts, v->concise ? "true" : "false");
-        for (uint32_t l = 0; l < v->levels; l++)
-            sx_text_add(t, "%s%" PRIu64, l ? ", " : "", v->level_nodes[l]);
-        sx_text_add(t, "]");
-    }
-    if (v->family == SX_FAM_PIVOT)
-        sx_text_add(t, ", \"leaf\": %u, \"window\": %" PRIu64, v->leaf, v->window);
+    if (sx_family_of(v->family)->explain)
+        sx_family_of(v->family)->explain(v, &s->spec, t, SX_JSON);
     sx_text_add(t, ", \"sections\": [");
-    for (unsigned kind = 0; kind < SX_SECTION_KINDS; kind++)
+    for (unsigned kind = 0; kind < SX_SECTIONS; kind++)
         if (sx_section_bytes(v, kind)) {
             sx_text_add(t, "%s{\"name\": \"%s\", \"bytes\": %" PRIu64, sep,
-                        sx_section_name(kind), sx_section_bytes(v, kind));
+                        sx_section_name(v, kind), sx_section_bytes(v, kind));
             if (ix->hybrid || ix->both)
                 sx_text_add(t, ", \"device_bytes\": %" PRIu64, also_on_device(ix, kind));
             sx_text_add(t, "}");

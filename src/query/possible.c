@@ -34,15 +34,15 @@ static const struct {
 
 /* ---- what goes together ------------------------------------------------------ */
 
-sx_status sx_check_place(sx_family family, uint32_t place, const sx_backend_kind *kind,
+sx_status sx_check_place(uint32_t family, uint32_t place, const sx_backend_kind *kind,
                          sx_err *err)
 {
     if (place != SX_PLACE_HOST && !kind->gpu)
         return sx_fail(err, SX_ENOSYS, "%s has no memory of its own: place=%s needs a GPU",
                        kind->name, sx_place_name(place));
-    if (place == SX_PLACE_HYBRID && !sx_family_has_upper(family))
+    if (place == SX_PLACE_HYBRID && !(sx_family_of(family)->traits & SX_HAS_UPPER))
         return sx_fail(err, SX_ENOSYS, "%s has nothing above its keys that place=hybrid could put "
-                       "on the device", sx_family_name(family));
+                       "on the device", sx_family_of(family)->name);
     return SX_OK;
 }
 
@@ -138,10 +138,10 @@ sx_status sx_family_at(unsigned i, sx_family_info *info)
     if (st != SX_OK)
         return sx_report(&err, st);
     sx_text t = {info->parameters, sizeof info->parameters, 0};
-    snprintf(info->name, sizeof info->name, "%s", sx_family_name((sx_family)i));
-    snprintf(info->what, sizeof info->what, "%s", sx_family_what((sx_family)i));
+    snprintf(info->name, sizeof info->name, "%s", sx_family_of(i)->name);
+    snprintf(info->what, sizeof info->what, "%s", sx_family_of(i)->what);
     info->parameters[0] = '\0';
-    sx_family_params((sx_family)i, &t);
+    sx_family_params(sx_family_of(i), &t);
     return SX_OK;
 }
 

@@ -1,0 +1,336 @@
+/* choose.c - what `auto` does: a look at some keys, and where that does not settle it a
+ * contest (contest.c).
+ *
+ * A GPU is settled by the look. How many units a walk under a guide would look at
+ * (pieces.c), how often keys repeat, how wide they are and whether all fits its cache say
+ * which spec is the fastest, or as good: the limits below are those of a survey of 25
+ * distributions and of 2^12 to 2^28 keys of three widths on an H200 (bench/auto.py). A
+ * contest there took longer than the sort, and was mostly of one opinion with this.
+ *
+ * CPUs differ more, in caches and in how much of them a process gets; their builds take
+ * long enough that a contest is a small part. */
+#include "choose/choose.h"
+#include "choose/questions.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+/* Up to so many bytes of keys, all in the cache, binary search is the favourite among
+ * what takes no extra memory. */
+#define SORTED_BYTES (256u << 10)
+/* Where a GPU's pivots take more, far more than its L2 holds, it pays to have
+ * fewer of them (4-byte keys) or fewer levels (8-byte keys). */
+#define PIVOT_BYTES (100u << 20)
+/* Keys and rows of so many bytes are mostly in a GPU's L2, where it hardly matters
+ * whether a key and its row are side by side; and of more than so many hardly any is. */
+#define NEAR_BYTES (64ull << 20)
+#define FAR_BYTES (512ull << 20)
+
+/* Units that a walk under a guide may look at, tolls included, where it is still as fast
+ * as pivots, on a GPU: in the cache a search for the piece takes as long as some pivots do;
+ * far away pivots take many reads; wide keys have few pivots a read, and ranges leave less
+ * to gain. On a CPU: where it may be. */
+#define GUIDE_NEAR 1.7
+#define GUIDE_NEAR_PIECES 1.3
+#define NEAR_PIECES_FROM (1u << 18)
+#define GUIDE_AWAY 1.65
+#define GUIDE_FAR 2.0
+#define GUIDE_WIDE 1.8
+#define GUIDE_RANGES 1.5
+#define GUIDE_CPU 2.5
+/* Up to so many, 8-byte keys and 8-byte rows are best side by side under a guide. */
+#define GUIDE_PAIRS 1.25
+/* Keys have few values where so many of them are in long runs of equal ones: then lines,
+ * which take longest to build, are the fastest. Where so many are in short runs, rows
+ * that are side by side are read faster. */
+#define FEW_VALUES 0.95
+#define LONG_RUN 512u
+#define SOME_RUNS 0.1
+#define SHORT_RUN 32u
+
+/* ---- who may win ---------------------------------------------------------------- */
+
+/* What was seen of the keys: how many are in runs of equal ones, and for both layouts
+ * the guide that suits them with what its walks cost. */
+typedef struct {
+    double in_runs, in_long_runs;
+    double cost[2];
+    sx_spec guide[2];
+} seen;
+
+/* On a CPU a guide's pairs are blocks of a line, or little more, and so are its
+ * buckets: a lookup is a record and a line. */
+static sx_spec guide_of(const sx_device *dev, sx_spec guide, uint32_t layout, uint32_t width,
+                        uint32_t row_bytes)
+{
+    guide.family = SX_FAM_GUIDE;
+    guide.layout = layout;
+    guide.given = SX_P_LAYOUT;
+    if (!dev->backend->gpu && layout == SX_PAIRS) {
+        guide.block = 1;
+        while (guide.block * (width + row_bytes) < SX_LINE)
+            guide.block *= 2;
+        guide.of.guide.bucket = 4;
+        guide.given |= SX_P_BLOCK | SX_GUIDE_BUCKET;
+    }
+    return guide;
+}
+
+static void add(sx_contenders *list, sx_spec spec)
+{
+    list->spec[list->count++] = spec;
+}
+
+static sx_spec with_layout(sx_spec spec, uint32_t family, uint32_t layout)
+{
+    spec.family = family;
+    spec.layout = layout;
+    spec.given |= SX_P_LAYOUT;
+    return spec;
+}
+
+static sx_spec lines_of(sx_spec spec, uint32_t eps, uint32_t layout)
+{
+    spec.of.pgm.eps = eps;
+    spec.given = SX_PGM_EPS;
+    return with_layout(spec, SX_FAM_PGM, layout);
+}
+
+/* A GPU's pairs of a leaf are one read. */
+static sx_spec pivot_pairs(sx_spec spec, uint64_t n, uint32_t width, int runs)
+{
+    if (n / 8 * width > PIVOT_BYTES && width == 4 && !runs) {
+        spec.of.pivot.leaf = 16;
+        spec.given = SX_PIVOT_LEAF;
+    } else if (n / 8 * width > PIVOT_BYTES && width == 8) {
+        spec.of.pivot.k = 9;
+        spec.given = SX_PIVOT_K;
+    }
+    return with_layout(spec, SX_FAM_PIVOT, SX_PAIRS);
+}
+
+/* Whether a guide is the fastest on a GPU. */
+static int guide_wins(const seen *looked, uint32_t purpose, uint64_t n, uint64_t bytes,
+                      uint32_t width)
+{
+    double cost = looked->cost[0];
+
+    if (width > 8)
+        return cost < GUIDE_WIDE;
+    if (bytes <= NEAR_BYTES)
+        return looked->guide[0].of.guide.pieces == 1 ? cost < GUIDE_NEAR
+                                            : cost < GUIDE_NEAR_PIECES && n >= NEAR_PIECES_FROM;
+    return cost < (purpose == SX_FOR_RANGE ? GUIDE_RANGES
+                   : bytes < FAR_BYTES     ? GUIDE_AWAY
+                                           : GUIDE_FAR);
+}
+
+static sx_spec settle_gpu(sx_spec spec, uint32_t purpose, uint64_t n, uint32_t width,
+                          uint32_t row_bytes, const seen *looked)
+{
+    uint64_t bytes = n * (width + row_bytes);
+    int near = bytes <= NEAR_BYTES, runs = looked->in_runs >= SOME_RUNS;
+    int pairs = purpose != SX_FOR_RANGE && row_bytes > 0 && width <= 8;
+
+    if (looked->in_long_runs >= FEW_VALUES && n <= SX_PGM_MOST && purpose != SX_FOR_RANGE &&
+        (!near || purpose == SX_FOR_POINT))
+        return near && row_bytes > 0 ? lines_of(spec, 2, SX_PAIRS) : lines_of(spec, 8, SX_SPLIT);
+    if (guide_wins(looked, purpose, n, bytes, width)) {
+        if (width == 8 && row_bytes == 8 &&
+            (purpose != SX_FOR_POINT || looked->cost[0] >= GUIDE_PAIRS))
+            pairs = 0;
+        if (width == 8 && near && looked->guide[0].of.guide.pieces > 1)
+            pairs = 0;
+        return looked->guide[pairs];
+    }
+    if (pairs && !near && !(runs && (width == 8 || purpose != SX_FOR_POINT)))
+        return pivot_pairs(spec, n, width, runs);
+    return with_layout(spec, SX_FAM_PIVOT, SX_SPLIT);
+}
+
+/* looked NULL: whoever may win, whatever the keys are; with these guides. Otherwise the
+ * one that does, behind one that takes the least memory. */
+static void list_gpu(sx_contenders *list, sx_spec spec, uint32_t purpose, uint64_t n,
+                     uint32_t width, uint32_t row_bytes, const seen *looked,
+                     const sx_spec guide[2])
+{
+    add(list, with_layout(spec, SX_FAM_PIVOT, SX_SPLIT));
+    if (looked) {
+        add(list, settle_gpu(spec, purpose, n, width, row_bytes, looked));
+        return;
+    }
+    add(list, guide[0]);
+    if (purpose == SX_FOR_RANGE)
+        return;
+    if (n <= SX_PGM_MOST)
+        add(list, lines_of(spec, 8, SX_SPLIT));
+    if (row_bytes > 0) {
+        add(list, guide[1]);
+        add(list, pivot_pairs(spec, n, width, 1));    /* the larger one */
+        if (n <= SX_PGM_MOST && n * (width + row_bytes) <= NEAR_BYTES)
+            add(list, lines_of(spec, 2, SX_PAIRS));
+    }
+}
+
+static void list_cpu(sx_contenders *list, sx_spec spec, uint32_t purpose, uint32_t row_bytes,
+                     const seen *looked, const sx_spec guide[2])
+{
+    int points = purpose == SX_FOR_POINT && row_bytes > 0;
+
+    if (points)
+        add(list, with_layout(spec, SX_FAM_PIVOT, SX_PAIRS));
+    if (points && (!looked || looked->cost[1] < GUIDE_CPU))
+        add(list, guide[1]);
+    if (!looked || looked->cost[0] < GUIDE_CPU)
+        add(list, guide[0]);
+    add(list, with_layout(spec, SX_FAM_PIVOT, SX_SPLIT));
+}
+
+/* The one that is taken without a look. A GPU finds few wide keys faster without pivots. */
+static sx_spec favourite(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width)
+{
+    sx_spec spec = {.family = SX_FAM_PIVOT, .unique = asked->unique, .place = asked->place};
+
+    if (asked->purpose == SX_FOR_MEMORY)          /* not a byte beside keys and rows */
+        spec.family = n * width <= SORTED_BYTES && asked->place != SX_PLACE_HYBRID ? SX_FAM_SORTED
+                                                                                 : SX_FAM_EYTZ;
+    else if (dev->backend->gpu && width > 8 && asked->place != SX_PLACE_HYBRID &&
+             n < sx_look_from(dev))
+        spec.family = SX_FAM_SORTED;
+    return spec;
+}
+
+static int has_look(const sx_device *dev, const sx_spec *asked, uint64_t n)
+{
+    return asked->purpose != SX_FOR_MEMORY && asked->place != SX_PLACE_HYBRID &&
+           n >= sx_look_from(dev);
+}
+
+static int has_contest(const sx_device *dev, const sx_spec *asked, uint64_t n)
+{
+    return has_look(dev, asked, n) && !dev->backend->gpu;
+}
+
+static sx_contenders list_all(const sx_device *dev, const sx_spec *asked, uint64_t n,
+                              uint32_t width, uint32_t row_bytes, const seen *looked)
+{
+    sx_contenders list = {0};
+    sx_spec spec = {.unique = asked->unique, .place = asked->place};
+    sx_spec any[2] = {guide_of(dev, spec, SX_SPLIT, width, row_bytes),
+                      guide_of(dev, spec, SX_PAIRS, width, row_bytes)};
+    const sx_spec *guide = looked ? looked->guide : any;
+
+    if (!has_look(dev, asked, n))
+        add(&list, favourite(dev, asked, n, width));
+    else if (dev->backend->gpu)
+        list_gpu(&list, spec, asked->purpose, n, width, row_bytes, looked, guide);
+    else
+        list_cpu(&list, spec, asked->purpose, row_bytes, looked, guide);
+    return list;
+}
+
+unsigned sx_may_win(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width,
+                    uint32_t row_bytes, sx_spec out[SX_CONTENDERS])
+{
+    sx_contenders list = list_all(dev, asked, n, width, row_bytes, NULL);
+
+    memcpy(out, list.spec, sizeof list.spec);
+    return list.count;
+}
+
+uint64_t sx_contest_bytes(const sx_device *dev, const sx_spec *asked, uint64_t n)
+{
+    return has_contest(dev, asked, n) ? sx_question_bytes(dev, n) : 0;
+}
+
+/* ---- the look --------------------------------------------------------------------- */
+
+/* Keys that can't be looked at, for want of memory, get no guide. */
+static sx_status look(sx_device *dev, const sx_spec *asked, const sx_sorted *sorted,
+                      const sx_input *in, seen *out, sx_err *err)
+{
+    sx_spec spec = {.unique = asked->unique, .place = asked->place};
+    sx_sample *sample = NULL;
+    sx_status st = sx_sample_take(&sample, dev, sorted, in, err);
+
+    *out = (seen){.cost = {GUIDE_CPU, GUIDE_CPU}};
+    if (st != SX_OK || !sample)
+        return st == SX_ENOMEM ? SX_OK : st;
+    out->in_runs = sx_sample_repeats(sample, SHORT_RUN);
+    out->in_long_runs = sx_sample_repeats(sample, LONG_RUN);
+    for (int pairs = 1; pairs >= 0 && st == SX_OK; pairs--) {
+        sx_spec guide = guide_of(dev, spec, pairs ? SX_PAIRS : SX_SPLIT, sorted->width,
+                                 sorted->row_bytes);
+        if (!pairs && dev->backend->gpu) {        /* what suits pairs suits arrays */
+            guide.of.guide.pieces = out->guide[1].of.guide.pieces;
+            guide.of.guide.bucket = out->guide[1].of.guide.bucket;
+            guide.given |= out->guide[1].given & (SX_GUIDE_PIECES | SX_GUIDE_BUCKET);
+            out->cost[0] = out->cost[1];
+        } else {
+            st = sx_sample_guide(sample, dev, &guide, sorted, UINT64_MAX, &out->cost[pairs], err);
+        }
+        out->guide[pairs] = guide;
+    }
+    sx_sample_drop(sample);
+    return st;
+}
+
+static void say_seen(const seen *looked, sx_text *why)
+{
+    sx_text_add(why, "a look at some keys: a guide's walk would look at ");
+    sx_text_fixed(why, looked->cost[0], 2);
+    sx_text_add(why, " units, and ");
+    sx_text_fixed(why, looked->in_runs * 100, 0);
+    sx_text_add(why, " %% of the keys are in runs of equal ones");
+}
+
+/* The likeliest that there is memory for. */
+static sx_status take_usual(sx_device *dev, sx_store *s, const sx_contenders *list,
+                            sx_sorted *sorted, const sx_input *in, unsigned *taken, sx_err *err)
+{
+    sx_status st = SX_ENOMEM;
+
+    for (*taken = list->count; *taken > 0 && st == SX_ENOMEM;)
+        st = sx_contender_build(dev, s, &list->spec[--*taken], sorted, in, err);
+    return st;
+}
+
+sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *asked, sx_sorted *sorted,
+                    const sx_input *in, sx_err *err)
+{
+    sx_text why = {s->why, SX_WHY_MAX, strlen(s->why)};
+    int looks = has_look(dev, asked, sorted->n), contest;
+    sx_contenders list;
+    seen looked = {0};
+    unsigned taken = 0;
+    sx_status st = SX_OK;
+
+    if (looks)
+        st = look(dev, asked, sorted, in, &looked, err);
+    if (st != SX_OK)
+        return st;
+    list = list_all(dev, asked, sorted->n, sorted->width, sorted->row_bytes, &looked);
+    contest = has_contest(dev, asked, sorted->n) && list.count > 1;
+    if (why.length)
+        sx_text_add(&why, "; ");
+    if (contest)
+        st = sx_contest(dev, s, asked->purpose, &list, sorted, in, &why, err);
+    if (!contest || st == SX_ENOMEM) {
+        st = take_usual(dev, s, &list, sorted, in, &taken, err);
+        if (contest || taken + 1 < list.count)
+            sx_text_add(&why, "the usual choice; not measured, for want of memory");
+        else if (asked->place == SX_PLACE_HYBRID)
+            sx_text_add(&why, "the usual choice of what has a top; not measured");
+        else if (asked->purpose == SX_FOR_MEMORY)
+            sx_text_add(&why, "the usual choice of what takes no extra memory; not measured");
+        else if (!looks)
+            sx_text_add(&why, "the usual choice for so few keys; not measured, since a build is "
+                        "over sooner");
+        else
+            say_seen(&looked, &why);
+    }
+    if (st != SX_OK)
+        sx_store_drop(s, dev->backend, dev->self);
+    return st;
+}

@@ -1,0 +1,58 @@
+/* choose.h - what the files of this room have of each other. */
+#ifndef SX_CHOOSE_H
+#define SX_CHOOSE_H
+
+#include "query/index.h"
+
+#include "base/text.h"
+
+/* ---- contest.c ------------------------------------------------------------------ */
+
+/* Specs that may win, the likeliest last. */
+typedef struct {
+    unsigned count;
+    sx_spec spec[SX_CONTENDERS];
+} sx_contenders;
+
+/* Builds one of them into *s, out of the sorted arrays. */
+sx_status sx_contender_build(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted *sorted,
+                             const sx_input *in, sx_err *err);
+
+/* Builds the fastest of them, and says why. SX_ENOMEM: there is no memory for questions,
+ * or for any contender beside them; nothing is built. */
+sx_status sx_contest(sx_device *dev, sx_store *s, uint32_t purpose, const sx_contenders *list,
+                     sx_sorted *sorted, const sx_input *in, sx_text *why, sx_err *err);
+
+/* ---- pieces.c: a look at some keys ------------------------------------------- */
+
+typedef struct sx_sample sx_sample;
+/* Of keys that are sorted and nothing else yet; NULL where they are too few. */
+sx_status sx_sample_take(sx_sample **out, sx_device *dev, const sx_sorted *sorted,
+                         const sx_input *in, sx_err *err);
+void sx_sample_drop(sx_sample *sample);       /* NULL is fine */
+/* Part of the keys that equal one so many ranks away, a power of two up to 512. */
+double sx_sample_repeats(const sx_sample *sample, uint32_t ranks);
+/* A guide's pieces, and its bucket unless the spec says that: one
+ * piece where they lie evenly, more and smaller buckets where they do not, but none whose
+ * top takes more than top_room bytes. *cost: units of keys that a walk looks at on
+ * average, and what else it takes, counted in these. */
+sx_status sx_sample_guide(const sx_sample *sample, sx_device *dev, sx_spec *spec,
+                          const sx_sorted *sorted, uint64_t top_room, double *cost, sx_err *err);
+/* The same from the keys. */
+sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
+                            const sx_input *in, uint64_t top_room, sx_err *err);
+#define SX_LEAST_BUCKET 1u        /* keys of the smallest bucket that it chooses */
+/* Memory of the host that looking takes. */
+uint64_t sx_sample_bytes(uint64_t n);
+
+/* ---- epsilon.c: what pgm does ----------------------------------------------- */
+
+/* Builds the index whose spec, of a pgm, is in ix->store, into that: finds eps
+ * where the spec does not say it, and how its lines are searched faster. Says
+ * why there, of eps. spent_ns: what the build took so far. */
+sx_status sx_build_pgm(sx_index *ix, sx_sorted *sorted, const sx_input *in, uint64_t spent_ns,
+                       sx_err *err);
+sx_status sx_bound_pgm(sx_device *at, const sx_spec *asked, uint32_t width, uint32_t row_bytes,
+                       uint64_t n, sx_bounds *out, sx_err *err);
+
+#endif

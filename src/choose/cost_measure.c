@@ -1,0 +1,510 @@
+/* cost_measure.c - the numbers of the model (cost.h): of the way to a device, once
+ * while it is open, and of an index, when it is built.
+ *
+ * Each time is the median of a few, as calls to come will take. Want of memory is
+ * no failure: then numbers are the usual ones. */
+#include "query/index.h"
+
+#include "base/alloc.h"
+#include "base/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TIMES 7u
+/* No time is 0, whatever the clock says. */
+#define LEAST 1e-4
+/* Of fewer keys an index is not measured: its build is over sooner. */
+#define MEASURED_FROM 8192u
+/* An index is asked one question for so many keys that were sorted. */
+#define KEYS_PER_QUESTION 16u
+#define QUESTIONS (1u << 18)      /* at most, but for those of a pool */
+/* A chunk is asked for at least so many questions more than goes without copies, so
+ * that what is measured between differs. */
+#define LONGER 81u
+/* Questions that one thread of a CPU is asked at once. */
+#define ALONE 2048u
+/* And all its threads at most: two shares for each of 32. */
+#define POOLED_MOST (1u << 17)
+/* A GPU from the host, to see how long a walk is. */
+#define FEW 32u
+/* Hints are tried with so many buckets, or as many as fit into so many questions, but
+ * two at least; so many times. */
+#define TRIAL_BUCKETS 3u
+#define TRIAL_MOST (6u << 20)
+#define TRIALS 3u
+
+static int ascending(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(uint64_t ns[TIMES])
+{
+    qsort(ns, TIMES, sizeof *ns, ascending);
+    return (double)ns[TIMES / 2];
+}
+
+/* (time - without) / parts, but more than nothing. */
+static double part_of(double time, double without, double parts)
+{
+    double each = (time - without) / parts;
+
+    return each > LEAST ? each : LEAST;
+}
+
+/* What a call takes, and once more before, which warms up. */
+static sx_status time_lookup(const sx_device *dev, const sx_view *v, const sx_lookup *job,
+                             double *ns, sx_err *err)
+{
+    uint64_t all[TIMES];
+    sx_status st = dev->backend->lookup(dev->self, v, job, err);
+
+    for (unsigned i = 0; i < TIMES && st == SX_OK; i++) {
+        uint64_t begin = sx_clock_ns();
+        st = dev->backend->lookup(dev->self, v, job, err);
+        all[i] = sx_clock_ns() - begin;
+    }
+    if (st == SX_OK)
+        *ns = median(all);
+    return st;
+}
+
+/* The same of n questions, each time others of a column of so many. */
+static sx_status time_questions(const sx_device *dev, const sx_view *v, const sx_lookup *job,
+                                uint64_t n, uint64_t column, double *ns, sx_err *err)
+{
+    uint64_t all[TIMES], each = job->op == SX_OP_KEY_AT ? job->rank_bytes
+                                                        : sx_type_bytes(job->key_type);
+    sx_lookup part = *job;
+    sx_status st = SX_OK;
+
+    part.n = n;
+    for (unsigned i = 0; i < TIMES && st == SX_OK; i++) {
+        uint64_t begin;
+        part.q = (const unsigned char *)job->q + (column - n) / TIMES * i * each;
+        begin = sx_clock_ns();
+        st = dev->backend->lookup(dev->self, v, &part, err);
+        all[i] = sx_clock_ns() - begin;
+    }
+    if (st == SX_OK)
+        *ns = median(all);
+    return st;
+}
+
+/* ---- the way to a device ---------------------------------------------------------- */
+
+static sx_status time_copy(const sx_device *dev, void *to, int to_there, const void *from,
+                           int from_there, uint64_t bytes, double *byte_ns, sx_err *err)
+{
+    const sx_backend *be = dev->backend;
+    uint64_t best = UINT64_MAX;
+    sx_status st = SX_OK;
+
+    for (unsigned i = 0; i < 4 && st == SX_OK; i++) {
+        uint64_t begin = sx_clock_ns(), ns;
+        st = be->copy(dev->self, to, to_there, from, from_there, bytes, err);
+        ns = sx_clock_ns() - begin;
+        best = ns < best ? ns : best;
+    }
+    *byte_ns = part_of((double)best, 0, (double)bytes);
+    return st;
+}
+
+/* Bytes, from and to memory that is pinned or is not. */
+static sx_status measure_bytes(const sx_device *dev, uint64_t bytes, void *there, sx_link *link,
+                               sx_err *err)
+{
+    const sx_backend *be = dev->backend;
+    void *here = NULL, *pinned = NULL;
+    sx_status st = sx_alloc(&here, bytes, "measuring", err);
+
+    if (st == SX_OK)
+        st = be->pin(dev->self, &pinned, bytes, err);
+    if (st == SX_OK) {
+        memset(here, 0, bytes);   /* pages are there only when they are used */
+        memset(pinned, 0, bytes);
+        st = time_copy(dev, there, 1, here, 0, bytes, &link->in_ns[0], err);
+    }
+    if (st == SX_OK)
+        st = time_copy(dev, here, 0, there, 1, bytes, &link->out_ns[0], err);
+    if (st == SX_OK)
+        st = time_copy(dev, there, 1, pinned, 0, bytes, &link->in_ns[1], err);
+    if (st == SX_OK)
+        st = time_copy(dev, pinned, 0, there, 1, bytes, &link->out_ns[1], err);
+    sx_release(here);
+    be->unpin(dev->self, pinned);
+    return st;
+}
+
+/* Calls of an index of one key, 0, that are not copied: of one question, and of as
+ * many as there can be. */
+static sx_status measure_direct(const sx_device *dev, const sx_view *one, sx_lookup *job,
+                                uint64_t most, sx_link *link, sx_err *err)
+{
+    double ns;
+    sx_status st;
+
+    job->n = 1;
+    st = time_lookup(dev, one, job, &link->direct_ns, err);
+    job->n = most;
+    if (st == SX_OK)
+        st = time_lookup(dev, one, job, &ns, err);
+    if (st == SX_OK)
+        link->direct_byte_ns = part_of(ns, link->direct_ns, (double)(most - 1) * 2 * 8);
+    return st;
+}
+
+/* Calls that are, from the smallest to a whole chunk. */
+static sx_status measure_chunks(const sx_device *dev, const sx_view *one, sx_lookup *job,
+                                uint64_t least, uint64_t most, sx_link *link, sx_err *err)
+{
+    double before = link->direct_ns;
+    sx_status st = SX_OK;
+
+    for (unsigned i = 0; i < SX_LINK_POINTS && st == SX_OK; i++) {
+        double ns = 0;
+        job->n = least + (most - least) / (1u << 2 * (SX_LINK_POINTS - 1)) * ((1u << 2 * i) - 1);
+        if (i + 1 == SX_LINK_POINTS)
+            job->n = most;
+        st = time_lookup(dev, one, job, &ns, err);
+        before = ns > before ? ns : before;       /* more is not faster: that was noise */
+        link->chunk[i].bytes = (double)job->n * 2 * 8;
+        link->chunk[i].ns = before;
+    }
+    if (st == SX_OK) {
+        double way = link->chunk[0].bytes / 2 * (link->in_ns[0] + link->in_ns[1] +
+                                                 link->out_ns[0] + link->out_ns[1]);
+        link->staged_ns = part_of(link->chunk[0].ns, way, 1);
+        if (link->staged_ns < link->direct_ns)
+            link->staged_ns = link->direct_ns;
+    }
+    return st;
+}
+
+static sx_status measure_calls(const sx_device *dev, const sx_travel *t, const sx_view *one,
+                               sx_link *link, sx_err *err)
+{
+    uint64_t direct = t->direct_bytes / 16, *q = NULL;
+    uint64_t most = t->chunk > direct + LONGER ? t->chunk : direct + LONGER;
+    sx_lookup job = {.op = SX_OP_RANK_LEFT, .key_type = SX_U64, .out_bytes = 8};
+    sx_status st = sx_alloc_array((void **)&q, 2 * most, sizeof *q, "measuring", err);
+
+    if (st != SX_OK)
+        return st;
+    memset(q, 0, 2 * most * sizeof *q);
+    job.q = q;
+    job.out = q + most;
+    st = measure_direct(dev, one, &job, direct, link, err);
+    if (st == SX_OK)
+        st = measure_chunks(dev, one, &job, direct + 1, most, link, err);
+    sx_release(q);
+    return st;
+}
+
+static sx_status measure_link(const sx_device *dev, sx_link *link, sx_err *err)
+{
+    const sx_backend *be = dev->backend;
+    sx_spec plain = {.family = SX_FAM_SORTED};
+    const void *base[SX_SECTIONS] = {0};
+    sx_travel t;
+    sx_view one;
+    void *there = NULL;
+    uint64_t bytes;
+    sx_status st = sx_shape(&one, &plain, &dev->backend->target, 8, 0, 1, err);
+
+    be->travel(dev->self, &t);
+    bytes = t.lane_bytes;         /* eight chunks of them overlap */
+    if (st == SX_OK)
+        st = be->alloc(dev->self, &there, bytes, "measuring", err);
+    if (st == SX_OK)
+        st = measure_bytes(dev, bytes, there, link, err);
+    if (st == SX_OK) {            /* which has left zeros there */
+        base[SX_SEC_KEYS] = there;
+        sx_view_bind(&one, base);
+        st = measure_calls(dev, &t, &one, link, err);
+    }
+    be->release(dev->self, there);
+    return st;
+}
+
+sx_status sx_device_link(sx_device *dev, sx_link *out, sx_err *err)
+{
+    sx_status st = SX_OK;
+
+    pthread_mutex_lock(&dev->link_lock);
+    if (!dev->link_known) {
+        sx_link link = sx_link_usual();
+        st = measure_link(dev, &link, err);
+        if (st == SX_OK) {
+            dev->link = link;
+            dev->link_known = 1;
+        }
+    }
+    *out = dev->link_known ? dev->link : sx_link_usual();
+    pthread_mutex_unlock(&dev->link_lock);
+    return st == SX_ENOMEM ? SX_OK : st;
+}
+
+/* ---- an index ----------------------------------------------------------------------- */
+
+/* Questions about keys of the index, in random order, all on the host. */
+typedef struct {
+    uint64_t n, of_gpu;           /* all, and those that a GPU is asked at once */
+    uint64_t *ranks;
+    void *keys;
+    uint64_t *out;
+} questions;
+
+static void drop_questions(questions *q)
+{
+    sx_release(q->ranks);
+    sx_release(q->keys);
+    sx_release(q->out);
+}
+
+static sx_status make_questions(const sx_device *host, const sx_store *s, questions *q,
+                                sx_err *err)
+{
+    sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = s->key_type, .rank_bytes = 8, .n = q->n};
+    uint64_t x = 1;               /* any seed: these are only timed */
+    sx_status st = sx_alloc_array((void **)&q->ranks, q->n, 8, "questions", err);
+
+    if (st == SX_OK)
+        st = sx_alloc_array(&q->keys, q->n, sx_type_bytes(s->key_type), "questions", err);
+    if (st == SX_OK)
+        st = sx_alloc_array((void **)&q->out, q->n, 8, "questions", err);
+    if (st != SX_OK)
+        return st;
+    memset(q->out, 0, q->n * 8);
+    for (uint64_t i = 0; i < q->n; i++) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        q->ranks[i] = (uint64_t)((unsigned __int128)x * s->view.n >> 64);
+    }
+    pick.q = q->ranks;
+    pick.keys = q->keys;
+    return host->backend->lookup(host->self, &s->view, &pick, err);
+}
+
+static sx_lookup get_of(const sx_store *s, const questions *q)
+{
+    return (sx_lookup){.op = SX_OP_GET, .key_type = s->key_type, .n = q->n, .q = q->keys,
+                       .out = q->out, .out_bytes = 8};
+}
+
+/* Two shares for every thread, or for as many as there are questions for. */
+static uint64_t pooled_questions(const sx_cost_cpu *cpu)
+{
+    uint64_t n = 2 * (cpu->threads ? cpu->threads : 1) * cpu->share;
+
+    return n < POOLED_MOST ? n : POOLED_MOST;
+}
+
+static sx_status measure_cpu(const sx_device *host, const sx_store *s, const questions *q,
+                             sx_cost_cpu *cpu, sx_err *err)
+{
+    uint64_t alone = ALONE;
+    uint64_t most = pooled_questions(cpu), least = most / 2;
+    sx_lookup get = get_of(s, q), at = get;
+    double one, many, ranks;
+    sx_status st;
+
+    get.how.threads = at.how.threads = 1;
+    at.op = SX_OP_KEY_AT;
+    at.q = q->ranks;
+    at.rank_bytes = 8;
+    st = time_questions(host, &s->view, &get, alone, q->n, &many, err);
+    if (st == SX_OK)
+        st = time_questions(host, &s->view, &get, 1, q->n, &one, err);
+    if (st == SX_OK)
+        st = time_questions(host, &s->view, &at, alone, q->n, &ranks, err);
+    if (st != SX_OK)
+        return st;
+    cpu->query_ns = part_of(many, one, (double)alone - 1);
+    cpu->call_ns = part_of(one, cpu->query_ns, 1);
+    cpu->at_part = part_of(ranks, cpu->call_ns, (double)alone) / cpu->query_ns;
+    cpu->pooled_ns = cpu->query_ns / (cpu->threads ? cpu->threads : 1);
+    if (cpu->threads < 2)
+        return SX_OK;
+    get.how.threads = 0;
+    st = time_questions(host, &s->view, &get, most, q->n, &many, err);
+    if (st == SX_OK)
+        st = time_questions(host, &s->view, &get, least, q->n, &one, err);
+    if (st == SX_OK) {
+        double each = part_of(many, one, (double)(most - least));
+        /* not faster than threads can be, nor so slow that waking them took nothing */
+        each = each < cpu->pooled_ns ? cpu->pooled_ns : each;
+        cpu->pooled_ns = each > many / (double)most ? many / (double)most : each;
+        cpu->pool_ns = part_of(many, (double)most * cpu->pooled_ns, 1);
+    }
+    return st;
+}
+
+/* The device's copy; s is the host's, for questions. */
+static sx_status measure_gpu(const sx_device *dev, const sx_store *s, const sx_view *there,
+                             const questions *q, sx_cost *c, sx_err *err)
+{
+    const sx_backend *be = dev->backend;
+    uint64_t n = q->of_gpu, bytes = n * sx_type_bytes(s->key_type), few = n / 8 + 1, busy = 0;
+    uint64_t took[2] = {0, 0};
+    sx_lookup get = get_of(s, q);
+    double way, ns = 0;
+    void *keys = NULL, *out = NULL;
+    sx_status st = time_questions(dev, there, &get, FEW, q->n, &ns, err);
+
+    if (st == SX_OK)
+        st = be->alloc(dev->self, &keys, bytes, "questions", err);
+    if (st == SX_OK)
+        st = be->alloc(dev->self, &out, n * 8, "questions", err);
+    if (st == SX_OK)
+        st = be->copy(dev->self, keys, 1, q->keys, 0, bytes, err);
+    get.q = keys;
+    get.out = out;
+    get.q_there = get.out_there = 1;
+    get.how.device_ns = &busy;
+    for (unsigned i = 0; i < 4 && st == SX_OK; i++) {     /* the second time counts */
+        uint64_t begin = sx_clock_ns();
+        busy = 0;
+        get.n = i % 2 ? n : few;
+        st = be->lookup(dev->self, there, &get, err);
+        took[i % 2] = busy ? busy : sx_clock_ns() - begin;
+    }
+    if (st == SX_OK) {            /* without the launch */
+        c->gpu.query_ns = part_of((double)took[1], (double)took[0], (double)(n - few));
+        way = c->link.direct_ns + FEW * ((double)(bytes / n + 8) * c->link.direct_byte_ns +
+                                         c->gpu.query_ns);
+        c->gpu.call_ns = part_of(ns, way, 1);
+    }
+    be->release(dev->self, keys);
+    be->release(dev->self, out);
+    return st;
+}
+
+static sx_status measure_hints(const sx_index *ix, const questions *q, sx_cost *c, sx_err *err)
+{
+    const sx_device *dev = ix->dev, *host = ix->at;
+    sx_hints job = {.key_type = ix->store.key_type, .q = q->keys};
+    sx_lookup get = get_of(&ix->store, q);
+    uint64_t n = q->of_gpu, few = n / 8 + 1, ns[2][2];
+    double plain, hinted;
+    sx_status st = dev->backend->pin(dev->self, (void **)&job.out, n * 8, err);
+
+    for (unsigned i = 0; i < 4 && st == SX_OK; i++) {
+        uint64_t begin = sx_clock_ns();
+        job.n = i % 2 ? n : few;
+        st = dev->backend->hint(dev->self, &ix->hybrid->top.view, &job, err);
+        ns[i / 2][i % 2] = sx_clock_ns() - begin; /* the second time counts */
+    }
+    get.n = n;
+    get.hint = job.out;
+    if (st == SX_OK)
+        st = time_lookup(host, &ix->store.view, &get, &hinted, err);
+    get.hint = NULL;
+    if (st == SX_OK)
+        st = time_lookup(host, &ix->store.view, &get, &plain, err);
+    if (st == SX_OK) {
+        c->hints.query_ns = part_of((double)ns[1][1], (double)ns[1][0], (double)(n - few));
+        c->hints.call_ns = part_of((double)ns[1][0], (double)few * c->hints.query_ns, 1);
+        c->hints.hinted_ns = part_of(c->cpu.pooled_ns * hinted / (plain > 1 ? plain : 1), 0, 1);
+    }
+    dev->backend->unpin(dev->self, job.out);
+    return st;
+}
+
+/* Whether a hybrid index is faster with its GPU than without: large calls in turns. An
+ * index of fewer keys than the trial has questions is in the host's caches, where hints
+ * gain nothing. The index is nobody else's yet. */
+static sx_status try_hints(sx_index *ix, const sx_device *host, sx_cost *c, sx_err *err)
+{
+    static const uint32_t sides[2] = {SX_SIDE_CPU, SX_SIDE_GPU};
+    uint64_t bucket = ix->dev->backend->bucket(ix->dev->self), best[2] = {UINT64_MAX, UINT64_MAX};
+    questions q = {.n = TRIAL_BUCKETS * bucket < TRIAL_MOST ? TRIAL_BUCKETS * bucket : TRIAL_MOST};
+    sx_cost before = ix->cost;
+    sx_lookup get;
+    sx_status st;
+
+    if (q.n > ix->store.view.n)
+        c->hints.gain = 1;
+    if (q.n < 2 * bucket || q.n > ix->store.view.n)
+        return SX_OK;
+    st = make_questions(host, &ix->store, &q, err);
+    get = get_of(&ix->store, &q);
+    ix->cost = *c;
+    for (unsigned i = 0; i < 2 * TRIALS && st == SX_OK; i++) {
+        uint64_t begin = sx_clock_ns(), ns;
+        ix->cost.side = sides[i % 2];
+        st = sx_answer_lookup(ix, &get, err);
+        ns = sx_clock_ns() - begin;
+        best[i % 2] = ns < best[i % 2] ? ns : best[i % 2];
+    }
+    ix->cost = before;
+    if (st == SX_OK)
+        c->hints.gain = (double)best[0] / (double)(best[1] ? best[1] : 1);
+    drop_questions(&q);
+    ix->dev->backend->unpin(ix->dev->self, atomic_exchange(&ix->hybrid->spare, NULL));
+    return st == SX_ENOMEM ? SX_OK : st;  /* not tried: then the model says */
+}
+
+static sx_status measure_index(sx_index *ix, const sx_device *host, sx_cost *c, sx_err *err)
+{
+    const sx_store *here = ix->both ? &ix->both->store : &ix->store;
+    questions q = {.n = here->view.n / KEYS_PER_QUESTION};
+    sx_status st;
+
+    if (q.n > QUESTIONS)
+        q.n = QUESTIONS;
+    if (q.n < pooled_questions(&c->cpu))
+        q.n = pooled_questions(&c->cpu);
+    /* All of them, of a small index too: a few thousand take a GPU no longer than its
+     * clock is off. */
+    q.of_gpu = q.n < c->travel.sample ? q.n : c->travel.sample;
+    st = make_questions(host, here, &q, err);
+    if (st == SX_OK)
+        st = measure_cpu(host, here, &q, &c->cpu, err);
+    if (st == SX_OK && ix->both)
+        st = measure_gpu(ix->dev, here, &ix->store.view, &q, c, err);
+    if (st == SX_OK && ix->hybrid && ix->hybrid->top.block)
+        st = measure_hints(ix, &q, c, err);
+    c->measured = st == SX_OK;
+    drop_questions(&q);
+    if (st == SX_OK && ix->hybrid && ix->hybrid->top.block && !c->side)
+        st = try_hints(ix, host, c, err);
+    return st;
+}
+
+/* Questions with ranks and answers, on the host; on the device, or hints, fewer. */
+uint64_t sx_cost_bytes(uint64_t n, uint32_t key_bytes)
+{
+    uint64_t most = n / KEYS_PER_QUESTION < QUESTIONS ? n / KEYS_PER_QUESTION : QUESTIONS;
+    uint64_t trial = n < TRIAL_MOST ? n : TRIAL_MOST;
+
+    most += POOLED_MOST;
+    /* a trial has hints, too, of at most so many */
+    return n < MEASURED_FROM ? 0 : (most > trial ? most : trial) * (4 * sizeof(uint64_t) + key_bytes);
+}
+
+sx_status sx_cost_measure(sx_index *ix, sx_err *err)
+{
+    sx_device_info info = {.size = sizeof info};
+    sx_device *host;
+    sx_travel there, here;
+    sx_cost c = {0}, usual;
+    sx_status st = sx_device_host(ix->dev, &host, err);
+
+    if (st != SX_OK)
+        return st;
+    host->backend->describe(host->self, &info);
+    host->backend->travel(host->self, &here);
+    ix->dev->backend->travel(ix->dev->self, &there);
+    c.travel = there;
+    c.side = there.side;
+    st = sx_device_link(ix->dev, &c.link, err);
+    sx_cost_usual(&c, &ix->store.view, info.threads, here.chunk);
+    usual = c;
+    if (st == SX_OK && ix->store.view.n >= MEASURED_FROM)
+        st = measure_index(ix, host, &c, err);
+    ix->cost = st == SX_OK ? c : usual;
+    return st == SX_ENOMEM ? SX_OK : st;
+}

@@ -1,0 +1,89 @@
+/* make.c - from sorted arrays to the sections of an index: parameters that the spec leaves
+ * open and the keys decide, then the build. And how large it can get beforehand. */
+#include "choose/choose.h"
+
+/* ---- beforehand -------------------------------------------------------------- */
+
+static void at_least(uint64_t *most, uint64_t bytes)
+{
+    *most = *most > bytes ? *most : bytes;
+}
+
+/* Raises *most to what an index takes whose shape n and its spec determine, but for a
+ * guide's pieces and bucket: the largest of those. */
+static sx_status bound_shape(sx_device *at, sx_spec spec, uint32_t width, uint32_t row_bytes,
+                             uint64_t n, sx_bounds *most, sx_err *err)
+{
+    sx_store store = {0};
+    sx_status st;
+
+    if (spec.family == SX_FAM_GUIDE && !(spec.given & SX_GUIDE_PIECES)) {
+        most->sample = sx_sample_bytes(n);
+        spec.of.guide.pieces = SX_PIECES_MAX;
+        if (!(spec.given & SX_GUIDE_BUCKET))
+            spec.of.guide.bucket = SX_LEAST_BUCKET;
+        spec.given |= SX_GUIDE_PIECES | SX_GUIDE_BUCKET;
+    }
+    st = sx_shape(&store.view, &spec, &at->backend->target, width, row_bytes, n, err);
+    if (st == SX_OK) {
+        at_least(&most->resident, sx_store_bytes(&store));
+        at_least(&most->top, sx_top_bytes(&store.view));
+        at_least(&most->peak, at->backend->build_peak(at->self, &store.view));
+    }
+    return st;
+}
+
+sx_status sx_bound(sx_device *at, const sx_spec *spec, uint32_t width, uint32_t row_bytes,
+                   uint64_t n, sx_bounds *most, sx_err *err)
+{
+    sx_bounds its = {0};
+    sx_status st;
+
+    if (spec->family != SX_FAM_PGM)
+        return bound_shape(at, *spec, width, row_bytes, n, most, err);
+    st = sx_bound_pgm(at, spec, width, row_bytes, n, &its, err);
+    at_least(&most->resident, its.resident);
+    at_least(&most->top, its.top);
+    at_least(&most->peak, its.peak);
+    return st;
+}
+
+/* ---- the build ---------------------------------------------------------------- */
+
+/* Whether somebody says so: what is built does not depend on how many processors there
+ * happen to be. */
+static int one_thread(const sx_device *dev, const sx_input *in)
+{
+    sx_travel t = {0};
+
+    dev->backend->travel(dev->self, &t);
+    return !dev->backend->gpu && (in->threads == 1 || t.alone);
+}
+
+sx_status sx_make(sx_index *ix, const sx_spec *spec, sx_sorted *sorted, const sx_input *in,
+                  uint64_t device_space, uint64_t spent_ns, sx_err *err)
+{
+    sx_store *s = &ix->store;
+    sx_device *dev = ix->at;
+    sx_status st = SX_OK;
+
+    if (spec->family == SX_FAM_AUTO)
+        return sx_choose(dev, s, spec, sorted, in, err);
+    s->spec = *spec;
+    if (spec->family == SX_FAM_PGM) {
+        if (one_thread(dev, in) && !(spec->given & SX_PGM_CUTS)) {
+            s->spec.of.pgm.cuts = 1;      /* as few segments as there can be */
+            s->spec.given |= SX_PGM_CUTS;
+        }
+        return sx_build_pgm(ix, sorted, in, spent_ns, err);
+    }
+    if (spec->family == SX_FAM_GUIDE && !(spec->given & SX_GUIDE_PIECES))
+        st = sx_resolve_pieces(dev, &s->spec, sorted, in,
+                               spec->place == SX_PLACE_HYBRID ? device_space : UINT64_MAX, err);
+    if (st == SX_OK)
+        st = sx_shape(&s->view, &s->spec, &dev->backend->target, sorted->width, sorted->row_bytes,
+                      in->n, err);
+    s->view.distinct = sorted->distinct;
+    return st == SX_OK ? dev->backend->build(dev->self, &s->view, sorted, in->threads, s->base, err)
+                       : st;
+}

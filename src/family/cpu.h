@@ -1,0 +1,37 @@
+/* cpu.h - what a family does on a CPU: lower bounds by width and instruction set, and the
+ * sections of its own. */
+#ifndef SX_FAMILY_CPU_H
+#define SX_FAMILY_CPU_H
+
+#include "base/machine.h"
+#include "base/share.h"
+#include "family/shape.h"
+
+/* Queries handled at a time: encoded, walked, answered. A chunk's state
+ * stays in L1 and L2. */
+#define SX_CHUNK 256u
+
+/* Lower bounds of m <= SX_CHUNK keys of the view's width: the ranks,
+ * and, unless slot is NULL, the slots (SX_NO_SLOT: every key is below).
+ * `rows` says that the rows there are wanted soon. hint: NULL, or where
+ * each walk goes on (sx_hints). There are keys. */
+typedef void sx_bounds_fn(const sx_view *v, const void *q, unsigned m, const uint64_t *hint,
+                          uint64_t *rank, uint64_t *slot, int rows);
+
+typedef struct {
+    sx_bounds_fn *bounds[SX_SIMD_LEVELS][3];      /* of widths 4, 8, 16; NULL: this build
+                                                     lacks the instruction set */
+    /* Of sections of its own, over the sorted keys. fit: where the keys determine the
+     * shape; completes it and makes the sections. fill: fills those that are there,
+     * base[]. NULL: it has none. */
+    sx_status (*fit)(sx_view *v, const void *keys, const sx_sharing *sharing,
+                     void *base[SX_SECTIONS], sx_err *err);
+    void (*fill)(const sx_view *v, const void *keys, const sx_sharing *sharing,
+                 void *const base[SX_SECTIONS]);
+    /* Bytes that fit takes at most beside keys and sections, whatever the threads. */
+    uint64_t (*fit_peak)(const sx_view *v);
+} sx_family_cpu;
+
+const sx_family_cpu *sx_family_cpu_of(uint32_t family);
+
+#endif

@@ -1,0 +1,98 @@
+/* eytzinger_cpu_impl.h - eytzinger_cpu.c for one width and one instruction set. */
+#include "family/generic/cpu_begin.h"
+#include "family/eytzinger/eytzinger_walk_impl.h"
+
+/* From level `level` on, to which hints have led unless it is 0. */
+SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *hint,
+                           uint32_t level, uint64_t *rank, uint64_t *slot, uint32_t unit, int rows)
+{
+    /* Kept here and copied out at the end: stores through `slot` inside the
+     * loops might change *v, for all the compiler knows. */
+    uint64_t g[GROUP], s[GROUP];
+    uint64_t per_node = F(eytz_keys)(v, unit);
+
+    rows = rows && v->row_bytes != 0;
+    for (unsigned j = 0; j < GROUP; j++) {
+        g[j] = 0;
+        s[j] = SX_NO_SLOT;
+    }
+    for (unsigned j = 0; level > 0 && j < m; j++) {
+        g[j] = F(eytz_from_hint)(v, hint[j], level);
+        __builtin_prefetch(F(eytz_node)(v, v->of.eytzinger.level_first[level] + g[j] * per_node, unit));
+    }
+    for (uint32_t t = level; t < v->of.eytzinger.levels; t++) {
+        uint64_t next = v->of.eytzinger.level_first[t + 1];
+        if (unit == 1 && m <= FEW && t + 3 <= v->of.eytzinger.levels)
+            for (unsigned j = 0; j < m; j++) {    /* all descendants 3 levels down */
+                const unsigned char *p = v->keys + (v->of.eytzinger.level_first[t + 3] + g[j] * 8) * W;
+                __builtin_prefetch(p);
+                __builtin_prefetch(p + 7 * W);
+            }
+        for (unsigned j = 0; j < m; j++) {
+            g[j] = F(eytz_level)(v, t, g[j], &s[j], q[j], unit);
+            const unsigned char *p = F(eytz_node)(v, next + g[j] * per_node, unit);
+            __builtin_prefetch(p);
+            if (unit == 0 && !v->block)
+                __builtin_prefetch(p + (v->of.eytzinger.k - 2) * W);
+        }
+    }
+    for (unsigned j = 0; j < m; j++) {
+        rank[j] = F(eytz_finish)(v, g[j], &s[j], q[j], unit);
+        if (level > 0 && s[j] == SX_NO_SLOT && rank[j] < v->n)
+            s[j] = sx_eytz_slot_of_rank(&v->of.eytzinger, rank[j]);      /* in a level above */
+        if (rows && s[j] != SX_NO_SLOT)
+            __builtin_prefetch(v->rows + sx_row_offset(v, s[j]));
+    }
+    if (slot)
+        memcpy(slot, s, m * sizeof *s);
+}
+
+TARGET static void F(eytz_bounds)(const sx_view *v, const KEY *q, unsigned m,
+                                  uint64_t *rank, uint64_t *slot, int rows)
+{
+    int line = v->unit == 64 / W, binary = v->unit == 1;
+
+    for (unsigned i = 0; i < m; i += GROUP) {
+        unsigned part = m - i < GROUP ? m - i : GROUP;
+        uint64_t *s = slot ? slot + i : NULL;
+        if (line && s)
+            F(eytz_group)(v, q + i, part, NULL, 0, rank + i, s, 64 / W, rows);
+        else if (line)
+            F(eytz_group)(v, q + i, part, NULL, 0, rank + i, NULL, 64 / W, rows);
+        else if (binary && s)
+            F(eytz_group)(v, q + i, part, NULL, 0, rank + i, s, 1, rows);
+        else if (binary)
+            F(eytz_group)(v, q + i, part, NULL, 0, rank + i, NULL, 1, rows);
+        else
+            F(eytz_group)(v, q + i, part, NULL, 0, rank + i, s, 0, rows);
+    }
+}
+
+TARGET static void F(eytz_hinted)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *hint,
+                                  uint64_t *rank, uint64_t *slot, int rows)
+{
+    int line = v->unit == 64 / W, binary = v->unit == 1;
+    uint32_t level = sx_eytz_upper_levels(&v->of.eytzinger);
+
+    for (unsigned i = 0; i < m; i += GROUP) {
+        unsigned part = m - i < GROUP ? m - i : GROUP;
+        uint64_t *s = slot ? slot + i : NULL;
+        if (line)
+            F(eytz_group)(v, q + i, part, hint + i, level, rank + i, s, 64 / W, rows);
+        else if (binary)
+            F(eytz_group)(v, q + i, part, hint + i, level, rank + i, s, 1, rows);
+        else
+            F(eytz_group)(v, q + i, part, hint + i, level, rank + i, s, 0, rows);
+    }
+}
+
+TARGET static void F(bounds)(const sx_view *v, const void *q, unsigned m, const uint64_t *hint,
+                             uint64_t *rank, uint64_t *slot, int rows)
+{
+    if (hint)
+        F(eytz_hinted)(v, q, m, hint, rank, slot, rows);
+    else
+        F(eytz_bounds)(v, q, m, rank, slot, rows);
+}
+
+#include "family/generic/cpu_end.h"

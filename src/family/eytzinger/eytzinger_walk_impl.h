@@ -1,0 +1,116 @@
+/* eytzinger_walk_impl.h - the lower bound in a k-ary tree in level order.
+ *
+ * Parameters as in array_walk_impl.h. The state is the node (within its
+ * level) and the slot of the last key seen that is not below q.
+ *
+ * unit: v->unit. A driver may count a node's keys in its own way,
+ * between eytz_node() and eytz_down(), eytz_last() and eytz_end(). */
+
+SX_WALK uint64_t F(eytz_keys)(const sx_view *v, uint32_t unit)
+{
+    return unit ? unit : v->of.eytzinger.k - 1;
+}
+
+/* The node that starts at this slot. */
+SX_WALK const unsigned char *F(eytz_node)(const sx_view *v, uint64_t slot, uint32_t unit)
+{
+    if (unit > 1)
+        return v->keys + (slot >> sx_log2(unit)) * (v->block ? v->block_bytes : unit * W);
+    if (unit == 1)
+        return v->keys + slot * W;
+    return v->keys + sx_key_offset(v, slot);
+}
+
+/* How many of its keys are below q. */
+SX_WALK uint64_t F(eytz_count)(const sx_view *v, uint64_t slot, KEY q, uint32_t unit)
+{
+    const unsigned char *p = F(eytz_node)(v, slot, unit);
+    uint64_t c = 0, m = v->of.eytzinger.k - 1;
+
+    if (unit > 1)
+        return SX_COUNT_UNIT(p, unit, q);
+    if (unit == 1)
+        return SX_LOAD(p) < q;
+    if (!v->block || v->block % m == 0)           /* the node is in one piece */
+        return SX_COUNT(p, (uint32_t)m, q);
+    for (uint64_t j = 0; j < m; j++)
+        c += SX_LOAD(v->keys + sx_key_offset(v, slot + j)) < q;
+    return c;
+}
+
+/* The slot where node g of full level t starts. */
+SX_WALK uint64_t F(eytz_first)(const sx_view *v, uint32_t t, uint64_t g, uint32_t unit)
+{
+    return v->of.eytzinger.level_first[t] + g * F(eytz_keys)(v, unit);
+}
+
+/* c of the keys in node g, from slot `first` on, are below q: its child for
+ * q; *slot follows. */
+SX_WALK uint64_t F(eytz_down)(const sx_view *v, uint64_t first, uint64_t g, uint64_t c,
+                              uint64_t *slot, uint32_t unit)
+{
+    uint64_t m = F(eytz_keys)(v, unit);
+
+    *slot = sx_pick(c < m, first + c, *slot);
+    return g * (m + 1) + c;
+}
+
+SX_WALK uint64_t F(eytz_level)(const sx_view *v, uint32_t t, uint64_t g,
+                               uint64_t *slot, KEY q, uint32_t unit)
+{
+    uint64_t first = F(eytz_first)(v, t, g, unit);
+
+    return F(eytz_down)(v, first, g, F(eytz_count)(v, first, q, unit), slot, unit);
+}
+
+/* Gap g below the full levels, where there are keys (bottom > 0): the slot
+ * where its node starts. A gap right of the bottom's end looks at the
+ * bottom's first node instead, in vain. */
+SX_WALK uint64_t F(eytz_last)(const sx_view *v, uint64_t g, uint32_t unit)
+{
+    uint64_t before = g * F(eytz_keys)(v, unit);
+
+    return v->of.eytzinger.level_first[v->of.eytzinger.levels] + sx_pick(before < v->of.eytzinger.bottom, before, 0);
+}
+
+/* c keys there are below q: the rank of the lower bound, and its slot
+ * (SX_NO_SLOT: every key is below q). */
+SX_WALK uint64_t F(eytz_end)(const sx_view *v, uint64_t g, uint64_t c, uint64_t *slot,
+                             uint32_t unit)
+{
+    uint64_t m = F(eytz_keys)(v, unit), first = v->of.eytzinger.level_first[v->of.eytzinger.levels], before = g * m;
+    int in = before < v->of.eytzinger.bottom;
+
+    c = sx_pick(before + c > v->of.eytzinger.bottom, v->of.eytzinger.bottom - before, c);   /* damaged padding */
+    *slot = sx_pick(in & (c < m) & (before + c < v->of.eytzinger.bottom), first + before + c, *slot);
+    return g + sx_pick(in, before + c, v->of.eytzinger.bottom);
+}
+
+SX_WALK uint64_t F(eytz_finish)(const sx_view *v, uint64_t g, uint64_t *slot,
+                                KEY q, uint32_t unit)
+{
+    if (v->of.eytzinger.bottom == 0)
+        return g;
+    return F(eytz_end)(v, g, F(eytz_count)(v, F(eytz_last)(v, g, unit), q, unit), slot, unit);
+}
+
+/* ---- a walk in two parts (pivot_walk_impl.h): a hint is the node in level
+ * `levels`, sx_eytz_upper_levels(), where the walk goes on. It does not know of
+ * keys in the levels above: where none below is at or above q, the bound's slot
+ * follows from its rank. ------------------------------------------------------- */
+
+SX_WALK uint64_t F(eytz_hint)(const sx_view *v, KEY q)
+{
+    uint32_t levels = sx_eytz_upper_levels(&v->of.eytzinger);
+    uint64_t g = 0, slot = SX_NO_SLOT;
+
+    for (uint32_t t = 0; t < levels; t++)
+        g = F(eytz_level)(v, t, g, &slot, q, v->unit);
+    return g;
+}
+
+/* Level t has k^t nodes, one more than there are keys above it. */
+SX_WALK uint64_t F(eytz_from_hint)(const sx_view *v, uint64_t hint, uint32_t levels)
+{
+    return hint < v->of.eytzinger.level_first[levels] ? hint : v->of.eytzinger.level_first[levels];
+}

@@ -1,0 +1,11 @@
+#undef SX_COUNT_UNIT
+#undef SX_COUNT
+#undef SX_LOAD
+#undef SX_WALK
+#undef TARGET
+#undef KEY
+#undef NAME2
+#undef NAME2_
+#undef F
+#undef NAME4
+#undef NAME4_

@@ -1,0 +1,120 @@
+#include "family/index_check.h"
+
+#include "family/family.h"
+#include "family/slots.h"
+#include "keys/types.h"
+
+#include <string.h>
+
+sx_key16 sx_check_key(const sx_view *v, const unsigned char *p)
+{
+    sx_key4 k4;
+    sx_key8 k8;
+    sx_key16 k16;
+
+    if (v->width == 4) {
+        memcpy(&k4, p, 4);
+        return k4;
+    }
+    if (v->width == 8) {
+        memcpy(&k8, p, 8);
+        return k8;
+    }
+    memcpy(&k16, p, 16);
+    return k16;
+}
+
+sx_key16 sx_check_largest(const sx_view *v)
+{
+    return ~(sx_key16)0 >> (128 - 8 * v->width);
+}
+
+sx_status sx_check_broken(const sx_view *v, const char *rule, const char *what, uint64_t where,
+                          sx_err *err)
+{
+    return sx_fail(err, SX_ECORRUPT, "%s, invariant %s: %s %llu (of %llu keys)",
+                   sx_family_of(v->family)->name, rule, what, (unsigned long long)where,
+                   (unsigned long long)v->n);
+}
+
+/* Whether there is an element of the type that this key stands for. */
+static int is_code(const sx_type_info *type, const unsigned char *key)
+{
+    _Alignas(16) unsigned char stored[16], element[16], again[16];
+
+    memcpy(stored, key, type->width);
+    type->decode(element, stored, 1);
+    type->encode(again, element, 1);
+    return memcmp(stored, again, type->width) == 0;
+}
+
+static sx_status check_order(const sx_view *v, int key_type, int unique, sx_err *err)
+{
+    const char *rule = sx_family_of(v->family)->order;
+    const sx_type_info *type = sx_type_of(key_type);
+    sx_key16 before = 0;
+    uint64_t repeats = 0;
+
+    for (uint64_t rank = 0; rank < v->n; rank++) {
+        const unsigned char *at = v->keys + sx_key_offset(v, sx_slot_of_rank(v, rank));
+        sx_key16 key = sx_check_key(v, at);
+        if (!is_code(type, at))
+            return sx_check_broken(v, "K1", "a key that no query can equal has rank", rank, err);
+        if (rank > 0 && key < before)
+            return sx_check_broken(v, rule, "a smaller key follows rank", rank - 1, err);
+        if (rank > 0 && unique && key == before)
+            return sx_check_broken(v, rule, "an equal key follows (unique) rank", rank - 1, err);
+        if (rank > 0 && v->distinct && key == before)
+            return sx_check_broken(v, "K2", "an equal key follows (distinct) rank", rank - 1, err);
+        repeats += rank > 0 && key == before;
+        before = key;
+    }
+    if (!v->distinct && repeats == 0)
+        return sx_check_broken(v, "K2", "keys are distinct, but not said to be, up to rank", v->n - 1, err);
+    return SX_OK;
+}
+
+static sx_status check_unused(const sx_view *v, sx_err *err)
+{
+    const char *rule = sx_family_of(v->family)->unused;
+
+    for (uint64_t slot = v->n; slot < v->slots; slot++) {
+        if (sx_check_key(v, v->keys + sx_key_offset(v, slot)) != sx_check_largest(v))
+            return sx_check_broken(v, rule, "not the largest key in unused slot", slot, err);
+        if (v->block && sx_row_at(v, slot, 0) != (v->row_bytes == 8 ? SX_MISS : SX_MISS32))
+            return sx_check_broken(v, "R2", "a row in unused slot", slot, err);
+    }
+    return SX_OK;
+}
+
+static sx_status check_rows(const sx_view *v, uint64_t max_row, sx_err *err)
+{
+    uint64_t max = v->row_bytes ? 0 : v->n - 1;   /* not stored: they are ranks */
+
+    for (uint64_t slot = 0; v->row_bytes && slot < v->n; slot++) {
+        uint64_t row = sx_row_at(v, slot, 0);
+        if (row > max_row)
+            return sx_check_broken(v, "R1", "a row above the largest in slot", slot, err);
+        max = row > max ? row : max;
+    }
+    if (max != max_row)
+        return sx_check_broken(v, "R1", "the largest row is not", max_row, err);
+    return SX_OK;
+}
+
+sx_status sx_index_check(const sx_view *v, int key_type, uint64_t max_row, int unique,
+                         sx_err *err)
+{
+    sx_status st;
+
+    if (v->n == 0)
+        return max_row == 0 ? SX_OK : sx_check_broken(v, "R1", "the largest row is", max_row, err);
+    st = check_order(v, key_type, unique, err);
+    if (st == SX_OK)
+        st = check_unused(v, err);
+    if (st == SX_OK && sx_family_of(v->family)->check)
+        st = sx_family_of(v->family)->check(v, err);
+    if (st == SX_OK)
+        st = check_rows(v, max_row, err);
+    return st;
+}

@@ -1,0 +1,23 @@
+/* index_check.h - proving that an index is what its shape says. */
+#ifndef SX_INDEX_CHECK_H
+#define SX_INDEX_CHECK_H
+
+#include "base/status.h"
+#include "family/view.h"
+
+/* The numbered invariants of FAM/FAM.h, and of keys and rows:
+ *   K1  every key is what encode.h makes of some element of its type: others, as floats
+ *       have them, would equal no query
+ *   K2  keys are distinct if, and only if, they are said to be
+ *   R1  no row is above max_row, and some row equals it; 0 where there are none
+ *   R2  unused slots of pairs hold rows of all ones */
+sx_status sx_index_check(const sx_view *v, int key_type, uint64_t max_row, int unique,
+                         sx_err *err);
+
+/* For families: the key at p, the largest there is, and what is wrong where. */
+sx_key16 sx_check_key(const sx_view *v, const unsigned char *p);
+sx_key16 sx_check_largest(const sx_view *v);
+sx_status sx_check_broken(const sx_view *v, const char *rule, const char *what, uint64_t where,
+                          sx_err *err);
+
+#endif

@@ -1,0 +1,83 @@
+/* pivot_walk_impl.h - the lower bound in a sorted array under pivots.
+ *
+ * Parameters as in array_walk_impl.h, which comes before.
+ *
+ * A walk is levels 0..levels-1, then a search in a window of the array. The driver owns
+ * the loops, so that it can interleave queries or run some levels elsewhere. The state is
+ * one number, `at`: the node in its level, then the window. Whatever the bytes in
+ * the sections are, `at` stays inside them: each step ends in a minimum.
+ *
+ * A driver may count the keys of a node in its own way, between pivot_node() and
+ * pivot_child(). */
+
+/* Units of a window. */
+SX_WALK uint64_t F(pivot_window)(const sx_view *v, uint32_t unit)
+{
+    uint64_t all = F(array_units)(v, unit), len = (v->of.pivot.window + unit - 1) >> sx_log2(unit);
+
+    return len < all ? len : all;
+}
+
+/* Where window w begins; the last one begins early enough to be whole. */
+SX_WALK uint64_t F(pivot_begin)(const sx_view *v, uint64_t w, uint64_t len, uint32_t unit)
+{
+    uint64_t at = w * len, latest = F(array_units)(v, unit) - len;
+
+    return at < latest ? at : latest;
+}
+
+/* The last node that level l's children are: of the next level, or windows. */
+SX_WALK uint64_t F(pivot_last_child)(const sx_pivot *t, uint32_t l)
+{
+    return (l + 1 < t->levels ? t->first[l + 2] - t->first[l + 1] : t->windows) - 1;
+}
+
+SX_WALK const unsigned char *F(pivot_node)(const sx_pivot *t, uint32_t l, uint64_t at,
+                                           uint32_t unit)
+{
+    return t->pivots + (t->first[l] + at) * (unit > 1 ? unit : t->k - 1u) * W;
+}
+
+/* c keys of node `at` are below q: its child for q, a node of the next level,
+ * at most `last`. */
+SX_WALK uint64_t F(pivot_child)(const sx_pivot *t, uint64_t at, uint64_t c, uint64_t last,
+                                uint32_t unit)
+{
+    uint64_t child = at * (unit > 1 ? unit + 1 : t->k) + c;
+
+    return child < last ? child : last;
+}
+
+/* The same of level l, counting. */
+SX_WALK uint64_t F(pivot_level)(const sx_pivot *t, uint32_t l, uint64_t at,
+                                uint64_t last, KEY q, uint32_t unit)
+{
+    const unsigned char *node = F(pivot_node)(t, l, at, unit);
+    uint64_t c = unit > 1 ? SX_COUNT_UNIT(node, unit, q) : SX_COUNT(node, t->k - 1u, q);
+
+    return F(pivot_child)(t, at, c, last, unit);
+}
+
+/* ---- a walk in two parts ------------------------------------------------------
+ *
+ * Where the pivots are on another device than the keys, a walk ends there in a
+ * hint, one number, and goes on from it here. A hint here is the window. unit:
+ * sx_pivot_node_unit() there, v->unit here. */
+
+SX_WALK uint64_t F(pivot_hint)(const sx_view *v, KEY q)
+{
+    const sx_pivot *t = &v->of.pivot;
+    uint32_t unit = sx_pivot_node_unit(t, W);
+    uint64_t at = 0;
+
+    for (uint32_t l = 0; l < t->levels; l++)
+        at = F(pivot_level)(t, l, at, F(pivot_last_child)(t, l), q, unit);
+    return at;
+}
+
+/* Where that window of len units begins; or some window, as pivot_begin() ends in a
+ * minimum. */
+SX_WALK uint64_t F(pivot_from_hint)(const sx_view *v, uint64_t hint, uint64_t len, uint32_t unit)
+{
+    return F(pivot_begin)(v, hint, len, unit);
+}

@@ -1,0 +1,129 @@
+#include "family/shape.h"
+
+#include "base/alloc.h"
+
+const sx_target sx_any_target = {.gpu = 0, .node_bytes = SX_LINE};
+
+_Static_assert(offsetof(sx_view, of) <= 128, "what every walk needs is small");
+_Static_assert(sizeof(sx_kernel_view) <= 512, "so is what kernels get by value");
+
+void sx_shape_slots(sx_view *v, uint64_t used)
+{
+    uint64_t unit = sx_line_keys(v);
+
+    if (v->block > unit)
+        unit = v->block;
+    v->slots = sx_round_up(used, unit);
+}
+
+uint32_t sx_array_unit(const sx_view *v)
+{
+    uint32_t line = sx_line_keys(v), unit = v->block ? v->block : line;
+
+    if (line % unit || unit * v->width < 16 || (v->block && v->block_bytes % 16))
+        return 1;
+    return unit;
+}
+
+static void shape_block(sx_view *v, sx_spec *spec, const sx_target *target)
+{
+    const sx_family *family = sx_family_of(spec->family);
+    uint32_t natural = target->node_bytes / v->width;
+
+    /* Without rows there is nothing to keep beside the keys. */
+    if (!(spec->given & SX_P_LAYOUT) || v->row_bytes == 0)
+        spec->layout = SX_SPLIT;
+    v->block_shift = 63;
+    if (spec->layout != SX_PAIRS)
+        return;
+    if (!(spec->given & SX_P_BLOCK)) {
+        uint32_t m = family->block ? family->block(v, spec, target) : 0;
+        spec->block = m && !(m & (m - 1)) && m <= SX_BLOCK_MAX ? m : natural;
+    }
+    /* Keys and rows stay aligned: either part of a block is a multiple
+     * of both. */
+    if (spec->block * v->row_bytes < v->width)
+        spec->block = v->width / v->row_bytes;
+    if (spec->block * v->width < v->row_bytes)
+        spec->block = v->row_bytes / v->width;
+    v->block = spec->block;
+    v->block_shift = (uint32_t)__builtin_ctz(v->block);
+    v->block_bytes = v->block * (uint64_t)(v->width + v->row_bytes);
+}
+
+sx_status sx_shape(sx_view *out, sx_spec *spec, const sx_target *target, uint32_t width,
+                   uint32_t row_bytes, uint64_t n, sx_err *err)
+{
+    const sx_family *family = sx_family_of(spec->family);
+    sx_view v = {.n = n, .family = spec->family, .traits = family->traits, .width = width,
+                 .row_bytes = row_bytes};
+    sx_status st;
+
+    if (n > SX_KEYS_MAX)
+        return sx_fail(err, SX_EINVAL, "%llu keys are more than an index can hold (%llu)",
+                       (unsigned long long)n, (unsigned long long)SX_KEYS_MAX);
+    if (family->traits & SX_CHOSEN)
+        return sx_fail(err, SX_EINVAL, "'%s' has no shape of its own", family->name);
+    shape_block(&v, spec, target);
+    st = family->shape(&v, spec, target, err);
+    if (st != SX_OK)
+        return st;
+    spec->given |= SX_P_LAYOUT | (v.block ? SX_P_BLOCK : 0);
+    *out = v;
+    return SX_OK;
+}
+
+/* ---- sections ----------------------------------------------------------------- */
+
+const char *sx_section_name(const sx_view *v, unsigned section)
+{
+    static const char *const leaves[] = {"keys", "rows", "pairs"};
+
+    return section < SX_SEC_OWN ? leaves[section]
+                                : sx_family_of(v->family)->sections[section - SX_SEC_OWN];
+}
+
+uint64_t sx_section_bytes(const sx_view *v, unsigned section)
+{
+    const sx_family *family = sx_family_of(v->family);
+
+    if (v->n == 0)
+        return 0;
+    switch (section) {
+    case SX_SEC_KEYS:
+        return v->block ? 0 : v->slots * v->width;
+    case SX_SEC_ROWS:
+        return v->block ? 0 : v->n * v->row_bytes;
+    case SX_SEC_PAIRS:
+        return v->block ? v->slots / v->block * v->block_bytes : 0;
+    default:
+        return family->sections[section - SX_SEC_OWN] ? family->bytes(v, section) : 0;
+    }
+}
+
+uint64_t sx_upper_bytes(const sx_view *v, unsigned section)
+{
+    const sx_family *family = sx_family_of(v->family);
+
+    return family->upper && sx_section_bytes(v, section) > 0 ? family->upper(v, section) : 0;
+}
+
+int sx_shape_is_arrays(const sx_view *v)
+{
+    return (v->traits & SX_SLOTS_ARE_RANKS) && !v->block;
+}
+
+void sx_view_bind(sx_view *v, const void *const base[SX_SECTIONS])
+{
+    const sx_family *family = sx_family_of(v->family);
+
+    if (v->block) {
+        v->keys = base[SX_SEC_PAIRS];
+        v->rows = v->keys ? v->keys + v->block * v->width : NULL;
+    } else {
+        v->keys = base[SX_SEC_KEYS];
+        v->rows = base[SX_SEC_ROWS];
+    }
+    if (family->bind)
+        family->bind(v, base);
+}

@@ -1,0 +1,33 @@
+/* shape.h - from a spec to the exact shape of an index, and its sections. */
+#ifndef SX_SHAPE_H
+#define SX_SHAPE_H
+
+#include "family/family.h"
+
+/* Fills a view but for its pointers, and completes the spec: every
+ * parameter the family has is given afterwards. row_bytes: 0, 4, 8. */
+sx_status sx_shape(sx_view *out, sx_spec *spec, const sx_target *target, uint32_t width,
+                   uint32_t row_bytes, uint64_t n, sx_err *err);
+/* A file's, whose spec is complete. */
+extern const sx_target sx_any_target;
+
+/* For families: slots for `used` keys, in whole lines or blocks; and the unit of a sorted
+ * array, a line or a block (see sx_view). */
+void sx_shape_slots(sx_view *v, uint64_t used);
+uint32_t sx_array_unit(const sx_view *v);
+
+/* NULL: the family has no such section. */
+const char *sx_section_name(const sx_view *v, unsigned section);
+/* Bytes of a section in this shape; 0: there is none (or it is empty). */
+uint64_t sx_section_bytes(const sx_view *v, unsigned section);
+/* Bytes at the start of a section that are its index's upper part: what a walk reads
+ * before it comes to the leaves, and what a device has of a hybrid index. 0:
+ * nothing of it is. */
+uint64_t sx_upper_bytes(const sx_view *v, unsigned section);
+/* Sorted keys and rows, each in whole lines, are sections of this shape as
+ * they are: nothing needs to be moved. */
+int sx_shape_is_arrays(const sx_view *v);
+/* Points the view at its sections; base[section] NULL where there is none. */
+void sx_view_bind(sx_view *v, const void *const base[SX_SECTIONS]);
+
+#endif
