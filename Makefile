@@ -53,7 +53,7 @@ SOAK := $(wildcard test/soak*.c)
 TEST_HELP := $(filter-out test/test_% $(SOAK),$(wildcard test/*.c))
 FUZZERS := load spec
 
-.PHONY: all help demo examples test test-more install uninstall clean bench gpu-bench papers peers deps deps-test deps-more FORCE
+.PHONY: all help demo examples test test-more install uninstall clean bench gpu-bench papers peers report deps deps-test deps-more FORCE
 all: $(B)/libsextant.a $(B)/libsextant.so $(B)/sextant $(B)/sextant-bench \
      $(if $(NVCC),$(B)/libsextant-cuda.so $(B)/libsextant-bench-cuda.so $(B)/sextant_device.cuh)
 
@@ -68,8 +68,9 @@ help:
 	@echo "make soak       random work on all devices at once, for SOAK_S=$(SOAK_S) seconds"
 	@echo "make gpu-streams  build/gpu-streams, a part of gpu-test, where nvcc is"
 	@echo "make gpu-test   build, run the tests of kernels on the GPU of this machine"
-	@echo "make bench      the figures of the README, into bench/results/"
-	@echo "make gpu-bench  those of doc/PERFORMANCE.md, on a GPU, into bench/results/"
+	@echo "make bench      the figures of the CPU, into bench/results/"
+	@echo "make gpu-bench  those of a GPU, into bench/results/"
+	@echo "make report     doc/PERFORMANCE.md, doc/papers/ and the README's table, out of these files"
 	@echo "make papers     figures of two papers on a GPU, into bench/results/; make peers first"
 	@echo "make peers      build/peers/: a B+-tree of others to compare with"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
@@ -246,11 +247,16 @@ papers: all
 gpu-bench: all
 	@bench/gpu.sh $(TABLES)
 
+# Documents with figures, out of bench/results/ and their templates.
+report:
+	@python3 -B bench/report.py
+
 # ---- installing --------------------------------------------------------------
 
 install: all $(B)/sextant_device.cuh
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/sextant \
-	    $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1
+	    $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 \
+	    $(DESTDIR)$(MANDIR)/man3
 	install -m 644 include/sextant.h $(B)/sextant_device.cuh $(DESTDIR)$(INCLUDEDIR)/
 	install -m 644 $(B)/libsextant.a $(DESTDIR)$(LIBDIR)/
 	install -m 755 $(B)/libsextant.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsextant.so.$(VERSION)
@@ -260,6 +266,7 @@ install: all $(B)/sextant_device.cuh
 	    [ ! -f $(B)/$$f ] || install -m 755 $(B)/$$f $(DESTDIR)$(LIBDIR)/ || exit 1; done
 	install -m 755 $(B)/sextant $(B)/sextant-bench $(DESTDIR)$(BINDIR)/
 	install -m 644 doc/sextant.1 $(DESTDIR)$(MANDIR)/man1/
+	install -m 644 doc/sextant.3 $(DESTDIR)$(MANDIR)/man3/
 	for f in sextant.pc:pkgconfig/sextant.pc \
 	         sextant-config.cmake:cmake/sextant/sextant-config.cmake \
 	         sextant-config-version.cmake:cmake/sextant/sextant-config-version.cmake; do \
@@ -272,7 +279,7 @@ uninstall:
 	    $(DESTDIR)$(LIBDIR)/libsextant-bench-cuda.so \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/sextant.pc $(DESTDIR)$(BINDIR)/sextant \
 	    $(DESTDIR)$(BINDIR)/sextant-bench \
-	    $(DESTDIR)$(MANDIR)/man1/sextant.1
+	    $(DESTDIR)$(MANDIR)/man1/sextant.1 $(DESTDIR)$(MANDIR)/man3/sextant.3
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/sextant
 
 clean:

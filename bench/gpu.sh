@@ -1,5 +1,5 @@
 #!/bin/bash
-# The tables of doc/PERFORMANCE.md, on a machine with a GPU, in some minutes:
+# The figures of a GPU, in some minutes:
 #
 #     bench/gpu.sh [A] [B] [C] [D] [E]   (all of them if none is named)
 #
@@ -10,9 +10,10 @@
 #   E  learned indexes: pgm and guide, and hybrid ones
 #
 # One JSON object per measurement is appended to bench/results/<GPU>-<date>.json;
-# bench/gpu_table.py makes tables of that. SX_BIN is another tool, OUT_DIR another
-# folder, COMMIT says which it is where there is no repository. LESS=18 takes 18
-# from every power of two: with SX_DEVICE=simt that tests this script.
+# bench/gpu_table.py makes tables of that, bench/report.py documents. SX_BIN is
+# another tool, OUT_DIR another folder, COMMIT says which it is where there is no
+# repository. LESS=18 takes 18 from every power of two: with SX_DEVICE=simt that
+# tests this script.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 tool=${SX_BIN:-build/sextant}

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Makes the Markdown tables of doc/PERFORMANCE.md of what bench/gpu.sh wrote.
+"""Shows what bench/gpu.sh wrote as Markdown tables.
 
     bench/gpu_table.py FILE... [--only goals|A|B|C|D|E]
+
+bench/report.py makes the tables of doc/PERFORMANCE.md and doc/papers/ with it.
 
 Of a measurement that was made more than once, the last one counts.
 """
@@ -9,18 +11,6 @@ import argparse
 import json
 
 PAIRS16 = "pivot(k=9,leaf=16,layout=pairs,block=16)"
-
-# Other libraries on the workload of "A 4-byte keys", measured on an H200 on
-# 2026-11-15 by programs of their own: name, bytes per key, G/s.
-PEERS = [
-    ("`thrust::lower_bound`, then the row", 8, 2.8),
-    ("plain binary search with rows", 8, 2.95),
-    ("MVGpuBTree", 9.1, 2.0),
-    ("warpcore, hash table", 10, 13.0),
-    ("warpcore, hash table", 16, 18.6),
-    ("cuCollections `static_map`", 10, 17.9),
-    ("cuCollections `static_map`", 16, 25.2),
-]
 
 
 # ---- numbers and tables -----------------------------------------------
@@ -248,7 +238,7 @@ def print_goals(tables):
 
 # ---- A: specs down, operations across ---------------------------------
 
-def print_points(lines, peers=False):
+def print_points(lines):
     by = {}
     for line in lines:
         by.setdefault(spec_of(line), {})[line["op"]] = line
@@ -261,9 +251,6 @@ def print_points(lines, peers=False):
                      number(get and get["of_floor"]), speed(rank),
                      number(1000 * one["build_s"]),
                      number(one["build_x_sort"])])
-    if peers:
-        rows = [[name, number(memory), number(fast)] + ["-"] * 5
-                for name, memory, fast in PEERS] + rows
     print_table(["index", "bytes/key", "get G/s", "x binary", "of gather",
                  "rank G/s", "build ms", "x sort"], rows)
 
@@ -302,7 +289,7 @@ def print_a(tables):
             continue
         print_title(name[2:], lines)
         if lines[-1]["op"] in ("get", "rank"):
-            print_points(lines, peers=name == "A 4-byte keys")
+            print_points(lines)
         else:
             print_host(lines)
     print_all_ranges(tables)
@@ -425,10 +412,12 @@ def print_scans(tables):
                  for spec in specs_in(tables[names[0]])])
 
 
-def print_b(tables):
-    print_schedules(tables)
+def print_pins(tables):
     print_options(tables, "O2: pin", "B pin",
                   {how: f"pin={how}" for how in ("none", "steps", "full")})
+
+
+def print_reorders(tables):
     columns = {"none": "reorder=none"}
     for how in ("lookup", "double"):
         columns[how] = f"reorder={how}"
@@ -436,6 +425,12 @@ def print_b(tables):
             block, each = size.split(",each=")
             columns[f"{how} {block}x{each}"] = f"reorder={how},block={size}"
     print_options(tables, "O3: reorder", "B reorder", columns)
+
+
+def print_b(tables):
+    print_schedules(tables)
+    print_pins(tables)
+    print_reorders(tables)
     print_layouts(tables)
     print_extremes(tables)
     print_walks(tables)

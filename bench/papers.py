@@ -1,17 +1,13 @@
 #!/usr/bin/env python3
 """Makes Markdown tables of what bench/papers.sh wrote.
 
-    bench/papers.py FOLDER [--only FIGURE] [--fill FILE] [--plot FOLDER]
+    bench/papers.py FOLDER [--only FIGURE] [--plot FOLDER]
 
---fill puts them into a document, where it has lines "<!-- FIGURE -->", up to
-the next "<!-- end -->". --plot also draws them, as FIGURE.svg, where
-matplotlib is installed.
+--plot also draws them, as FIGURE.svg, where matplotlib is installed.
+bench/report.py puts them into the documents of doc/papers/.
 """
 import argparse
-import contextlib
-import io
 import json
-import re
 from pathlib import Path
 
 from gpu_table import number, power, print_table
@@ -430,35 +426,17 @@ def show(figure, with_title=True):
         print(f"**{figure.wrong()} answers were wrong.**\n")
 
 
-def fill(figure, path):
-    """What stands in the document for the figure is replaced."""
-    text = io.StringIO()
-    with contextlib.redirect_stdout(text):
-        show(figure, with_title=False)
-    mark = re.escape(f"<!-- {figure.name} -->")
-    whole, count = re.subn(f"({mark}\n).*?(<!-- end -->)",
-                           lambda m: m[1] + text.getvalue() + m[2],
-                           path.read_text(), flags=re.S)
-    if count != 1:
-        raise SystemExit(f"{path}: {count} places for {figure.name}")
-    path.write_text(whole)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", choices=list(FIGURES))
-    parser.add_argument("--fill", type=Path, metavar="FILE")
     parser.add_argument("--plot", type=Path, metavar="FOLDER")
     words = parser.parse_args()
     figures = [Figure(words.folder / f"{name}.json") for name in FIGURES
                if words.only in (None, name)
                and (words.folder / f"{name}.json").exists()]
     for figure in figures:
-        if words.fill:
-            fill(figure, words.fill)
-        else:
-            show(figure)
+        show(figure)
         if words.plot:
             plot(figure, words.plot)
     count = sum(len(figure.measured) for figure in figures)

@@ -9,7 +9,7 @@
 #
 # GPU-PGM: X. Zhong and others, Learned Index on GPU. G-Learned: J. Liu and
 # others, G-Learned Index: Enabling Efficient Learned Index on GPU.
-# doc/PERFORMANCE.md says what they show.
+# doc/papers/ says what they show.
 #
 # Each becomes a file FIGURE.json of OUT_DIR (bench/results/papers-GPU-DATE),
 # one JSON object per measurement; bench/papers.py makes tables of them.

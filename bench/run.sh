@@ -1,5 +1,6 @@
 #!/bin/bash
-# The figures of the README, into bench/results/. BIG= leaves out 2^26 keys.
+# The figures of the CPU, into bench/results/. BIG= leaves out 2^26 keys. `make report` puts
+# those of the tree into documents.
 set -eu
 cd "$(dirname "$0")/.."
 tool=build/sextant

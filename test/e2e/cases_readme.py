@@ -1,12 +1,14 @@
-"""The C examples of the README compile and run, and so does its shell block."""
+"""The README's C examples and shell block work, and documents with figures are what
+bench/report.py makes of the files in bench/results/."""
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
-from harness import case, check
+from harness import case, check, equal
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -26,6 +28,7 @@ def run(*words):
     done = subprocess.run(words, capture_output=True, text=True)
     check(done.returncode == 0, f"{words[0]} ended with {done.returncode}:\n"
           f"{done.stdout}{done.stderr}")
+    return done.stdout
 
 
 @case(range(len(examples())))
@@ -39,7 +42,8 @@ def readme_example(t, number):
         Path(source).write_text(examples()[number])
         run(*compiler, *FLAGS, f"-I{ROOT / 'include'}", source, str(LIBRARY),
             "-lxxhash", "-lpthread", "-lm", "-o", program)
-        run(program)
+        said = re.search(r"/\* (\d.*) \*/", examples()[number])
+        equal(run(program).strip(), said[1], "what it prints, and the comment says")
 
 
 def shell_block():
@@ -56,6 +60,48 @@ def readme_in_the_shell(t):
     done = subprocess.run(["sh", "-e"], input=block, capture_output=True, text=True, cwd=t.dir,
                           env=environment)
     check(done.returncode == 0 and not done.stderr, f"{done.returncode}: {done.stderr}")
+    equal(done.stdout.splitlines()[:4], ["3", "3", "-", "1 2 3"], "the first answers")
     for name in re.findall(r"\S+\.(?:sosd|sxt|npy|txt)", block):
         check(t.path(name).exists(), f"{name} was not made")
     check("pivot(k=9" in done.stdout and "binary_search" in done.stdout, done.stdout)
+
+
+# ---- documents with figures -------------------------------------------------
+
+def report(*words):
+    return subprocess.run([sys.executable, "-B", str(ROOT / "bench/report.py"), *words],
+                          capture_output=True, text=True)
+
+
+@case()
+def readme_and_documents_are_what_the_files_say(t):
+    done = report("--check")
+    check(done.returncode == 0, done.stdout + done.stderr)
+
+
+@case("README.md", "doc/PERFORMANCE.md", "doc/papers/gpu-pgm.md")
+def readme_and_documents_changed_by_hand(t, name):
+    """A figure that no file has is found, and made right again."""
+    for path in ("doc", "README.md"):
+        (shutil.copytree if path == "doc" else shutil.copy)(ROOT / path, t.path(path))
+    t.path("bench").mkdir()
+    t.path("bench/results").symlink_to(ROOT / "bench/results")
+    document, root = t.path(name), ("--root", str(t.dir))
+    text = document.read_text()
+    figure = re.findall(r"\| (\d[\d.]+)[^\d.]", text)[-1]
+    at = text.rindex(f"| {figure}") + 2
+    document.write_text(text[:at] + "9" + text[at:])
+    done = report("--check", *root)
+    equal(done.returncode, 1, "exit status")
+    check(str(document) in done.stderr, done.stderr)
+    equal(report(*root).returncode, 0, "exit status")
+    equal(document.read_text(), text, "the document made again")
+
+
+@case([("README.md", 130), ("doc/PERFORMANCE.md", 250)])
+def readme_and_documents_are_short(t, limit):
+    name, most = limit
+    lines = (ROOT / name).read_text().splitlines()
+    check(len(lines) <= most, f"{name} has {len(lines)} lines")
+    for line in lines:                    # but those of tables
+        check(len(line) <= 110 or line.startswith("|"), f"a long line: {line}")
