@@ -89,11 +89,20 @@ KNOWS_LIBDIR := $(B)/src/place/backend_load.o $(B)/bench/bench_kernels.o
 $(KNOWS_LIBDIR): $(B)/libdir
 $(KNOWS_LIBDIR): CFLAGS_ALL += -DSX_LIBDIR='"$(abspath $(LIBDIR))"'
 
-$(B)/libsextant.a: $(LIB_SRC:%.c=$(B)/%.o)
+# Kernels of families: for the emulator they are C.
+FAMILY_GPU := $(wildcard src/family/*.cu src/family/*/*.cu)
+SIMT_OBJ := $(FAMILY_GPU:%.cu=$(B)/simt/%.o)
+$(B)/simt/%.o: %.cu
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -MMD -MP -x c -c $< -o $@
+
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(SIMT_OBJ)
+
+$(B)/libsextant.a: $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(B)/libsextant.so.$(SOVERSION): $(LIB_SRC:%.c=$(B)/%.o) sextant.map
+$(B)/libsextant.so.$(SOVERSION): $(LIB_OBJ) sextant.map
 	$(CC) $(CFLAGS_ALL) -shared -Wl,-soname,libsextant.so.$(SOVERSION) \
 	    -Wl,--version-script=sextant.map -Wl,--no-undefined $(filter %.o,$^) -o $@ $(LDFLAGS) $(LIBS)
 
@@ -113,7 +122,7 @@ $(B)/%.o: %.cu
 	$(NVCC) -std=c++17 -O3 $(CUDA_CODE) --threads 0 -fmad=false --default-stream per-thread \
 	    -Xcompiler -fPIC,-fvisibility=hidden -Iinclude -Isrc -MMD -MP -c $< -o $@
 
-$(B)/libsextant-cuda.so: $(B)/src/gpu/gpu_cuda.o $(B)/src/gpu/sort_cuda.o \
+$(B)/libsextant-cuda.so: $(B)/src/gpu/gpu_cuda.o $(B)/src/gpu/sort_cuda.o $(FAMILY_GPU:%.cu=$(B)/%.o) \
                          $(CUDA_PARTS:%.c=$(B)/%.o) src/gpu/backend.map
 	$(NVCC) $(CUDA_CODE) --cudart static -shared $(filter %.o,$^) -o $@ \
 	    -Xlinker --version-script=src/gpu/backend.map

@@ -3,7 +3,7 @@
 #ifndef SX_CPU_WALKS_H
 #define SX_CPU_WALKS_H
 
-#include "family/cpu.h"
+#include "family/family_cpu.h"
 #include "place/backend.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-#include "family/cpu.h"
+#include "family/family_cpu.h"
 
 #define SX_FAMILY(TAG, name) extern const sx_family_cpu sx_cpu_of_##name;
 #include "family/families.def"

@@ -1,8 +1,8 @@
 /* device_walk_impl.h - what sextant_device.cuh asks, for one width of key.
  *
- * Parameters as in gpu_walk_impl.h. */
+ * Parameters as in walks_impl.h. */
 
-#include "gpu/gpu_walk_impl.h"
+#include "family/walks_impl.h"
 
 SX_DEV uint64_t F(get)(const sx_view *v, KEY q)
 {

@@ -105,7 +105,8 @@ typedef struct {
 typedef struct {
     sx_view v;
     const void *from_keys, *from_rows;
-    unsigned char *keys, *rows, *pivots, *guide, *pieces;
+    unsigned char *keys, *rows;
+    unsigned char *own[SX_SECTIONS - SX_SEC_OWN];     /* the family's sections */
     uint64_t whole;               /* k_blocks: so many blocks; k_slots: the slots
                                      before are there already */
 } sx_gpu_build;

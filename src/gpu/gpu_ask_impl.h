@@ -1,19 +1,6 @@
 /* gpu_ask_impl.h - questions to a GPU: which kernel answers them, and how it
  * is launched. */
 
-/* Launches name##_4, name##_8 or name##_16 with args for so many threads. */
-#define GPU_RUN(name, threads, stream, args) \
-    SX_LAUNCH(name, gpu_grid(g, (threads)), GPU_BLOCK, 0, (stream), (args))
-#define GPU_RUN_W(name, width, threads, stream, args)                  \
-    do {                                                               \
-        if ((width) == 4)                                              \
-            GPU_RUN(name##_4, (threads), (stream), (args));            \
-        else if ((width) == 8)                                         \
-            GPU_RUN(name##_8, (threads), (stream), (args));            \
-        else                                                           \
-            GPU_RUN(name##_16, (threads), (stream), (args));           \
-    } while (0)
-
 /* ---- points: the plan -----------------------------------------------------------
  *
  * What a device's options leave open is chosen by the shape of the index.
@@ -36,184 +23,32 @@
  *             18 % longer), so only if told. Instead leaves are read such that
  *             they go first from L2
  */
-typedef struct {
-    uint32_t walk, pin, reorder, schedule;
-    uint32_t block, each;
-    uint32_t shared_bytes;
-    unsigned grid;
-    unsigned resident;            /* threads that a multiprocessor has at a time */
-    int constant;                 /* the top is in constant memory */
-    int two;                      /* lanes read a leaf in twos */
-    const void *top;              /* to be kept in L2 */
-    uint64_t top_bytes;
-} gpu_plan;
-
-/* Keys of a node, for lanes that search together. */
-static uint32_t gpu_node_keys(const sx_view *v)
-{
-    return v->family == SX_FAM_EYTZ    ? v->of.eytzinger.k - 1
-           : v->family == SX_FAM_PIVOT ? v->of.pivot.k - 1u
-                                       : 0;
-}
-
-/* Bytes of the section that a search begins in; *top its address. */
-static uint64_t gpu_search_bytes(const sx_view *v, const void **top)
-{
-    if (v->family == SX_FAM_EYTZ) {
-        *top = v->keys;
-        return sx_section_bytes(v, v->block ? SX_SEC_PAIRS : SX_SEC_KEYS);
-    }
-    if (v->family == SX_FAM_GUIDE) {
-        *top = v->of.guide.records;
-        return sx_section_bytes(v, SX_SEC_RECORDS);
-    }
-    if (v->family == SX_FAM_PGM) {
-        *top = v->of.pgm.segment_keys;
-        return sx_section_bytes(v, SX_SEC_SEGMENTS);
-    }
-    *top = v->family == SX_FAM_PIVOT ? v->of.pivot.pivots : NULL;
-    return *top ? sx_section_bytes(v, SX_SEC_PIVOTS) : 0;
-}
-
-/* A sorted array and nothing above it. */
-static int gpu_is_plain(const sx_view *v)
-{
-    return v->family == SX_FAM_SORTED || (v->family == SX_FAM_PIVOT && v->of.pivot.levels == 0);
-}
-
-/* Bytes of the top that fit into `room`: whole steps of the search, or all
- * that fits. A multiple of 16, as more may lie behind. */
-static uint32_t gpu_pin_bytes(const sx_view *v, uint32_t unit, uint32_t pin, uint64_t room)
-{
-    const void *top;
-    uint64_t all = gpu_search_bytes(v, &top), bytes = 0, node;
-
-    if (pin == SX_PIN_NONE || v->n == 0)
-        return 0;
-    if (v->family == SX_FAM_GUIDE)        /* its pieces are as near in L1 */
-        return 0;
-    if (v->family == SX_FAM_PGM) {
-        const sx_pgm *t = &v->of.pgm;
-        if (t->concise)                   /* the levels above the last are not read */
-            return 0;
-        for (uint32_t l = 1; l <= t->levels; l++) {
-            uint64_t entries = t->level_first[l] * (v->width + SX_SEGMENT);
-            bytes = entries <= room ? entries : bytes;
-        }
-        return (uint32_t)bytes;
-    }
-    if (gpu_is_plain(v)) {                /* halvings */
-        uint64_t steps = 0;
-        while ((2ull << steps) * v->width <= room && (2ull << steps) <= v->n)
-            steps++;
-        return (uint32_t)(pin == SX_PIN_FULL && (2ull << steps) <= v->n
-                              ? room / 16 * 16 : sx_round_up((1ull << steps) * v->width, 16));
-    }
-    if (v->family == SX_FAM_EYTZ && unit == 0 && v->block)
-        return 0;                                          /* nodes in pieces */
-    if (all <= room)
-        return (uint32_t)(all / 16 * 16);
-    if (pin == SX_PIN_FULL)
-        return (uint32_t)(room / 16 * 16);
-    if (v->family == SX_FAM_EYTZ) {
-        const sx_eytzinger *e = &v->of.eytzinger;
-        node = v->block ? v->block_bytes / v->block : v->width;
-        for (uint32_t l = 0; l < e->levels && e->level_first[l + 1] * node <= room; l++)
-            bytes = e->level_first[l + 1] * node;
-    } else {
-        const sx_pivot *t = &v->of.pivot;
-        node = (t->k - 1u) * v->width;
-        for (uint32_t l = 0; l < t->levels && t->first[l + 1] * node <= room; l++)
-            bytes = t->first[l + 1] * node;
-    }
-    return (uint32_t)(bytes / 16 * 16);
-}
-
-/* What k_shared needs to know, if it can walk this index: pivots in nodes of
- * 32 or 64 bytes, over whole leaves of up to 256; and k_guided: units. */
-static void gpu_shared_args(const sx_view *v, sx_gpu_lookup *a)
-{
-    const sx_pivot *t = &v->of.pivot;
-    uint64_t key_bytes, bytes, node_bytes;
-
-    if ((v->family == SX_FAM_GUIDE || v->family == SX_FAM_PGM) && a->unit > 1 && v->n > 0 &&
-        v->slots / a->unit < UINT32_MAX &&
-        (v->family == SX_FAM_PGM || sx_guide_buckets(&v->of.guide) <= UINT32_MAX)) {
-        /* units are leaves that lie side by side */
-        a->leaf_key_bytes = a->unit * v->width;
-        a->leaf_bytes = a->leaf_step = v->block ? (uint32_t)v->block_bytes : a->leaf_key_bytes;
-        a->leaf_latest = sx_key_offset(v, v->slots - a->unit);
-        return;
-    }
-    if (v->family != SX_FAM_PIVOT)
-        return;
-    key_bytes = t->leaf * (uint64_t)v->width;
-    bytes = v->block ? v->block_bytes : key_bytes;
-    node_bytes = (t->k - 1u) * (uint64_t)v->width;
-    if (t->levels == 0 || t->levels > SX_SHARED_LEVELS || t->window != t->leaf ||
-        (v->block && v->block != t->leaf) || key_bytes % 16 || bytes % 16 || bytes > 256 ||
-        (node_bytes != 32 && node_bytes != 64) || t->windows >> 32)
-        return;
-    a->node_bytes = (uint32_t)node_bytes;
-    for (uint32_t l = 0; l < t->levels; l++) {
-        a->node_first[l] = (uint32_t)t->first[l];
-        a->last_child[l] = (uint32_t)((l + 1 < t->levels ? t->first[l + 2] - t->first[l + 1]
-                                                         : t->windows) - 1);
-    }
-    a->leaf_bytes = a->leaf_step = (uint32_t)bytes;
-    a->leaf_key_bytes = (uint32_t)key_bytes;
-    a->leaf_latest = sx_key_offset(v, v->slots - t->leaf);
-}
-
-/* Keys and rows, wherever they lie. */
-static uint64_t gpu_leaves_bytes(const sx_view *v)
-{
-    return v->slots * (uint64_t)(v->width + v->row_bytes);
-}
-
-/* Two lanes take a leaf in two reads each, four in one: that is fewer bytes on
- * their way for each query, but less to do. Of a guide, whose leaves are mostly
- * right at once, four are better only where leaves come from far. */
-static int gpu_two_lanes(const sx_gpu *g, const sx_view *v)
-{
-    return v->family == SX_FAM_GUIDE && (v->width > 4 || gpu_leaves_bytes(v) <= 8 * g->l2_bytes);
-}
-
-/* Lines lead to windows of many units. Where those come from L2, lanes that each
- * search their own are faster than lanes that read every unit together: pairs up to
- * all of L2, separate keys and rows up to half of it. */
-static int gpu_near_lines(const sx_gpu *g, const sx_view *v)
-{
-    return v->family == SX_FAM_PGM &&
-           gpu_leaves_bytes(v) <= (v->block ? g->l2_bytes : g->l2_bytes / 2);
-}
-
 static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup *a, int ascending,
                                 int waits)
 {
+    const sx_family_gpu *family = sx_family_gpu_of(v->family);
     const sx_gpu_tune *tune = &g->tune;
+    sx_gpu_habits habits = family->habits(g, v);
     int few = a->n < (uint64_t)g->multiprocessors * g->resident;
     gpu_plan p = {0};
     uint64_t all;
 
-    gpu_shared_args(v, a);
-    p.walk = tune->walk ? tune->walk : gpu_near_lines(g, v) ? SX_WALK_ALONE : SX_WALK_SHARED;
+    p.ascending = ascending;
+    if (family->shared_args)
+        family->shared_args(v, a);
+    p.walk = tune->walk ? tune->walk : habits.alone ? SX_WALK_ALONE : SX_WALK_SHARED;
     if (p.walk == SX_WALK_SHARED && a->leaf_bytes == 0)
         p.walk = SX_WALK_ALONE;
-    p.constant = tune->pin == SX_PIN_CONSTANT && v->family == SX_FAM_PGM && v->n > 0 &&
+    p.constant = tune->pin == SX_PIN_CONSTANT && !(v->traits & SX_SIZES_KNOWN) && v->n > 0 &&
                  !ascending && waits;
     if (p.constant)
         p.walk = SX_WALK_ALONE;
     p.reorder = tune->reorder ? tune->reorder : SX_REORDER_NONE;
-    if (!tune->reorder && !tune->walk && !few && !ascending && v->family != SX_FAM_GUIDE &&
-        v->family != SX_FAM_PGM && v->n * v->width > 2 * g->l2_bytes)
-        p.reorder = v->family == SX_FAM_EYTZ ? (a->unit == 1 ? SX_REORDER_DOUBLE : SX_REORDER_NONE)
-                    : gpu_is_plain(v) ? SX_REORDER_LOOKUP : SX_REORDER_NONE;
+    if (!tune->reorder && !tune->walk && !few && !ascending && v->n * v->width > 2 * g->l2_bytes)
+        p.reorder = habits.reorder;
     if (p.reorder != SX_REORDER_NONE)
         p.walk = SX_WALK_ALONE;
-    p.pin = tune->pin ? tune->pin
-            : few || v->family == SX_FAM_EYTZ || v->family == SX_FAM_PGM ||
-              v->family == SX_FAM_GUIDE ? SX_PIN_NONE : SX_PIN_STEPS;
+    p.pin = tune->pin ? tune->pin : few || !habits.stages ? SX_PIN_NONE : SX_PIN_STEPS;
     if (p.walk == SX_WALK_GROUP || (ascending && !tune->pin) || p.pin == SX_PIN_CONSTANT)
         p.pin = SX_PIN_NONE;
     p.block = tune->block ? tune->block : p.pin != SX_PIN_NONE ? GPU_BLOCK_MOST : GPU_BLOCK;
@@ -235,32 +70,25 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
         a->window = GPU_WINDOW_BYTES / v->width;
         p.shared_bytes = SX_WINDOW_HEAD + GPU_WINDOW_BYTES;
     }
-    if (p.walk == SX_WALK_SHARED && v->family != SX_FAM_PIVOT && p.block > 512)
+    if (p.walk == SX_WALK_SHARED && habits.windows && p.block > 512)
         p.block = 512;
-    p.two = p.walk == SX_WALK_SHARED && gpu_two_lanes(g, v);
+    p.two = p.walk == SX_WALK_SHARED && habits.two;
     if (p.two && p.pin == SX_PIN_NONE && !tune->block && !ascending)
         p.block = 128;
     p.resident = g->resident;     /* or as many as SX_KERNEL_1536 says */
-    if (((p.walk == SX_WALK_SHARED && v->family != SX_FAM_PIVOT) || ascending) && p.resident > 1536)
+    if (((p.walk == SX_WALK_SHARED && habits.windows) || ascending) && p.resident > 1536)
         p.resident = 1536;
     a->each = p.each;
-    a->top_bytes = gpu_pin_bytes(v, a->unit, p.pin, gpu_pin_room(g, p.resident / p.block));
+    if (family->staged_bytes && v->n > 0 && p.pin != SX_PIN_NONE)
+        a->top_bytes = family->staged_bytes(v, p.pin, gpu_pin_room(g, p.resident / p.block));
     p.shared_bytes += a->top_bytes;
     if (p.constant)
-        a->top_bytes = gpu_pin_bytes(v, a->unit, SX_PIN_STEPS, SX_CONSTANT_BYTES);
-    while (v->family == SX_FAM_PIVOT && a->near_levels < v->of.pivot.levels &&
-           v->of.pivot.levels <= SX_SHARED_LEVELS &&
-           v->of.pivot.first[a->near_levels + 1] * (v->of.pivot.k - 1u) * v->width <= a->top_bytes)
-        a->near_levels++;
+        a->top_bytes = family->staged_bytes(v, SX_PIN_STEPS, SX_CONSTANT_BYTES);
     a->twice = p.reorder == SX_REORDER_DOUBLE;
     if (a->twice)
         p.shared_bytes += p.block * p.each * 8;
-    a->lanes = 2;
-    while (a->lanes < 32 && a->lanes * 2 <= gpu_node_keys(v))
-        a->lanes *= 2;
-    if (gpu_is_plain(v))
-        a->lanes = 8;
-    all = gpu_search_bytes(v, &p.top);
+    a->lanes = habits.lanes;
+    all = family->search_bytes(v, &p.top);
     p.top_bytes = all < g->persist ? all : g->persist;
     return p;
 }
@@ -273,122 +101,6 @@ static unsigned gpu_plan_grid(const sx_gpu *g, const gpu_plan *p, uint64_t threa
     if (p->schedule == SX_SCHEDULE_STATIC && blocks > resident)
         blocks = resident;
     return (unsigned)(blocks < 1 ? 1 : blocks > GPU_GRID_MOST ? GPU_GRID_MOST : blocks);
-}
-
-#define GPU_LAUNCH_PLAN(name)                                                               \
-    SX_LAUNCH_TOP(name, p->grid, p->block, p->shared_bytes, stream, a, p->top, p->top_bytes)
-
-/* The sorting kernel of a width, by its block and questions per thread. */
-#define GPU_LAUNCH_REORDER(w)                                \
-    switch (p->block * 100 + p->each) {                      \
-    case 128 * 100 + 8: GPU_LAUNCH_PLAN(k_reorder_##w##_128_8); break;    \
-    case 128 * 100 + 16: GPU_LAUNCH_PLAN(k_reorder_##w##_128_16); break;  \
-    case 256 * 100 + 4: GPU_LAUNCH_PLAN(k_reorder_##w##_256_4); break;    \
-    case 256 * 100 + 8: GPU_LAUNCH_PLAN(k_reorder_##w##_256_8); break;    \
-    case 512 * 100 + 2: GPU_LAUNCH_PLAN(k_reorder_##w##_512_2); break;    \
-    case 512 * 100 + 4: GPU_LAUNCH_PLAN(k_reorder_##w##_512_4); break;    \
-    case 1024 * 100 + 1: GPU_LAUNCH_PLAN(k_reorder_##w##_1024_1); break;  \
-    default: GPU_LAUNCH_PLAN(k_reorder_##w##_1024_2); break; \
-    }
-
-/* The kernel by lanes of a leaf, turns, and bytes of rows in it. */
-#define GPU_LAUNCH_LEAVES(name, w)                                                        \
-    switch (a->v.block ? a->v.row_bytes : 0) {                                            \
-    case 0:                                                                               \
-        if (a->leaf_bytes <= 64)                                                          \
-            GPU_LAUNCH_PLAN(name##_##w##_4_0_0);                                        \
-        else if (a->leaf_bytes <= 128)                                                    \
-            GPU_LAUNCH_PLAN(name##_##w##_8_0_0);                                        \
-        else                                                                              \
-            GPU_LAUNCH_PLAN(name##_##w##_8_1_0);                                        \
-        break;                                                                            \
-    case 4:                                                                               \
-        if (a->leaf_bytes <= 64)                                                          \
-            GPU_LAUNCH_PLAN(name##_##w##_4_0_4);                                        \
-        else if (a->leaf_bytes <= 128)                                                    \
-            GPU_LAUNCH_PLAN(name##_##w##_8_0_4);                                        \
-        else                                                                              \
-            GPU_LAUNCH_PLAN(name##_##w##_8_1_4);                                        \
-        break;                                                                            \
-    default:                                                                              \
-        if (a->leaf_bytes <= 128)                                                         \
-            GPU_LAUNCH_PLAN(name##_##w##_8_0_8);                                        \
-        else                                                                              \
-            GPU_LAUNCH_PLAN(name##_##w##_8_1_8);                                        \
-    }
-
-/* The same for rows of keys alone, where there is such a kernel. */
-#define GPU_LAUNCH_GET(name, w)                                                           \
-    if (a->v.row_bytes == 8)                                                              \
-        GPU_LAUNCH_PLAN(name##_get_##w##_8_0_8);                                          \
-    else if (a->leaf_bytes <= 64 && p->two)                                               \
-        GPU_LAUNCH_PLAN(name##_get_##w##_2_1_4);                                          \
-    else if (a->leaf_bytes <= 64)                                                         \
-        GPU_LAUNCH_PLAN(name##_get_##w##_4_0_4);                                          \
-    else                                                                                  \
-        GPU_LAUNCH_PLAN(name##_get_##w##_8_0_4)
-
-#define GPU_LAUNCH_WINDOW(name, w)                                                        \
-    if (a->op == SX_OP_GET && a->out && !a->keys && a->v.block && a->leaf_bytes <= 128) { \
-        GPU_LAUNCH_GET(name, w);                                                          \
-    } else {                                                                              \
-        GPU_LAUNCH_LEAVES(name, w)                                                        \
-    }
-
-#define GPU_LAUNCH_POINTS(w)                        \
-    if (ascending)                                  \
-        GPU_LAUNCH_PLAN(k_ascending_##w);           \
-    else if (p->reorder != SX_REORDER_NONE)         \
-        GPU_LAUNCH_REORDER(w)                       \
-    else if (p->walk == SX_WALK_SHARED && a->v.family == SX_FAM_GUIDE) \
-        GPU_LAUNCH_WINDOW(k_guided, w)              \
-    else if (p->walk == SX_WALK_SHARED && a->v.family == SX_FAM_PGM) \
-        GPU_LAUNCH_WINDOW(k_lines, w)               \
-    else if (p->walk == SX_WALK_SHARED)             \
-        GPU_LAUNCH_LEAVES(k_shared, w)              \
-    else if (p->walk == SX_WALK_GROUP)              \
-        GPU_LAUNCH_PLAN(k_group_##w);               \
-    else                                            \
-        GPU_LAUNCH_PLAN(k_lookup_##w)
-
-static void gpu_points_launch(const gpu_plan *p, gpu_stream stream, const sx_gpu_lookup *a,
-                              int ascending)
-{
-    if (a->v.width == 4) {
-        GPU_LAUNCH_POINTS(4);
-    } else if (a->v.width == 8) {
-        GPU_LAUNCH_POINTS(8);
-    } else {
-        GPU_LAUNCH_POINTS(16);
-    }
-}
-
-/* The top goes into the arguments, which takes a copy and a wait: an option to
- * compare with, never chosen. */
-static sx_status gpu_constant_launch(sx_gpu *g, const gpu_plan *p, gpu_stream stream,
-                                     const sx_gpu_lookup *a, sx_err *err)
-{
-    sx_gpu_lookup_constant c = {0};
-    uint64_t entries = a->top_bytes / (a->v.width + SX_SEGMENT), keys = entries * a->v.width;
-    unsigned char *top = (unsigned char *)c.top;
-    sx_status st = SX_OK;
-
-    if (a->top_bytes > 0)
-        st = gpu_copy(g, stream, top, a->v.of.pgm.segment_keys, keys, err);
-    if (st == SX_OK && a->top_bytes > 0)
-        st = gpu_copy(g, stream, top + keys, a->v.of.pgm.segments, a->top_bytes - keys, err);
-    if (st == SX_OK)
-        st = gpu_wait(g, stream, "reading the top", err);
-    if (st != SX_OK)
-        return st;
-    c.a = *a;
-    if (a->v.width == 4)
-        SX_LAUNCH(k_constant_4, p->grid, p->block, 0, stream, &c);
-    else if (a->v.width == 8)
-        SX_LAUNCH(k_constant_8, p->grid, p->block, 0, stream, &c);
-    else
-        SX_LAUNCH(k_constant_16, p->grid, p->block, 0, stream, &c);
-    return SX_OK;
 }
 
 /* ---- points ------------------------------------------------------------------------ */
@@ -428,16 +140,12 @@ static sx_status gpu_points_work(sx_gpu *g, gpu_stream stream, const void *work,
         } else {
             gpu_plan plan = gpu_points_plan(g, w->v, &a, ascending, !job->how.stream);
             plan.grid = gpu_plan_grid(g, &plan, plan.walk == SX_WALK_GROUP ? a.n * a.lanes : a.n);
-            if (plan.constant) {
-                sx_status st = gpu_constant_launch(g, &plan, stream, &a, err);
-                if (st != SX_OK)
-                    return st;
-            } else {
-                gpu_points_launch(&plan, stream, &a, ascending);
-            }
+            sx_status st = sx_family_gpu_of(w->v->family)->points(g, &plan, stream, &a, err);
+            if (st != SX_OK)
+                return st;
         }
     }
-    return gpu_launched(g, "looking up keys", err);
+    return sx_gpu_launched(g, "looking up keys", err);
 }
 
 /* The outcome of a call that was queued: nothing that can still go wrong. */
@@ -449,7 +157,7 @@ static sx_status gpu_say_done(sx_gpu *g, const sx_how *how, sx_err *err)
         return SX_OK;
     a.status = how->status;
     GPU_RUN(k_room, 1, gpu_stream_of(how->stream), &a);
-    return gpu_launched(g, "writing the status", err);
+    return sx_gpu_launched(g, "writing the status", err);
 }
 
 static sx_status gpu_backend_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
@@ -507,8 +215,8 @@ static sx_status gpu_spans_work(sx_gpu *g, gpu_stream stream, const void *work, 
     sx_gpu_spans a = gpu_spans_args(w, n, dev);
 
     a.start = w->start ? w->start + at : NULL;
-    GPU_RUN_W(k_spans, w->v->width, n, stream, &a);
-    return gpu_launched(g, "finding ranges", err);
+    sx_family_gpu_of(w->v->family)->spans(g, stream, &a);
+    return sx_gpu_launched(g, "finding ranges", err);
 }
 
 /* The columns of ranges [at, ...) that their kernels read. */
@@ -573,8 +281,8 @@ static sx_status gpu_fold_work(sx_gpu *g, gpu_stream stream, const void *work, u
     a.min = (uint64_t *)dev[RANGE_MIN];
     a.max = (uint64_t *)dev[RANGE_MAX];
     a.sum = (uint64_t *)dev[RANGE_SUM];
-    GPU_RUN_W(k_fold, w->v->width, (n + a.ranges - 1) / a.ranges * 32, stream, &a);
-    return gpu_launched(g, "summing ranges", err);
+    sx_family_gpu_of(w->v->family)->fold(g, stream, &a, (n + a.ranges - 1) / a.ranges * 32);
+    return sx_gpu_launched(g, "summing ranges", err);
 }
 
 static sx_status gpu_backend_fold(void *self, const sx_view *v, const sx_span_query *job,
@@ -624,7 +332,7 @@ static sx_status gpu_fill_work(sx_gpu *g, gpu_stream stream, const void *work, u
     a.from = w->from + at;
     a.to = a.from + n;
     GPU_RUN_W(k_fill, w->v->width, (n + SX_FILL_TILE - 1) / SX_FILL_TILE * 32, stream, &a);
-    return gpu_launched(g, "collecting ranges", err);
+    return sx_gpu_launched(g, "collecting ranges", err);
 }
 
 /* Outputs [from, from + total), all results of the spans in *w. */
@@ -656,13 +364,13 @@ static sx_status gpu_range_host(sx_gpu *g, const sx_view *v, const sx_span_query
     sx_status st = SX_OK;
 
     if (out->rows || out->keys) {
-        st = gpu_alloc(g, stream, &start, most * 8, "ranges", err);
+        st = sx_gpu_alloc(g, stream, &start, most * 8, "ranges", err);
         if (st == SX_OK)
-            st = gpu_alloc(g, stream, &count, most * 8, "ranges", err);
+            st = sx_gpu_alloc(g, stream, &count, most * 8, "ranges", err);
         if (st == SX_OK)
-            st = gpu_alloc(g, stream, &first, (most + 1) * 8, "ranges", err);
+            st = sx_gpu_alloc(g, stream, &first, (most + 1) * 8, "ranges", err);
         if (st == SX_OK)
-            st = gpu_wait(g, stream, "ranges", err);      /* lanes are other streams */
+            st = sx_gpu_wait(g, stream, "ranges", err);      /* lanes are other streams */
     }
     if (st == SX_OK)
         st = gpu_find_spans(g, v, job, 0, job->n, NULL, out->first, 0, err);
@@ -676,9 +384,9 @@ static sx_status gpu_range_host(sx_gpu *g, const sx_view *v, const sx_span_query
         w.n = job->n - at < most ? job->n - at : most;
         st = gpu_find_spans(g, v, job, at, w.n, w.start, (uint64_t *)count, 1, err);
         if (st == SX_OK)
-            st = gpu_copy(g, stream, first, out->first + at, (w.n + 1) * 8, err);
+            st = sx_gpu_copy(g, stream, first, out->first + at, (w.n + 1) * 8, err);
         if (st == SX_OK)
-            st = gpu_wait(g, stream, "ranges", err);
+            st = sx_gpu_wait(g, stream, "ranges", err);
         if (st == SX_OK) {        /* read once: whatever it is, outputs end at total */
             uint64_t to = *(const volatile uint64_t *)&out->first[at + w.n];
             to = to > total ? total : to < from ? from : to;
@@ -686,9 +394,9 @@ static sx_status gpu_range_host(sx_gpu *g, const sx_view *v, const sx_span_query
             from = to;
         }
     }
-    gpu_free(g, stream, start);
-    gpu_free(g, stream, count);
-    gpu_free(g, stream, first);
+    sx_gpu_free(g, stream, start);
+    sx_gpu_free(g, stream, count);
+    sx_gpu_free(g, stream, first);
     return st;
 }
 
@@ -705,11 +413,11 @@ static sx_status gpu_range_there(sx_gpu *g, const sx_view *v, const sx_span_quer
     sx_status st = gpu_sum_up(g, stream, NULL, &bytes, out->first, job->n + 1, err);
 
     if (st == SX_OK)
-        st = gpu_alloc(g, stream, &scratch, bytes, "ranges", err);
+        st = sx_gpu_alloc(g, stream, &scratch, bytes, "ranges", err);
     if (st == SX_OK && (out->rows || out->keys) && job->n > 0)
-        st = gpu_alloc(g, stream, &start, job->n * 8, "ranges", err);
+        st = sx_gpu_alloc(g, stream, &start, job->n * 8, "ranges", err);
     if (st == SX_OK && !job->how.stream)
-        st = gpu_wait(g, stream, "ranges", err);
+        st = sx_gpu_wait(g, stream, "ranges", err);
     w.start = (uint64_t *)start;
     if (st == SX_OK)
         st = gpu_find_spans(g, v, job, 0, job->n, w.start, out->first, 1, err);
@@ -727,18 +435,18 @@ static sx_status gpu_range_there(sx_gpu *g, const sx_view *v, const sx_span_quer
         if (start)
             GPU_RUN_W(k_fill, v->width, (uint64_t)g->multiprocessors * g->resident, stream, &a);
         GPU_RUN(k_room, 1, stream, &a);
-        st = gpu_launched(g, "collecting ranges", err);
+        st = sx_gpu_launched(g, "collecting ranges", err);
     } else if (st == SX_OK) {
-        st = gpu_copy(g, stream, &total, out->first + job->n, 8, err);
+        st = sx_gpu_copy(g, stream, &total, out->first + job->n, 8, err);
         if (st == SX_OK)
-            st = gpu_wait(g, stream, "finding ranges", err);
+            st = sx_gpu_wait(g, stream, "finding ranges", err);
         if (st == SX_OK)
             st = sx_ranges_check_room(out, total, err);
         if (st == SX_OK && start)
             st = gpu_fill(g, &w, 0, total, err);
     }
-    gpu_free(g, stream, start);
-    gpu_free(g, stream, scratch);
+    sx_gpu_free(g, stream, start);
+    sx_gpu_free(g, stream, scratch);
     return st;
 }
 

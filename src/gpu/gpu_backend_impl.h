@@ -7,15 +7,15 @@
  *   gpu_stream                     a queue; gpu_stream_of(the caller's or
  *                                  NULL), gpu_stream_new, gpu_stream_free
  *   gpu_enter(g, err)              at the start of every call
- *   gpu_alloc, gpu_free            device memory, in a stream's order
+ *   sx_gpu_alloc, sx_gpu_free            device memory, in a stream's order
  *   gpu_free_bytes(g)              what there is of it
- *   gpu_copy, gpu_set              queued; between any two places
- *   gpu_launched(g, what, err)     after launches: whether they were accepted
- *   gpu_wait(g, stream, what, err) until a queue is empty
+ *   sx_gpu_copy, gpu_set              queued; between any two places
+ *   sx_gpu_launched(g, what, err)     after launches: whether they were accepted
+ *   sx_gpu_wait(g, stream, what, err) until a queue is empty
  *   gpu_pin, gpu_unpin, gpu_is_pinned   host memory that a device can read
  *   gpu_timer_begin, _mark, _end   nanoseconds between, added to a number
  *   gpu_sort, gpu_sum_up           device-wide primitives
- *   gpu_grid(g, threads)           blocks of GPU_BLOCK threads
+ *   sx_gpu_grid(g, threads)           blocks of GPU_BLOCK threads
  *   gpu_pin_room(g, blocks)        shared memory for each, if so many share it
  *   GPU_BLOCK, GPU_BLOCK_MOST      threads of a block: usually, at most;
  *                                  GPU_FIT_BLOCK: of a kernel of few, slow threads
@@ -25,8 +25,6 @@
 #include "gpu/gpu_stage_impl.h"
 
 #include "gpu/gpu_ask_impl.h"
-
-#include "gpu/gpu_fit_impl.h"
 
 #include "gpu/gpu_build_impl.h"
 
@@ -42,13 +40,13 @@ static sx_status gpu_backend_alloc(void *self, void **out, uint64_t bytes, const
     void *block = NULL;
 
     if (st == SX_OK)
-        st = gpu_alloc(g, stream, &block, bytes, what, err);
+        st = sx_gpu_alloc(g, stream, &block, bytes, what, err);
     if (st == SX_OK)
-        st = gpu_wait(g, stream, what, err);      /* any stream may use it from now on */
+        st = sx_gpu_wait(g, stream, what, err);      /* any stream may use it from now on */
     if (st == SX_OK)
         *out = block;
     else
-        gpu_free(g, stream, block);
+        sx_gpu_free(g, stream, block);
     return st;
 }
 
@@ -68,7 +66,7 @@ static void gpu_backend_release(void *self, void *block)
     sx_err err;
 
     if (block && gpu_enter(g, &err) == SX_OK)
-        gpu_free(g, gpu_stream_of(NULL), block);
+        sx_gpu_free(g, gpu_stream_of(NULL), block);
 }
 
 static sx_status gpu_move_work(sx_gpu *g, gpu_stream stream, const void *job, uint64_t at,
@@ -76,7 +74,7 @@ static sx_status gpu_move_work(sx_gpu *g, gpu_stream stream, const void *job, ui
 {
     (void)job;
     (void)at;
-    return gpu_copy(g, stream, dev[1], dev[0], n, err);
+    return sx_gpu_copy(g, stream, dev[1], dev[0], n, err);
 }
 
 static sx_status gpu_backend_copy(void *self, void *to, int to_there, const void *from,
@@ -115,8 +113,8 @@ static sx_status gpu_hint_work(sx_gpu *g, gpu_stream stream, const void *work, u
     a.n = n;
     a.q = dev[HINT_Q];
     a.out = (uint64_t *)dev[HINT_OUT];
-    GPU_RUN_W(k_hint, a.v.width, n, stream, &a);
-    return gpu_launched(g, "making hints", err);
+    sx_family_gpu_of(a.v.family)->entries(g, stream, &a);
+    return sx_gpu_launched(g, "making hints", err);
 }
 
 static sx_status gpu_backend_hint(void *self, const sx_view *top, const sx_hints *job, sx_err *err)

@@ -14,11 +14,11 @@ typedef struct {
 
 static sx_status gpu_read_facts(gpu_building *b, sx_gpu_facts *facts, const char *what, sx_err *err)
 {
-    sx_status st = gpu_launched(b->g, what, err);
+    sx_status st = sx_gpu_launched(b->g, what, err);
 
     if (st == SX_OK)
-        st = gpu_copy(b->g, b->stream, facts, b->facts, sizeof *facts, err);
-    return st == SX_OK ? gpu_wait(b->g, b->stream, what, err) : st;
+        st = sx_gpu_copy(b->g, b->stream, facts, b->facts, sizeof *facts, err);
+    return st == SX_OK ? sx_gpu_wait(b->g, b->stream, what, err) : st;
 }
 
 static sx_status gpu_say_repeat(gpu_building *b, const sx_sorted *s, uint64_t at, sx_err *err)
@@ -26,15 +26,15 @@ static sx_status gpu_say_repeat(gpu_building *b, const sx_sorted *s, uint64_t at
     unsigned char encoded[16], key[16];
     uint64_t row[2] = {at, at + 1};
     char text[64];
-    sx_status st = gpu_copy(b->g, b->stream, encoded, gpu_at(s->keys, at, s->width), s->width, err);
+    sx_status st = sx_gpu_copy(b->g, b->stream, encoded, gpu_at(s->keys, at, s->width), s->width, err);
 
     for (unsigned i = 0; i < 2 && st == SX_OK && s->row_bytes; i++) {
         row[i] = 0;
-        st = gpu_copy(b->g, b->stream, &row[i], gpu_at(s->rows, at + i, s->row_bytes),
+        st = sx_gpu_copy(b->g, b->stream, &row[i], gpu_at(s->rows, at + i, s->row_bytes),
                       s->row_bytes, err);
     }
     if (st == SX_OK)
-        st = gpu_wait(b->g, b->stream, "reading equal keys", err);
+        st = sx_gpu_wait(b->g, b->stream, "reading equal keys", err);
     if (st != SX_OK)
         return st;
     sx_type_of(b->in->key_type)->decode(key, encoded, 1);
@@ -52,7 +52,7 @@ static sx_status gpu_stage_work(sx_gpu *g, gpu_stream stream, const void *job, u
 {
     const gpu_column *to = (const gpu_column *)job;
 
-    return gpu_copy(g, stream, (void *)gpu_at(to->data, at, to->each), dev[0], n * to->each, err);
+    return sx_gpu_copy(g, stream, (void *)gpu_at(to->data, at, to->each), dev[0], n * to->each, err);
 }
 
 /* A column of the host in device memory of ours, whole lines. */
@@ -61,11 +61,11 @@ static sx_status gpu_stage_column(gpu_building *b, void **out, const void *from,
 {
     gpu_column column = {from, each, 1, 0, 0, 0}, to = {NULL, each, 0, 0, 1, 0};
     sx_how how = {0};
-    sx_status st = gpu_alloc(b->g, b->stream, out, sx_round_up(b->in->n * each, SX_LINE), what,
+    sx_status st = sx_gpu_alloc(b->g, b->stream, out, sx_round_up(b->in->n * each, SX_LINE), what,
                              err);
 
     if (st == SX_OK)
-        st = gpu_wait(b->g, b->stream, what, err);        /* lanes are other streams */
+        st = sx_gpu_wait(b->g, b->stream, what, err);        /* lanes are other streams */
     to.data = *out;
     how.threads = b->in->threads;
     return st == SX_OK ? gpu_run_columns(b->g, &how, &column, 1, b->in->n, gpu_stage_work, &to,
@@ -122,14 +122,14 @@ static sx_status gpu_take_keys(gpu_building *b, uint32_t width, sx_err *err)
         return SX_OK;
     }
     if (st == SX_OK)
-        st = gpu_alloc(g, b->stream, &b->encoded, sx_round_up(in->n * width, SX_LINE), "keys", err);
+        st = sx_gpu_alloc(g, b->stream, &b->encoded, sx_round_up(in->n * width, SX_LINE), "keys", err);
     if (st != SX_OK)
         return st;
     a = gpu_input_args(b, 0);
     a.in_keys = in->keys_there ? in->keys : b->staged_keys;
     GPU_RUN_W(k_encode, width, in->n, b->stream, &a);
-    st = gpu_launched(g, "storing the input", err);
-    gpu_free(g, b->stream, b->staged_keys);
+    st = sx_gpu_launched(g, "storing the input", err);
+    sx_gpu_free(g, b->stream, b->staged_keys);
     b->staged_keys = NULL;
     return st;
 }
@@ -139,7 +139,7 @@ static sx_status gpu_look(gpu_building *b, uint32_t width, sx_gpu_facts *facts, 
 {
     sx_gpu_input a = gpu_input_args(b, 0);
     sx_gpu *g = b->g;
-    sx_status st = gpu_copy(g, b->stream, b->facts, facts, sizeof *facts, err);
+    sx_status st = sx_gpu_copy(g, b->stream, b->facts, facts, sizeof *facts, err);
 
     if (st != SX_OK)
         return st;
@@ -165,11 +165,11 @@ static sx_status gpu_store_rows(gpu_building *b, sx_sorted *s, int ascending, sx
     sx_status st = SX_OK;
 
     if (s->row_bytes && (ascending || !same_rows))
-        st = gpu_alloc(g, b->stream, &b->stored, s->n * s->row_bytes, "rows", err);
+        st = sx_gpu_alloc(g, b->stream, &b->stored, s->n * s->row_bytes, "rows", err);
     a.rows = b->stored;
     if (st == SX_OK && a.rows)
         GPU_RUN(k_store_rows, s->n, b->stream, &a);
-    return st == SX_OK ? gpu_launched(g, "storing the input", err) : st;
+    return st == SX_OK ? sx_gpu_launched(g, "storing the input", err) : st;
 }
 
 static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
@@ -197,9 +197,9 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
         s->rows = b->stored;
         b->encoded = b->stored = NULL;
     } else if (st == SX_OK) {
-        st = gpu_alloc(g, b->stream, &s->keys, bytes, "sorting keys", err);
+        st = sx_gpu_alloc(g, b->stream, &s->keys, bytes, "sorting keys", err);
         if (st == SX_OK)
-            st = gpu_alloc(g, b->stream, &s->rows, n * s->row_bytes, "sorting rows", err);
+            st = sx_gpu_alloc(g, b->stream, &s->rows, n * s->row_bytes, "sorting rows", err);
         if (st == SX_OK)
             st = gpu_sort(g, b->stream, s, b->encoded, b->stored ? b->stored : b->rows, err);
     }
@@ -237,20 +237,20 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
     b.in = in;
     b.stream = gpu_stream_of(NULL);
     if (in->stream)
-        st = gpu_wait(g, gpu_stream_of(in->stream), "waiting for the stream", err);
+        st = sx_gpu_wait(g, gpu_stream_of(in->stream), "waiting for the stream", err);
     if (st == SX_OK)
-        st = gpu_alloc(g, b.stream, &facts, sizeof(sx_gpu_facts), "facts", err);
+        st = sx_gpu_alloc(g, b.stream, &facts, sizeof(sx_gpu_facts), "facts", err);
     b.facts = (sx_gpu_facts *)facts;
     if (st == SX_OK)
         st = gpu_sort_steps(&b, &s, err);
-    gpu_free(g, b.stream, facts);
-    gpu_free(g, b.stream, b.staged_keys);
-    gpu_free(g, b.stream, b.staged_rows);
-    gpu_free(g, b.stream, b.encoded);
-    gpu_free(g, b.stream, b.stored);
+    sx_gpu_free(g, b.stream, facts);
+    sx_gpu_free(g, b.stream, b.staged_keys);
+    sx_gpu_free(g, b.stream, b.staged_rows);
+    sx_gpu_free(g, b.stream, b.encoded);
+    sx_gpu_free(g, b.stream, b.stored);
     if (st != SX_OK) {
-        gpu_free(g, b.stream, s.keys);
-        gpu_free(g, b.stream, s.rows);
+        sx_gpu_free(g, b.stream, s.keys);
+        sx_gpu_free(g, b.stream, s.rows);
         return st;
     }
     *out = s;
@@ -264,37 +264,25 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
 {
     sx_gpu *g = (sx_gpu *)self;
     sx_gpu_build a = {0};
+    const sx_family_gpu *family = sx_family_gpu_of(shape->family);
     int keep = sx_shape_is_arrays(shape);
     gpu_stream stream = gpu_stream_of(NULL);
     sx_status st = gpu_enter(g, err);
 
     (void)threads;
-    if (st == SX_OK && shape->family == SX_FAM_PGM && shape->n > 0)
-        st = gpu_fit(g, stream, shape, sorted->keys, base, err);
+    if (st == SX_OK && family->fit && shape->n > 0)
+        st = family->fit(g, stream, shape, sorted->keys, base, err);
     for (int kind = 0; kind < SX_SECTIONS && st == SX_OK; kind++) {
         uint64_t bytes = sx_section_bytes(shape, (unsigned)kind);
         if (bytes > 0 && !base[kind] && !(keep && (kind == SX_SEC_KEYS || kind == SX_SEC_ROWS)))
-            st = gpu_alloc(g, stream, &base[kind], bytes, sx_section_name(shape, (unsigned)kind),
+            st = sx_gpu_alloc(g, stream, &base[kind], bytes, sx_section_name(shape, (unsigned)kind),
                            err);
     }
     a.v = *shape;
     a.from_keys = sorted->keys;
     a.from_rows = sorted->rows;
-    if (st == SX_OK && shape->family == SX_FAM_PIVOT && base[SX_SEC_PIVOTS]) {
-        a.pivots = (unsigned char *)base[SX_SEC_PIVOTS];
-        GPU_RUN_W(k_pivots, shape->width, sx_pivot_keys(&shape->of.pivot), stream, &a);
-    }
-    if (st == SX_OK && shape->family == SX_FAM_GUIDE && base[SX_SEC_RECORDS]) {
-        const sx_guide *guide = &shape->of.guide;
-        const void *pieces[SX_SECTIONS] = {0};
-        a.guide = (unsigned char *)base[SX_SEC_RECORDS];
-        a.pieces = (unsigned char *)base[SX_SEC_PIECES];
-        GPU_RUN_W(k_pieces, shape->width, sx_piece_key_bytes(guide, shape->width) / shape->width,
-                  stream, &a);
-        pieces[SX_SEC_PIECES] = a.pieces;
-        sx_view_bind(&a.v, pieces);
-        GPU_RUN_W(k_guide, shape->width, sx_guide_records(guide), stream, &a);
-    }
+    if (st == SX_OK && family->fill && shape->n > 0)
+        family->fill(g, stream, shape, sorted->keys, base);
     if (st == SX_OK && !keep && shape->n > 0) {
         a.keys = (unsigned char *)base[shape->block ? SX_SEC_PAIRS : SX_SEC_KEYS];
         a.rows = shape->block ? a.keys + shape->block * shape->width
@@ -308,12 +296,12 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
         GPU_RUN_W(k_slots, shape->width, shape->slots - a.whole, stream, &a);
     }
     if (st == SX_OK)
-        st = gpu_launched(g, "building", err);
+        st = sx_gpu_launched(g, "building", err);
     if (st == SX_OK)
-        st = gpu_wait(g, stream, "building", err);
+        st = sx_gpu_wait(g, stream, "building", err);
     if (st != SX_OK) {
         for (int kind = 0; kind < SX_SECTIONS; kind++) {
-            gpu_free(g, stream, base[kind]);
+            sx_gpu_free(g, stream, base[kind]);
             base[kind] = NULL;
         }
         return st;

@@ -5,15 +5,9 @@
  * Each thread of the caller has its own stream (the per-thread one) for calls
  * that wait, and a call waits for its own work only. Device memory comes from
  * a pool of our own, in the order of streams, and returns there. */
-#include "gpu/vendor_cuda.h"
+#include "family/family_gpu.h"
 
 extern "C" {
-#include "base/alloc.h"
-#include "base/pool.h"
-#include "gpu/gpu_args.h"
-#include "gpu/gpu_tune.h"
-#include "family/pgm/pgm_shape.h"
-#include "family/slots.h"
 #include "place/ranges.h"
 }
 
@@ -26,40 +20,6 @@ extern "C" {
 
 #include "gpu/gpu_kernels.h"
 #include "gpu/sort_cuda.h"
-
-#define GPU_FIT_BLOCK 64u
-#define GPU_BLOCK 256u
-#define GPU_BLOCK_MOST 1024u
-#define GPU_GRID_MOST (1u << 30)
-#define GPU_IDLE_MOST 4u
-#define GPU_LANES 4u
-#define GPU_LANE_BYTES (16ull << 20)
-#define GPU_CHUNK_LEAST 1024ull
-#define GPU_SCRATCH (16ull << 20)
-#define GPU_CHUNK_GOOD (1ull << 18)
-#define GPU_DIRECT_BYTES (128ull << 10)
-#define GPU_SPANS (1ull << 24)
-#define GPU_WINDOW_BYTES 16384u    /* of ascending questions */
-#define GPU_BUCKET (1ull << 21)
-#define GPU_SAMPLE (1ull << 18)
-#define GPU_COPY_THREADS 8u       /* more do not fill pinned memory faster */
-
-typedef cudaStream_t gpu_stream;
-
-typedef struct {
-    int device;
-    unsigned multiprocessors, resident;
-    size_t shared_bytes;          /* of a multiprocessor */
-    uint64_t l2_bytes, persist;
-    sx_gpu_tune tune;
-    cudaMemPool_t memory;
-    sx_allocator from;            /* take is NULL: from the pool */
-    sx_pool *pool;
-    pthread_mutex_t lock;         /* guards stages */
-    pthread_mutex_t limit;        /* taking memory, where there is one */
-    struct gpu_stage *stages;     /* that no call uses now, and how many */
-    unsigned idle;
-} sx_gpu;
 
 /* The error is told here, so the next call must not find it again. */
 static sx_status gpu_failed(cudaError_t e, const char *doing, sx_err *err)
@@ -115,7 +75,7 @@ static void gpu_stream_free(gpu_stream stream)
         (void)cudaStreamDestroy(stream);
 }
 
-static sx_status gpu_launched(sx_gpu *g, const char *what, sx_err *err)
+sx_status sx_gpu_launched(sx_gpu *g, const char *what, sx_err *err)
 {
     cudaError_t e = cudaGetLastError();
 
@@ -123,7 +83,7 @@ static sx_status gpu_launched(sx_gpu *g, const char *what, sx_err *err)
     return e == cudaSuccess ? SX_OK : gpu_failed(e, what, err);
 }
 
-static sx_status gpu_wait(sx_gpu *g, gpu_stream stream, const char *what, sx_err *err)
+sx_status sx_gpu_wait(sx_gpu *g, gpu_stream stream, const char *what, sx_err *err)
 {
     cudaError_t e = cudaGetLastError(), end = cudaStreamSynchronize(stream);
 
@@ -191,7 +151,7 @@ static void gpu_timer_end(gpu_timer *t, uint64_t *ns)
 
 /* ---- launching ---------------------------------------------------------------------- */
 
-static unsigned gpu_grid(const sx_gpu *g, uint64_t threads)
+unsigned sx_gpu_grid(const sx_gpu *g, uint64_t threads)
 {
     uint64_t blocks = (threads + GPU_BLOCK - 1) / GPU_BLOCK;
     uint64_t most = (uint64_t)g->multiprocessors * 64;
@@ -252,7 +212,7 @@ static cudaError_t gpu_take(sx_gpu *g, gpu_stream stream, void **out, uint64_t b
 
 static int gpu_give_up_idle(sx_gpu *g);
 
-static sx_status gpu_alloc(sx_gpu *g, gpu_stream stream, void **out, uint64_t bytes,
+sx_status sx_gpu_alloc(sx_gpu *g, gpu_stream stream, void **out, uint64_t bytes,
                            const char *what, sx_err *err)
 {
     void *p = NULL;
@@ -282,7 +242,7 @@ static sx_status gpu_alloc(sx_gpu *g, gpu_stream stream, void **out, uint64_t by
                    g->tune.memory ? " of what memory= allows" : "");
 }
 
-static void gpu_free(sx_gpu *g, gpu_stream stream, void *p)
+void sx_gpu_free(sx_gpu *g, gpu_stream stream, void *p)
 {
     if (p && g->from.take)
         g->from.give(g->from.context, p, stream);
@@ -290,7 +250,7 @@ static void gpu_free(sx_gpu *g, gpu_stream stream, void *p)
         (void)cudaFreeAsync(p, stream);
 }
 
-static sx_status gpu_copy(sx_gpu *g, gpu_stream stream, void *to, const void *from, uint64_t bytes,
+sx_status sx_gpu_copy(sx_gpu *g, gpu_stream stream, void *to, const void *from, uint64_t bytes,
                           sx_err *err)
 {
     cudaError_t e = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
@@ -376,11 +336,11 @@ static sx_status gpu_sort(sx_gpu *g, gpu_stream stream, sx_sorted *s, const void
 
     if (e != cudaSuccess)
         return gpu_failed(e, "planning the sort", err);
-    st = gpu_alloc(g, stream, &scratch, bytes, "sorting", err);
+    st = sx_gpu_alloc(g, stream, &scratch, bytes, "sorting", err);
     if (st != SX_OK)
         return st;
     e = sx_cuda_sort(scratch, &bytes, &pairs, stream);
-    gpu_free(g, stream, scratch);
+    sx_gpu_free(g, stream, scratch);
     return e == cudaSuccess ? SX_OK : gpu_failed(e, "sorting", err);
 }
 

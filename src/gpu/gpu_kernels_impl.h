@@ -1,113 +1,157 @@
-/* gpu_kernels_impl.h - the kernels for one width of key.
- *
- * Parameter: W (4, 8, 16). Written in the common subset of C11 and CUDA
- * C++, over vendor_cuda.h or vendor_simt.h. */
+/* gpu_kernels_impl.h - kernels that know no family, for one width of key: columns in, slots
+ * out. */
+#include "family/generic/gpu_begin.h"
+#include "family/generic/gpu_columns_impl.h"
 
-#define NAME3_(a, b) a##_##b
-#define NAME3(a, b) NAME3_(a, b)
-#define F(name) NAME3(name, W)
-#ifndef NAME5
-#define NAME5_(a, b, c, d) a##_##b##_##c##_##d
-#define NAME5(a, b, c, d) NAME5_(a, b, c, d)
-#endif
-#define NAME2_(a, b) a##b
-#define NAME2(a, b) NAME2_(a, b)
-#define KEY NAME2(sx_key, W)
-#include "gpu/gpu_walk_impl.h"
+/* ---- ranks and keys ----------------------------------------------------------------- */
 
-/* ---- keys in columns ------------------------------------------------------- */
-
-SX_DEV KEY F(read_key)(int type, const void *column, uint64_t i)
+SX_DEV void F(put)(const sx_gpu_lookup *ap, uint64_t i, uint64_t number, uint64_t slot)
 {
-#if W == 4
-    uint32_t b = ((const uint32_t *)column)[i];
-    return type == SX_U32 ? b : type == SX_I32 ? sx_enc_i32(b) : sx_enc_f32(b);
-#elif W == 8
-    uint64_t b = ((const uint64_t *)column)[i];
-    return type == SX_U64 ? b : type == SX_I64 ? sx_enc_i64(b) : sx_enc_f64(b);
-#else
-    (void)type;
-    return sx_enc_b16((const unsigned char *)column + i * 16);
-#endif
+    if (ap->out)
+        sx_put_result(ap->out, ap->out_bytes, i, number);
+    if (ap->keys && slot != SX_NO_SLOT)
+        F(write_key)(ap->key_type, ap->keys, i, F(slot_key)(&ap->v, slot));
 }
 
-/* The same, of questions, which are read once. */
-SX_DEV KEY F(read_query)(int type, const void *column, uint64_t i)
+SX_KERNEL(F(k_key_at), sx_gpu_lookup)
 {
-#if W == 4
-    uint32_t b = SX_STREAM_LOAD((const uint32_t *)column + i);
-    return type == SX_U32 ? b : type == SX_I32 ? sx_enc_i32(b) : sx_enc_f32(b);
-#elif W == 8
-    uint64_t b = SX_STREAM_LOAD((const uint64_t *)column + i);
-    return type == SX_U64 ? b : type == SX_I64 ? sx_enc_i64(b) : sx_enc_f64(b);
-#else
-    return F(read_key)(type, column, i);
-#endif
+    const sx_view *v = &ap->v;
+
+    for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
+        uint64_t rank = ap->rank_bytes ? sx_number_at(ap->q, ap->rank_bytes, i)
+                                       : sx_some_rank(i, ap->ahead, v->n);
+        uint64_t slot = rank < v->n ? sx_slot_of_rank(v, rank) : SX_NO_SLOT;
+        F(put)(ap, i, slot == SX_NO_SLOT || !ap->out ? SX_MISS : sx_row_at(v, slot, rank), slot);
+    }
 }
 
-SX_DEV void F(write_key)(int type, void *column, uint64_t i, KEY k)
+/* ---- rows and keys of ranges ----------------------------------------------------- */
+
+/* The span that output o belongs to: the last whose first is at or before o;
+ * known to be at or behind i. */
+SX_DEV uint64_t F(span_of)(const uint64_t *first, uint64_t n, uint64_t i, uint64_t o)
 {
-#if W == 4
-    ((uint32_t *)column)[i] = type == SX_U32 ? k : type == SX_I32 ? sx_dec_i32(k) : sx_dec_f32(k);
-#elif W == 8
-    ((uint64_t *)column)[i] = type == SX_U64 ? k : type == SX_I64 ? sx_dec_i64(k) : sx_dec_f64(k);
-#else
-    (void)type;
-    sx_dec_b16(k, (unsigned char *)column + i * 16);
-#endif
+    uint64_t end = n;             /* first[end] > o, or end is n */
+
+    if (i + 1 < n && first[i + 1] > o)
+        return i;
+    while (end - i > 1) {
+        uint64_t mid = i + (end - i) / 2;
+        if (first[mid] <= o)
+            i = mid;
+        else
+            end = mid;
+    }
+    return i;
 }
 
-/* SX_SHUFFLE() of a key. */
-SX_DEV KEY F(shuffle_key)(KEY k, unsigned lane)
-{
-#if W == 16
-    uint64_t low = SX_SHUFFLE((uint64_t)k, lane), high = SX_SHUFFLE((uint64_t)(k >> 64), lane);
+/* A warp takes so many outputs that follow each other. */
+#define SX_FILL_TILE 1024u
 
-    return (KEY)high << 64 | low;
-#else
-    return SX_SHUFFLE(k, lane);
-#endif
+SX_KERNEL_2048(F(k_fill), sx_gpu_fill)
+{
+    const sx_view *v = &ap->v;
+    uint64_t end = ap->to == UINT64_MAX ? ap->first[ap->n] : ap->to;
+
+    if (ap->to == UINT64_MAX && end > ap->room)
+        return;                   /* k_room says so */
+    for (uint64_t o = ap->from + SX_THREAD / 32 * SX_FILL_TILE; o < end;
+         o += SX_THREADS / 32 * SX_FILL_TILE) {
+        uint64_t stop = end - o < SX_FILL_TILE ? end : o + SX_FILL_TILE;
+        uint64_t i = F(span_of)(ap->first, ap->n, 0, o), rank, slot;
+        for (uint64_t to = o + SX_LANE; to < stop; to += 32) {
+            i = F(span_of)(ap->first, ap->n, i, to);
+            rank = ap->start[i] + (to - ap->first[i]);
+            if (rank >= v->n)     /* the caller changed ranges, or first, meanwhile */
+                continue;
+            slot = sx_slot_of_rank(v, rank);
+            if (ap->rows)
+                sx_put_number(ap->rows, ap->row_bytes, to - ap->from, sx_row_at(v, slot, rank));
+            if (ap->keys)
+                F(write_key)(ap->key_type, ap->keys, to - ap->from, F(slot_key)(v, slot));
+        }
+    }
 }
 
-#include "gpu/gpu_points_impl.h"
-#include "gpu/gpu_shared_impl.h"
-#include "gpu/gpu_hint_impl.h"
-#include "gpu/gpu_ranges_impl.h"
-#include "gpu/gpu_make_impl.h"
+/* ---- building ----------------------------------------------------------------------- */
 
-/* Blocks of the sorting kernels: 1024 or 2048 questions. */
-#define BLOCK 128
-#define ITEMS 8
-#include "gpu/gpu_reorder_impl.h"
-#undef ITEMS
-#define ITEMS 16
-#include "gpu/gpu_reorder_impl.h"
-#undef ITEMS
-#undef BLOCK
-#define BLOCK 256
-#define ITEMS 4
-#include "gpu/gpu_reorder_impl.h"
-#undef ITEMS
-#define ITEMS 8
-#include "gpu/gpu_reorder_impl.h"
-#undef ITEMS
-#undef BLOCK
-#define BLOCK 512
-#define ITEMS 2
-#include "gpu/gpu_reorder_impl.h"
-#undef ITEMS
-#define ITEMS 4
-#include "gpu/gpu_reorder_impl.h"
-#undef ITEMS
-#undef BLOCK
-#define BLOCK 1024
-#define ITEMS 1
-#include "gpu/gpu_reorder_impl.h"
-#undef ITEMS
-#define ITEMS 2
-#include "gpu/gpu_reorder_impl.h"
-#undef ITEMS
-#undef BLOCK
+SX_KERNEL(F(k_encode), sx_gpu_input)
+{
+    for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS)
+        ((KEY *)ap->keys)[i] = F(read_key)(ap->key_type, ap->in_keys, i);
+}
 
-#undef KEY
-#undef F
+/* Four keys of each lane are on their way at a time. One lane of a warp reports: atomics
+ * on one word come one after the other; and keys behind what it found are no sooner. */
+#define SX_LOOK 4u
+
+SX_KERNEL(F(k_descent), sx_gpu_input)
+{
+    const KEY *k = (const KEY *)ap->keys;
+
+    for (uint64_t base = (SX_THREAD - SX_LANE) * SX_LOOK; base + 1 < ap->n;
+         base += SX_THREADS * SX_LOOK) {
+        int descends = 0;
+        SX_UNROLL
+        for (unsigned t = 0; t < SX_LOOK; t++) {
+            uint64_t i = base + t * 32 + SX_LANE;
+            descends |= i + 1 < ap->n && k[i] > k[i + 1];
+        }
+        if (SX_ANY(descends)) {
+            if (SX_LANE == 0)
+                atomicMin(&ap->facts->descent_at, (sx_word)base);
+            return;
+        }
+    }
+}
+
+SX_KERNEL(F(k_repeat), sx_gpu_input)
+{
+    const KEY *k = (const KEY *)ap->keys;
+
+    for (uint64_t base = (SX_THREAD - SX_LANE) * SX_LOOK; base + 1 < ap->n;
+         base += SX_THREADS * SX_LOOK) {
+        int same[SX_LOOK];
+        SX_UNROLL
+        for (unsigned t = 0; t < SX_LOOK; t++) {
+            uint64_t i = base + t * 32 + SX_LANE;
+            same[t] = i + 1 < ap->n && k[i] == k[i + 1];
+        }
+        SX_UNROLL
+        for (unsigned t = 0; t < SX_LOOK; t++) {
+            unsigned repeats = SX_BALLOT(same[t]);
+            if (repeats) {        /* the lowest lane that saw one */
+                if (SX_LANE == 0)
+                    atomicMin(&ap->facts->repeat_at,
+                              (sx_word)(base + t * 32 + SX_POPC((repeats - 1) & ~repeats)));
+                return;
+            }
+        }
+    }
+}
+#undef SX_LOOK
+
+/* One load and one store per slot: where its key comes from is arithmetic. */
+SX_KERNEL(F(k_slots), sx_gpu_build)
+{
+    const sx_view *v = &ap->v;
+
+    for (uint64_t slot = ap->whole + SX_THREAD; slot < v->slots; slot += SX_THREADS) {
+        KEY *to = (KEY *)(void *)(ap->keys + sx_key_offset(v, slot));
+        unsigned char *row = ap->rows ? ap->rows + sx_row_offset(v, slot) : 0;
+        uint64_t rank;
+        if (slot >= v->n) {
+            *to = (KEY)~(KEY)0;
+            if (v->block)
+                sx_put_number(row, v->row_bytes, 0, SX_MISS);
+            continue;
+        }
+        rank = sx_rank_of_slot(v, slot);
+        *to = ((const KEY *)ap->from_keys)[rank];
+        if (v->row_bytes)
+            sx_put_number(row, v->row_bytes, 0,
+                          sx_number_at(ap->from_rows, v->row_bytes, rank));
+    }
+}
+
+#include "family/generic/gpu_end.h"

@@ -1,56 +1,13 @@
 /* gpu_simt.c - the device `simt`: every kernel on the host, in the emulator
  * of simt.h. For tests; nothing falls back to it. */
-#include "gpu/vendor_simt.h"
+#include "family/family_gpu.h"
 
-#define SX_FIT_NEAR 32u           /* small, as more below */
-
-#include "base/alloc.h"
-#include "base/fork.h"
-#include "base/pool.h"
-#include "family/pgm/pgm_shape.h"
 #include "gpu/gpu_kernels.h"
-#include "gpu/gpu_tune.h"
 #include "place/ranges.h"
 #include "sort/sort.h"
 
 #include <inttypes.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
-
-/* All small, so that a few hundred elements take every way there is. */
-#define GPU_FIT_BLOCK 64u
-#define GPU_BLOCK 64u
-#define GPU_BLOCK_MOST 128u
-#define GPU_GRID_MOST 7u          /* several turns of a loop for some threads, none for some */
-#define GPU_IDLE_MOST 4u
-#define GPU_LANES 3u
-#define GPU_LANE_BYTES 2048ull
-#define GPU_CHUNK_LEAST 8ull
-#define GPU_SCRATCH 4096ull
-#define GPU_CHUNK_GOOD 32ull
-#define GPU_DIRECT_BYTES 256ull
-#define GPU_SPANS 50ull
-#define GPU_WINDOW_BYTES 512u
-#define GPU_BUCKET 48ull
-#define GPU_SAMPLE 256ull
-
-typedef void *gpu_stream;         /* work is done when it is queued */
-
-typedef struct {
-    sx_pool *pool;                /* of one thread, for the sort */
-    simt_order order;
-    uint64_t seed;
-    unsigned multiprocessors, resident;
-    uint64_t l2_bytes, persist;
-    sx_gpu_tune tune;
-    sx_allocator from;
-    _Atomic uint64_t used;        /* bytes */
-    sx_forked forked;
-    pthread_mutex_t lock, limit;
-    struct gpu_stage *stages;     /* that no call uses now, and how many */
-    unsigned idle;
-} sx_gpu;
 
 static sx_status gpu_enter(sx_gpu *g, sx_err *err)
 {
@@ -76,7 +33,7 @@ static void gpu_stream_free(gpu_stream stream)
     (void)stream;
 }
 
-static sx_status gpu_launched(sx_gpu *g, const char *what, sx_err *err)
+sx_status sx_gpu_launched(sx_gpu *g, const char *what, sx_err *err)
 {
     char fault[256];
     simt_end end = simt_take_fault(fault, sizeof fault);
@@ -87,10 +44,10 @@ static sx_status gpu_launched(sx_gpu *g, const char *what, sx_err *err)
                                       "simt, %s: %s", what, fault);
 }
 
-static sx_status gpu_wait(sx_gpu *g, gpu_stream stream, const char *what, sx_err *err)
+sx_status sx_gpu_wait(sx_gpu *g, gpu_stream stream, const char *what, sx_err *err)
 {
     (void)stream;
-    return gpu_launched(g, what, err);
+    return sx_gpu_launched(g, what, err);
 }
 
 static sx_status gpu_follow_caller(gpu_stream stream, sx_err *err)
@@ -128,7 +85,7 @@ static void gpu_timer_end(gpu_timer *t, uint64_t *ns)
     (void)ns;
 }
 
-static unsigned gpu_grid(const sx_gpu *g, uint64_t threads)
+unsigned sx_gpu_grid(const sx_gpu *g, uint64_t threads)
 {
     uint64_t blocks = (threads + GPU_BLOCK - 1) / GPU_BLOCK;
 
@@ -180,7 +137,7 @@ static uint64_t gpu_free_bytes(sx_gpu *g)
 
 static int gpu_give_up_idle(sx_gpu *g);
 
-static sx_status gpu_alloc(sx_gpu *g, gpu_stream stream, void **out, uint64_t bytes,
+sx_status sx_gpu_alloc(sx_gpu *g, gpu_stream stream, void **out, uint64_t bytes,
                            const char *what, sx_err *err)
 {
     void *p = NULL;
@@ -202,7 +159,7 @@ static sx_status gpu_alloc(sx_gpu *g, gpu_stream stream, void **out, uint64_t by
     return SX_OK;
 }
 
-static void gpu_free(sx_gpu *g, gpu_stream stream, void *p)
+void sx_gpu_free(sx_gpu *g, gpu_stream stream, void *p)
 {
     uint64_t bytes;
 
@@ -217,7 +174,7 @@ static void gpu_free(sx_gpu *g, gpu_stream stream, void *p)
     sx_release((unsigned char *)p - HEAD);
 }
 
-static sx_status gpu_copy(sx_gpu *g, gpu_stream stream, void *to, const void *from, uint64_t bytes,
+sx_status sx_gpu_copy(sx_gpu *g, gpu_stream stream, void *to, const void *from, uint64_t bytes,
                           sx_err *err)
 {
     (void)g;
@@ -264,14 +221,14 @@ static sx_status gpu_sort(sx_gpu *g, gpu_stream stream, sx_sorted *s, const void
 {
     sx_sort_arrays a = {.width = s->width, .row_bytes = s->row_bytes, .n = s->n, .in_keys = keys,
                         .in_rows = rows, .keys = {s->keys, NULL}, .rows = {s->rows, NULL}};
-    sx_status st = gpu_alloc(g, stream, &a.keys[1], s->n * s->width, "sorting", err);
+    sx_status st = sx_gpu_alloc(g, stream, &a.keys[1], s->n * s->width, "sorting", err);
 
     if (st == SX_OK)
-        st = gpu_alloc(g, stream, &a.rows[1], s->n * s->row_bytes, "sorting", err);
+        st = sx_gpu_alloc(g, stream, &a.rows[1], s->n * s->row_bytes, "sorting", err);
     if (st == SX_OK)
         st = sx_sort(g->pool, 1, &a, err);
-    gpu_free(g, stream, a.keys[1]);
-    gpu_free(g, stream, a.rows[1]);
+    sx_gpu_free(g, stream, a.keys[1]);
+    sx_gpu_free(g, stream, a.rows[1]);
     return st;
 }
 

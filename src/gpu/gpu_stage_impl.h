@@ -51,7 +51,7 @@ static const void *gpu_at(const void *column, uint64_t i, uint64_t each)
 static void gpu_stage_free(sx_gpu *g, gpu_stage *s)
 {
     for (unsigned l = 0; l < GPU_LANES; l++) {
-        gpu_free(g, s->lane[l].stream, s->lane[l].dev);
+        sx_gpu_free(g, s->lane[l].stream, s->lane[l].dev);
         gpu_unpin(s->lane[l].pinned);
         gpu_stream_free(s->lane[l].stream);
     }
@@ -75,9 +75,9 @@ static int gpu_give_up_idle(sx_gpu *g)
     for (; s; s = next) {
         next = s->next;
         for (unsigned l = 0; l < GPU_LANES; l++) {
-            gpu_free(g, s->lane[l].stream, s->lane[l].dev);
+            sx_gpu_free(g, s->lane[l].stream, s->lane[l].dev);
             s->lane[l].dev = NULL;
-            (void)gpu_wait(g, s->lane[l].stream, "giving memory back", &err);
+            (void)sx_gpu_wait(g, s->lane[l].stream, "giving memory back", &err);
         }
         gpu_stage_free(g, s);
     }
@@ -191,10 +191,10 @@ static sx_status gpu_lane_room(gpu_trip *t, gpu_lane *lane, uint64_t bytes, int 
     sx_status st = SX_OK;
 
     if (!t->direct && lane->dev_bytes < bytes) {
-        gpu_free(t->g, lane->stream, lane->dev);
+        sx_gpu_free(t->g, lane->stream, lane->dev);
         lane->dev = NULL;
         lane->dev_bytes = 0;
-        st = gpu_alloc(t->g, lane->stream, &lane->dev, bytes, "a batch", err);
+        st = sx_gpu_alloc(t->g, lane->stream, &lane->dev, bytes, "a batch", err);
         if (st == SX_OK)
             lane->dev_bytes = bytes;
     }
@@ -213,7 +213,7 @@ static sx_status gpu_lane_room(gpu_trip *t, gpu_lane *lane, uint64_t bytes, int 
 static sx_status gpu_lane_finish(gpu_trip *t, gpu_lane *lane, sx_err *err)
 {
     uint64_t offset = 0;
-    sx_status st = gpu_wait(t->g, lane->stream, t->what, err);
+    sx_status st = sx_gpu_wait(t->g, lane->stream, t->what, err);
 
     for (unsigned c = 0; c < t->count; c++) {
         const gpu_column *col = &t->columns[c];
@@ -249,7 +249,7 @@ static sx_status gpu_lane_start(gpu_trip *t, gpu_lane *lane, uint64_t at, uint64
             from = (unsigned char *)lane->pinned + offset;
         }
         if (st == SX_OK && col->in && !t->direct)
-            st = gpu_copy(t->g, lane->stream, dev[c], from, n * col->each, err);
+            st = sx_gpu_copy(t->g, lane->stream, dev[c], from, n * col->each, err);
         offset = sx_round_up(offset + n * col->each, 16);
     }
     if (st == SX_OK)
@@ -260,7 +260,7 @@ static sx_status gpu_lane_start(gpu_trip *t, gpu_lane *lane, uint64_t at, uint64
         if (!col->data || col->there)
             continue;
         if (st == SX_OK && col->out)
-            st = gpu_copy(t->g, lane->stream,
+            st = sx_gpu_copy(t->g, lane->stream,
                           col->pinned ? (void *)gpu_at(col->data, at, col->each)
                                       : (unsigned char *)lane->pinned + offset,
                           dev[c], n * col->each, err);
@@ -285,7 +285,7 @@ static sx_status gpu_trip_rooms(gpu_trip *t, uint64_t *most, unsigned *lanes, in
             *lanes = 1;
         *most = *most / 2 > GPU_CHUNK_LEAST ? *most / 2 : GPU_CHUNK_LEAST;
         for (unsigned l = 0; l < GPU_LANES; l++) {      /* what was too large to share */
-            gpu_free(t->g, t->stage->lane[l].stream, t->stage->lane[l].dev);
+            sx_gpu_free(t->g, t->stage->lane[l].stream, t->stage->lane[l].dev);
             t->stage->lane[l].dev = NULL;
             t->stage->lane[l].dev_bytes = 0;
         }
@@ -337,7 +337,7 @@ static sx_status gpu_trip_run(gpu_trip *t, uint64_t n, sx_err *err)
         if (st == SX_OK) {
             st = gpu_lane_finish(t, lane, err);
         } else {
-            (void)gpu_wait(t->g, lane->stream, t->what, &other);
+            (void)sx_gpu_wait(t->g, lane->stream, t->what, &other);
             lane->n = 0;
         }
     }
@@ -374,7 +374,7 @@ static sx_status gpu_run_columns(sx_gpu *g, const sx_how *how, gpu_column *colum
     st = work(g, stream, job, 0, n, dev, err);
     gpu_timer_mark(&timer, stream);
     if (st == SX_OK && !how->stream)
-        st = gpu_wait(g, stream, what, err);
+        st = sx_gpu_wait(g, stream, what, err);
     gpu_timer_end(&timer, st == SX_OK ? how->device_ns : NULL);
     return st;
 }

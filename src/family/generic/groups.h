@@ -6,7 +6,7 @@
 #ifndef SX_GROUPS_H
 #define SX_GROUPS_H
 
-#include "family/cpu.h"
+#include "family/family_cpu.h"
 #include "family/generic/simd.h"
 
 /* Walks that go down together. Measured on Zen 4 at 2^24 and 2^26 keys: 32

@@ -1,4 +1,4 @@
-/* cpu.h - what a family does on a CPU: lower bounds by width and instruction set, and the
+/* family_cpu.h - what a family does on a CPU: lower bounds by width and instruction set, and the
  * sections of its own. */
 #ifndef SX_FAMILY_CPU_H
 #define SX_FAMILY_CPU_H

@@ -1,5 +1,5 @@
-/* gpu_ranges_impl.h - kernels for ranges, one width. Parameters as in
- * gpu_walk_impl.h. */
+/* gpu_ranges_impl.h - kernels that find ranges and fold their rows, for one width and one
+ * family. Behind gpu_far_impl.h. */
 
 /* Range i as a span of ranks, from the bounds of its ends. */
 SX_DEV uint64_t F(span)(const sx_gpu_spans *ap, KEY lo, KEY hi, uint64_t *start, uint64_t end)
@@ -19,7 +19,7 @@ SX_KERNEL_1024(F(k_spans), sx_gpu_spans)
 
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         KEY lo = F(read_key)(ap->key_type, ap->lo, i), hi = F(read_key)(ap->key_type, ap->hi, i);
-        uint64_t slot, start = F(bound)(v, lo, &slot), end = F(right_rank)(v, hi);
+        uint64_t slot, start = F(bound_near)(v, lo, &slot, v->unit, 0, 0), end = F(right_rank)(v, hi);
         uint64_t count = F(span)(ap, lo, hi, &start, end);
         if (ap->start)
             ap->start[i] = start;
@@ -82,52 +82,6 @@ SX_KERNEL_1024(F(k_fold), sx_gpu_folds)
             sx_fold_lanes(&f, 32);
             if (SX_LANE == 0)
                 sx_put_fold(ap, base + r, n, &f);
-        }
-    }
-}
-
-/* The span that output o belongs to: the last whose first is at or before o;
- * known to be at or behind i. */
-SX_DEV uint64_t F(span_of)(const uint64_t *first, uint64_t n, uint64_t i, uint64_t o)
-{
-    uint64_t end = n;             /* first[end] > o, or end is n */
-
-    if (i + 1 < n && first[i + 1] > o)
-        return i;
-    while (end - i > 1) {
-        uint64_t mid = i + (end - i) / 2;
-        if (first[mid] <= o)
-            i = mid;
-        else
-            end = mid;
-    }
-    return i;
-}
-
-/* A warp takes so many outputs that follow each other. */
-#define SX_FILL_TILE 1024u
-
-SX_KERNEL_2048(F(k_fill), sx_gpu_fill)
-{
-    const sx_view *v = &ap->v;
-    uint64_t end = ap->to == UINT64_MAX ? ap->first[ap->n] : ap->to;
-
-    if (ap->to == UINT64_MAX && end > ap->room)
-        return;                   /* k_room says so */
-    for (uint64_t o = ap->from + SX_THREAD / 32 * SX_FILL_TILE; o < end;
-         o += SX_THREADS / 32 * SX_FILL_TILE) {
-        uint64_t stop = end - o < SX_FILL_TILE ? end : o + SX_FILL_TILE;
-        uint64_t i = F(span_of)(ap->first, ap->n, 0, o), rank, slot;
-        for (uint64_t to = o + SX_LANE; to < stop; to += 32) {
-            i = F(span_of)(ap->first, ap->n, i, to);
-            rank = ap->start[i] + (to - ap->first[i]);
-            if (rank >= v->n)     /* the caller changed ranges, or first, meanwhile */
-                continue;
-            slot = sx_slot_of_rank(v, rank);
-            if (ap->rows)
-                sx_put_number(ap->rows, ap->row_bytes, to - ap->from, sx_row_at(v, slot, rank));
-            if (ap->keys)
-                F(write_key)(ap->key_type, ap->keys, to - ap->from, F(slot_key)(v, slot));
         }
     }
 }

@@ -1,7 +1,7 @@
 /* gpu_reorder_impl.h - a block sorts its questions before it walks them, so
  * that neighbours take nearly the same way.
  *
- * Parameters: those of gpu_walk_impl.h; BLOCK threads with ITEMS questions
+ * Behind gpu_points_impl.h. Parameters: BLOCK threads with ITEMS questions
  * each. */
 /* Bits of a key's place between the smallest and the largest one that are
  * sorted by: for locality, no more is needed. */

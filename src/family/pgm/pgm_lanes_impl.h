@@ -292,7 +292,7 @@ SX_DEV void F(near_turn)(F(near_state) *s, F(near_corner) c, int on, int sinks)
     uint32_t from = upper ? s->upper_from : s->lower_from;
     uint32_t to = upper ? s->upper_to : s->lower_to;
     uint32_t at = s->second ? to : from, pairs = to - from - 1, me = s->me - s->half_lead;
-    F(near_corner) pivot;
+    F(near_corner) hinge;
     int more;
 
     do {
@@ -312,14 +312,14 @@ SX_DEV void F(near_turn)(F(near_state) *s, F(near_corner) c, int on, int sinks)
     SX_WARP_SYNC();               /* all have read what is written over below */
     if (!on)
         return;
-    pivot = s->hulls[(sinks ? SX_FIT_NEAR : 0) + from];
+    hinge = s->hulls[(sinks ? SX_FIT_NEAR : 0) + from];
     F(near_put)(s, (sinks ? 0 : SX_FIT_NEAR) + to++, c);
     if (sinks) {
-        s->most = F(near_between)(pivot, c);
+        s->most = F(near_between)(hinge, c);
         s->lower_from = from;
         s->upper_to = to;
     } else {
-        s->least = F(near_between)(pivot, c);
+        s->least = F(near_between)(hinge, c);
         s->upper_from = from;
         s->lower_to = to;
     }

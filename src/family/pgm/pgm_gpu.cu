@@ -1,6 +1,101 @@
-/* gpu_fit_impl.h - a pgm's segments on a GPU: a few lanes fit lines to a part of
- * the keys, and so do they to a part of the segments' first keys, until one
+/* pgm_gpu.cu - walks under lines on a GPU; and their segments: a few lanes fit lines to a
+ * part of the keys, and so do they to a part of the segments' first keys, until one
  * segment is left. How many there are is asked for after each level. */
+#include "family/family_gpu.h"
+#include "family/generic/gpu_launch.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+#include "family/pgm/pgm_shape.h"
+#include "family/shape.h"
+#ifdef __cplusplus
+}
+#endif
+
+#define SX_BODY "family/pgm/pgm_gpu_impl.h"
+#include "family/generic/gpu_each.h"
+
+/* Lines lead to windows of many units. Where those come from L2, lanes that each
+ * search their own are faster than lanes that read every unit together: pairs up to
+ * all of L2, separate keys and rows up to half of it. */
+static sx_gpu_habits habits(const sx_gpu *g, const sx_view *v)
+{
+    sx_gpu_habits h = {0, 0, SX_REORDER_NONE, 0, 1, 2};
+
+    h.alone = gpu_leaves_bytes(v) <= (v->block ? g->l2_bytes : g->l2_bytes / 2);
+    return h;
+}
+
+static uint64_t search_bytes(const sx_view *v, const void **top)
+{
+    *top = v->of.pgm.segment_keys;
+    return sx_section_bytes(v, SX_SEC_SEGMENTS);
+}
+
+/* Whole levels, keys and lines. */
+static uint32_t staged_bytes(const sx_view *v, uint32_t pin, uint64_t space)
+{
+    const sx_pgm *t = &v->of.pgm;
+    uint64_t bytes = 0;
+
+    (void)pin;
+    if (t->concise)                       /* the levels above the last are not read */
+        return 0;
+    for (uint32_t l = 1; l <= t->levels; l++) {
+        uint64_t entries = t->level_first[l] * (v->width + SX_SEGMENT);
+        bytes = entries <= space ? entries : bytes;
+    }
+    return (uint32_t)bytes;
+}
+
+static void shared_args(const sx_view *v, sx_gpu_lookup *a)
+{
+    if (a->unit > 1 && v->n > 0 && v->slots / a->unit < UINT32_MAX)
+        gpu_unit_leaves(v, a);
+}
+
+/* The top goes into the arguments, which takes a copy and a wait: an option to
+ * compare with, never chosen. */
+static sx_status constant_launch(sx_gpu *g, const gpu_plan *p, gpu_stream stream,
+                                 const sx_gpu_lookup *a, sx_err *err)
+{
+    sx_gpu_lookup_constant c = {0};
+    uint64_t entries = a->top_bytes / (a->v.width + SX_SEGMENT), keys = entries * a->v.width;
+    unsigned char *top = (unsigned char *)c.top;
+    sx_status st = SX_OK;
+
+    if (a->top_bytes > 0)
+        st = sx_gpu_copy(g, stream, top, a->v.of.pgm.segment_keys, keys, err);
+    if (st == SX_OK && a->top_bytes > 0)
+        st = sx_gpu_copy(g, stream, top + keys, a->v.of.pgm.segments, a->top_bytes - keys, err);
+    if (st == SX_OK)
+        st = sx_gpu_wait(g, stream, "reading the top", err);
+    if (st != SX_OK)
+        return st;
+    c.a = *a;
+    if (a->v.width == 4)
+        SX_LAUNCH(k_constant_4, p->grid, p->block, 0, stream, &c);
+    else if (a->v.width == 8)
+        SX_LAUNCH(k_constant_8, p->grid, p->block, 0, stream, &c);
+    else
+        SX_LAUNCH(k_constant_16, p->grid, p->block, 0, stream, &c);
+    return SX_OK;
+}
+
+#define SHARED(w) GPU_LAUNCH_WINDOW(k_window, w)
+#define points points_launch
+GPU_POINTS_HOST(GPU_LAUNCH_POINTS, SHARED)
+#undef points
+GPU_HOSTS
+GPU_ENTRIES_HOST
+
+static sx_status points(sx_gpu *g, const gpu_plan *p, gpu_stream stream, const sx_gpu_lookup *a,
+                        sx_err *err)
+{
+    return p->constant ? constant_launch(g, p, stream, a, err) : points_launch(g, p, stream, a, err);
+}
+
+/* ---- building --------------------------------------------------------------------------- */
 
 /* One level while it is made, in device memory: first with room for each part,
  * then one segment behind the other. */
@@ -11,8 +106,8 @@ typedef struct {
 
 static void gpu_drop_level(sx_gpu *g, gpu_stream stream, gpu_level *w)
 {
-    gpu_free(g, stream, w->keys);
-    gpu_free(g, stream, w->segments);
+    sx_gpu_free(g, stream, w->keys);
+    sx_gpu_free(g, stream, w->segments);
     w->keys = w->segments = NULL;
 }
 
@@ -54,11 +149,11 @@ typedef struct {
 static sx_status gpu_copy_counts(sx_gpu *g, gpu_stream stream, gpu_fitting *f, uint32_t parts,
                                  sx_err *err)
 {
-    sx_status st = gpu_launched(g, "fitting lines", err);
+    sx_status st = sx_gpu_launched(g, "fitting lines", err);
 
     if (st == SX_OK)
-        st = gpu_copy(g, stream, f->host_count, f->count, parts * sizeof(uint64_t), err);
-    return st == SX_OK ? gpu_wait(g, stream, "fitting lines", err) : st;
+        st = sx_gpu_copy(g, stream, f->host_count, f->count, parts * sizeof(uint64_t), err);
+    return st == SX_OK ? sx_gpu_wait(g, stream, "fitting lines", err) : st;
 }
 
 /* Parts whose hulls are too large for shared memory: hardly ever there are any. */
@@ -74,9 +169,9 @@ static sx_status gpu_fit_again(sx_gpu *g, gpu_stream stream, const sx_view *v, s
     if (again == 0)
         return SX_OK;
     bytes = again * a->hull_room * sizeof(uint32_t);
-    st = gpu_alloc(g, stream, &f->hulls, bytes, "hulls", err);
+    st = sx_gpu_alloc(g, stream, &f->hulls, bytes, "hulls", err);
     if (st == SX_OK)
-        st = gpu_copy(g, stream, f->count, f->host_count, a->parts * sizeof(uint64_t), err);
+        st = sx_gpu_copy(g, stream, f->count, f->host_count, a->parts * sizeof(uint64_t), err);
     if (st != SX_OK)
         return st;
     a->hulls = (uint32_t *)f->hulls;
@@ -93,11 +188,11 @@ static sx_status gpu_fit_parts(sx_gpu *g, gpu_stream stream, const sx_view *v, s
 
     a->hull_room = sx_hull_entries(longest);
     a->room = sx_pgm_most(longest, a->eps);
-    st = gpu_alloc(g, stream, &f->keys, a->parts * a->room * v->width, "segments", err);
+    st = sx_gpu_alloc(g, stream, &f->keys, a->parts * a->room * v->width, "segments", err);
     if (st == SX_OK)
-        st = gpu_alloc(g, stream, &f->segments, a->parts * a->room * SX_SEGMENT, "segments", err);
+        st = sx_gpu_alloc(g, stream, &f->segments, a->parts * a->room * SX_SEGMENT, "segments", err);
     if (st == SX_OK)
-        st = gpu_alloc(g, stream, &f->count, counts, "segments", err);
+        st = sx_gpu_alloc(g, stream, &f->count, counts, "segments", err);
     if (st == SX_OK)
         st = sx_alloc((void **)&f->host_count, counts, "segments", err);
     if (st != SX_OK)
@@ -124,26 +219,26 @@ static sx_status gpu_fit_level(sx_gpu *g, gpu_stream stream, const sx_view *v, c
     st = gpu_fit_parts(g, stream, v, &a, &f, err);
     if (st == SX_OK) {
         w->count = gpu_sum_parts(f.host_count, of.cuts);
-        st = gpu_copy(g, stream, f.count, f.host_count, (of.cuts + 1) * sizeof(uint64_t), err);
+        st = sx_gpu_copy(g, stream, f.count, f.host_count, (of.cuts + 1) * sizeof(uint64_t), err);
     }
     if (st == SX_OK)
-        st = gpu_alloc(g, stream, &w->keys, w->count * v->width, "segments", err);
+        st = sx_gpu_alloc(g, stream, &w->keys, w->count * v->width, "segments", err);
     if (st == SX_OK)
-        st = gpu_alloc(g, stream, &w->segments, w->count * SX_SEGMENT, "segments", err);
+        st = sx_gpu_alloc(g, stream, &w->segments, w->count * SX_SEGMENT, "segments", err);
     if (st == SX_OK) {
         a.to_keys = (unsigned char *)w->keys;
         a.to_segments = (sx_segment *)w->segments;
         a.total = w->count;
         GPU_RUN_W(k_collect, v->width, w->count, stream, &a);
-        st = gpu_launched(g, "collecting segments", err);
+        st = sx_gpu_launched(g, "collecting segments", err);
     }
     if (st == SX_OK)                      /* the host's counts are on their way */
-        st = gpu_wait(g, stream, "collecting segments", err);
+        st = sx_gpu_wait(g, stream, "collecting segments", err);
     sx_release(f.host_count);
-    gpu_free(g, stream, f.hulls);
-    gpu_free(g, stream, f.keys);
-    gpu_free(g, stream, f.segments);
-    gpu_free(g, stream, f.count);
+    sx_gpu_free(g, stream, f.hulls);
+    sx_gpu_free(g, stream, f.keys);
+    sx_gpu_free(g, stream, f.segments);
+    sx_gpu_free(g, stream, f.count);
     return st;
 }
 
@@ -158,13 +253,13 @@ static sx_status gpu_put_levels(sx_gpu *g, gpu_stream stream, sx_view *v, const 
         counts[l] = w[levels - 1 - l].count;
     st = sx_shape_levels(v, counts, levels, err);
     if (st == SX_OK)
-        st = gpu_alloc(g, stream, &base[SX_SEC_LEVELS], sx_section_bytes(v, SX_SEC_LEVELS),
+        st = sx_gpu_alloc(g, stream, &base[SX_SEC_LEVELS], sx_section_bytes(v, SX_SEC_LEVELS),
                        "levels", err);
     if (st == SX_OK)
-        st = gpu_alloc(g, stream, &base[SX_SEC_SEGMENTS], sx_section_bytes(v, SX_SEC_SEGMENTS),
+        st = sx_gpu_alloc(g, stream, &base[SX_SEC_SEGMENTS], sx_section_bytes(v, SX_SEC_SEGMENTS),
                        "segments", err);
     if (st == SX_OK)
-        st = gpu_copy(g, stream, base[SX_SEC_LEVELS], counts, levels * sizeof *counts, err);
+        st = sx_gpu_copy(g, stream, base[SX_SEC_LEVELS], counts, levels * sizeof *counts, err);
     for (uint32_t l = 0; l < levels && st == SX_OK; l++) {
         sx_gpu_fit a = {0};
         a.total = counts[l];
@@ -178,12 +273,12 @@ static sx_status gpu_put_levels(sx_gpu *g, gpu_stream stream, sx_view *v, const 
         GPU_RUN_W(k_level, v->width, a.entries, stream, &a);
     }
     if (st == SX_OK)
-        st = gpu_launched(g, "putting levels together", err);
-    return st == SX_OK ? gpu_wait(g, stream, "putting levels together", err) : st;
+        st = sx_gpu_launched(g, "putting levels together", err);
+    return st == SX_OK ? sx_gpu_wait(g, stream, "putting levels together", err) : st;
 }
 
-static sx_status gpu_fit(sx_gpu *g, gpu_stream stream, sx_view *v, const void *keys,
-                         void *base[SX_SECTIONS], sx_err *err)
+static sx_status fit(sx_gpu *g, gpu_stream stream, sx_view *v, const void *keys,
+                     void *base[SX_SECTIONS], sx_err *err)
 {
     gpu_level w[SX_PGM_LEVELS];
     uint32_t levels = 0;
@@ -202,3 +297,6 @@ static sx_status gpu_fit(sx_gpu *g, gpu_stream stream, sx_view *v, const void *k
         gpu_drop_level(g, stream, &w[l]);
     return st;
 }
+
+const sx_family_gpu sx_gpu_of_pgm = {habits, search_bytes, staged_bytes, shared_args, points, spans,
+                                     fold, entries, fit, NULL};

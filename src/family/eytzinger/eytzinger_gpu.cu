@@ -1,0 +1,48 @@
+/* eytzinger_gpu.cu - walks in a tree in level order on a GPU. */
+#include "family/family_gpu.h"
+#include "family/generic/gpu_launch.h"
+#include "family/shape.h"
+
+#define SX_BODY "family/eytzinger/eytzinger_gpu_impl.h"
+#include "family/generic/gpu_each.h"
+
+/* The top of the tree is in L1 anyway. Binary trees have many steps: there it pays to sort
+ * questions, and to sort results back. */
+static sx_gpu_habits habits(const sx_gpu *g, const sx_view *v)
+{
+    sx_gpu_habits h = {0, 0, SX_REORDER_NONE, 0, 0, 0};
+
+    (void)g;
+    h.reorder = v->unit == 1 ? SX_REORDER_DOUBLE : SX_REORDER_NONE;
+    h.lanes = gpu_group_lanes(v->of.eytzinger.k - 1);
+    return h;
+}
+
+static uint64_t search_bytes(const sx_view *v, const void **top)
+{
+    *top = v->keys;
+    return sx_section_bytes(v, v->block ? SX_SEC_PAIRS : SX_SEC_KEYS);
+}
+
+static uint32_t staged_bytes(const sx_view *v, uint32_t pin, uint64_t space)
+{
+    const sx_eytzinger *e = &v->of.eytzinger;
+    const void *top;
+    uint64_t node = v->block ? v->block_bytes / v->block : v->width, bytes;
+
+    if (v->unit == 0 && v->block)
+        return 0;                 /* nodes in pieces */
+    bytes = gpu_staged_section(search_bytes(v, &top), pin, space);
+    for (uint32_t l = 0; bytes == 0 && l < e->levels && e->level_first[l + 1] * node <= space; l++)
+        if (l + 1 == e->levels || e->level_first[l + 2] * node > space)
+            bytes = e->level_first[l + 1] * node;
+    return (uint32_t)(bytes / 16 * 16);
+}
+
+#define NONE(w) GPU_LAUNCH_PLAN(k_lookup_##w);
+GPU_POINTS_HOST(GPU_LAUNCH_ANY_ORDER, NONE)
+GPU_HOSTS
+GPU_ENTRIES_HOST
+
+const sx_family_gpu sx_gpu_of_eytzinger = {habits, search_bytes, staged_bytes, NULL, points, spans,
+                                           fold, entries, NULL, NULL};

@@ -1,0 +1,13 @@
+#include "family/family_gpu.h"
+
+/* In the order of families.def. */
+static const sx_family_gpu *const families[] = {
+#define SX_FAMILY(TAG, name) &sx_gpu_of_##name,
+#include "family/families.def"
+#undef SX_FAMILY
+};
+
+const sx_family_gpu *sx_family_gpu_of(uint32_t family)
+{
+    return families[family];
+}

@@ -1,0 +1,52 @@
+/* family_gpu.h - what a family does on a GPU. Each has its kernels in a unit of its
+ * own, FAM_gpu.cu, which nvcc compiles as CUDA and the C compiler for the emulator. */
+#ifndef SX_FAMILY_GPU_H
+#define SX_FAMILY_GPU_H
+
+#include "gpu/gpu.h"
+
+/* What suits an index of the family, where a device's options leave it open. */
+typedef struct {
+    int alone;                    /* lanes walk alone though they could read together */
+    int stages;                   /* the top pays in shared memory */
+    uint32_t reorder;             /* SX_REORDER_, where the array is far larger than L2 */
+    int two;                      /* lanes read a leaf in twos */
+    int windows;                  /* its shared kernels are gpu_window_impl.h's */
+    uint32_t lanes;               /* of a group */
+} sx_gpu_habits;
+
+typedef struct {
+    sx_gpu_habits (*habits)(const sx_gpu *g, const sx_view *v);
+    /* Bytes of the section that a search begins in; *top its address. */
+    uint64_t (*search_bytes)(const sx_view *v, const void **top);
+    /* Bytes of it that fit into `space` of shared memory: whole steps of the search, or
+     * all that fits. A multiple of 16, as more may lie behind. NULL: nothing is staged. */
+    uint32_t (*staged_bytes)(const sx_view *v, uint32_t pin, uint64_t space);
+    /* What kernels need in which lanes read together, if they can walk this index; else
+     * leaf_bytes stays 0. NULL: there are none. */
+    void (*shared_args)(const sx_view *v, sx_gpu_lookup *a);
+    sx_status (*points)(sx_gpu *g, const gpu_plan *p, gpu_stream stream, const sx_gpu_lookup *a,
+                        sx_err *err);
+    void (*spans)(sx_gpu *g, gpu_stream stream, const sx_gpu_spans *a);
+    void (*fold)(sx_gpu *g, gpu_stream stream, const sx_gpu_folds *a, uint64_t threads);
+    void (*entries)(sx_gpu *g, gpu_stream stream, const sx_gpu_hints *a);     /* or NULL */
+    /* As of sx_family_cpu, over keys in device memory. */
+    sx_status (*fit)(sx_gpu *g, gpu_stream stream, sx_view *v, const void *keys,
+                     void *base[SX_SECTIONS], sx_err *err);
+    void (*fill)(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *keys,
+                 void *const base[SX_SECTIONS]);
+} sx_family_gpu;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define SX_FAMILY(TAG, name) extern const sx_family_gpu sx_gpu_of_##name;
+#include "family/families.def"
+#undef SX_FAMILY
+
+const sx_family_gpu *sx_family_gpu_of(uint32_t family);
+#ifdef __cplusplus
+}
+#endif
+
+#endif

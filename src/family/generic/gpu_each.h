@@ -1,0 +1,13 @@
+/* gpu_each.h - kernels for every width: SX_BODY is a template that stands between
+ * gpu_begin.h and gpu_end.h. */
+#include "family/generic/gpu_numbers.h"
+
+#define W 4
+#include SX_BODY
+#undef W
+#define W 8
+#include SX_BODY
+#undef W
+#define W 16
+#include SX_BODY
+#undef W

@@ -1,0 +1,9 @@
+#include "family/generic/gpu_count_end.h"
+#undef KEY
+#undef NAME2
+#undef NAME2_
+#undef NAME5
+#undef NAME5_
+#undef F
+#undef NAME3
+#undef NAME3_

@@ -1,0 +1,153 @@
+/* gpu_launch.h - which kernel of a family answers: macros that take p (gpu_plan), a
+ * (sx_gpu_lookup) and stream from where they stand. */
+#ifndef SX_GPU_LAUNCH_H
+#define SX_GPU_LAUNCH_H
+
+/* The sorting kernel of a width, by its block and questions per thread. */
+#define GPU_LAUNCH_REORDER(w)                                \
+    switch (p->block * 100 + p->each) {                      \
+    case 128 * 100 + 8: GPU_LAUNCH_PLAN(k_reorder_##w##_128_8); break;    \
+    case 128 * 100 + 16: GPU_LAUNCH_PLAN(k_reorder_##w##_128_16); break;  \
+    case 256 * 100 + 4: GPU_LAUNCH_PLAN(k_reorder_##w##_256_4); break;    \
+    case 256 * 100 + 8: GPU_LAUNCH_PLAN(k_reorder_##w##_256_8); break;    \
+    case 512 * 100 + 2: GPU_LAUNCH_PLAN(k_reorder_##w##_512_2); break;    \
+    case 512 * 100 + 4: GPU_LAUNCH_PLAN(k_reorder_##w##_512_4); break;    \
+    case 1024 * 100 + 1: GPU_LAUNCH_PLAN(k_reorder_##w##_1024_1); break;  \
+    default: GPU_LAUNCH_PLAN(k_reorder_##w##_1024_2); break; \
+    }
+
+/* The kernel by lanes of a leaf, turns, and bytes of rows in it. */
+#define GPU_LAUNCH_LEAVES(name, w)                                                        \
+    switch (a->v.block ? a->v.row_bytes : 0) {                                            \
+    case 0:                                                                               \
+        if (a->leaf_bytes <= 64)                                                          \
+            GPU_LAUNCH_PLAN(name##_##w##_4_0_0);                                        \
+        else if (a->leaf_bytes <= 128)                                                    \
+            GPU_LAUNCH_PLAN(name##_##w##_8_0_0);                                        \
+        else                                                                              \
+            GPU_LAUNCH_PLAN(name##_##w##_8_1_0);                                        \
+        break;                                                                            \
+    case 4:                                                                               \
+        if (a->leaf_bytes <= 64)                                                          \
+            GPU_LAUNCH_PLAN(name##_##w##_4_0_4);                                        \
+        else if (a->leaf_bytes <= 128)                                                    \
+            GPU_LAUNCH_PLAN(name##_##w##_8_0_4);                                        \
+        else                                                                              \
+            GPU_LAUNCH_PLAN(name##_##w##_8_1_4);                                        \
+        break;                                                                            \
+    default:                                                                              \
+        if (a->leaf_bytes <= 128)                                                         \
+            GPU_LAUNCH_PLAN(name##_##w##_8_0_8);                                        \
+        else                                                                              \
+            GPU_LAUNCH_PLAN(name##_##w##_8_1_8);                                        \
+    }
+
+/* The same for rows of keys alone, where there is such a kernel. */
+#define GPU_LAUNCH_GET(name, w)                                                           \
+    if (a->v.row_bytes == 8)                                                              \
+        GPU_LAUNCH_PLAN(name##_get_##w##_8_0_8);                                          \
+    else if (a->leaf_bytes <= 64 && p->two)                                               \
+        GPU_LAUNCH_PLAN(name##_get_##w##_2_1_4);                                          \
+    else if (a->leaf_bytes <= 64)                                                         \
+        GPU_LAUNCH_PLAN(name##_get_##w##_4_0_4);                                          \
+    else                                                                                  \
+        GPU_LAUNCH_PLAN(name##_get_##w##_8_0_4)
+
+#define GPU_LAUNCH_WINDOW(name, w)                                                        \
+    if (a->op == SX_OP_GET && a->out && !a->keys && a->v.block && a->leaf_bytes <= 128) { \
+        GPU_LAUNCH_GET(name, w);                                                          \
+    } else {                                                                              \
+        GPU_LAUNCH_LEAVES(name, w)                                                        \
+    }
+
+/* Of width w, SHARED(w) being the family's kernels in which lanes read together. Trees in
+ * level order have no kernel for questions that ascend. */
+#define GPU_LAUNCH_POINTS(w, SHARED)                \
+    if (p->ascending)                               \
+        GPU_LAUNCH_PLAN(k_ascending_##w);           \
+    else                                            \
+        GPU_LAUNCH_ANY_ORDER(w, SHARED)
+#define GPU_LAUNCH_ANY_ORDER(w, SHARED)             \
+    if (p->reorder != SX_REORDER_NONE)              \
+        GPU_LAUNCH_REORDER(w)                       \
+    else if (p->walk == SX_WALK_SHARED)             \
+        SHARED(w)                                   \
+    else if (p->walk == SX_WALK_GROUP)              \
+        GPU_LAUNCH_PLAN(k_group_##w);               \
+    else                                            \
+        GPU_LAUNCH_PLAN(k_lookup_##w)
+
+/* The hosts of generic kernels, as sx_family_gpu has them. */
+#define GPU_HOSTS                                                                          \
+    static void spans(sx_gpu *g, gpu_stream stream, const sx_gpu_spans *a)                 \
+    {                                                                                      \
+        GPU_RUN_W(k_spans, a->v.width, a->n, stream, a);                                   \
+    }                                                                                      \
+    static void fold(sx_gpu *g, gpu_stream stream, const sx_gpu_folds *a, uint64_t threads) \
+    {                                                                                      \
+        GPU_RUN_W(k_fold, a->spans.v.width, threads, stream, a);                           \
+    }
+#define GPU_ENTRIES_HOST                                                                   \
+    static void entries(sx_gpu *g, gpu_stream stream, const sx_gpu_hints *a)               \
+    {                                                                                      \
+        GPU_RUN_W(k_hint, a->v.width, a->n, stream, a);                                    \
+    }
+#define GPU_POINTS_HOST(LAUNCH, SHARED)                                                    \
+    static sx_status points(sx_gpu *g, const gpu_plan *p, gpu_stream stream,               \
+                            const sx_gpu_lookup *a, sx_err *err)                           \
+    {                                                                                      \
+        (void)g;                                                                           \
+        (void)err;                                                                         \
+        if (a->v.width == 4) {                                                             \
+            LAUNCH(4, SHARED);                                                             \
+        } else if (a->v.width == 8) {                                                      \
+            LAUNCH(8, SHARED);                                                             \
+        } else {                                                                           \
+            LAUNCH(16, SHARED);                                                            \
+        }                                                                                  \
+        return SX_OK;                                                                      \
+    }
+
+/* Of a sorted array, whose search begins in many places: its first steps. */
+static inline uint32_t gpu_staged_halvings(const sx_view *v, uint32_t pin, uint64_t space)
+{
+    uint64_t steps = 0;
+
+    while ((2ull << steps) * v->width <= space && (2ull << steps) <= v->n)
+        steps++;
+    return (uint32_t)(pin == SX_PIN_FULL && (2ull << steps) <= v->n
+                          ? space / 16 * 16 : sx_round_up((1ull << steps) * v->width, 16));
+}
+
+/* Of a section of `all` bytes, what fits of it: all, or as much as there is space for,
+ * or (0) whole steps, which the family counts. */
+static inline uint32_t gpu_staged_section(uint64_t all, uint32_t pin, uint64_t space)
+{
+    return (uint32_t)(all <= space ? all / 16 * 16 : pin == SX_PIN_FULL ? space / 16 * 16 : 0);
+}
+
+/* Keys and rows, wherever they lie. */
+static inline uint64_t gpu_leaves_bytes(const sx_view *v)
+{
+    return v->slots * (uint64_t)(v->width + v->row_bytes);
+}
+
+/* Units are leaves that lie side by side. */
+static inline void gpu_unit_leaves(const sx_view *v, sx_gpu_lookup *a)
+{
+    a->leaf_key_bytes = a->unit * v->width;
+    a->leaf_bytes = a->leaf_step = v->block ? (uint32_t)v->block_bytes : a->leaf_key_bytes;
+    a->leaf_latest = sx_key_offset(v, v->slots - a->unit);
+}
+
+/* A group of lanes has two of them, or as many as half of a node's keys. */
+static inline uint32_t gpu_group_lanes(uint32_t node_keys)
+{
+    uint32_t lanes = 2;
+
+    while (lanes < 32 && lanes * 2 <= node_keys)
+        lanes *= 2;
+    return lanes;
+}
+
+#endif

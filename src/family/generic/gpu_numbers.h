@@ -1,0 +1,143 @@
+/* gpu_numbers.h - columns of numbers, and folds of rows, for kernels of any width. Include a
+ * vendor header before it. */
+#ifndef SX_GPU_NUMBERS_H
+#define SX_GPU_NUMBERS_H
+
+#include "family/slots.h"
+#include "gpu/gpu_args.h"
+
+SX_DEV uint64_t sx_number_at(const void *column, uint32_t bytes, uint64_t i)
+{
+    return bytes == 8 ? ((const uint64_t *)column)[i] : ((const uint32_t *)column)[i];
+}
+
+SX_DEV void sx_put_number(void *column, uint32_t bytes, uint64_t i, uint64_t x)
+{
+    if (bytes == 8)
+        ((uint64_t *)column)[i] = x;
+    else
+        ((uint32_t *)column)[i] = (uint32_t)x;
+}
+
+/* The same, of results that nobody reads soon. */
+SX_DEV void sx_put_result(void *column, uint32_t bytes, uint64_t i, uint64_t x)
+{
+    if (bytes == 8)
+        SX_STREAM_STORE((uint64_t *)column + i, x);
+    else
+        SX_STREAM_STORE((uint32_t *)column + i, (uint32_t)x);
+}
+
+/* ---- folds of rows: of no width of key -------------------------------------------- */
+
+typedef struct {
+    uint64_t min, max, sum;
+} sx_gpu_fold_state;
+
+SX_DEV sx_gpu_fold_state sx_fold_begin(void)
+{
+    sx_gpu_fold_state f;
+
+    f.min = SX_MISS;
+    f.max = f.sum = 0;
+    return f;
+}
+
+SX_DEV void sx_fold_row(sx_gpu_fold_state *f, uint64_t row, int extremes)
+{
+    f->sum += row;
+    if (extremes) {
+        f->min = row < f->min ? row : f->min;
+        f->max = row > f->max ? row : f->max;
+    }
+}
+
+/* Four rows that lie side by side. */
+SX_DEV void sx_fold_four(sx_gpu_fold_state *f, uint4 x, int extremes)
+{
+    f->sum += (uint64_t)x.x + x.y + ((uint64_t)x.z + x.w);
+    if (extremes) {
+        uint32_t a = x.x < x.y ? x.x : x.y, b = x.z < x.w ? x.z : x.w;
+        uint32_t c = x.x < x.y ? x.y : x.x, d = x.z < x.w ? x.w : x.z;
+        a = a < b ? a : b;
+        c = c < d ? d : c;
+        f->min = a < f->min ? a : f->min;
+        f->max = c > f->max ? c : f->max;
+    }
+}
+
+/* Lane `me` of `lanes`: its part of the n slots from `slot` on. Rows of 4
+ * bytes are read four at a time where they lie side by side, and SX_FOLD_AHEAD
+ * times before the first of them is needed: a long range is bound by how many
+ * reads are under way. */
+#define SX_FOLD_AHEAD 4u
+SX_DEV void sx_fold_run(const sx_view *v, sx_gpu_fold_state *f, const sx_run *r, unsigned me,
+                        unsigned lanes, int extremes)
+{
+    uint64_t slot = r->slot, end = slot + r->n, head = (slot + 3) & ~3ull;
+
+    if (v->row_bytes == 0) {
+        for (uint64_t j = me; j < r->n; j += lanes)
+            sx_fold_row(f, sx_run_rank(v, r, j), extremes);
+        return;
+    }
+    if (v->row_bytes == 4 && (!v->block || v->block % 4 == 0) && head + 4 <= end &&
+        (uintptr_t)v->rows % 16 == 0 && v->block_bytes % 16 == 0) {
+        uint64_t body = (end - head) & ~3ull, j = 4 * me, step = 4 * lanes;
+        for (uint64_t s = slot + me; s < head; s += lanes)
+            sx_fold_row(f, sx_row_at(v, s, 0), extremes);
+        for (; j + (SX_FOLD_AHEAD - 1) * step < body; j += SX_FOLD_AHEAD * step) {
+            uint4 x[SX_FOLD_AHEAD];
+            SX_UNROLL
+            for (unsigned t = 0; t < SX_FOLD_AHEAD; t++)
+                x[t] = sx_load16(v->rows + sx_row_offset(v, head + j + t * step));
+            SX_UNROLL
+            for (unsigned t = 0; t < SX_FOLD_AHEAD; t++)
+                sx_fold_four(f, x[t], extremes);
+        }
+        for (; j < body; j += step)
+            sx_fold_four(f, sx_load16(v->rows + sx_row_offset(v, head + j)), extremes);
+        slot = head + body;
+    }
+    for (uint64_t s = slot + me; s < end; s += lanes)
+        sx_fold_row(f, sx_row_at(v, s, 0), extremes);
+}
+
+SX_DEV void sx_fold_span(const sx_view *v, sx_gpu_fold_state *f, uint64_t start, uint64_t count,
+                         unsigned me, unsigned lanes, int extremes)
+{
+    for (uint32_t i = 0; i < sx_run_count(v) && count > 0; i++) {
+        sx_run r = sx_run_of(v, i, start, start + count);
+        sx_fold_run(v, f, &r, me, lanes, extremes);
+    }
+}
+
+/* The folds of groups of lanes become one, which each of them has. */
+SX_DEV void sx_fold_lanes(sx_gpu_fold_state *f, unsigned lanes)
+{
+    for (unsigned s = lanes / 2; s > 0; s /= 2) {
+        uint64_t other = SX_SHUFFLE_XOR(f->min, s);
+        f->min = other < f->min ? other : f->min;
+        other = SX_SHUFFLE_XOR(f->max, s);
+        f->max = other > f->max ? other : f->max;
+        f->sum += SX_SHUFFLE_XOR(f->sum, s);
+    }
+}
+
+SX_DEV void sx_put_fold(const sx_gpu_folds *ap, uint64_t i, uint64_t count,
+                        const sx_gpu_fold_state *f)
+{
+    if (ap->min)
+        ap->min[i] = f->min;
+    if (ap->max)
+        ap->max[i] = count ? f->max : SX_MISS;
+    if (ap->sum)
+        ap->sum[i] = f->sum;
+}
+
+/* Lanes for a short range, and what each of them reads before the whole warp
+ * is worth it. */
+#define SX_FOLD_LANES 8u
+#define SX_FOLD_SHORT 32u
+
+#endif

@@ -1,0 +1,89 @@
+/* gpu_window_impl.h - kernels of a family that leads each question to a window of units,
+ * for one width of key. Behind gpu_leaf_impl.h, SX_BESIDE, how many units beside a wrong
+ * guess are looked at before the window is halved, and the family's
+ *
+ *   F(find_window)(ap, w, &from, &to)   the units [from, to) that the bound is in, or right
+ *                                       behind, and which of them to look at first */
+
+/* Each lane finds its window by itself, lanes
+ * read the unit that is guessed for each in turn. Where the bound is not in it,
+ * they go on in what is left of the window: where guesses are close, to the next unit,
+ * SX_BESIDE times; then to the middle.
+ * Among distinct keys one equal to the query is the bound, what is before it need not
+ * be looked at.
+ *
+ * get: SX_OP_GET with rows and without keys, what is asked most and can do with
+ * the fewest registers. */
+SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, uint32_t rows,
+                          int get)
+{
+    const sx_view *v = &ap->v;
+
+    F(fill_top)(ap);
+    for (uint32_t base = (uint32_t)SX_THREAD - SX_LANE, n = (uint32_t)ap->n; base < n;
+         base += (uint32_t)SX_THREADS) {
+        uint32_t i = base + SX_LANE < n ? base + SX_LANE : n - 1, unit = ap->unit;
+        uint32_t at, from, to;    /* units of the window */
+        int all = 0, on = 1;
+        KEY w = F(read_query)(ap->key_type, ap->q, i);
+        F(leaf) leaf;             /* the one that begins with the bound, or has it; below
+                                     is of the last one read, unit `at` */
+        if (!get)
+            w = F(walked)(ap, w, &all);
+        at = F(find_window)(ap, w, &from, &to);
+        leaf.below = leaf.equal = leaf.row = leaf.row_high = 0;
+        for (uint32_t turn = 1;; turn++) {
+            F(leaf) next = F(read_leaf)(ap, on ? at : SX_NO_LEAF, w, lanes, twice, rows,
+                                        twice ? 2 : 4);
+            if (on && next.below == unit) {       /* the bound is behind it */
+                leaf.below = unit;
+                from = at + 1;
+            } else if (on) {
+                leaf = next;
+                if (next.below == 0 && !(v->distinct && next.equal))
+                    to = at;
+                else
+                    from = to;
+            }
+            on = on && from < to;
+            if (!SX_ANY(on))
+                break;
+            if (on)
+                at = turn > SX_BESIDE ? from + (to - from) / 2 : from > at ? from : to - 1;
+        }
+        if (get) {                /* unused slots have a row that matches nothing */
+            int miss = !leaf.equal || (rows == 4 && leaf.row == SX_MISS32);
+            sx_put_result(ap->out, ap->out_bytes, i,
+                          miss ? SX_MISS : leaf.row | (uint64_t)leaf.row_high << 32);
+        } else {
+            F(answer)(ap, i, sx_min64((uint64_t)at * unit + leaf.below, v->n), all, leaf, rows);
+        }
+    }
+}
+
+/* Kernels by how leaves are read, k_window_W_LANES_TWICE_ROWS, and k_window_get_... . Each
+ * has only what it needs, and so few registers that a multiprocessor is full. */
+#define SX_WINDOW_KERNEL(lanes, twice, rows)                                              \
+    SX_KERNEL_1536(NAME5(k_window, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)          \
+    {                                                                                     \
+        F(ask_window)(ap, lanes, twice, rows, 0);                                         \
+    }
+#define SX_GET_KERNEL(lanes, twice, rows)                                                 \
+    SX_KERNEL_1536(NAME5(k_window_get, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)      \
+    {                                                                                     \
+        F(ask_window)(ap, lanes, twice, rows, 1);                                         \
+    }
+SX_WINDOW_KERNEL(4, 0, 0)
+SX_WINDOW_KERNEL(8, 0, 0)
+SX_WINDOW_KERNEL(8, 1, 0)
+SX_WINDOW_KERNEL(4, 0, 4)
+SX_WINDOW_KERNEL(8, 0, 4)
+SX_WINDOW_KERNEL(8, 1, 4)
+SX_WINDOW_KERNEL(8, 0, 8)
+SX_WINDOW_KERNEL(8, 1, 8)
+SX_GET_KERNEL(2, 1, 4)
+SX_GET_KERNEL(4, 0, 4)
+SX_GET_KERNEL(8, 0, 4)
+SX_GET_KERNEL(8, 0, 8)
+#undef SX_GET_KERNEL
+#undef SX_WINDOW_KERNEL

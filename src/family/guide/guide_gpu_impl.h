@@ -1,0 +1,102 @@
+/* guide_gpu_impl.h - guide_gpu.cu for one width of key. */
+#include "family/generic/gpu_begin.h"
+#include "family/generic/gpu_columns_impl.h"
+#include "family/generic/gpu_near_impl.h"
+#include "family/guide/guide_bound_impl.h"
+
+SX_DEV uint64_t F(bound_near)(const sx_view *v, KEY q, uint64_t *slot, uint32_t unit,
+                              const unsigned char *top, uint64_t top_bytes)
+{
+    *slot = SX_NO_SLOT;
+    return v->n == 0 ? 0 : F(guide_bound)(v, q, slot, unit, top, top_bytes);
+}
+
+SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
+{
+    (void)ap;                     /* nothing is staged */
+}
+
+#include "family/generic/gpu_points_impl.h"
+#include "family/generic/gpu_far_impl.h"
+#include "family/generic/gpu_ascending_impl.h"
+#include "family/generic/gpu_ranges_impl.h"
+#include "family/generic/gpu_reorders_impl.h"
+
+SX_DEV uint64_t F(entry)(const sx_view *v, KEY q)
+{
+    return F(guide_hint)(v, q);
+}
+#include "family/generic/gpu_entry_impl.h"
+
+/* There is nothing to share: all lanes do the same. */
+SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
+{
+    return F(bound_near)(&ap->v, w, slot, ap->unit, 0, 0);
+}
+
+#define SX_GROUP_KERNEL
+#include "family/generic/gpu_group_impl.h"
+#undef SX_GROUP_KERNEL
+
+/* ---- lanes that read together --------------------------------------------------------- */
+
+#include "family/generic/gpu_leaf_impl.h"
+
+/* A guide's window for w, in units [*from, *to), and which of them to look at
+ * first. Buckets have 32-bit numbers (shared_args()). */
+SX_DEV uint32_t F(find_window)(const sx_gpu_lookup *ap, KEY w, uint32_t *from, uint32_t *to)
+{
+    const sx_view *v = &ap->v;
+    uint32_t fraction, count, shift = sx_log2(ap->unit), last = (uint32_t)((v->slots - 1) >> shift);
+    uint32_t bucket = (uint32_t)F(guide_bucket)(v, w, &fraction);
+    uint32_t record = bucket / SX_GUIDE_BUCKETS, at;
+    uint64_t start = F(record_window)(v->of.guide.records + (uint64_t)record * SX_GUIDE_RECORD,
+                                       bucket - record * SX_GUIDE_BUCKETS, &count);
+
+    if (count == SX_GUIDE_CROWDED) {
+        uint64_t keys;
+        start = F(guide_window)(v, bucket, &keys);
+        *from = (uint32_t)(start >> shift);
+        *to = (uint32_t)((start + keys + ap->unit - 1) >> shift);
+        return (uint32_t)F(guide_guess)(v, w, start, keys, fraction, ap->unit);
+    }
+    at = (uint32_t)((start + ((uint64_t)count * fraction >> 32)) >> shift);
+    *from = (uint32_t)(start >> shift);
+    *to = (uint32_t)((start + count + ap->unit - 1) >> shift);
+    *to = *to < last + 1 ? *to : last + 1;
+    return at < last ? at : last;
+}
+
+#define SX_BESIDE SX_GUIDE_NEXT
+#include "family/generic/gpu_window_impl.h"
+#undef SX_BESIDE
+
+/* ---- building ------------------------------------------------------------------------- */
+
+/* A thread makes a piece: its first key and its map. */
+SX_KERNEL(F(k_pieces), sx_gpu_build)
+{
+    const sx_view *v = &ap->v;
+    const KEY *from = (const KEY *)ap->from_keys;
+    KEY *firsts = (KEY *)(void *)ap->own[0];
+    const sx_guide *g = &v->of.guide;
+    sx_piece_map *maps = (sx_piece_map *)(void *)(ap->own[0] + sx_piece_key_bytes(g, W));
+
+    for (uint64_t p = SX_THREAD; p < sx_piece_key_bytes(g, W) / W; p += SX_THREADS) {
+        KEY first = p < g->pieces ? from[sx_piece_rank(g, v->n, p)] : (KEY)~(KEY)0;
+        firsts[p] = first;
+        if (p < g->pieces)
+            maps[p] = F(guide_map)(v, first, from[p + 1 < g->pieces
+                                                      ? sx_piece_rank(g, v->n, p + 1) : v->n - 1]);
+    }
+}
+
+/* A thread makes a record, out of the keys and the pieces in v. */
+SX_KERNEL(F(k_guide), sx_gpu_build)
+{
+    for (uint64_t r = SX_THREAD; r < sx_guide_records(&ap->v.of.guide); r += SX_THREADS)
+        F(guide_record)(&ap->v, (const unsigned char *)ap->from_keys, r,
+                        ap->own[1] + r * SX_GUIDE_RECORD);
+}
+
+#include "family/generic/gpu_end.h"

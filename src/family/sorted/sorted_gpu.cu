@@ -1,0 +1,29 @@
+/* sorted_gpu.cu - searches in a sorted array on a GPU. */
+#include "family/family_gpu.h"
+#include "family/generic/gpu_launch.h"
+
+#define SX_BODY "family/sorted/sorted_gpu_impl.h"
+#include "family/generic/gpu_each.h"
+
+static sx_gpu_habits habits(const sx_gpu *g, const sx_view *v)
+{
+    sx_gpu_habits h = {0, 1, SX_REORDER_LOOKUP, 0, 0, 8};
+
+    (void)g;
+    (void)v;
+    return h;
+}
+
+static uint64_t search_bytes(const sx_view *v, const void **top)
+{
+    (void)v;
+    *top = NULL;
+    return 0;
+}
+
+#define NONE(w) GPU_LAUNCH_PLAN(k_lookup_##w);
+GPU_POINTS_HOST(GPU_LAUNCH_POINTS, NONE)
+GPU_HOSTS
+
+const sx_family_gpu sx_gpu_of_sorted = {habits, search_bytes, gpu_staged_halvings, NULL, points,
+                                        spans, fold, NULL, NULL, NULL};

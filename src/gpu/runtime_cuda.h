@@ -1,0 +1,39 @@
+/* runtime_cuda.h - a CUDA device, and its sizes. */
+#ifndef SX_RUNTIME_CUDA_H
+#define SX_RUNTIME_CUDA_H
+
+#define GPU_FIT_BLOCK 64u
+#define GPU_BLOCK 256u
+#define GPU_BLOCK_MOST 1024u
+#define GPU_GRID_MOST (1u << 30)
+#define GPU_IDLE_MOST 4u
+#define GPU_LANES 4u
+#define GPU_LANE_BYTES (16ull << 20)
+#define GPU_CHUNK_LEAST 1024ull
+#define GPU_SCRATCH (16ull << 20)
+#define GPU_CHUNK_GOOD (1ull << 18)
+#define GPU_DIRECT_BYTES (128ull << 10)
+#define GPU_SPANS (1ull << 24)
+#define GPU_WINDOW_BYTES 16384u    /* of ascending questions */
+#define GPU_BUCKET (1ull << 21)
+#define GPU_SAMPLE (1ull << 18)
+#define GPU_COPY_THREADS 8u       /* more do not fill pinned memory faster */
+
+typedef cudaStream_t gpu_stream;
+
+typedef struct {
+    int device;
+    unsigned multiprocessors, resident;
+    size_t shared_bytes;          /* of a multiprocessor */
+    uint64_t l2_bytes, persist;
+    sx_gpu_tune tune;
+    cudaMemPool_t memory;
+    sx_allocator from;            /* take is NULL: from the pool */
+    sx_pool *pool;
+    pthread_mutex_t lock;         /* guards stages */
+    pthread_mutex_t limit;        /* taking memory, where there is one */
+    struct gpu_stage *stages;     /* that no call uses now, and how many */
+    unsigned idle;
+} sx_gpu;
+
+#endif
