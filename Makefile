@@ -39,8 +39,8 @@ CUDA_CODE := $(foreach a,$(CUDA_MACHINE),-gencode arch=compute_$(a),code=sm_$(a)
              -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
 # What the backend needs of the library, inside it and hidden.
 CUDA_PARTS := $(addprefix src/,base/alloc.c base/fork.c base/pool.c base/size.c base/status.c \
-                base/text.c base/thread.c keys/types.c gpu/gpu_tune.c family/shape.c family/spec.c \
-                place/ranges.c)
+                base/text.c base/thread.c keys/types.c gpu/gpu_tune.c place/ranges.c) \
+              $(filter-out %_cpu.c,$(wildcard src/family/*.c src/family/*/*.c))
 
 B := build
 LIB_SRC := $(wildcard src/*/*.c src/*/*/*.c)
@@ -125,7 +125,7 @@ $(B)/%.o: %.cu
 $(B)/libsextant-cuda.so: $(B)/src/gpu/gpu_cuda.o $(B)/src/gpu/sort_cuda.o $(FAMILY_GPU:%.cu=$(B)/%.o) \
                          $(CUDA_PARTS:%.c=$(B)/%.o) src/gpu/backend.map
 	$(NVCC) $(CUDA_CODE) --cudart static -shared $(filter %.o,$^) -o $@ \
-	    -Xlinker --version-script=src/gpu/backend.map
+	    -Xlinker --version-script=src/gpu/backend.map -Xlinker --no-undefined
 
 # What the bench holds a GPU's speed against; the sort is the backend's.
 $(B)/libsextant-bench-cuda.so: $(B)/bench/bench_kernels_cuda.o $(B)/src/gpu/sort_cuda.o \
