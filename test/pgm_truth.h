@@ -11,7 +11,7 @@
 
 typedef unsigned __int128 number; /* a key, 0 for the least of its type */
 
-#define PGM_LEVELS 32
+#define PGM_LEVELS 24
 
 typedef struct {
     int type;

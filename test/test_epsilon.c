@@ -308,7 +308,7 @@ static void test_usual_search(void **state)
             char *path = temp_path("usual.sxt");
             ix = index_of(dev, d, k % 2 ? "pgm(eps=2)" : "pgm(eps=8)");
             const sx_view *v = &ix->store.view;
-            assert_int_equal(v->of.pgm.concise, v->of.pgm.levels > 1 && sx_pgm_segments(&v->of.pgm, v->of.pgm.levels - 1) <= 32);
+            assert_int_equal(v->of.pgm.concise, v->of.pgm.levels > 1 && v->of.pgm.level_count[v->of.pgm.levels - 1] <= 32);
             OK(sx_save(ix, path));
             OK(sx_load(&loaded, dev, path, 0));
             assert_int_equal(loaded->store.view.of.pgm.concise, v->of.pgm.concise);

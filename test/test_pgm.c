@@ -640,8 +640,8 @@ static void test_forged_levels(void **state)
     }
     for (uint64_t i = 0; i <= PGM_LEVELS; i++)
         lie[i] = i + 1;
-    levels_refused(&b, lie, 8 * (PGM_LEVELS + 1), NULL, "impossible size", "33 levels");
-    levels_refused(&b, lie, 8 * PGM_LEVELS, NULL, "sections do not fit", "32 levels");
+    levels_refused(&b, lie, 8 * (PGM_LEVELS + 1), NULL, "impossible size", "25 levels");
+    levels_refused(&b, lie, 8 * PGM_LEVELS, NULL, "sections do not fit", "24 levels");
     levels_refused(&b, right, bytes - 8, NULL, "sections do not fit", "a level less");
     levels_refused(&b, right + 1, bytes - 8, NULL, "levels of segments", "without the first");
     levels_refused(&b, NULL, 0, NULL, "no section 'levels'", "none");

@@ -72,7 +72,7 @@ static uint32_t usual_search(const sx_device *dev, const sx_view *v)
 
     if (v->of.pgm.levels < 2)
         return 0;
-    return told == SX_SEARCH_ANY ? sx_pgm_segments(&v->of.pgm, v->of.pgm.levels - 1) <= CONCISE_MOST
+    return told == SX_SEARCH_ANY ? v->of.pgm.level_count[v->of.pgm.levels - 1] <= CONCISE_MOST
                                  : told == SX_SEARCH_CONCISE;
 }
 

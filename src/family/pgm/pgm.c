@@ -39,6 +39,10 @@ static sx_status shape(sx_view *v, sx_spec *spec, const sx_target *target, sx_er
         p->eps = 64;
     if (!(spec->given & SX_PGM_EPS2))
         p->eps2 = 4;
+    if (p->eps2 == 1 && v->n > SX_PGM_MOST_TIGHT)
+        return sx_fail(err, SX_EINVAL, "%llu keys are more than a pgm with eps2=1 can hold (%llu); "
+                       "allowed: eps2=2 and more", (unsigned long long)v->n,
+                       (unsigned long long)SX_PGM_MOST_TIGHT);
     if (!(spec->given & SX_PGM_CUTS))
         p->cuts = sx_pgm_cuts(v->n, p->eps);
     if (v->n / p->cuts >= SX_PART_MOST)
@@ -56,10 +60,9 @@ static sx_status shape(sx_view *v, sx_spec *spec, const sx_target *target, sx_er
 
 static void add_level(sx_pgm *t, uint64_t segments)
 {
-    uint64_t entries = sx_level_entries(segments);
-
-    t->level_first[t->levels + 1] = t->level_first[t->levels] + entries;
-    t->slack[t->levels++] = (uint8_t)(entries - 17 - segments);
+    t->level_count[t->levels] = segments;
+    t->level_first[t->levels + 1] = t->level_first[t->levels] + sx_level_entries(segments);
+    t->levels++;
 }
 
 sx_status sx_shape_levels(sx_view *v, const uint64_t *segments, uint64_t levels, sx_err *err)
@@ -147,7 +150,7 @@ static void explain(const sx_view *v, const sx_spec *spec, sx_text *text, sx_for
                     "segments of each level:", t->eps, t->eps2, t->cuts, t->cuts == 1 ? "" : "s");
     for (uint32_t l = 0; l < t->levels; l++)
         sx_text_add(text, "%s%" PRIu64, format == SX_TEXT ? " " : l ? ", " : "",
-                    sx_pgm_segments(t, l));
+                    t->level_count[l]);
     if (format == SX_JSON)
         sx_text_add(text, "]");
     else

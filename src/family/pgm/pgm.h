@@ -82,16 +82,17 @@
 
 #include "family/family_id.h"
 
-#define SX_PGM_LEVELS 32u         /* each is a third of the one below, or less */
+#define SX_PGM_LEVELS 24u         /* each is a third of the one below, or less: enough for */
+#define SX_PGM_MOST_TIGHT (1ull << 36)        /* so many keys where eps2 is 1 */
 
 typedef struct sx_part_pgm {
     uint32_t eps, eps2;           /* how wrong lines may be, for keys and for segments */
     uint32_t cuts;                /* parts that segments were made in */
     uint32_t concise;             /* search the last level, skip those above */
     uint32_t levels;              /* 0: segments are not made yet */
-    uint8_t slack[SX_PGM_LEVELS]; /* see sx_pgm_segments() */
     const unsigned char *segment_keys, *segments;     /* or NULL */
     uint64_t level_first[SX_PGM_LEVELS + 1];  /* entry of each level, and of all */
+    uint64_t level_count[SX_PGM_LEVELS];      /* its segments */
 } sx_pgm;
 
 typedef struct sx_params_pgm {
@@ -124,12 +125,6 @@ SX_FN uint64_t sx_level_entries(uint64_t m)
     return (m + 1 + 15) / 16 * 16 + 16;
 }
 
-/* Segments of level l. Entries are rounded up: slack is how many of the last 16 are none. */
-SX_FN uint64_t sx_pgm_segments(const sx_pgm *t, uint32_t l)
-{
-    return t->level_first[l + 1] - t->level_first[l] - 17 - t->slack[l];
-}
-
 SX_FN uint64_t sx_segment_key_bytes(const sx_pgm *t, uint32_t width)
 {
     return t->level_first[t->levels] * width;
@@ -138,7 +133,7 @@ SX_FN uint64_t sx_segment_key_bytes(const sx_pgm *t, uint32_t width)
 /* What the segments of level l are of: segments, or the n keys. */
 SX_FN uint64_t sx_level_below(const sx_pgm *t, uint64_t n, uint32_t l)
 {
-    return l + 1 < t->levels ? sx_pgm_segments(t, l + 1) : n;
+    return l + 1 < t->levels ? t->level_count[l + 1] : n;
 }
 
 /* Segments are made in parts, each for itself, so that many can be made at

@@ -34,9 +34,9 @@ static sx_status check_ends(const sx_view *v, sx_err *err)
 
     memset(largest, 0xff, sizeof largest);
     for (uint32_t l = 0; l < v->of.pgm.levels; l++)
-        for (uint64_t i = sx_pgm_segments(&v->of.pgm, l); i < v->of.pgm.level_first[l + 1] - v->of.pgm.level_first[l]; i++) {
+        for (uint64_t i = v->of.pgm.level_count[l]; i < v->of.pgm.level_first[l + 1] - v->of.pgm.level_first[l]; i++) {
             uint64_t at = v->of.pgm.level_first[l] + i;
-            sx_segment want = {0, i == sx_pgm_segments(&v->of.pgm, l) ? sx_level_below(&v->of.pgm, v->n, l) << 16 : 0};
+            sx_segment want = {0, i == v->of.pgm.level_count[l] ? sx_level_below(&v->of.pgm, v->n, l) << 16 : 0};
             if (memcmp(v->of.pgm.segment_keys + at * v->width, largest, v->width) != 0 ||
                 memcmp(v->of.pgm.segments + at * SX_SEGMENT, &want, SX_SEGMENT) != 0)
                 return broken("S1", "not the end of a level, entry", l, i, err);

@@ -35,7 +35,7 @@ static sx_status F(check_query)(const sx_view *v, uint64_t at[SX_PGM_LEVELS], KE
 
     for (uint32_t l = 1; l < v->of.pgm.levels; l++) {
         const unsigned char *keys = v->of.pgm.segment_keys + v->of.pgm.level_first[l] * W;
-        while (at[l] + 1 < sx_pgm_segments(&v->of.pgm, l) && SX_LOAD(keys + (at[l] + 1) * W) <= q) {
+        while (at[l] + 1 < v->of.pgm.level_count[l] && SX_LOAD(keys + (at[l] + 1) * W) <= q) {
             if (SX_LOAD(keys + at[l] * W) >= SX_LOAD(keys + (at[l] + 1) * W))
                 return broken("S1", "no larger key follows that of segment", l, at[l], err);
             at[l]++;
@@ -71,9 +71,9 @@ static sx_status F(check_inner)(const sx_view *v, sx_err *err)
         const unsigned char *keys = v->of.pgm.segment_keys + v->of.pgm.level_first[l] * W;
         const unsigned char *below = v->of.pgm.segment_keys + v->of.pgm.level_first[l + 1] * W;
         uint64_t at = 0;
-        for (uint64_t i = 0; i < sx_pgm_segments(&v->of.pgm, l + 1) && st == SX_OK; i++) {
+        for (uint64_t i = 0; i < v->of.pgm.level_count[l + 1] && st == SX_OK; i++) {
             KEY q = SX_LOAD(below + i * W);
-            while (at + 1 < sx_pgm_segments(&v->of.pgm, l) && SX_LOAD(keys + (at + 1) * W) <= q)
+            while (at + 1 < v->of.pgm.level_count[l] && SX_LOAD(keys + (at + 1) * W) <= q)
                 at++;
             st = F(check_line)(v, l, at, q, i, v->of.pgm.eps2, err);
         }
@@ -86,7 +86,7 @@ static KEY F(next_query)(const sx_view *v, const uint64_t at[SX_PGM_LEVELS], KEY
 {
     for (uint32_t l = 1; l < v->of.pgm.levels; l++) {
         KEY next;
-        if (at[l] + 1 == sx_pgm_segments(&v->of.pgm, l))
+        if (at[l] + 1 == v->of.pgm.level_count[l])
             continue;
         next = SX_LOAD(v->of.pgm.segment_keys + (v->of.pgm.level_first[l] + at[l] + 1) * W);
         next = next == (KEY)(q + 1) ? next : (KEY)(next - 1);     /* it is above q */
@@ -112,7 +112,7 @@ static sx_status F(check_queries)(const sx_view *v, uint64_t at[SX_PGM_LEVELS], 
 static sx_status F(check_records)(const sx_view *v, sx_err *err)
 {
     for (uint32_t l = 0; l < v->of.pgm.levels; l++)
-        for (uint64_t i = 0; i < sx_pgm_segments(&v->of.pgm, l); i++) {
+        for (uint64_t i = 0; i < v->of.pgm.level_count[l]; i++) {
             sx_segment s;
             uint32_t lz;
             SX_LOAD_SEGMENT(v->of.pgm.segments + (v->of.pgm.level_first[l] + i) * SX_SEGMENT, s);

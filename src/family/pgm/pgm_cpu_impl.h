@@ -44,7 +44,7 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const uint64
             __builtin_prefetch(segments + at[j] * SX_SEGMENT + 31);
         }
     }
-    for (uint64_t some = sx_pgm_segments(t, t->levels - 1); some > 1 && t->concise && !hint;
+    for (uint64_t some = t->level_count[t->levels - 1]; some > 1 && t->concise && !hint;
          some -= some / 2)
         for (unsigned j = 0; j < m; j++) {
             at[j] = F(pgm_halve)(v, at[j], some / 2, q[j]);

@@ -23,7 +23,7 @@ uint64_t sx_pgm_fit(uint32_t width, const void *keys, uint64_t n, uint64_t first
 void sx_pgm_put_level(const sx_view *v, uint32_t l, const void *from_keys, const sx_segment *from,
                       unsigned char *keys, unsigned char *segments)
 {
-    uint64_t m = sx_pgm_segments(&v->of.pgm, l), rest = v->of.pgm.level_first[l + 1] - v->of.pgm.level_first[l] - m;
+    uint64_t m = v->of.pgm.level_count[l], rest = v->of.pgm.level_first[l + 1] - v->of.pgm.level_first[l] - m;
     sx_segment end = {0, sx_level_below(&v->of.pgm, v->n, l) << 16};
 
     keys += v->of.pgm.level_first[l] * v->width;

@@ -48,7 +48,7 @@ SX_WALK uint64_t F(pgm_start)(const sx_view *v, uint32_t l, uint64_t at, KEY q,
                               const unsigned char *keys, const unsigned char *segments)
 {
     uint64_t p = F(pgm_predict)(keys, segments, v->of.pgm.level_first[l] + at, q);
-    uint64_t last = sx_pgm_segments(&v->of.pgm, l + 1) - 1;
+    uint64_t last = v->of.pgm.level_count[l + 1] - 1;
 
     p = p > v->of.pgm.eps2 ? p - v->of.pgm.eps2 - 1 : 0;
     return p < last ? p : last;
@@ -59,7 +59,7 @@ SX_WALK uint64_t F(pgm_start)(const sx_view *v, uint32_t l, uint64_t at, KEY q,
 SX_WALK uint64_t F(pgm_find)(const sx_view *v, uint32_t l, uint64_t start, KEY q,
                              const unsigned char *keys)
 {
-    uint64_t last = sx_pgm_segments(&v->of.pgm, l) - 1, m = 2 * (uint64_t)v->of.pgm.eps2 + 1;
+    uint64_t last = v->of.pgm.level_count[l] - 1, m = 2 * (uint64_t)v->of.pgm.eps2 + 1;
 
     m = m < last - start ? m : last - start;
     start += SX_COUNT_FROM(keys, v->of.pgm.level_first[l] + start + 1, m, (KEY)(q + 1));
@@ -79,7 +79,7 @@ SX_WALK uint64_t F(pgm_search)(const sx_view *v, KEY q)
 {
     uint64_t at = 0;
 
-    for (uint64_t len = sx_pgm_segments(&v->of.pgm, v->of.pgm.levels - 1); len > 1; len -= len / 2)
+    for (uint64_t len = v->of.pgm.level_count[v->of.pgm.levels - 1]; len > 1; len -= len / 2)
         at = F(pgm_halve)(v, at, len / 2, q);
     return at;
 }
