@@ -7,8 +7,8 @@
 #   build/clang/     clang's AddressSanitizer and UndefinedBehaviorSanitizer
 #   build/fuzzer/    the same for fuzzers
 
-VERSION := 0.1.0
-SOVERSION := 0
+VERSION := 0.2.0
+SOVERSION := 1
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include

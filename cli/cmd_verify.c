@@ -26,7 +26,7 @@ int cmd_verify(int argc, char **argv)
     parse_arguments(&line, argc, argv);
     progress_start("verifying", 0);
     ix = open_index(&o, index, SX_LOAD_VERIFY);
-    expect_ok(sx_check(ix), index);
+    expect_ok(sx_check(ix, NULL), index);
     progress_stop();
     info = describe(ix);
     out = output_open("-");

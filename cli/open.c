@@ -70,7 +70,7 @@ sx_index *open_index(const open_options *options, const char *path,
         flags |= SX_LOAD_COPY;
     flags |= places[options->place];
     /* --place may be one that the device, or the index, can't have */
-    expect_ok_usage(sx_load(&index, device, path, flags), NULL);
+    expect_ok_usage(sx_load(&index, device, path, flags, NULL), NULL);
     sx_close(device);             /* the index holds on to it */
     return index;
 }

@@ -374,7 +374,8 @@ static sx_status read_sections(sx_store *s, int fd, const file_front *front, uns
     return st;
 }
 
-static sx_status load_open(sx_store *s, int fd, unsigned flags, const char *path, sx_err *err)
+static sx_status load_open(sx_store *s, int fd, unsigned flags, uint64_t max_bytes,
+                           const char *path, sx_err *err)
 {
     struct stat info;
     file_front front;
@@ -398,12 +399,17 @@ static sx_status load_open(sx_store *s, int fd, unsigned flags, const char *path
         st = check_table(s, &front, path, err);
     if (st == SX_OK)
         st = check_gaps(fd, &front, path, err);
+    if (st == SX_OK && (flags & SX_LOAD_COPY) && max_bytes && sx_store_bytes(s) > max_bytes)
+        st = sx_fail(err, SX_ENOMEM, "a copy of '%.200s' takes %llu bytes, more than max_bytes = "
+                     "%llu", path, (unsigned long long)sx_store_bytes(s),
+                     (unsigned long long)max_bytes);
     if (st == SX_OK)
         st = read_sections(s, fd, &front, flags, path, err);
     return st;
 }
 
-sx_status sx_store_load(sx_store *out, const char *path, unsigned flags, sx_err *err)
+sx_status sx_store_load(sx_store *out, const char *path, unsigned flags, uint64_t max_bytes,
+                        sx_err *err)
 {
     sx_status st;
     /* Not blocking: opening a pipe must fail, not wait for a writer. */
@@ -412,7 +418,7 @@ sx_status sx_store_load(sx_store *out, const char *path, unsigned flags, sx_err 
     memset(out, 0, sizeof *out);
     if (fd < 0)
         return sx_io_failed("can't open", path, err);
-    st = load_open(out, fd, flags, path, err);
+    st = load_open(out, fd, flags, max_bytes, path, err);
     close(fd);
     if (st != SX_OK) {
         sx_store_drop(out, &sx_backend_cpu, NULL);

@@ -50,7 +50,9 @@ sx_status sx_top_place(sx_top *out, const sx_store *store, const sx_backend *bac
 
 /* doc/FORMAT.md describes the file. */
 sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err);
-/* flags: SX_LOAD_; the store is on the host afterwards */
-sx_status sx_store_load(sx_store *out, const char *path, unsigned flags, sx_err *err);
+/* flags: SX_LOAD_; the store is on the host afterwards. max_bytes: of memory for a copy;
+ * 0: any */
+sx_status sx_store_load(sx_store *out, const char *path, unsigned flags, uint64_t max_bytes,
+                        sx_err *err);
 
 #endif

@@ -214,7 +214,26 @@ static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint6
     return st;
 }
 
-sx_status sx_estimate(sx_device *dev, const char *text, int key_type, uint64_t n, int row_type,
+/* What sx_estimate() is asked, in a struct of ours. */
+static sx_status check_ask(const sx_estimate_ask *given, sx_estimate_ask *ask, sx_err *err)
+{
+    static const char verb[] = "sx_estimate";
+    sx_status st = sx_need(given, verb, "what is asked", err);
+
+    if (st == SX_OK)
+        st = SX_TAKE(ask, given, sx_estimate_ask, SX_ESTIMATE_ASK_SIZE_1, verb, err);
+    if (st != SX_OK)
+        return st;
+    if (!sx_type_of(ask->key_type))
+        return sx_fail(err, SX_EINVAL, "%s: the key type is %d; allowed: %s", verb, ask->key_type,
+                       sx_type_list());
+    if (ask->row_type != 0 && ask->row_type != SX_U32 && ask->row_type != SX_U64)
+        return sx_fail(err, SX_EINVAL, "%s: the row type is %d; allowed: 0 (positions), %d (u32), "
+                       "%d (u64)", verb, ask->row_type, SX_U32, SX_U64);
+    return SX_OK;
+}
+
+sx_status sx_estimate(sx_device *dev, const char *text, const sx_estimate_ask *given,
                       sx_estimate_info *out)
 {
     SX_UNCANCELLED;
@@ -222,29 +241,27 @@ sx_status sx_estimate(sx_device *dev, const char *text, int key_type, uint64_t n
     sx_spec spec;
     sx_device *at;
     char why[SX_WHY_MAX];
+    sx_estimate_ask ask;
     sx_estimate_info e = {.size = sizeof e};
     sx_status st = sx_need(dev, "sx_estimate", "the device", &err);
 
     if (st == SX_OK)
         st = sx_need(out, "sx_estimate", "the output", &err);
     if (st == SX_OK)
-        st = sx_check_size(out->size, sizeof *out, "sx_estimate", "sx_estimate_info", &err);
-    if (st == SX_OK && !sx_type_of(key_type))
-        st = sx_fail(&err, SX_EINVAL, "sx_estimate: the key type is %d; allowed: %s", key_type,
-                     sx_type_list());
-    if (st == SX_OK && row_type != 0 && row_type != SX_U32 && row_type != SX_U64)
-        st = sx_fail(&err, SX_EINVAL, "sx_estimate: the row type is %d; allowed: 0 (positions), "
-                     "%d (u32), %d (u64)", row_type, SX_U32, SX_U64);
+        st = sx_check_struct(out, SX_ESTIMATE_INFO_SIZE_1, "sx_estimate", "sx_estimate_info", &err);
+    if (st == SX_OK)
+        st = check_ask(given, &ask, &err);
     if (st == SX_OK)
         st = sx_spec_parse(&spec, text ? text : "auto", &err);
     if (st == SX_OK)
-        st = settle_place(dev, &spec, key_type, n, row_type, "sx_estimate", &at, why, &err);
+        st = settle_place(dev, &spec, ask.key_type, ask.n, ask.row_type, "sx_estimate", &at, why,
+                          &err);
     if (st == SX_OK)
-        st = estimate(at, spec, key_type, n, row_type, &e, &err);
+        st = estimate(at, spec, ask.key_type, ask.n, ask.row_type, &e, &err);
     if (st == SX_OK && e.device_peak > 0)
         e.device_peak += stage_bytes(dev);
     if (st == SX_OK)
-        *out = e;
+        sx_give_struct(out, &e, sizeof e);
     return sx_report(&err, st);
 }
 
@@ -410,12 +427,9 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
     if (st == SX_OK)
         st = sx_need(dev, "sx_build", "the device", &err);
     if (st == SX_OK)
-        st = sx_check_call(call, dev, &how, "sx_build", &err);
+        st = sx_check_work(call, dev, 1, &how, "sx_build", &err);
     if (st == SX_OK)
         st = sx_spec_parse(&spec, text ? text : "auto", &err);
-    if (st == SX_OK && (how.status || how.device_ns))
-        st = sx_fail(&err, SX_EINVAL, "sx_build: %s is given, but only questions have one",
-                     how.status ? "a status word" : "device_ns");
     if (st == SX_OK)
         st = check_input(dev, keys, rows, &how, &spec, &in, &err);
     if (st == SX_OK && in.n > SX_KEYS_MAX)
@@ -461,15 +475,20 @@ void sx_free(sx_index *ix)
 
 /* ---- files ------------------------------------------------------------------- */
 
-sx_status sx_save(const sx_index *ix, const char *path)
+sx_status sx_save(const sx_index *ix, const char *path, const sx_call *call)
 {
     SX_UNCANCELLED;
     sx_err err;
+    sx_call how;
     sx_store host;
     sx_status st = sx_need(ix, "sx_save", "the index", &err);
 
     if (st == SX_OK)
         st = sx_need(path, "sx_save", "the path", &err);
+    if (st == SX_OK)
+        st = sx_check_work(call, ix->dev, 0, &how, "sx_save", &err);
+    if (st == SX_OK)
+        st = sx_check_copy(ix, &how, "sx_save", &err);
     if (st == SX_OK)
         st = sx_store_on_host(&ix->store, ix->at->backend, ix->at->self, &host, &err);
     if (st == SX_OK) {
@@ -506,17 +525,37 @@ static sx_status check_flags(unsigned flags, sx_err *err)
     return SX_OK;
 }
 
+/* Whether memory for a loaded store at its place, beside what it has now, is within
+ * max_bytes. */
+static sx_status check_loaded(const sx_index *ix, const sx_spec *spec, unsigned flags,
+                              uint64_t max_bytes, sx_err *err)
+{
+    const sx_store *s = &ix->store;
+    uint64_t bytes = sx_store_bytes(s), needed;
+
+    needed = (flags & SX_LOAD_COPY ? bytes : 0) + (ix->at->backend->gpu ? bytes : 0);
+    needed += spec->place == SX_PLACE_BOTH ? bytes : 0;
+    needed += spec->place == SX_PLACE_HYBRID ? sx_top_bytes(&s->view) : 0;
+    if (max_bytes && needed > max_bytes)
+        return sx_fail(err, SX_ENOMEM, "sx_load: the index takes %llu bytes of memory, more than "
+                       "max_bytes = %llu", (unsigned long long)needed,
+                       (unsigned long long)max_bytes);
+    return SX_OK;
+}
+
 /* From the host, where a file has been loaded, to its place. On failure the store is
  * gone. */
-static sx_status place_loaded(sx_index *ix, uint32_t place, sx_err *err)
+static sx_status place_loaded(sx_index *ix, unsigned flags, const sx_call *how, sx_err *err)
 {
     sx_store *s = &ix->store;
     sx_spec spec = s->spec;
     char why[SX_WHY_MAX];
     sx_status st;
 
-    spec.place = place;
+    spec.place = place_of_flags(flags);
     st = settle_place(ix->dev, &spec, s->key_type, s->view.n, 0, "sx_load", &ix->at, why, err);
+    if (st == SX_OK)
+        st = check_loaded(ix, &spec, flags, how->max_bytes, err);
     if (st != SX_OK) {
         sx_store_drop(s, &sx_backend_cpu, NULL);
         return st;
@@ -529,10 +568,12 @@ static sx_status place_loaded(sx_index *ix, uint32_t place, sx_err *err)
     return complete(ix, &spec, err);
 }
 
-sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned flags)
+sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned flags,
+                  const sx_call *call)
 {
     SX_UNCANCELLED;
     sx_err err;
+    sx_call how;
     sx_index *ix = NULL;
     sx_status st = sx_need(out, "sx_load", "the output", &err);
 
@@ -543,11 +584,13 @@ sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned fla
     if (st == SX_OK)
         st = check_flags(flags, &err);
     if (st == SX_OK)
+        st = sx_check_work(call, dev, 0, &how, "sx_load", &err);
+    if (st == SX_OK)
         st = new_index(&ix, dev, dev, &err);
     if (st == SX_OK)
-        st = sx_store_load(&ix->store, path, flags, &err);
+        st = sx_store_load(&ix->store, path, flags, how.max_bytes, &err);
     if (st == SX_OK)
-        st = place_loaded(ix, place_of_flags(flags), &err);
+        st = place_loaded(ix, flags, &how, &err);
     if (st != SX_OK) {
         sx_release(ix);
         return sx_report(&err, st);

@@ -1,15 +1,16 @@
 /* range.c - the verbs that ask about ranges: count, then fill; or fold. */
 #include "query/index.h"
 
-static sx_status check_ranges(const sx_index *ix, const sx_ranges *r, const sx_call *call,
+static sx_status check_ranges(const sx_index *ix, const sx_ranges *given, const sx_call *call,
                               sx_span_query *job, sx_call *how, const char *verb, sx_err *err)
 {
+    sx_ranges own, *r = &own;
     sx_status st = sx_need(ix, verb, "the index", err);
 
     if (st == SX_OK)
-        st = sx_need(r, verb, "ranges", err);
+        st = sx_need(given, verb, "ranges", err);
     if (st == SX_OK)
-        st = sx_check_size(r->size, sizeof *r, verb, "sx_ranges", err);
+        st = SX_TAKE(r, given, sx_ranges, SX_RANGES_SIZE_1, verb, err);
     if (st == SX_OK)
         st = sx_check_question(call, ix, how, verb, err);
     if (st == SX_OK)
@@ -134,22 +135,23 @@ sx_status sx_range_aggregate(const sx_index *ix, const sx_ranges *ranges, sx_agg
     sx_call how;
     sx_timing timing;
     sx_range_folds folds = {0};
+    sx_aggregates own;
     sx_status st = check_ranges(ix, ranges, call, &job, &how, verb, &err);
 
     if (st == SX_OK)
         st = sx_need(out, verb, "the output", &err);
     if (st == SX_OK)
-        st = sx_check_size(out->size, sizeof *out, verb, "sx_aggregates", &err);
+        st = SX_TAKE(&own, out, sx_aggregates, SX_AGGREGATES_SIZE_1, verb, &err);
     if (st == SX_OK) {
         struct {
             const sx_column *column;
             const char *name;
             uint64_t **to;
             uint32_t *there;
-        } outs[] = {{out->count, "count", &folds.count, &folds.count_there},
-                    {out->min, "min", &folds.min, &folds.min_there},
-                    {out->max, "max", &folds.max, &folds.max_there},
-                    {out->sum, "sum", &folds.sum, &folds.sum_there}};
+        } outs[] = {{own.count, "count", &folds.count, &folds.count_there},
+                    {own.min, "min", &folds.min, &folds.min_there},
+                    {own.max, "max", &folds.max, &folds.max_there},
+                    {own.sum, "sum", &folds.sum, &folds.sum_there}};
         for (unsigned i = 0; i < 4 && st == SX_OK; i++) {
             if (!outs[i].column)
                 continue;
