@@ -65,7 +65,8 @@ static sx_index *build(const build_options *o, const sx_column *keys,
                        const sx_column *rows, double *seconds)
 {
     sx_device *device = open_device(&o->open);
-    sx_call call = { .size = sizeof call, .max_bytes = o->max_bytes };
+    sx_call call = { .size = sizeof call, .max_bytes = o->max_bytes,
+                     .tick = progress_tick };
     sx_estimate_ask ask = { .size = sizeof ask, .n = keys->n,
                             .key_type = keys->type,
                             .row_type = rows ? rows->type : 0 };
@@ -107,6 +108,7 @@ int cmd_build(int argc, char **argv)
     };
     const command_line line = { "Builds an index over the keys of a file and "
                                 "saves it.", operands, options };
+    sx_call call = { .size = sizeof call, .tick = progress_tick };
     sx_column keys, rows;
     sx_index *ix;
     double seconds;
@@ -140,7 +142,7 @@ int cmd_build(int argc, char **argv)
     if (o.rows)
         free(rows.data);
     progress_start("saving", 0);
-    expect_ok(sx_save(ix, o.out, NULL), NULL);
+    expect_ok(sx_save(ix, o.out, &call), NULL);
     progress_stop();
     note_layout(&o, ix);
     if (!strncmp(o.spec, "auto", 4))

@@ -65,7 +65,8 @@ typedef enum {                    /* ABI: append only */
     SX_ECORRUPT,                  /* a file or an index is damaged */
     SX_EFORK,                     /* not usable after fork() */
     SX_EIO,                       /* the operating system refused a file */
-    SX_ETIMEDOUT                  /* sx_collect(): no answer in that time */
+    SX_ETIMEDOUT,                 /* sx_collect(): no answer in that time */
+    SX_ECANCELED                  /* the call's tick said so */
 } sx_status;
 
 SX_API const char *sx_strerror(sx_status status);
@@ -127,7 +128,29 @@ typedef struct {                  /* per call; NULL: all defaults */
                                      how long the device worked on it, in
                                      nanoseconds of its own clock; of the
                                      host's, where columns travel */
+    int (*tick)(void *context, uint64_t done, uint64_t total);
+    void *tick_context;           /* NULL, or who is told about progress and
+                                     can stop the call: see below */
 } sx_call;
+
+/* A tick is told how much of a call's work is done, and says whether to go on (0).
+ * The work is divided into `total` parts, which are meant to take equally long;
+ * only done / total says something. total stays the same in a call, and done never
+ * goes back. The first tick has done = 0, and comes when the arguments are found
+ * right. The last one has done = total. It comes when the call has succeeded, and
+ * what it returns does not matter. Between them there is one every few milliseconds,
+ * where the work can be cut into pieces: sorting, building (on a GPU between steps,
+ * of a pgm between its parts), saving, loading with SX_LOAD_VERIFY or SX_LOAD_COPY,
+ * checking, and questions, if their columns are on the host.
+ *
+ * Only the thread that called ticks, with no lock held, so a tick may call the
+ * library. It must return: no longjmp(), no exception. A thread that is cancelled in
+ * it goes on to the end of the call.
+ *
+ * If any but the last returns something else than 0, the call ends soon with
+ * SX_ECANCELED, and all is as it was before: there is no index, the file at the path
+ * is the old one, or none, *out is as it was. Only the outputs of a question are
+ * undefined then. Questions that are queued on a stream have no tick (SX_EINVAL). */
 
 /* With a stream (a cudaStream_t; 1 is the legacy default stream, 2 that of
  * the thread) a question is queued there and the call returns at once. All

@@ -56,7 +56,7 @@ static void same_sections(const sx_index *a, const sx_index *b)
     sx_err err;
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(sx_store_on_host(&ix[i]->store, ix[i]->at->backend, ix[i]->at->self,
-                                          &of[i], &err), SX_OK);
+                                          &of[i], NULL, &err), SX_OK);
     for (int kind = 0; kind < SX_SECTION_KINDS; kind++) {
         uint64_t bytes = sx_section_bytes(&of[0].view, (sx_section_kind)kind);
         assert_int_equal(bytes, sx_section_bytes(&of[1].view, (sx_section_kind)kind));

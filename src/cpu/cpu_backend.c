@@ -151,6 +151,7 @@ typedef struct {
     sx_share_fn *fn;
     void *work;
     uint64_t n, piece;
+    sx_progress *progress;
 } share;
 
 static void share_part(void *work, unsigned part)
@@ -158,26 +159,39 @@ static void share_part(void *work, unsigned part)
     share *s = work;
     uint64_t first = s->piece * part, end = first + s->piece;
 
-    s->fn(s->work, first, end < s->n ? end : s->n);
+    end = end < s->n ? end : s->n;
+    if (sx_progress_stopped(s->progress))
+        return;
+    s->fn(s->work, first, end);
+    sx_progress_add(s->progress, end - first);
 }
 
-void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, uint64_t n, uint64_t grain,
-                  sx_share_fn *fn, void *work)
+/* Grains of a piece that a tick comes after: 16384 queries are less than a millisecond. */
+#define TICK_GRAINS 64u
+
+void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, sx_progress *progress, uint64_t n,
+                  uint64_t grain, sx_share_fn *fn, void *work)
 {
-    share s = {fn, work, n, n};
+    share s = {fn, work, n, n, progress};
     uint64_t worth = n / (SX_SHARE_EACH * grain);
 
     if (threads == 0 || threads > cpu->threads)
         threads = cpu->threads;
     if (threads > worth)
         threads = (uint32_t)worth;
-    if (threads < 2) {
+    if (threads < 2 && !progress) {
         fn(work, 0, n);
         return;
     }
+    if (threads < 2)              /* of which 0 would be all */
+        threads = 1;
     /* Pieces small enough that a late thread delays nobody for long. */
-    s.piece = sx_round_up(n / (threads * 32u) + 1, grain);
-    sx_pool_run(cpu->pool, threads, (unsigned)((n + s.piece - 1) / s.piece), share_part, &s);
+    if (threads > 1)
+        s.piece = sx_round_up(n / (threads * 32u) + 1, grain);
+    if (progress && s.piece > TICK_GRAINS * grain)
+        s.piece = TICK_GRAINS * grain;
+    if (n > 0)
+        sx_pool_run(cpu->pool, threads, (unsigned)((n + s.piece - 1) / s.piece), share_part, &s);
 }
 
 static void cpu_travel(const void *self, sx_travel *out)

@@ -17,7 +17,7 @@ sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *er
 sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
                        uint32_t threads, void *base[SX_SECTION_KINDS], sx_err *err);
 /* The segments of a pgm over sorted keys, and with them its shape. */
-sx_status sx_cpu_fit(const sx_cpu *cpu, sx_view *v, const void *keys, uint32_t threads,
+sx_status sx_cpu_fit(const sx_cpu *cpu, sx_view *v, const sx_sorted *sorted, uint32_t threads,
                      void *base[SX_SECTION_KINDS], sx_err *err);
 /* Bytes it takes at most beside keys and segments, whatever the threads. */
 uint64_t sx_cpu_fit_peak(const sx_view *shape);
@@ -36,7 +36,9 @@ sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
  * more: 2048 queries take 40 us and more, and waking one thread 9 (Zen 4, idle). */
 typedef void sx_share_fn(void *work, uint64_t first, uint64_t end);
 #define SX_SHARE_EACH 8u
-void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, uint64_t n, uint64_t grain,
-                  sx_share_fn *fn, void *work);
+/* With progress, or NULL: an item is a unit, and a piece is short enough for ticks. Some
+ * pieces are left out where it is stopped: the caller looks at its status then. */
+void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, sx_progress *progress, uint64_t n,
+                  uint64_t grain, sx_share_fn *fn, void *work);
 
 #endif

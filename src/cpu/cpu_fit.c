@@ -20,6 +20,7 @@ typedef struct {
     uint64_t count;
     uint64_t *part_count;
     _Atomic int failed;           /* there was no memory for the hulls */
+    sx_progress *progress;
 } level;
 
 static uint64_t part_room(sx_fitting of)
@@ -35,7 +36,7 @@ static void fit_part(void *work, unsigned part)
     void *hulls = NULL;
     sx_err err;
 
-    if (first == end)
+    if (first == end || sx_progress_stopped(w->progress))
         return;
     if (sx_alloc(&hulls, sx_hull_entries(end - first) * sizeof(uint32_t), "hulls", &err) !=
         SX_OK) {
@@ -46,6 +47,7 @@ static void fit_part(void *work, unsigned part)
                                      w->keys + part * w->room * w->width,
                                      w->segments + part * w->room);
     sx_release(hulls);
+    sx_progress_add(w->progress, end - first);
 }
 
 static void drop_level(level *w)
@@ -75,7 +77,8 @@ static sx_status fit_level(const sx_cpu *cpu, level *w, uint32_t threads, sx_err
     if (st == SX_OK) {
         memset(counts, 0, cuts * sizeof(uint64_t));
         sx_pool_run(cpu->pool, threads, cuts, fit_part, w);
-        if (w->failed)
+        st = sx_progress_status(w->progress, err);
+        if (st == SX_OK && w->failed)
             st = sx_fail(err, SX_ENOMEM, "no memory for the hulls of %llu keys, %llu bytes a thread",
                          (unsigned long long)n,
                          (unsigned long long)(sx_hull_entries(n / cuts + 1) * 4));
@@ -118,7 +121,7 @@ static sx_status put_levels(sx_view *v, const level *w, uint32_t levels,
     return SX_OK;
 }
 
-sx_status sx_cpu_fit(const sx_cpu *cpu, sx_view *v, const void *keys, uint32_t threads,
+sx_status sx_cpu_fit(const sx_cpu *cpu, sx_view *v, const sx_sorted *sorted, uint32_t threads,
                      void *base[SX_SECTION_KINDS], sx_err *err)
 {
     level w[SX_LEVELS_MAX];
@@ -128,7 +131,8 @@ sx_status sx_cpu_fit(const sx_cpu *cpu, sx_view *v, const void *keys, uint32_t t
     memset(w, 0, sizeof w);
     do {
         level *below = levels ? &w[levels - 1] : NULL, *now = &w[levels];
-        now->below = below ? below->keys : keys;
+        now->below = below ? below->keys : sorted->keys;
+        now->progress = sorted->progress;
         now->of = sx_level_fitting(v, below ? below->count : v->n, levels);
         now->width = v->width;
         st = fit_level(cpu, now, threads, err);

@@ -182,7 +182,7 @@ static sx_status gpu_put_levels(sx_gpu *g, gpu_stream stream, sx_view *v, const 
     return st == SX_OK ? gpu_wait(g, stream, "putting levels together", err) : st;
 }
 
-static sx_status gpu_fit(sx_gpu *g, gpu_stream stream, sx_view *v, const void *keys,
+static sx_status gpu_fit(sx_gpu *g, gpu_stream stream, sx_view *v, const sx_sorted *sorted,
                          void *base[SX_SECTION_KINDS], sx_err *err)
 {
     gpu_level w[SX_LEVELS_MAX];
@@ -193,7 +193,11 @@ static sx_status gpu_fit(sx_gpu *g, gpu_stream stream, sx_view *v, const void *k
     do {
         const gpu_level *below = levels ? &w[levels - 1] : NULL;
         sx_fitting of = sx_level_fitting(v, below ? below->count : v->n, levels);
-        st = gpu_fit_level(g, stream, v, below ? below->keys : keys, of, &w[levels], err);
+        st = gpu_fit_level(g, stream, v, below ? below->keys : sorted->keys, of, &w[levels],
+                           err);
+        sx_progress_add(sorted->progress, of.n);
+        if (st == SX_OK)
+            st = sx_progress_status(sorted->progress, err);
         levels++;
     } while (st == SX_OK && w[levels - 1].count > 1 && levels < SX_LEVELS_MAX);
     if (st == SX_OK)

@@ -2,7 +2,7 @@
 #ifndef SX_INDEX_CHECK_H
 #define SX_INDEX_CHECK_H
 
-#include "base/status.h"
+#include "base/progress.h"
 #include "index/view.h"
 
 /* The numbered invariants of FAM_layout.h, and of keys and rows:
@@ -12,6 +12,6 @@
  *   R1  no row is above max_row, and some row equals it; 0 where there are none
  *   R2  unused slots of pairs hold rows of all ones */
 sx_status sx_index_check(const sx_view *v, int key_type, uint64_t max_row, int unique,
-                         sx_err *err);
+                         sx_progress *progress, sx_err *err);
 
 #endif

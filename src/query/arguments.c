@@ -48,6 +48,9 @@ sx_status sx_check_question(const sx_call *call, const sx_index *ix, sx_call *ou
 {
     sx_status st = sx_check_call(call, ix->dev, out, verb, err);
 
+    if (st == SX_OK && out->stream && out->tick)
+        return sx_fail(err, SX_EINVAL, "%s: a tick is of calls that wait, and a stream is given",
+                       verb);
     if (st == SX_OK && out->stream && ix->at != ix->dev)
         return sx_fail(err, SX_ENOSYS, "%s: a stream is given, but the index has place=%s: the "
                        "host answers, which has none", verb,

@@ -300,6 +300,11 @@ static int one_thread(const sx_device *dev, const sx_input *in)
     return !dev->backend->gpu && (in->threads == 1 || t.alone);
 }
 
+/* What parts of a build's work are done when it is sorted, and when the sections are
+ * there (base/progress.h). */
+#define PART_SORTED (SX_PROGRESS_ALL / 100 * 45)
+#define PART_BUILT (SX_PROGRESS_ALL / 100 * 90)
+
 /* Sort, choose if it is to be chosen, make the sections: where the index will
  * be. */
 static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx_err *err)
@@ -309,10 +314,14 @@ static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx
     const sx_backend *be = dev->backend;
     sx_sorted sorted = {0};
     uint64_t begin = sx_clock_ns();
-    sx_status st = be->sort(dev->self, in, &sorted, err);
+    sx_status st;
 
+    sx_progress_phase(in->progress, PART_SORTED);
+    st = be->sort(dev->self, in, &sorted, err);
     if (st != SX_OK)
         return st;
+    sorted.progress = in->progress;
+    sx_progress_phase(in->progress, PART_BUILT);
     s->key_type = in->key_type;
     s->max_row = sorted.max_row;
     if (spec->family == SX_FAM_AUTO) {
@@ -379,19 +388,23 @@ static sx_status build_beside(sx_index *ix, const sx_spec *spec, const sx_input 
 }
 
 /* The rest of an index on both sides, or of a hybrid one: its other half, and what
- * its questions take. */
-static sx_status complete(sx_index *ix, const sx_spec *spec, sx_err *err)
+ * its questions take. On failure the store is gone. */
+static sx_status complete(sx_index *ix, const sx_spec *spec, sx_progress *progress, sx_err *err)
 {
     sx_status st = SX_OK;
 
+    sx_progress_phase(progress, SX_PROGRESS_ALL);
     if (spec->place == SX_PLACE_HYBRID)
         st = sx_hybrid_new(ix, err);
     else if (spec->place == SX_PLACE_BOTH)
-        st = sx_both_new(ix, err);
-    else
-        return SX_OK;
+        st = sx_both_new(ix, progress, err);
     if (st == SX_OK)
+        st = sx_progress_status(progress, err);
+    if (st == SX_OK && (ix->hybrid || ix->both))
         st = sx_cost_measure(ix, err);
+    sx_progress_add(progress, 1);
+    if (st == SX_OK)
+        st = sx_progress_status(progress, err);
     if (st != SX_OK) {
         sx_hybrid_free(ix);
         sx_both_free(ix);
@@ -421,6 +434,7 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
     sx_input in;
     sx_device *at;
     char why[SX_WHY_MAX];
+    sx_progress progress;
     sx_index *ix = NULL;
     sx_status st = sx_need(out, "sx_build", "the output", &err);
 
@@ -446,16 +460,18 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
         st = new_index(&ix, dev, at, &err);
     if (st == SX_OK) {
         memcpy(ix->store.why, why, sizeof why);
+        in.progress = sx_progress_begin(&progress, &how, "sx_build");
         st = at == dev ? build(ix, &spec, &in, &err) : build_beside(ix, &spec, &in, &err);
     }
     if (st == SX_OK)
-        st = complete(ix, &spec, &err);
+        st = complete(ix, &spec, in.progress, &err);
     if (st != SX_OK) {
         sx_release(ix);
         return sx_report(&err, st);
     }
     sx_device_hold(dev);
     *out = ix;
+    sx_progress_end(in.progress, SX_OK);
     return SX_OK;
 }
 
@@ -475,12 +491,17 @@ void sx_free(sx_index *ix)
 
 /* ---- files ------------------------------------------------------------------- */
 
+/* Of loading an index: when it is on the host, and at its place. */
+#define PART_LOADED (SX_PROGRESS_ALL / 100 * 60)
+#define PART_PLACED (SX_PROGRESS_ALL / 100 * 90)
+
 sx_status sx_save(const sx_index *ix, const char *path, const sx_call *call)
 {
     SX_UNCANCELLED;
     sx_err err;
     sx_call how;
     sx_store host;
+    sx_progress memory, *progress = NULL;
     sx_status st = sx_need(ix, "sx_save", "the index", &err);
 
     if (st == SX_OK)
@@ -489,12 +510,17 @@ sx_status sx_save(const sx_index *ix, const char *path, const sx_call *call)
         st = sx_check_work(call, ix->dev, 0, &how, "sx_save", &err);
     if (st == SX_OK)
         st = sx_check_copy(ix, &how, "sx_save", &err);
-    if (st == SX_OK)
-        st = sx_store_on_host(&ix->store, ix->at->backend, ix->at->self, &host, &err);
     if (st == SX_OK) {
-        st = sx_store_save(&host, path, &err);
+        progress = sx_progress_begin(&memory, &how, "sx_save");
+        sx_progress_phase(progress, ix->at->backend->gpu ? SX_PART_COPIED : 0);
+        st = sx_store_on_host(&ix->store, ix->at->backend, ix->at->self, &host, progress, &err);
+    }
+    if (st == SX_OK) {
+        sx_progress_phase(progress, SX_PROGRESS_ALL);
+        st = sx_store_save(&host, path, progress, &err);
         sx_store_leave(&host, ix->at->backend);
     }
+    sx_progress_end(progress, st);
     return sx_report(&err, st);
 }
 
@@ -545,7 +571,8 @@ static sx_status check_loaded(const sx_index *ix, const sx_spec *spec, unsigned 
 
 /* From the host, where a file has been loaded, to its place. On failure the store is
  * gone. */
-static sx_status place_loaded(sx_index *ix, unsigned flags, const sx_call *how, sx_err *err)
+static sx_status place_loaded(sx_index *ix, unsigned flags, const sx_call *how,
+                              sx_progress *progress, sx_err *err)
 {
     sx_store *s = &ix->store;
     sx_spec spec = s->spec;
@@ -561,11 +588,12 @@ static sx_status place_loaded(sx_index *ix, unsigned flags, const sx_call *how, 
         return st;
     }
     s->spec.place = spec.place;
-    st = sx_store_place(s, ix->at->backend, ix->at->self, err);
+    sx_progress_phase(progress, PART_PLACED);
+    st = sx_store_place(s, ix->at->backend, ix->at->self, progress, err);
     if (st != SX_OK)
         return st;
     s->view.concise = sx_usual_search(ix->dev, &s->view);
-    return complete(ix, &spec, err);
+    return complete(ix, &spec, progress, err);
 }
 
 sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned flags,
@@ -575,6 +603,7 @@ sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned fla
     sx_err err;
     sx_call how;
     sx_index *ix = NULL;
+    sx_progress memory, *progress = NULL;
     sx_status st = sx_need(out, "sx_load", "the output", &err);
 
     if (st == SX_OK)
@@ -588,14 +617,19 @@ sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned fla
     if (st == SX_OK)
         st = new_index(&ix, dev, dev, &err);
     if (st == SX_OK)
-        st = sx_store_load(&ix->store, path, flags, how.max_bytes, &err);
+        progress = sx_progress_begin(&memory, &how, "sx_load");
+    if (st == SX_OK) {
+        sx_progress_phase(progress, dev->backend->gpu ? PART_LOADED : PART_PLACED);
+        st = sx_store_load(&ix->store, path, flags, how.max_bytes, progress, &err);
+    }
     if (st == SX_OK)
-        st = place_loaded(ix, flags, &how, &err);
+        st = place_loaded(ix, flags, &how, progress, &err);
     if (st != SX_OK) {
         sx_release(ix);
         return sx_report(&err, st);
     }
     sx_device_hold(dev);
     *out = ix;
+    sx_progress_end(progress, SX_OK);
     return SX_OK;
 }

@@ -102,21 +102,27 @@ sx_status sx_check(const sx_index *ix, const sx_call *call)
     sx_err err;
     sx_call how;
     sx_store host;
+    sx_progress memory, *progress = NULL;
     sx_status st = sx_need(ix, "sx_check", "the index", &err);
 
     if (st == SX_OK)
         st = sx_check_work(call, ix->dev, 0, &how, "sx_check", &err);
     if (st == SX_OK)
         st = sx_check_copy(ix, &how, "sx_check", &err);
-    if (st == SX_OK)
-        st = sx_store_on_host(&ix->store, ix->at->backend, ix->at->self, &host, &err);
     if (st == SX_OK) {
+        progress = sx_progress_begin(&memory, &how, "sx_check");
+        sx_progress_phase(progress, ix->at->backend->gpu ? SX_PART_COPIED : 0);
+        st = sx_store_on_host(&ix->store, ix->at->backend, ix->at->self, &host, progress, &err);
+    }
+    if (st == SX_OK) {
+        sx_progress_phase(progress, SX_PROGRESS_ALL);
         st = sx_index_check(&host.view, host.key_type, host.max_row, (int)host.spec.unique,
-                            &err);
+                            progress, &err);
         if (st == SX_OK && ix->both)
             st = sx_both_check(ix, &host, &err);
         sx_store_leave(&host, ix->at->backend);
     }
+    sx_progress_end(progress, st);
     return sx_report(&err, st);
 }
 
