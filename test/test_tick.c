@@ -18,7 +18,7 @@
 #include "on_device.h"
 #include "base/alloc.h"
 #include "base/machine.h"
-#include "base/progress.h"
+#include "base/tick.h"
 #include "place/registry.h"
 
 /* ---- ticks -------------------------------------------------------------------- */
@@ -306,6 +306,12 @@ static sx_device *one, *two, *simt;
 
 /* Of every family, both layouts, and what is measured. */
 #define SPECS_MOST 40u
+/* The emulator's fibers are more than ThreadSanitizer follows. */
+#define KERNELS (!UNDER_TSAN)
+#define NEEDS_KERNELS do { \
+        if (!KERNELS) \
+            SKIP("fibers are more than ThreadSanitizer follows"); \
+    } while (0)
 #define STEP (UNDER_ASAN || UNDER_TSAN ? 3u : 1u) /* sanitizers take some */
 static char specs[SPECS_MOST][64];
 static unsigned spec_count;
@@ -385,7 +391,7 @@ static void test_build_small(void **state)
             if (!strcmp(specs[s], "pgm(eps=16,cuts=100)"))
                 continue;         /* more parts than keys */
             dataset *d = data_make(SX_F32, KEYS_RANDOM, n, ROWS_NULL, 5, &r);
-            work w = on(n % 2 ? simt : one, "sx_build", specs[s]);
+            work w = on(n % 2 && KERNELS ? simt : one, "sx_build", specs[s]);
             w.run = run_build;
             w.d = d;
             stop_everywhere(&w);
@@ -407,6 +413,7 @@ static void test_build_kernels(void **state)
 {
     static const char *const places[] = { "", " place=host", " place=both", " place=hybrid" };
     (void)state;
+    NEEDS_KERNELS;
     for (unsigned s = 0; s < spec_count; s += STEP)
         for (unsigned p = 0; p < COUNT_OF(places); p++) {
             char spec[128];
@@ -423,7 +430,7 @@ static void test_check(void **state)
 {
     (void)state;
     for (unsigned s = 0; s < spec_count; s++)
-        for (unsigned on_gpu = 0; on_gpu < 2; on_gpu++) {
+        for (unsigned on_gpu = 0; on_gpu < 1 + KERNELS; on_gpu++) {
             work w = on(on_gpu ? simt : one, "sx_check", specs[s]);
             w.run = run_check;
             w.ix = index_of(w.dev, w.d, specs[s]);
@@ -440,7 +447,7 @@ static void test_files(void **state)
     (void)state;
     char *path = temp_path("ticked"), *other = temp_path("new");
     for (unsigned s = 0; s < spec_count; s += 1 + STEP)
-        for (unsigned on_gpu = 0; on_gpu < 2; on_gpu++) {
+        for (unsigned on_gpu = 0; on_gpu < 1 + KERNELS; on_gpu++) {
             work w = on(on_gpu ? simt : one, "sx_save", specs[s]);
             w.ix = index_of(w.dev, w.d, specs[s]);
             w.path = other;
@@ -505,6 +512,7 @@ static void test_questions(void **state)
 static void test_questions_kernels(void **state)
 {
     (void)state;
+    NEEDS_KERNELS;
     static const char *const placed_specs[] = {
         "sorted", "pivot(layout=pairs)", "eytzinger", "guide", "pgm(eps=4)", "pivot place=both",
         "guide place=host", "pivot place=hybrid", "pgm(eps=4) place=hybrid",
@@ -557,6 +565,7 @@ static void test_inside(void **state)
 static void test_refused(void **state)
 {
     (void)state;
+    NEEDS_KERNELS;
     progress p;
     sx_index *ix = NULL;
     sx_call call = ticking(&p, NEVER);
@@ -589,6 +598,7 @@ static void test_refused(void **state)
 static void test_max_bytes(void **state)
 {
     (void)state;
+    NEEDS_KERNELS;
     sx_index_info info = { .size = sizeof info };
     sx_call call = { .size = sizeof call, .max_bytes = 1 };
     char *path = temp_path("limited");

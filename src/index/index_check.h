@@ -2,7 +2,7 @@
 #ifndef SX_INDEX_CHECK_H
 #define SX_INDEX_CHECK_H
 
-#include "base/progress.h"
+#include "base/tick.h"
 #include "index/view.h"
 
 /* The numbered invariants of FAM_layout.h, and of keys and rows:

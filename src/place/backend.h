@@ -7,7 +7,7 @@
 #ifndef SX_BACKEND_H
 #define SX_BACKEND_H
 
-#include "base/progress.h"
+#include "base/tick.h"
 #include "index/shape.h"
 #include "keys/types.h"
 

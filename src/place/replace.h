@@ -2,7 +2,7 @@
 #ifndef SX_REPLACE_H
 #define SX_REPLACE_H
 
-#include "base/progress.h"
+#include "base/tick.h"
 
 /* Bytes of a file, one part behind the other. */
 typedef struct {

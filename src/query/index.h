@@ -44,7 +44,7 @@ sx_status sx_check_work(const sx_call *call, const sx_device *dev, int streams, 
                         const char *verb, sx_err *err);
 /* Whether a copy of an index on the host, where it is on a GPU, is within max_bytes. */
 sx_status sx_check_copy(const sx_index *ix, const sx_call *how, const char *verb, sx_err *err);
-/* Part of the work of saving and checking that such a copy is (base/progress.h). */
+/* Part of the work of saving and checking that such a copy is (base/tick.h). */
 #define SX_PART_COPIED (SX_PROGRESS_ALL / 100 * 20)
 sx_how sx_how_of(const sx_call *call);
 /* A column of any key type, where this call to this device may have it. */

@@ -3,7 +3,7 @@
 #define SX_SORT_H
 
 #include "base/pool.h"
-#include "base/progress.h"
+#include "base/tick.h"
 
 /* The input, which is only read, and two arrays for keys and for rows: after
  * the sort [0] holds the result and [1] nothing of use. The input's keys,

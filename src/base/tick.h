@@ -1,4 +1,4 @@
-/* progress.h - how far a call has come, told to the caller's tick, which may stop it.
+/* tick.h - how far a call has come, told to the caller's tick, which may stop it.
  *
  * A call's work is SX_PROGRESS_ALL parts. Verbs cut it into phases, which end at a part
  * that the verb guesses beforehand. Whoever does the work of a phase counts units of its
@@ -16,8 +16,8 @@
  *
  * NULL stands for a call without a tick everywhere. Shared with C++: a plain struct, whose
  * common fields are read and written by __atomic_ builtins. */
-#ifndef SX_PROGRESS_H
-#define SX_PROGRESS_H
+#ifndef SX_TICK_H
+#define SX_TICK_H
 
 #include "base/status.h"
 

@@ -1,4 +1,4 @@
-#include "base/progress.h"
+#include "base/tick.h"
 
 #include "base/cancel.h"
 #include "base/machine.h"
