@@ -312,7 +312,7 @@ static sx_device *one, *two, *simt;
         if (!KERNELS) \
             SKIP("fibers are more than ThreadSanitizer follows"); \
     } while (0)
-#define STEP (UNDER_ASAN || UNDER_TSAN ? 3u : 1u) /* sanitizers take some */
+#define STEP (UNDER_TSAN ? 9u : UNDER_ASAN ? 3u : 1u) /* sanitizers take some */
 static char specs[SPECS_MOST][64];
 static unsigned spec_count;
 
