@@ -4,9 +4,9 @@
  * that the verb guesses beforehand. Whoever does the work of a phase counts units of its
  * own, keys or bytes or queries, in one step or several:
  *
- *     0                        450000                       900000      1000000
+ *     0                        700000                       950000      1000000
  *     | sort                     | build                      | complete  |     parts
- *     | 8 units for each key     | step | next step | ...|    |
+ *     | 9 units for each key     | step | next step | ...|    |
  *                                 3/4 of the phase, 3/4 of the rest, ...
  *
  * All threads that work add units, and look whether they are to stop. Only the thread

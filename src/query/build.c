@@ -302,8 +302,8 @@ static int one_thread(const sx_device *dev, const sx_input *in)
 
 /* What parts of a build's work are done when it is sorted, and when the sections are
  * there (base/tick.h). */
-#define PART_SORTED (SX_PROGRESS_ALL / 100 * 45)
-#define PART_BUILT (SX_PROGRESS_ALL / 100 * 90)
+#define PART_SORTED (SX_PROGRESS_ALL / 100 * 70)
+#define PART_BUILT (SX_PROGRESS_ALL / 100 * 95)
 
 /* Sort, choose if it is to be chosen, make the sections: where the index will
  * be. */
