@@ -143,9 +143,9 @@ typedef struct {                  /* per call; NULL: all defaults */
  * of a pgm between its parts), saving, loading with SX_LOAD_VERIFY or SX_LOAD_COPY,
  * checking, and questions, if their columns are on the host.
  *
- * Only the thread that called ticks, with no lock held, so a tick may call the
- * library. It must return: no longjmp(), no exception. A thread that is cancelled in
- * it goes on to the end of the call.
+ * Only the thread that called ticks. It holds no lock then that any call waits for,
+ * so a tick may call the library. It must return: no longjmp(), no exception. A thread
+ * that is cancelled in it goes on to the end of the call.
  *
  * If any but the last returns something else than 0, the call ends soon with
  * SX_ECANCELED, and all is as it was before: there is no index, the file at the path
