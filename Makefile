@@ -7,8 +7,8 @@
 #   build/clang/     clang's AddressSanitizer and UndefinedBehaviorSanitizer
 #   build/fuzzer/    the same for fuzzers
 
-VERSION := 0.1.0
-SOVERSION := 0
+VERSION := 0.2.0
+SOVERSION := 1
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
@@ -38,8 +38,9 @@ CUDA_PTX := $(if $(CUDA_ASKED),$(lastword $(CUDA_MACHINE)),75)
 CUDA_CODE := $(foreach a,$(CUDA_MACHINE),-gencode arch=compute_$(a),code=sm_$(a)) \
              -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
 # What the backend needs of the library, inside it and hidden.
-CUDA_PARTS := $(addprefix src/,base/alloc.c base/fork.c base/pool.c base/size.c base/status.c \
-                base/text.c base/thread.c keys/types.c gpu/gpu_tune.c place/ranges.c) \
+CUDA_PARTS := $(addprefix src/,base/alloc.c base/fork.c base/machine.c base/pool.c \
+                base/tick.c base/size.c base/status.c base/text.c base/thread.c keys/types.c \
+                gpu/gpu_tune.c place/ranges.c) \
               $(filter-out %_cpu.c,$(wildcard src/family/*.c src/family/*/*.c))
 
 B := build
@@ -185,7 +186,7 @@ test-programs: $(TESTS:%=$(B)/test/bin/%) $(FUZZERS:%=$(B)/fuzz/replay_%)
 SANITIZE = OPT=-O1 CFLAGS="-fno-sanitize-recover=all -fno-omit-frame-pointer -fsanitize=$(1)"
 COMMA := ,
 # Those with threads.
-TSAN_TESTS := test_collect test_fork test_pgm test_threads
+TSAN_TESTS := test_collect test_fork test_pgm test_threads test_tick
 .PHONY: test-build tsan-tests build-plain build-asan build-tsan build-clang
 test-build: build-plain build-asan build-tsan
 tsan-tests:

@@ -181,14 +181,15 @@ static device_list split_devices(char *text)
 static void check_specs(sx_device *device, const spec_list *specs,
                         const bench_options *o)
 {
-    int row_type = o->rows == ROWS_NONE ? 0
-                 : o->rows == ROWS_32 ? SX_U32 : SX_U64;
+    sx_estimate_ask ask = { .size = sizeof ask, .n = o->n, .key_type = o->type,
+                            .row_type = o->rows == ROWS_NONE ? 0
+                                      : o->rows == ROWS_32 ? SX_U32 : SX_U64 };
 
     for (int i = 0; i < specs->count; i++) {
         sx_estimate_info estimate = { .size = sizeof estimate };
 
-        expect_ok_usage(sx_estimate(device, specs->spec[i], o->type, o->n,
-                                    row_type, &estimate), NULL);
+        expect_ok_usage(sx_estimate(device, specs->spec[i], &ask, &estimate),
+                        NULL);
     }
 }
 

@@ -65,14 +65,17 @@ static sx_index *build(const build_options *o, const sx_column *keys,
                        const sx_column *rows, double *seconds)
 {
     sx_device *device = open_device(&o->open);
-    sx_call call = { .size = sizeof call, .max_bytes = o->max_bytes };
+    sx_call call = { .size = sizeof call, .max_bytes = o->max_bytes,
+                     .tick = progress_tick };
+    sx_estimate_ask ask = { .size = sizeof ask, .n = keys->n,
+                            .key_type = keys->type,
+                            .row_type = rows ? rows->type : 0 };
     sx_estimate_info estimate = { .size = sizeof estimate };
     sx_index *ix;
 
     /* Asks for nothing but whether the spec is one: a wrong word is an
      * error of usage, wrong keys are none. */
-    expect_ok_usage(sx_estimate(device, o->spec, keys->type, keys->n,
-                                rows ? rows->type : 0, &estimate), NULL);
+    expect_ok_usage(sx_estimate(device, o->spec, &ask, &estimate), NULL);
     *seconds = seconds_now();
     progress_start("building", 0);
     expect_ok(sx_build(&ix, device, o->spec, keys, rows, &call), NULL);
@@ -105,6 +108,7 @@ int cmd_build(int argc, char **argv)
     };
     const command_line line = { "Builds an index over the keys of a file and "
                                 "saves it.", operands, options };
+    sx_call call = { .size = sizeof call, .tick = progress_tick };
     sx_column keys, rows;
     sx_index *ix;
     double seconds;
@@ -138,7 +142,7 @@ int cmd_build(int argc, char **argv)
     if (o.rows)
         free(rows.data);
     progress_start("saving", 0);
-    expect_ok(sx_save(ix, o.out), NULL);
+    expect_ok(sx_save(ix, o.out, &call), NULL);
     progress_stop();
     note_layout(&o, ix);
     if (!strncmp(o.spec, "auto", 4))

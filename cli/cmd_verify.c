@@ -19,6 +19,7 @@ int cmd_verify(int argc, char **argv)
     };
     const command_line line = { "Proves that an index file is whole and the "
                                 "index in it sound.", operands, options };
+    sx_call call = { .size = sizeof call, .tick = progress_tick };
     sx_index_info info;
     sx_index *ix;
     output out;
@@ -26,7 +27,8 @@ int cmd_verify(int argc, char **argv)
     parse_arguments(&line, argc, argv);
     progress_start("verifying", 0);
     ix = open_index(&o, index, SX_LOAD_VERIFY);
-    expect_ok(sx_check(ix), index);
+    progress_start("checking", 0);
+    expect_ok(sx_check(ix, &call), index);
     progress_stop();
     info = describe(ix);
     out = output_open("-");

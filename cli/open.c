@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "io.h"
+#include "progress.h"
 #include "say.h"
 
 #define THREADS_MAX 256           /* that a device has */
@@ -60,6 +61,7 @@ sx_index *open_index(const open_options *options, const char *path,
     static const unsigned places[] = {         /* as --place has */
         0, SX_LOAD_HOST, SX_LOAD_DEVICE, SX_LOAD_HYBRID, SX_LOAD_BOTH
     };
+    sx_call call = { .size = sizeof call, .tick = progress_tick };
     sx_device *device;
     sx_index *index;
 
@@ -70,7 +72,7 @@ sx_index *open_index(const open_options *options, const char *path,
         flags |= SX_LOAD_COPY;
     flags |= places[options->place];
     /* --place may be one that the device, or the index, can't have */
-    expect_ok_usage(sx_load(&index, device, path, flags), NULL);
+    expect_ok_usage(sx_load(&index, device, path, flags, &call), NULL);
     sx_close(device);             /* the index holds on to it */
     return index;
 }

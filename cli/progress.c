@@ -15,8 +15,7 @@ static struct {
     bool running;                 /* only the main thread reads it */
     bool shown;                   /* only the drawing thread, until joined */
     const char *what;
-    uint64_t total;
-    _Atomic uint64_t done;
+    _Atomic uint64_t total, done;
     double since;
     pthread_t thread;
     pthread_mutex_t lock;         /* of end */
@@ -27,12 +26,12 @@ static struct {
 static void draw(void)
 {
     double elapsed = seconds_now() - bar.since;
-    uint64_t done = atomic_load(&bar.done);
+    uint64_t done = atomic_load(&bar.done), total = atomic_load(&bar.total);
 
-    if (bar.total == 0) {
+    if (total == 0) {
         fprintf(stderr, "\r\033[K%s %.0f s", bar.what, elapsed);
     } else {
-        double part = (double)done / (double)bar.total;
+        double part = (double)done / (double)total;
         int cells;
 
         part = part > 1 ? 1 : part;
@@ -83,7 +82,7 @@ void progress_start(const char *what, uint64_t total)
     if (!isatty(STDERR_FILENO))
         return;
     bar.what = what;
-    bar.total = total;
+    atomic_store(&bar.total, total);
     atomic_store(&bar.done, 0);
     bar.since = seconds_now();
     bar.end = false;
@@ -100,6 +99,14 @@ void progress_start(const char *what, uint64_t total)
 void progress_at(uint64_t done)
 {
     atomic_store(&bar.done, done);
+}
+
+int progress_tick(void *unused, uint64_t done, uint64_t total)
+{
+    (void)unused;
+    atomic_store(&bar.done, done);
+    atomic_store(&bar.total, total);
+    return 0;
 }
 
 void progress_stop(void)

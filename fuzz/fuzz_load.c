@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     free(file);
 
     sx_index *ix = NULL;
-    sx_status status = sx_load(&ix, dev, path, how & 3);
+    sx_status status = sx_load(&ix, dev, path, how & 3, NULL);
     if (status != SX_OK) {
         must(status == SX_ECORRUPT && ix == NULL, "a refusal");
         return 0;

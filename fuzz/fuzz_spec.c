@@ -35,7 +35,7 @@ static void build(sx_device *dev, const char *spec, const sx_column *keys,
     if (s == SX_ENOMEM && strstr(spec, "budget") && strstr(sx_detail(), "more than budget="))
         return;                   /* too many lines, whatever eps is */
     must(s == SX_OK, "estimated, but not built", spec);
-    must(sx_check(ix) == SX_OK, "check", spec);
+    must(sx_check(ix, NULL) == SX_OK, "check", spec);
     must(sx_describe(ix, &info) == SX_OK, "describe", spec);
     must(info.bytes <= limit, "larger than estimated", spec);
     must(sx_build(&again, dev, info.spec, keys, rows, NULL) == SX_OK,
@@ -74,7 +74,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sx_column row_column = { .type = row_type, .n = keys.n, .data = rows };
 
     sx_estimate_info estimate = { .size = sizeof estimate };
-    sx_status s = sx_estimate(dev, spec, type, keys.n, row_type, &estimate);
+    sx_estimate_ask ask = { .size = sizeof ask, .n = keys.n, .key_type = type,
+                            .row_type = row_type };
+    sx_status s = sx_estimate(dev, spec, &ask, &estimate);
     if (s == SX_OK) {
         build(dev, spec, &keys, row_type ? &row_column : NULL,
               estimate.host_resident);

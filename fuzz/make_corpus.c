@@ -59,7 +59,7 @@ static void write_index(const char *dir, sx_device *dev, const char *spec,
     sx_index *ix = NULL;
     snprintf(path, sizeof path, "%s/making", dir);
     if (sx_build(&ix, dev, spec, &k, row_type ? &r : NULL, NULL) != SX_OK ||
-        sx_save(ix, path) != SX_OK)
+        sx_save(ix, path, NULL) != SX_OK)
         fail(spec);
     sx_free(ix);
     FILE *f = fopen(path, "rb");

@@ -17,6 +17,13 @@
  * unless its comment says else. No verb is a cancellation point: a thread that
  * is cancelled inside one goes on to the end of it.
  *
+ * Structs that begin with `size` can grow at their end, and programs need not be
+ * compiled anew for that. size is sizeof the struct as the caller knows it, at least
+ * that of its first version (else SX_EINVAL). To a library that knows more, the
+ * fields that the caller lacks are 0, or are not written. To a library that knows
+ * less, the rest of an input must be all zero (else SX_EINVAL, with the byte), and
+ * the rest of an output becomes zero.
+ *
  * A thread that calls needs 48 KiB of free stack (of a library compiled with
  * optimization).
  *
@@ -44,7 +51,7 @@ extern "C" {
 
 /* ---- versions and errors --------------------------------------------- */
 
-#define SX_VERSION 100            /* major*10000 + minor*100 + patch */
+#define SX_VERSION 200            /* major*10000 + minor*100 + patch */
 SX_API int sx_version(void);      /* the same, of the library loaded */
 
 typedef enum {                    /* ABI: append only */
@@ -58,7 +65,8 @@ typedef enum {                    /* ABI: append only */
     SX_ECORRUPT,                  /* a file or an index is damaged */
     SX_EFORK,                     /* not usable after fork() */
     SX_EIO,                       /* the operating system refused a file */
-    SX_ETIMEDOUT                  /* sx_collect(): no answer in that time */
+    SX_ETIMEDOUT,                 /* sx_collect(): no answer in that time */
+    SX_ECANCELED                  /* the call's tick said so */
 } sx_status;
 
 SX_API const char *sx_strerror(sx_status status);
@@ -107,7 +115,9 @@ typedef struct {                  /* per call; NULL: all defaults */
     uint64_t max_bytes;           /* memory that building (see sx_estimate()),
                                      or finding ranges, may take; 0: no
                                      limit. A GPU's staging of columns,
-                                     128 MiB, is not counted for ranges */
+                                     128 MiB, is not counted for ranges.
+                                     sx_save(), sx_load() and sx_check()
+                                     say what counts there */
     uint32_t threads;             /* at most so many; 0: the device's all. The one
                                      that asks the GPU for a hybrid index, and
                                      those that measure for place=, don't count */
@@ -118,7 +128,29 @@ typedef struct {                  /* per call; NULL: all defaults */
                                      how long the device worked on it, in
                                      nanoseconds of its own clock; of the
                                      host's, where columns travel */
+    int (*tick)(void *context, uint64_t done, uint64_t total);
+    void *tick_context;           /* NULL, or who is told about progress and
+                                     can stop the call: see below */
 } sx_call;
+
+/* A tick is told how much of a call's work is done, and says whether to go on (0).
+ * The work is divided into `total` parts, which are meant to take equally long;
+ * only done / total says something. total stays the same in a call, and done never
+ * goes back. The first tick has done = 0, and comes when the arguments are found
+ * right. The last one has done = total. It comes when the call has succeeded, and
+ * what it returns does not matter. Between them there is one every few milliseconds,
+ * where the work can be cut into pieces: sorting, building (on a GPU between steps,
+ * of a pgm between its parts), saving, loading with SX_LOAD_VERIFY or SX_LOAD_COPY,
+ * checking, and questions, if their columns are on the host.
+ *
+ * Only the thread that called ticks. It holds no lock then that any call waits for,
+ * so a tick may call the library. It must return: no longjmp(), no exception. A thread
+ * that is cancelled in it goes on to the end of the call.
+ *
+ * If any but the last returns something else than 0, the call ends soon with
+ * SX_ECANCELED, and all is as it was before: there is no index, the file at the path
+ * is the old one, or none, *out is as it was. Only the outputs of a question are
+ * undefined then. Questions that are queued on a stream have no tick (SX_EINVAL). */
 
 /* With a stream (a cudaStream_t; 1 is the legacy default stream, 2 that of
  * the thread) a question is queued there and the call returns at once. All
@@ -279,7 +311,15 @@ SX_API sx_status sx_build(sx_index **out, sx_device *dev, const char *spec,
                           const sx_call *call);
 SX_API void sx_free(sx_index *ix);
 
-/* Upper bounds for an index that is not built yet. */
+/* Upper bounds for an index that is not built yet: of these keys ... */
+typedef struct {
+    size_t size;                  /* sizeof(sx_estimate_ask) */
+    uint64_t n;                   /* keys */
+    int32_t key_type;             /* sx_type */
+    int32_t row_type;             /* SX_U32, SX_U64; 0: rows are positions */
+} sx_estimate_ask;
+
+/* ... it takes no more than these bytes. */
 typedef struct {
     size_t size;                  /* sizeof(sx_estimate_info) */
     uint64_t host_resident;       /* bytes of the finished index ... */
@@ -288,9 +328,8 @@ typedef struct {
     uint64_t device_peak;
 } sx_estimate_info;
 
-/* row_type: SX_U32, SX_U64, or 0 for rows that are positions. */
-SX_API sx_status sx_estimate(sx_device *dev, const char *spec, int key_type,
-                             uint64_t n, int row_type,
+SX_API sx_status sx_estimate(sx_device *dev, const char *spec,
+                             const sx_estimate_ask *ask,
                              sx_estimate_info *out);
 
 /* ---- what can be -------------------------------------------------------- */
@@ -474,8 +513,12 @@ SX_API sx_status sx_collector_describe(sx_collector *c, sx_collector_info *info)
  * leaves a file of that name. Each sx_save() takes those of its user out of
  * path's folder, if nobody has them locked (flock()), as savers do. (On a
  * network file system that does not show one machine the locks of another, a
- * save on the other can fail for that, SX_EIO, and leaves all as it was.) */
-SX_API sx_status sx_save(const sx_index *ix, const char *path);
+ * save on the other can fail for that, SX_EIO, and leaves all as it was.)
+ *
+ * An index in a GPU's memory is copied to the host first: that counts for
+ * max_bytes (SX_ENOMEM). One thread does the work, whatever `threads` is. */
+SX_API sx_status sx_save(const sx_index *ix, const char *path,
+                         const sx_call *call);
 
 /* The file is mapped, and must not be changed while the index lives.
  * The header, and that nothing is between the sections, is always verified;
@@ -485,7 +528,12 @@ SX_API sx_status sx_save(const sx_index *ix, const char *path);
  * At most one flag says a place, as place= does in a spec (sx_build()); none: in
  * the memory of the device. With SX_LOAD_HYBRID and SX_LOAD_BOTH it is measured what
  * questions take, as when it is built. What is on the host stays mapped, but for
- * the host's side of SX_LOAD_BOTH. */
+ * the host's side of SX_LOAD_BOTH.
+ *
+ * For max_bytes count the sections, once for each place where they are in memory
+ * of their own: on the host with SX_LOAD_COPY, on a GPU (of a hybrid index only its
+ * top), and on the host's side of SX_LOAD_BOTH. A mapped file does not count. One
+ * thread does the work, whatever `threads` is. */
 #define SX_LOAD_COPY   1u         /* read into memory instead of mapping */
 #define SX_LOAD_VERIFY 2u         /* compare the checksum of all data */
 #define SX_LOAD_HOST   4u         /* place=host */
@@ -493,7 +541,7 @@ SX_API sx_status sx_save(const sx_index *ix, const char *path);
 #define SX_LOAD_HYBRID 16u        /* place=hybrid */
 #define SX_LOAD_BOTH   32u        /* place=both */
 SX_API sx_status sx_load(sx_index **out, sx_device *dev, const char *path,
-                         unsigned flags);
+                         unsigned flags, const sx_call *call);
 
 /* ---- looking at an index ------------------------------------------------- */
 
@@ -518,8 +566,9 @@ typedef enum { SX_TEXT = 0, SX_JSON = 1 } sx_format;
 SX_API sx_status sx_explain(const sx_index *ix, sx_format format, char *buf,
                             size_t *bytes);
 
-/* Proves every invariant of the index; SX_ECORRUPT names the broken one. */
-SX_API sx_status sx_check(const sx_index *ix);
+/* Proves every invariant of the index; SX_ECORRUPT names the broken one. For
+ * max_bytes and `threads` see sx_save(). */
+SX_API sx_status sx_check(const sx_index *ix, const sx_call *call);
 
 /* The index as kernels of the caller see it, to be passed to them by value:
  * handle is an sx_handle of sextant_device.cuh, bytes its size.

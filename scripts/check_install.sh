@@ -39,7 +39,7 @@ cp "$root/hello.c" "$root/cmake-project/"
 cat >"$root/cmake-project/CMakeLists.txt" <<'C'
 cmake_minimum_required(VERSION 3.13)
 project(hello C)
-find_package(sextant 0.1 REQUIRED)
+find_package(sextant 0.2 REQUIRED)
 add_executable(hello hello.c)
 target_link_libraries(hello sextant::sextant)
 C
@@ -60,7 +60,7 @@ C
 mkdir "$root/else"
 rm -f "$root/lib/libsextant-cuda.so"
 echo >"$root/lib/libsextant-cuda.so"
-cp "$root/lib/libsextant.so.0" "$root/else/"
+cp "$root/lib/libsextant.so.1" "$root/else/"
 cc "$root/where.c" $(pkg-config --cflags --libs sextant) -o "$root/where"
 where() { (cd "$root" && env -u SEXTANT_CUDA LD_LIBRARY_PATH=./else ./where); }
 where | grep -F "$root/lib/libsextant-cuda.so"

@@ -640,7 +640,7 @@ const char *ask_description(asker *a, const sx_index *ix, const dataset *d)
     a->way = WAY_HOST;
     a->how = (sx_call){ .size = sizeof a->how };
     a->up = false;
-    TRY(end(a, "check", sx_check(ix), SX_OK));
+    TRY(end(a, "check", sx_check(ix, NULL), SX_OK));
     ask_note(a, "check");
     TRY(end(a, "describe", sx_describe(ix, &info), SX_OK));
     uint64_t max_row = d->truth->max_row;

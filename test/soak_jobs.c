@@ -195,7 +195,7 @@ const char *job_file(worker *w)
             continue;             /* which may have become sorted */
         unsigned char *file = saved_bytes(s.ix, path, &bytes), *file2;
         doing(w, "%s, loaded with flags %u on %s", s.spec, flags, on->name);
-        if (sx_load(&loaded, on->dev, path, flags) != SX_OK) {
+        if (sx_load(&loaded, on->dev, path, flags, NULL) != SX_OK) {
             wrong = complain(w, "load: %s", sx_detail());
         } else {
             wrong = subject_ask(w, &s, loaded, on);
@@ -224,9 +224,9 @@ const char *job_look(worker *w)
     sx_index_info what = { .size = sizeof what };
     if (wrong)
         goto end;
-    if (sx_check(s.ix) != SX_OK || sx_describe(s.ix, &what) != SX_OK ||
+    if (sx_check(s.ix, NULL) != SX_OK || sx_describe(s.ix, &what) != SX_OK ||
         sx_explain(s.ix, rnd_below(&w->r, 2) ? SX_TEXT : SX_JSON, buf, &bytes) != SX_OK ||
-        sx_estimate(s.on->dev, s.spec, s.d->type, s.d->n, 0, &e) != SX_OK ||
+        estimate_of(s.on->dev, s.spec, s.d->type, s.d->n, 0, &e) != SX_OK ||
         sx_device_describe(s.on->dev, &info) != SX_OK)
         wrong = complain(w, "%s", sx_detail());
     for (unsigned i = 0; sx_verb_at(i); i++)

@@ -103,7 +103,7 @@ static const char *whole(worker *w, const char *path, sx_device *dev, unsigned c
     w->new_files += !is[0] && is[1];
     if (!is[0] && !is[1])
         return complain(w, "the file has %zu bytes, and is neither the old nor the new one", n);
-    if (sx_load(&ix, dev, path, SX_LOAD_VERIFY) != SX_OK)
+    if (sx_load(&ix, dev, path, SX_LOAD_VERIFY, NULL) != SX_OK)
         return complain(w, "load: %s", sx_detail());
     sx_free(ix);
     return NULL;
@@ -124,13 +124,13 @@ const char *job_kill(worker *w)
             file[i] = saved_bytes(s[i].ix, names[i], &bytes[i]);
     }
     for (unsigned turn = 0; turn < 3 && !wrong; turn++) {
-        if (sx_save(s[0].ix, path) != SX_OK)
+        if (sx_save(s[0].ix, path, NULL) != SX_OK)
             wrong = complain(w, "save: %s", sx_detail());
         pid_t pid = wrong ? -1 : fork();
         if (pid == 0) {
             alarm(CHILD_SECONDS);
             for (unsigned i = 1;; i++)
-                if (sx_save(s[i % 2].ix, path) != SX_OK)
+                if (sx_save(s[i % 2].ix, path, NULL) != SX_OK)
                     _exit(1);
         }
         if (pid < 0)
@@ -184,9 +184,9 @@ static void verb(victim *v)
             snprintf(v->why, sizeof v->why, "get: wrong");
         break;
     case 1: st = sx_range(v->s->ix, &ranges, &first, NULL, NULL, NULL); break;
-    case 2: st = sx_save(v->s->ix, v->path); break;
+    case 2: st = sx_save(v->s->ix, v->path, NULL); break;
     case 3: case 4:
-        st = sx_load(&v->made, v->s->on->dev, v->path, (unsigned)rnd_below(&v->r, 4));
+        st = sx_load(&v->made, v->s->on->dev, v->path, (unsigned)rnd_below(&v->r, 4), NULL);
         break;
     case 5: st = data_build(d, v->s->on->dev, v->s->spec, NULL, &v->made); break;
     default:
@@ -225,7 +225,7 @@ const char *job_cancel(worker *w)
         victim v = { .s = &s, .path = path, .r = rnd_start(rnd_next(&w->r)),
                      .numbers = need(s.d->queries * 8), .first = need((s.d->ranges + 1) * 8) };
         pthread_t thread;
-        if (sx_save(s.ix, path) != SX_OK)
+        if (sx_save(s.ix, path, NULL) != SX_OK)
             wrong = complain(w, "save: %s", sx_detail());
         if (pthread_create(&thread, NULL, be_victim, &v))
             die("no thread");
@@ -239,7 +239,7 @@ const char *job_cancel(worker *w)
         if (v.why[0] && !wrong)
             wrong = complain(w, "before it was cancelled: %s", v.why);
         sx_index *ix = NULL;
-        if (!wrong && sx_load(&ix, s.on->dev, path, SX_LOAD_VERIFY) != SX_OK)
+        if (!wrong && sx_load(&ix, s.on->dev, path, SX_LOAD_VERIFY, NULL) != SX_OK)
             wrong = complain(w, "load: %s", sx_detail());
         sx_free(ix);
         sx_free(v.made);
@@ -271,8 +271,8 @@ static sx_status attempt(int what, const subject *s, const char *path, sx_index 
     sx_ranges ranges = { .size = sizeof ranges, .lo = &lo, .hi = &hi };
     switch (what) {
     case TRY_BUILD: return data_build(d, s->on->dev, s->spec, NULL, made);
-    case TRY_SAVE: return sx_save(s->ix, path);
-    case TRY_LOAD: return sx_load(made, s->on->dev, path, SX_LOAD_COPY);
+    case TRY_SAVE: return sx_save(s->ix, path, NULL);
+    case TRY_LOAD: return sx_load(made, s->on->dev, path, SX_LOAD_COPY, NULL);
     case TRY_GET: return sx_get(s->ix, &q, &numbers, NULL);
     default: return sx_range(s->ix, &ranges, &offsets, NULL, NULL, NULL);
     }
@@ -323,7 +323,7 @@ const char *job_fail(worker *w)
     subject s;
     char *path = worker_path(w, "failing");
     const char *wrong = subject_make(w, &s, on->gpu ? pick_device(w, true) : on, 20000);
-    if (!wrong && sx_save(s.ix, path) != SX_OK)
+    if (!wrong && sx_save(s.ix, path, NULL) != SX_OK)
         wrong = complain(w, "save: %s", sx_detail());
     for (int what = 0; what < TRIES && !wrong; what++) {
         unsigned well = 0;
@@ -389,7 +389,7 @@ const char *job_storm(worker *w)
         path[i] = worker_path(w, name);
         if (!wrong)
             wrong = subject_make(w, &s[i], on->gpu ? pick_device(w, true) : on, 9000);
-        if (!wrong && sx_save(s[i].ix, path[i]) != SX_OK)
+        if (!wrong && sx_save(s[i].ix, path[i], NULL) != SX_OK)
             wrong = complain(w, "save: %s", sx_detail());
     }
     for (unsigned i = 0; i < STORM_THREADS && !wrong; i++) {

@@ -141,21 +141,21 @@ static void check_places(asker *a, sx_device *dev, const char *path, const datas
         sx_index *loaded = NULL;
         sx_index_info info = { .size = sizeof info };
         unsigned copy = i % 2 ? SX_LOAD_COPY : SX_LOAD_VERIFY;
-        OK(sx_load(&loaded, dev, path, places[i].flag | copy));
+        OK(sx_load(&loaded, dev, path, places[i].flag | copy, NULL));
         OK(sx_describe(loaded, &info));
         if (places[i].word ? !strstr(info.spec, places[i].word) : !!strstr(info.spec, "place="))
             fail_msg("loaded with flag %u: '%s'", places[i].flag, info.spec);
         explained(loaded, "place ", places[i].told);
-        OK(sx_check(loaded));
+        OK(sx_check(loaded, NULL));
         a->no_streams = loaded->at != dev;
         ask_all(a, dev, loaded, d, info.spec);
         a->no_streams = false;
         sx_free(loaded);
         loaded = NULL;
         if (places[i].flag == SX_LOAD_HOST)
-            OK(sx_load(&loaded, cpu, path, places[i].flag));      /* its usual one */
+            OK(sx_load(&loaded, cpu, path, places[i].flag, NULL));      /* its usual one */
         else
-            REFUSED(sx_load(&loaded, cpu, path, places[i].flag), SX_EINVAL, "needs a GPU");
+            REFUSED(sx_load(&loaded, cpu, path, places[i].flag, NULL), SX_EINVAL, "needs a GPU");
         sx_free(loaded);
     }
     sx_close(cpu);
@@ -172,7 +172,7 @@ void check_file(asker *a, sx_device *dev, const sx_index *ix, const sx_index *pl
     unsigned char *theirs = saved_bytes(plain, other, &plain_bytes);
     assert_int_equal(bytes, plain_bytes);
     assert_memory_equal(ours, theirs, bytes);
-    OK(sx_load(&loaded, dev, path, SX_LOAD_VERIFY));
+    OK(sx_load(&loaded, dev, path, SX_LOAD_VERIFY, NULL));
     OK(sx_describe(loaded, &info));
     assert_null(strstr(info.spec, "place="));
     ask_all(a, dev, loaded, d, "loaded");

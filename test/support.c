@@ -483,6 +483,14 @@ sx_device *device_open(const char *name)
     return dev;
 }
 
+sx_status estimate_of(sx_device *dev, const char *spec, int key_type, uint64_t n, int row_type,
+                      sx_estimate_info *out)
+{
+    sx_estimate_ask ask = { .size = sizeof ask, .n = n, .key_type = key_type,
+                            .row_type = row_type };
+    return sx_estimate(dev, spec, &ask, out);
+}
+
 /* ---- files ---------------------------------------------------------- */
 
 static char temp_dir[PATH_MAX];
@@ -561,7 +569,7 @@ const char *memory_file(const void *data, size_t bytes)
 unsigned char *saved_bytes(const sx_index *ix, const char *path,
                            size_t *bytes)
 {
-    if (sx_save(ix, path) != SX_OK)
+    if (sx_save(ix, path, NULL) != SX_OK)
         die("saving %s: %s", path, sx_detail());
     return read_file(path, bytes);
 }

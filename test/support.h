@@ -160,6 +160,10 @@ void devices_open(sx_device *out[SIMD_LEVELS]);
 void devices_close(sx_device *devices[SIMD_LEVELS]);
 sx_device *device_open(const char *name);           /* dies */
 
+/* sx_estimate() of n keys and rows of these types. */
+sx_status estimate_of(sx_device *dev, const char *spec, int key_type, uint64_t n, int row_type,
+                      sx_estimate_info *out);
+
 /* ---- files ---------------------------------------------------------- */
 
 /* A path in a directory of this run, which goes when the process ends.

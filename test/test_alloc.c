@@ -246,12 +246,12 @@ static void test_open(void **state)
 
 static sx_status save(attempt *a)
 {
-    return sx_save(a->ix, a->path);
+    return sx_save(a->ix, a->path, NULL);
 }
 
 static sx_status load(attempt *a)
 {
-    return sx_load(&a->made, a->dev, a->path, a->flags);
+    return sx_load(&a->made, a->dev, a->path, a->flags, NULL);
 }
 
 static sx_status question(attempt *a)
@@ -277,7 +277,7 @@ static sx_status question(attempt *a)
     case 5: return sx_range_count(a->ix, &ranges, &numbers, NULL);
     case 6: return sx_range(a->ix, &ranges, &first, &numbers, &keys, NULL);
     case 7: return sx_range_aggregate(a->ix, &ranges, &g, NULL);
-    default: return sx_check(a->ix);
+    default: return sx_check(a->ix, NULL);
     }
 }
 #define VERBS 9

@@ -61,17 +61,17 @@ static void every_verb(job *j)
         return;
     expect(j, sx_device_describe(dev, &about), "sx_device_describe");
     expect(j, sx_device_at(0, &about), "sx_device_at");
-    expect(j, sx_estimate(dev, j->spec, j->d->type, j->d->n, SX_U64, &estimate), "sx_estimate");
+    expect(j, estimate_of(dev, j->spec, j->d->type, j->d->n, SX_U64, &estimate), "sx_estimate");
     expect(j, data_build(j->d, dev, j->spec, NULL, &ix), "sx_build");
     if (!j->wrong) {
         expect(j, sx_explain(ix, SX_JSON, text, &bytes), "sx_explain");
-        expect(j, sx_check(ix), "sx_check");
-        expect(j, sx_save(ix, j->path), "sx_save");
-        expect(j, sx_load(&loaded, dev, j->path, SX_LOAD_COPY | SX_LOAD_VERIFY), "sx_load");
+        expect(j, sx_check(ix, NULL), "sx_check");
+        expect(j, sx_save(ix, j->path, NULL), "sx_save");
+        expect(j, sx_load(&loaded, dev, j->path, SX_LOAD_COPY | SX_LOAD_VERIFY, NULL), "sx_load");
     }
     if (!j->wrong) {
         sx_free(loaded);
-        expect(j, sx_load(&loaded, dev, j->path, 0), "sx_load");
+        expect(j, sx_load(&loaded, dev, j->path, 0, NULL), "sx_load");
     }
     expect(j, sx_column_new(&column, dev, SX_U64, 1000), "sx_column_new");
     sx_column_free(&column, dev);

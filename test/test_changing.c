@@ -262,7 +262,7 @@ static void build_in_passes(sx_device *dev, int place, const char *spec, int typ
         if (at == 0)
             passes = w.passes;
         if (at == 0 && st == SX_OK && !strstr(spec, "unique"))
-            assert_int_equal(sx_check(ix), SX_OK);
+            assert_int_equal(sx_check(ix, NULL), SX_OK);
         judge(st, ix, what);
     }
     assert_true(passes >= 1);

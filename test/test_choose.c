@@ -42,9 +42,9 @@ static void build(sx_device *dev, const char *spec, uint64_t *keys, char out[SX_
         row[i] = (uint32_t)(n - i);
     rows = column(SX_U32, n, row);
     OK(sx_build(&ix, dev, spec, &k, &rows, NULL));
-    OK(sx_check(ix));
+    OK(sx_check(ix, NULL));
     OK(sx_describe(ix, &info));
-    OK(sx_estimate(dev, spec, SX_U64, n, SX_U32, &e));
+    OK(estimate_of(dev, spec, SX_U64, n, SX_U32, &e));
     if (info.bytes > e.host_resident + e.device_resident)
         fail_msg("%s: %llu bytes, estimated %llu and %llu", spec, (unsigned long long)info.bytes,
                  (unsigned long long)e.host_resident, (unsigned long long)e.device_resident);
@@ -86,7 +86,7 @@ static void test_room(void **state)
     sx_device *dev = device_open(kernel_with(""));
     sx_estimate_info e = { .size = sizeof e };
     char options[64];
-    OK(sx_estimate(dev, "guide(bucket=16,pieces=1) place=hybrid", SX_U64, n, SX_U32, &e));
+    OK(estimate_of(dev, "guide(bucket=16,pieces=1) place=hybrid", SX_U64, n, SX_U32, &e));
     begins(dev, UNEVEN, "guide place=hybrid", "guide(bucket=1,pieces=1,");
     sx_close(dev);
     snprintf(options, sizeof options, "memory=%llu", (unsigned long long)(e.device_resident + more));

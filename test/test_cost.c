@@ -304,7 +304,7 @@ static void test_both_sides(void **state)
                       side == 1   ? "\"below\": \"cpu\", \"above\": \"cpu\""
                       : side == 2 ? "\"below\": \"gpu\", \"above\": \"gpu\""
                                   : "\"below\": \"cpu\"");
-            OK(sx_check(ix));
+            OK(sx_check(ix, NULL));
             sx_close(dev);        /* first: the index holds on to it */
             sx_free(ix);
             data_free(d);
@@ -455,8 +455,8 @@ static void test_estimates(void **state)
         sx_index *ix = NULL;
         snprintf(plain, sizeof plain, "%s", both_specs[s]);
         *strstr(plain, " place=") = '\0';
-        OK(sx_estimate(dev, both_specs[s], SX_U64, d->n, SX_U32, &both));
-        OK(sx_estimate(dev, plain, SX_U64, d->n, SX_U32, &there));
+        OK(estimate_of(dev, both_specs[s], SX_U64, d->n, SX_U32, &both));
+        OK(estimate_of(dev, plain, SX_U64, d->n, SX_U32, &there));
         assert_int_equal(both.device_resident, there.device_resident);
         assert_true(both.device_peak >= there.device_peak);
         assert_true(both.host_resident >= there.host_resident + there.device_resident);
@@ -470,7 +470,7 @@ static void test_estimates(void **state)
         call.max_bytes--;
         REFUSED(data_build(d, dev, both_specs[s], &call, &ix), SX_ENOMEM, "max_bytes");
         REFUSED(data_build(d, cpu, both_specs[s], NULL, &ix), SX_EINVAL, "place=both needs a GPU");
-        REFUSED(sx_estimate(cpu, both_specs[s], SX_U64, 9, 0, &both), SX_EINVAL, "needs a GPU");
+        REFUSED(estimate_of(cpu, both_specs[s], SX_U64, 9, 0, &both), SX_EINVAL, "needs a GPU");
         assert_null(ix);
     }
     REFUSED(sx_open(&dev, kernel_with("side=tpu")), SX_EINVAL, "side is 'tpu'; allowed: cpu, gpu");
@@ -501,16 +501,16 @@ static void test_damaged_copy(void **state)
     sx_device *dev = device_open(kernel_with(""));
     dataset *d = data_make(SX_U64, KEYS_RANDOM, 1500, ROWS_U32, 20, &r);
     sx_index *ix = index_of(dev, d, "pivot place=both");
-    OK(sx_check(ix));
+    OK(sx_check(ix, NULL));
     for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
         unsigned char *byte = ix->both->store.base[kind];
         if (!byte)
             continue;
         *byte ^= 1;
-        REFUSED(sx_check(ix), SX_ECORRUPT, sx_section_name(&ix->store.view, kind));
+        REFUSED(sx_check(ix, NULL), SX_ECORRUPT, sx_section_name(&ix->store.view, kind));
         *byte ^= 1;
     }
-    OK(sx_check(ix));
+    OK(sx_check(ix, NULL));
     sx_free(ix);
     sx_close(dev);
     data_free(d);

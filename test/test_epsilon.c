@@ -56,7 +56,7 @@ static void same_sections(const sx_index *a, const sx_index *b)
     sx_err err;
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(sx_store_on_host(&ix[i]->store, ix[i]->at->backend, ix[i]->at->self,
-                                          &of[i], &err), SX_OK);
+                                          &of[i], NULL, &err), SX_OK);
     for (int kind = 0; kind < SX_SECTIONS; kind++) {
         uint64_t bytes = sx_section_bytes(&of[0].view, kind);
         assert_int_equal(bytes, sx_section_bytes(&of[1].view, kind));
@@ -92,7 +92,7 @@ static void try_automatic(sx_device *dev, const char *spec, const dataset *d)
     begin_step("%s, %" PRIu64 " keys of %s on %s", spec, d->n, sx_type_name(d->type),
                dev->backend->name);
     ix = index_of(dev, d, spec);
-    OK(sx_check(ix));
+    OK(sx_check(ix, NULL));
     assert_true(is_json(explanation(ix, SX_JSON)));
     if (d->n >= MEASURED && !gpu) {
         if (!strstr(ix->store.why, "points among these keys"))
@@ -105,8 +105,8 @@ static void try_automatic(sx_device *dev, const char *spec, const dataset *d)
     check_resolved(dev, ix, d);
     ask_all(asking, gpu ? dev : NULL, ix, d, spec);
     why = strdup(ix->store.why);
-    OK(sx_save(ix, path));
-    OK(sx_load(&loaded, dev, path, SX_LOAD_VERIFY));
+    OK(sx_save(ix, path, NULL));
+    OK(sx_load(&loaded, dev, path, SX_LOAD_VERIFY, NULL));
     assert_string_equal(loaded->store.why, why);
     same_sections(ix, loaded);
     sx_free(loaded);
@@ -253,7 +253,7 @@ static void try_searches(const char *base, const char *spec, const dataset *d)
         asking->no_streams = !columns;
         ask_all(asking, columns ? dev : NULL, ix, d, name);
         saved[concise] = saved_bytes(ix, path, &bytes[concise]);
-        OK(sx_load(&loaded, dev, path, 0));
+        OK(sx_load(&loaded, dev, path, 0, NULL));
         assert_int_equal(loaded->store.view.of.pgm.concise, ix->store.view.of.pgm.concise);
         asking->no_streams = false;
         ask_all(asking, dev->backend->gpu ? dev : NULL, loaded, d, name);
@@ -309,8 +309,8 @@ static void test_usual_search(void **state)
             ix = index_of(dev, d, k % 2 ? "pgm(eps=2)" : "pgm(eps=8)");
             const sx_view *v = &ix->store.view;
             assert_int_equal(v->of.pgm.concise, v->of.pgm.levels > 1 && v->of.pgm.level_count[v->of.pgm.levels - 1] <= 32);
-            OK(sx_save(ix, path));
-            OK(sx_load(&loaded, dev, path, 0));
+            OK(sx_save(ix, path, NULL));
+            OK(sx_load(&loaded, dev, path, 0, NULL));
             assert_int_equal(loaded->store.view.of.pgm.concise, v->of.pgm.concise);
             sx_free(loaded);
             sx_free(ix);
@@ -434,7 +434,7 @@ static void try_bounds(sx_device *dev, const char *spec, const dataset *d)
     bool gpu = dev->backend->gpu;
     begin_step("%s, %" PRIu64 " keys of %s on %s", spec, d->n, sx_type_name(d->type),
                dev->backend->name);
-    OK(sx_estimate(dev, spec, d->type, d->n, row_type, &e));
+    OK(estimate_of(dev, spec, d->type, d->n, row_type, &e));
     sx_call call = { .size = sizeof call, .max_bytes = e.host_peak + e.device_peak };
     uint64_t resident = gpu ? e.device_resident : e.host_resident;
     OK(data_build(d, dev, spec, &call, &ix));
@@ -491,9 +491,9 @@ static void test_budget_bounds(void **state)
     (void)state;
     sx_device *dev = device_open("cpu");
     sx_estimate_info all = { .size = sizeof all }, some = all, plain = all;
-    OK(sx_estimate(dev, "pgm", SX_U64, 1u << 26, SX_U32, &all));
-    OK(sx_estimate(dev, "pgm(budget=64)", SX_U64, 1u << 26, SX_U32, &some));
-    OK(sx_estimate(dev, "sorted", SX_U64, 1u << 26, SX_U32, &plain));
+    OK(estimate_of(dev, "pgm", SX_U64, 1u << 26, SX_U32, &all));
+    OK(estimate_of(dev, "pgm(budget=64)", SX_U64, 1u << 26, SX_U32, &some));
+    OK(estimate_of(dev, "sorted", SX_U64, 1u << 26, SX_U32, &plain));
     assert_true(some.host_resident < all.host_resident);
     assert_in_range(some.host_resident - plain.host_resident, 1, 65536 + 1024);
     assert_int_equal(some.host_peak, all.host_peak);

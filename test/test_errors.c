@@ -284,16 +284,16 @@ static void test_estimate(void **state)
 {
     (void)state;
     sx_estimate_info e = { .size = sizeof e, .host_resident = 77 };
-    REFUSED(sx_estimate(NULL, "sorted", SX_U64, 1, 0, &e), SX_EINVAL, "NULL");
-    REFUSED(sx_estimate(dev, "sorted", SX_U64, 1, 0, NULL), SX_EINVAL, "NULL");
-    REFUSED(sx_estimate(dev, "sorted", 0, 1, 0, &e), SX_EINVAL, "0");
-    REFUSED(sx_estimate(dev, "sorted", 99, 1, 0, &e), SX_EINVAL, "99");
-    REFUSED(sx_estimate(dev, "sorted", SX_U64, 1, SX_F32, &e), SX_EINVAL, "5");
-    REFUSED(sx_estimate(dev, "sorted", SX_U64, 1, 99, &e), SX_EINVAL, "99");
-    REFUSED(sx_estimate(dev, "sorted", SX_U64, UINT64_MAX, 0, &e), SX_EINVAL,
+    REFUSED(estimate_of(NULL, "sorted", SX_U64, 1, 0, &e), SX_EINVAL, "NULL");
+    REFUSED(estimate_of(dev, "sorted", SX_U64, 1, 0, NULL), SX_EINVAL, "NULL");
+    REFUSED(estimate_of(dev, "sorted", 0, 1, 0, &e), SX_EINVAL, "0");
+    REFUSED(estimate_of(dev, "sorted", 99, 1, 0, &e), SX_EINVAL, "99");
+    REFUSED(estimate_of(dev, "sorted", SX_U64, 1, SX_F32, &e), SX_EINVAL, "5");
+    REFUSED(estimate_of(dev, "sorted", SX_U64, 1, 99, &e), SX_EINVAL, "99");
+    REFUSED(estimate_of(dev, "sorted", SX_U64, UINT64_MAX, 0, &e), SX_EINVAL,
             "18446744073709551615");
     e.size = 3;
-    REFUSED(sx_estimate(dev, "sorted", SX_U64, 1, 0, &e), SX_EINVAL, "3");
+    REFUSED(estimate_of(dev, "sorted", SX_U64, 1, 0, &e), SX_EINVAL, "3");
     assert_int_equal(e.host_resident, 77);
 }
 
@@ -541,7 +541,7 @@ static void test_looking(void **state)
     info.size = 1;
     REFUSED(sx_describe(ix, &info), SX_EINVAL, "size");
     assert_int_equal(info.n, 77);
-    REFUSED(sx_check(NULL), SX_EINVAL, "NULL");
+    REFUSED(sx_check(NULL, NULL), SX_EINVAL, "NULL");
 
     REFUSED(sx_explain(NULL, SX_TEXT, text, &bytes), SX_EINVAL, "NULL");
     REFUSED(sx_explain(ix, SX_TEXT, text, NULL), SX_EINVAL, "NULL");
@@ -562,7 +562,7 @@ static void test_looking(void **state)
     for (size_t i = 0; i < COUNT_OF(key_types); i++)
         assert_int_equal(sx_type_named(sx_type_name(key_types[i])),
                          key_types[i]);
-    for (int s = SX_OK; s <= SX_ETIMEDOUT; s++)
+    for (int s = SX_OK; s <= SX_ECANCELED; s++)
         assert_true(strlen(sx_strerror((sx_status)s)) > 3);
     assert_non_null(sx_strerror((sx_status)12345));
     assert_int_equal(sx_version(), SX_VERSION);
@@ -597,27 +597,27 @@ static void test_files(void **state)
     signal(SIGALRM, hung);
     alarm(HANGS_S);
     for (unsigned flags = 0; flags < 4; flags++) {
-        REFUSED(sx_load(&loaded, dev, missing, flags), SX_EIO, missing);
-        REFUSED(sx_load(&loaded, dev, dir, flags), SX_EIO, dir);
-        REFUSED(sx_load(&loaded, dev, garbage, flags), SX_ECORRUPT, garbage);
-        REFUSED(sx_load(&loaded, dev, empty, flags), SX_ECORRUPT, empty);
-        REFUSED(sx_load(&loaded, dev, "/dev/null", flags), SX_EIO,
+        REFUSED(sx_load(&loaded, dev, missing, flags, NULL), SX_EIO, missing);
+        REFUSED(sx_load(&loaded, dev, dir, flags, NULL), SX_EIO, dir);
+        REFUSED(sx_load(&loaded, dev, garbage, flags, NULL), SX_ECORRUPT, garbage);
+        REFUSED(sx_load(&loaded, dev, empty, flags, NULL), SX_ECORRUPT, empty);
+        REFUSED(sx_load(&loaded, dev, "/dev/null", flags, NULL), SX_EIO,
                 "/dev/null");
         /* A pipe that nobody writes to must not be waited for. */
-        REFUSED(sx_load(&loaded, dev, pipe, flags), SX_EIO, pipe);
+        REFUSED(sx_load(&loaded, dev, pipe, flags, NULL), SX_EIO, pipe);
     }
     alarm(0);
-    REFUSED(sx_load(&loaded, dev, garbage, 64u), SX_EINVAL, "64");
-    REFUSED(sx_load(&loaded, dev, garbage, SX_LOAD_HYBRID | SX_LOAD_BOTH), SX_EINVAL, "48");
-    REFUSED(sx_load(&loaded, dev, NULL, 0), SX_EINVAL, "NULL");
-    REFUSED(sx_load(&loaded, NULL, garbage, 0), SX_EINVAL, "NULL");
-    REFUSED(sx_load(NULL, dev, garbage, 0), SX_EINVAL, "NULL");
+    REFUSED(sx_load(&loaded, dev, garbage, 64u, NULL), SX_EINVAL, "64");
+    REFUSED(sx_load(&loaded, dev, garbage, SX_LOAD_HYBRID | SX_LOAD_BOTH, NULL), SX_EINVAL, "48");
+    REFUSED(sx_load(&loaded, dev, NULL, 0, NULL), SX_EINVAL, "NULL");
+    REFUSED(sx_load(&loaded, NULL, garbage, 0, NULL), SX_EINVAL, "NULL");
+    REFUSED(sx_load(NULL, dev, garbage, 0, NULL), SX_EINVAL, "NULL");
     assert_ptr_equal(loaded, mark);
-    REFUSED(sx_save(ix, inside), SX_EIO, inside);
-    REFUSED(sx_save(ix, dir), SX_EIO, dir);
-    REFUSED(sx_save(ix, ""), SX_EIO, "''");
-    REFUSED(sx_save(ix, NULL), SX_EINVAL, "NULL");
-    REFUSED(sx_save(NULL, garbage), SX_EINVAL, "NULL");
+    REFUSED(sx_save(ix, inside, NULL), SX_EIO, inside);
+    REFUSED(sx_save(ix, dir, NULL), SX_EIO, dir);
+    REFUSED(sx_save(ix, "", NULL), SX_EIO, "''");
+    REFUSED(sx_save(ix, NULL, NULL), SX_EINVAL, "NULL");
+    REFUSED(sx_save(NULL, garbage, NULL), SX_EINVAL, "NULL");
     char *paths[] = { missing, dir, garbage, empty, inside, pipe };
     for (size_t i = 0; i < COUNT_OF(paths); i++)
         free(paths[i]);

@@ -107,12 +107,12 @@ static void test_round_trip(void **state)
                 sx_index *ix = NULL;
                 sx_index_info before = { .size = sizeof before };
                 sx_index_info after = before;
-                if (sx_load(&ix, dev, s.path, flags) != SX_OK)
+                if (sx_load(&ix, dev, s.path, flags, NULL) != SX_OK)
                     fail_msg("%s", sx_detail());
                 sx_describe(s.ix, &before);
                 sx_describe(ix, &after);
                 assert_memory_equal(&before, &after, sizeof before);
-                assert_int_equal(sx_check(ix), SX_OK);
+                assert_int_equal(sx_check(ix, NULL), SX_OK);
                 const char *wrong = ask(asking, ix, s.d, SX_U64, NULL);
                 if (wrong)
                     fail_msg("%s: %s", kinds[kind].spec, wrong);
@@ -190,8 +190,8 @@ static void test_auto(void **state)
     sx_index_info info = { .size = sizeof info };
     assert_int_equal(data_build(d, dev, "auto", NULL, &ix), SX_OK);
     assert_int_equal(sx_describe(ix, &info), SX_OK);
-    assert_int_equal(sx_save(ix, path), SX_OK);
-    assert_int_equal(sx_load(&loaded, dev, path, SX_LOAD_VERIFY), SX_OK);
+    assert_int_equal(sx_save(ix, path, NULL), SX_OK);
+    assert_int_equal(sx_load(&loaded, dev, path, SX_LOAD_VERIFY, NULL), SX_OK);
     size_t bytes = 0, bytes2 = 0;
     assert_int_equal(sx_explain(ix, SX_JSON, NULL, &bytes), SX_ESPACE);
     assert_int_equal(sx_explain(loaded, SX_JSON, NULL, &bytes2), SX_ESPACE);
@@ -238,14 +238,14 @@ static void test_save_over_mapped(void **state)
     for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
         specimen a = make_specimen(dev, kind, 3000);
         sx_index *mapped = NULL;
-        assert_int_equal(sx_load(&mapped, dev, a.path, 0), SX_OK);
+        assert_int_equal(sx_load(&mapped, dev, a.path, 0, NULL), SX_OK);
         specimen b = make_specimen(dev, (kind + 1) % COUNT_OF(kinds), 10);
         assert_string_equal(a.path, b.path);    /* saved over it */
         const char *wrong = ask(asking, mapped, a.d, SX_U64, NULL);
         if (wrong)
             fail_msg("after a save over it: %s", wrong);
         /* Over the file it is mapped from, by itself. */
-        assert_int_equal(sx_save(mapped, a.path), SX_OK);
+        assert_int_equal(sx_save(mapped, a.path, NULL), SX_OK);
         check_file_is(a.path, a.file, a.bytes);
         unlink(a.path);
         wrong = ask(asking, mapped, a.d, SX_U64, NULL);
@@ -298,7 +298,7 @@ static void test_no_room_to_map(void **state)
     snprintf(number, sizeof number, "%llu", (unsigned long long)bytes);
     assert_int_equal(pwrite(fd, f, sizeof f, 0), sizeof f);
     assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
-    assert_int_equal(sx_load(&ix, dev, path, 0), SX_ENOMEM);
+    assert_int_equal(sx_load(&ix, dev, path, 0, NULL), SX_ENOMEM);
     assert_non_null(strstr(sx_detail(), path));
     assert_non_null(strstr(sx_detail(), number));
     assert_null(ix);
@@ -318,7 +318,7 @@ static void test_more_than_4_billion(void **state)
         free(path);
         SKIP("the file system has no such large files");
     }
-    if (sx_load(&ix, dev, path, 0) != SX_OK)
+    if (sx_load(&ix, dev, path, 0, NULL) != SX_OK)
         fail_msg("%s", sx_detail());
 
     uint32_t q[2] = { 0, 1 }, narrow[2] = { 7, 7 };

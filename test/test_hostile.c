@@ -23,7 +23,7 @@ static sx_status try_bytes(const char *what, const void *bytes, size_t n,
 {
     const char *path = memory_file(bytes, n);
     sx_index *const mark = (sx_index *)&dev, *ix = mark;
-    sx_status s = sx_load(&ix, dev, path, flags);
+    sx_status s = sx_load(&ix, dev, path, flags, NULL);
     if (s == SX_OK) {
         const char *wrong = exercise(ix, n);
         if (wrong)
@@ -389,12 +389,12 @@ static void test_forged_why(void **state)
         seal_header(s.file, s.bytes);
         /* What a terminal would obey is not accepted. */
         if (round >= 2) {
-            assert_int_equal(sx_load(&ix, dev, memory_file(s.file, s.bytes), 2),
+            assert_int_equal(sx_load(&ix, dev, memory_file(s.file, s.bytes), 2, NULL),
                              SX_ECORRUPT);
             assert_non_null(strstr(sx_detail(), "why"));
             continue;
         }
-        assert_int_equal(sx_load(&ix, dev, memory_file(s.file, s.bytes), 2),
+        assert_int_equal(sx_load(&ix, dev, memory_file(s.file, s.bytes), 2, NULL),
                          SX_OK);
         for (int format = SX_TEXT; format <= SX_JSON; format++) {
             size_t bytes = 0;
@@ -419,9 +419,9 @@ static void checked(specimen *s, const char *what)
     seal_sections(s->file, s->bytes);
     seal_header(s->file, s->bytes);
     sx_status status = sx_load(&ix, dev, memory_file(s->file, s->bytes),
-                               SX_LOAD_VERIFY);
+                               SX_LOAD_VERIFY, NULL);
     if (status == SX_OK) {
-        status = sx_check(ix);
+        status = sx_check(ix, NULL);
         sx_free(ix);
     }
     if (status != SX_ECORRUPT)
@@ -601,8 +601,9 @@ static void test_check_floats(void **state)
                 if (right) {
                     sx_index *ix = NULL;
                     seal_header(s.file, s.bytes);
-                    assert_int_equal(sx_load(&ix, dev, memory_file(s.file, s.bytes), 2), SX_OK);
-                    assert_int_equal(sx_check(ix), SX_OK);
+                    assert_int_equal(sx_load(&ix, dev, memory_file(s.file, s.bytes), 2, NULL),
+                                     SX_OK);
+                    assert_int_equal(sx_check(ix, NULL), SX_OK);
                     sx_free(ix);
                 } else {
                     checked(&s, "no float's key");

@@ -309,7 +309,7 @@ static void test_damaged(void **state)
                 begin_step("%s on %s, %" PRIu64 " of %s, damage: %s, columns: %s", specs[spec],
                            kernel_device(turn % count), n, sx_type_name(type), damages[how],
                            places[p.place]);
-                OK(sx_load(&p.ix, p.dev, path, rnd_below(&r, 2) ? SX_LOAD_COPY : 0));
+                OK(sx_load(&p.ix, p.dev, path, rnd_below(&r, 2) ? SX_LOAD_COPY : 0, NULL));
                 probe_all(&p);
                 sx_free(p.ix);
             }

@@ -61,7 +61,7 @@ static void test_places(void **state)
                 sx_index_info info = { .size = sizeof info };
                 sx_index *ix = index_of(dev, d, spec);
                 ask_beside(dev, ix, d, spec);
-                OK(sx_check(ix));
+                OK(sx_check(ix, NULL));
                 OK(sx_describe(ix, &info));
                 /* the usual place is not told */
                 assert_true((strstr(info.spec, "place=") != NULL) == (p < 2));
@@ -248,14 +248,14 @@ static void test_refused(void **state)
         REFUSED(sx_build(&ix, cpu, spec, &keys, NULL, NULL), SX_EINVAL, "needs a GPU");
         assert_non_null(strstr(sx_detail(), spec));
         assert_non_null(strstr(sx_detail(), "cpu"));
-        REFUSED(sx_estimate(cpu, spec, SX_U64, 1000, 0, &e), SX_EINVAL, "needs a GPU");
+        REFUSED(estimate_of(cpu, spec, SX_U64, 1000, 0, &e), SX_EINVAL, "needs a GPU");
         REFUSED(sx_build(&ix, cpu, placed("auto", place), &keys, NULL, NULL), SX_EINVAL, "GPU");
     }
     OK(sx_build(&ix, cpu, "pivot place=host", &keys, NULL, NULL));
     sx_free(ix);
     ix = NULL;
     REFUSED(sx_build(&ix, dev, "sorted place=hybrid", &keys, NULL, NULL), SX_EINVAL, "no top");
-    REFUSED(sx_estimate(dev, "sorted place=hybrid", SX_U64, 9, 0, &e), SX_EINVAL, "no top");
+    REFUSED(estimate_of(dev, "sorted place=hybrid", SX_U64, 9, 0, &e), SX_EINVAL, "no top");
     REFUSED(sx_build(&ix, dev, "pivot place=here", &keys, NULL, NULL), SX_EINVAL, "hybrid");
     REFUSED(sx_build(&ix, dev, "pivot place=host place=hybrid", &keys, NULL, NULL), SX_EINVAL,
             "repeated");
@@ -356,10 +356,10 @@ static void test_estimates(void **state)
         sx_device *dev = device_open(kernel_with("")), *cpu = device_open("cpu");
         sx_estimate_info e = { .size = sizeof e }, host = e, there = e, plain = e;
         sx_index_info info = { .size = sizeof info };
-        OK(sx_estimate(dev, placed(specs[s], "hybrid"), SX_U32, 5000, SX_U32, &e));
-        OK(sx_estimate(dev, placed(specs[s], "host"), SX_U32, 5000, SX_U32, &host));
-        OK(sx_estimate(dev, placed(specs[s], "device"), SX_U32, 5000, SX_U32, &there));
-        OK(sx_estimate(cpu, specs[s], SX_U32, 5000, SX_U32, &plain));
+        OK(estimate_of(dev, placed(specs[s], "hybrid"), SX_U32, 5000, SX_U32, &e));
+        OK(estimate_of(dev, placed(specs[s], "host"), SX_U32, 5000, SX_U32, &host));
+        OK(estimate_of(dev, placed(specs[s], "device"), SX_U32, 5000, SX_U32, &there));
+        OK(estimate_of(cpu, specs[s], SX_U32, 5000, SX_U32, &plain));
         assert_memory_equal(&host, &plain, sizeof host);
         assert_int_equal(host.device_peak, 0);
         assert_true(e.host_resident >= host.host_resident && e.host_peak >= host.host_peak);
@@ -428,7 +428,7 @@ static void test_auto(void **state)
     sx_index_info info = { .size = sizeof info };
     static const char *const purposes[] = { "auto", "auto(for=point)", "auto(for=memory)" };
     for (unsigned i = 0; i < COUNT_OF(purposes); i++) {
-        OK(sx_estimate(small, purposes[i], SX_U64, d->n, SX_U32, &e));
+        OK(estimate_of(small, purposes[i], SX_U64, d->n, SX_U32, &e));
         assert_true(e.host_resident > d->n * 12 && e.device_resident > 0);
         sx_index *ix = index_of(small, d, purposes[i]);
         OK(sx_describe(ix, &info));

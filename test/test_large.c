@@ -142,7 +142,7 @@ static const char *build_and_ask(sx_device *dev, const char *spec, int type,
         rows[i] = row_of(i, wide);
     sx_column k = column(type, n, input), given = column(SX_U64, n, rows);
     if (sx_build(&ix, dev, spec, &k, wide ? &given : NULL, NULL) != SX_OK ||
-        sx_check(ix) != SX_OK)
+        sx_check(ix, NULL) != SX_OK)
         wrong = sx_detail();
     if (!wrong)
         wrong = read_back(ix, type, n, input, wide, keys, rows);
@@ -234,7 +234,7 @@ static void test_peak(void **state)
     for (unsigned i = 0; i < 2 * COUNT_OF(specs); i++) {
         const char *spec = specs[i / 2];
         sx_estimate_info e = { .size = sizeof e };
-        assert_int_equal(sx_estimate(dev, spec, SX_U64, n, i % 2 ? SX_U64 : 0,
+        assert_int_equal(estimate_of(dev, spec, SX_U64, n, i % 2 ? SX_U64 : 0,
                                      &e), SX_OK);
         fflush(NULL);
         pid_t pid = fork();

@@ -222,8 +222,8 @@ static const char *through_a_file(const sx_index *ix, sx_device *dev,
     char *path = temp_path("cell.sxt");
     sx_index *loaded = NULL;
     const char *wrong = NULL;
-    if (sx_save(ix, path) != SX_OK ||
-        sx_load(&loaded, dev, path, flags) != SX_OK)
+    if (sx_save(ix, path, NULL) != SX_OK ||
+        sx_load(&loaded, dev, path, flags, NULL) != SX_OK)
         wrong = sx_detail();
     if (!wrong)
         wrong = ask_description(asking, loaded, d);

@@ -57,7 +57,7 @@ static built build_of(sx_device *dev, const oracle *o, const char *spec, uint32_
                threads);
     if (sx_build(&b.ix, dev, spec, &keys, NULL, &call) != SX_OK)
         fail_msg("%s: %s", step_now, sx_detail());
-    if (sx_check(b.ix) != SX_OK)
+    if (sx_check(b.ix, NULL) != SX_OK)
         fail_msg("%s: %s", step_now, sx_detail());
     b.file = saved_bytes(b.ix, path, &b.bytes);
     const char *wrong = pgm_open(&b.p, b.file);
@@ -353,11 +353,11 @@ static bool found(const built *b, const dataset *d, sx_device *const devices[SIM
         if (!devices[i])
             continue;
         sx_status st = sx_load(&ix, devices[i], memory_file(b->file, b->bytes), i % 2 ? SX_LOAD_COPY
-                                                                                      : 0);
+                                                                                      : 0, NULL);
         if (st == SX_ECORRUPT)
             return true;
         OK(st);
-        st = sx_check(ix);
+        st = sx_check(ix, NULL);
         bad = st != SX_OK;
         if (bad && (st != SX_ECORRUPT || !strstr(sx_detail(), "invariant")))
             fail_msg("%s: status %d: %s", step_now, (int)st, sx_detail());
@@ -511,10 +511,10 @@ static void hidden(built *b, number q, uint64_t rank, bool harmless, const char 
     sx_index *ix = NULL;
     seal_sections(b->file, b->bytes);
     seal_header(b->file, b->bytes);
-    OK(sx_load(&ix, cpu, memory_file(b->file, b->bytes), SX_LOAD_VERIFY));
+    OK(sx_load(&ix, cpu, memory_file(b->file, b->bytes), SX_LOAD_VERIFY, NULL));
     OK(sx_rank(ix, &one, SX_LEFT, &out, NULL));
     assert_true((got == rank) == harmless);
-    if (sx_check(ix) != SX_ECORRUPT)
+    if (sx_check(ix, NULL) != SX_ECORRUPT)
         fail_msg("%s: not found, but the rank of %" PRIu64 " is %" PRIu64 ", not %" PRIu64, what, x,
                  got, rank);
     sx_free(ix);
@@ -600,12 +600,12 @@ static void levels_refused(const built *b, const void *levels, size_t bytes, con
     begin_step("%s: %s", b->file + F_SPEC, what);
     for (unsigned flags = 0; flags < 4; flags++) {
         sx_index *ix = NULL;
-        sx_status st = sx_load(&ix, flags % 2 ? simt : cpu, memory_file(file, size), flags);
+        sx_status st = sx_load(&ix, flags % 2 ? simt : cpu, memory_file(file, size), flags, NULL);
         if (st == SX_OK && !*word) {            /* so few more take no more room */
             const char *wrong = exercise(ix, flags);
             if (wrong)
                 fail_msg("%s: %s", step_now, wrong);
-            st = sx_check(ix);
+            st = sx_check(ix, NULL);
             sx_free(ix);
             ix = NULL;
         }
@@ -706,7 +706,7 @@ static void test_estimate(void **state)
             sx_index *ix = NULL;
             begin_step("%s, %" PRIu64 " keys of %s, kind %d, rows %d", specs[s], n,
                        sx_type_name(type), (int)kind, (int)row);
-            OK(sx_estimate(dev, specs[s], type, n, row == ROWS_U32 ? SX_U32
+            OK(estimate_of(dev, specs[s], type, n, row == ROWS_U32 ? SX_U32
                            : row == ROWS_U64_WIDE ? SX_U64 : 0, &e));
             sx_call call = { .size = sizeof call, .threads = (uint32_t)rnd_below(&r, 3),
                              .max_bytes = e.host_peak + e.device_peak };

@@ -89,8 +89,8 @@ static void step_file(round_state *s)
     unsigned flags = (unsigned)rnd_below(&s->r, 4);
     char *path = temp_path("round.sxt");
     sx_index *loaded = NULL;
-    if (sx_save(s->ix, path) != SX_OK ||
-        sx_load(&loaded, random_device(&s->r), path, flags) != SX_OK)
+    if (sx_save(s->ix, path, NULL) != SX_OK ||
+        sx_load(&loaded, random_device(&s->r), path, flags, NULL) != SX_OK)
         wrong(s, NULL);
     sx_free(s->ix);
     s->ix = loaded;
@@ -277,7 +277,7 @@ static void step_elsewhere(round_state *s)
     sx_free(s->ix);
     sx_free(ix);
     s->ix = NULL;
-    if (sx_load(&s->ix, s->kernel, path, (unsigned)rnd_below(&s->r, 4)) != SX_OK)
+    if (sx_load(&s->ix, s->kernel, path, (unsigned)rnd_below(&s->r, 4), NULL) != SX_OK)
         wrong(s, NULL);
     free(here);
     free(there);

@@ -128,7 +128,7 @@ static void failed_save(void)
     char *dir = temp_path("full"), *path = temp_path("full/old.sxt");
     struct rlimit before, small;
     mkdir(dir, 0700);
-    assert_int_equal(sx_save(s.ix, path), SX_OK);
+    assert_int_equal(sx_save(s.ix, path, NULL), SX_OK);
     assert_int_equal(files_in(dir), 1);
     signal(SIGXFSZ, SIG_IGN);
     for (rlim_t most = 0; most < big.bytes; most += big.bytes / 3) {
@@ -136,7 +136,7 @@ static void failed_save(void)
         small = before;
         small.rlim_cur = most;
         setrlimit(RLIMIT_FSIZE, &small);
-        sx_status status = sx_save(big.ix, path);
+        sx_status status = sx_save(big.ix, path, NULL);
         setrlimit(RLIMIT_FSIZE, &before);
         assert_int_equal(status, SX_EIO);
         assert_non_null(strstr(sx_detail(), path));
@@ -146,18 +146,18 @@ static void failed_save(void)
     /* Where no file can be made: the superuser may anywhere. */
     if (geteuid() != 0) {
         chmod(dir, 0500);
-        assert_int_equal(sx_save(big.ix, path), SX_EIO);
+        assert_int_equal(sx_save(big.ix, path, NULL), SX_EIO);
         chmod(dir, 0700);
         check_file_is(path, s.file, s.bytes);
     }
     /* A directory in its place stays one. */
     char *sub = temp_path("full/sub.sxt");
     mkdir(sub, 0700);
-    assert_int_equal(sx_save(big.ix, sub), SX_EIO);
+    assert_int_equal(sx_save(big.ix, sub, NULL), SX_EIO);
     assert_int_equal(files_in(dir), 2);
     assert_int_equal(files_in(sub), 0);
     /* And with room it works. */
-    assert_int_equal(sx_save(big.ix, path), SX_OK);
+    assert_int_equal(sx_save(big.ix, path, NULL), SX_OK);
     check_file_is(path, big.file, big.bytes);
     assert_int_equal(files_in(dir), 2);
     rmdir(sub);
@@ -190,7 +190,7 @@ static void test_killed_save(void **state)
     specimen s = make_specimen(dev, 0, 100), big = make_specimen(dev, 0, 9999);
     char *dir = temp_path("killed"), *path = temp_path("killed/old.sxt");
     mkdir(dir, 0700);
-    assert_int_equal(sx_save(s.ix, path), SX_OK);
+    assert_int_equal(sx_save(s.ix, path, NULL), SX_OK);
     bool can = has_nameless(dir);
     for (rlim_t most = 0; can && most < big.bytes; most += big.bytes / 3) {
         int status = 0;
@@ -200,7 +200,7 @@ static void test_killed_save(void **state)
             setrlimit(RLIMIT_CORE, &none);
             setrlimit(RLIMIT_FSIZE, &small);
             signal(SIGXFSZ, SIG_DFL);
-            _exit(sx_save(big.ix, path) == SX_OK ? 0 : 1);
+            _exit(sx_save(big.ix, path, NULL) == SX_OK ? 0 : 1);
         }
         assert_true(child > 0 && waitpid(child, &status, 0) == child);
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
@@ -232,7 +232,7 @@ static scene scene_new(void)
     snprintf(new, sizeof new, "%s/new.sxt", name);
     scene c = { temp_path(name), temp_path(old), temp_path(new), make_specimen(dev, 0, 500) };
     mkdir(c.dir, 0755);
-    assert_int_equal(sx_save(c.s.ix, c.old), SX_OK);
+    assert_int_equal(sx_save(c.s.ix, c.old, NULL), SX_OK);
     assert_int_equal(files_in(c.dir), 1);
     return c;
 }
@@ -260,14 +260,14 @@ static void test_killed_before_rename(void **state)
             pid_t child = fork();
             if (child == 0) {
                 stop_at = AT_RENAME;
-                _exit(sx_save(c.s.ix, c.old) == SX_OK ? 0 : 1);
+                _exit(sx_save(c.s.ix, c.old, NULL) == SX_OK ? 0 : 1);
             }
             assert_true(child > 0 && waitpid(child, &status, 0) == child);
             assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
             check_file_is(c.old, c.s.file, c.s.bytes);
             assert_int_equal(files_in(c.dir), 2);
         }
-        assert_int_equal(sx_save(c.s.ix, c.path), SX_OK);
+        assert_int_equal(sx_save(c.s.ix, c.path, NULL), SX_OK);
         check_file_is(c.path, c.s.file, c.s.bytes);
         assert_int_equal(files_in(c.dir), 2);
         scene_free(&c);
@@ -288,13 +288,13 @@ static void test_killed_while_writing(void **state)
         setrlimit(RLIMIT_CORE, &none);
         setrlimit(RLIMIT_FSIZE, &small);
         signal(SIGXFSZ, SIG_DFL);
-        _exit(sx_save(c.s.ix, c.path) == SX_OK ? 0 : 1);
+        _exit(sx_save(c.s.ix, c.path, NULL) == SX_OK ? 0 : 1);
     }
     assert_true(child > 0 && waitpid(child, &status, 0) == child);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
     assert_int_equal(files_in(c.dir), 2);
     system_now = ALL_THERE;
-    assert_int_equal(sx_save(c.s.ix, c.old), SX_OK);
+    assert_int_equal(sx_save(c.s.ix, c.old, NULL), SX_OK);
     assert_int_equal(files_in(c.dir), 1);
     scene_free(&c);
 }
@@ -315,14 +315,14 @@ static void test_others_at_work(void **state)
                 say_stopped = stopped[1];
                 may_go_on = go_on[0];
                 stop_at = point;
-                sx_status st = sx_save(c.s.ix, c.path);
+                sx_status st = sx_save(c.s.ix, c.path, NULL);
                 _exit(stop_at != NOWHERE ? 98 : (int)st);
             }
             assert_true(child > 0);
             close(stopped[1]);
             close(go_on[0]);
             assert_int_equal(read(stopped[0], &byte, 1), 1);
-            assert_int_equal(sx_save(c.s.ix, c.old), SX_OK);
+            assert_int_equal(sx_save(c.s.ix, c.old, NULL), SX_OK);
             assert_int_equal(syscall(SYS_write, go_on[1], "", 1), 1);
             assert_int_equal(waitpid(child, &status, 0), child);
             if (!WIFEXITED(status) || WEXITSTATUS(status) != SX_OK)
@@ -367,7 +367,7 @@ static void test_not_leftovers(void **state)
             unlink(path[i]);
     }
     unsigned before = files_in(c.dir);
-    assert_int_equal(sx_save(c.s.ix, c.old), SX_OK);
+    assert_int_equal(sx_save(c.s.ix, c.old, NULL), SX_OK);
     assert_int_equal(files_in(c.dir), before - 1);
     assert_int_equal(access(path[MINE], F_OK), -1);
     for (size_t i = 0; i < MINE; i++)
@@ -398,7 +398,7 @@ static void test_modes(void **state)
         for (size_t i = 0; i < COUNT_OF(umasks); i++) {
             umask(umasks[i]);
             written_for_others = writes = 0;
-            assert_int_equal(sx_save(c.s.ix, c.path), SX_OK);
+            assert_int_equal(sx_save(c.s.ix, c.path, NULL), SX_OK);
             assert_true(writes > 0);
             assert_int_equal(written_for_others, 0);
             assert_int_equal(mode_of(c.path), 0666 & ~umasks[i]);
@@ -409,7 +409,7 @@ static void test_modes(void **state)
             assert_int_equal(chmod(c.old, modes[i]), 0);
             assert_int_equal(mode_of(c.old), modes[i]);
             made_for_others = written_for_others = writes = 0;
-            assert_int_equal(sx_save(c.s.ix, c.old), SX_OK);
+            assert_int_equal(sx_save(c.s.ix, c.old, NULL), SX_OK);
             assert_true(writes > 0);
             assert_int_equal(made_for_others | written_for_others, 0);
             assert_int_equal(mode_of(c.old), modes[i] & 0777);
@@ -418,7 +418,7 @@ static void test_modes(void **state)
         umask(077);
         assert_int_equal(chmod(c.old, 0666), 0);
         assert_int_equal(symlink(c.old, c.path), 0);
-        assert_int_equal(sx_save(c.s.ix, c.path), SX_OK);
+        assert_int_equal(sx_save(c.s.ix, c.path, NULL), SX_OK);
         assert_int_equal(mode_of(c.path), 0600);
         assert_int_equal(mode_of(c.old), 0666);
         umask(before);
@@ -443,7 +443,7 @@ static void test_modes_of_others(void **state)
         struct stat now;
         assert_int_equal(chown(c.old, cases[i].owner, cases[i].group), 0);
         assert_int_equal(chmod(c.old, cases[i].old), 0);
-        assert_int_equal(sx_save(c.s.ix, c.old), SX_OK);
+        assert_int_equal(sx_save(c.s.ix, c.old, NULL), SX_OK);
         assert_int_equal(stat(c.old, &now), 0);
         assert_true(now.st_uid == 0 && now.st_gid == 0);
         if ((now.st_mode & 07777) != cases[i].now)

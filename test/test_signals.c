@@ -77,7 +77,7 @@ static void ask_cut_file(void *arg)
     rnd r = rnd_start(test_seed());
     for (unsigned i = 0; i < MANY; i++)
         q[i] = rnd_next(&r);
-    if (sx_load(&ix, dev, arg, 0) != SX_OK)
+    if (sx_load(&ix, dev, arg, 0, NULL) != SX_OK)
         die("%s", sx_detail());
     if (truncate(arg, 4096) != 0)
         die("truncate");
@@ -91,7 +91,7 @@ static void test_pool(void **state)
     dataset *d = some_data(100000);
     sx_index *ix = index_of(dev, d, "sorted");
     char *path = temp_path("cut.sxt");
-    OK(sx_save(ix, path));
+    OK(sx_save(ix, path, NULL));
     faults(SIGBUS, ask_cut_file, path);
     free(path);
     sx_free(ix);

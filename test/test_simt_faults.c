@@ -287,7 +287,7 @@ static int build_without_memory(void)
         return 1;
     }
     limit_memory(0);
-    if (sx_build(&ix, dev, "pivot", &keys, NULL, NULL) != SX_OK || sx_check(ix) != SX_OK) {
+    if (sx_build(&ix, dev, "pivot", &keys, NULL, NULL) != SX_OK || sx_check(ix, NULL) != SX_OK) {
         fprintf(stderr, "afterwards: %s\n", sx_detail());
         return 1;
     }

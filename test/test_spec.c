@@ -36,7 +36,7 @@ static void bad_spec(const char *spec, const char *word, const char *word2)
     sx_index *const mark = (sx_index *)key_array, *made = mark;
     sx_estimate_info e = { .size = sizeof e, .host_peak = 77 };
     for (int how = 0; how < 2; how++) {
-        sx_status s = how ? sx_estimate(dev, spec, SX_U64, 10, SX_U32, &e)
+        sx_status s = how ? estimate_of(dev, spec, SX_U64, 10, SX_U32, &e)
                           : sx_build(&made, dev, spec, &keys, NULL, NULL);
         if (s != SX_EINVAL || !strstr(sx_detail(), word) ||
             (word2 && !strstr(sx_detail(), word2)))
@@ -242,7 +242,7 @@ static void test_estimates_are_bounds(void **state)
                 sx_index *ix = NULL;
                 int row_type = rows == ROWS_NULL || rows == ROWS_IMPLICIT ? 0
                              : rows == ROWS_U32 ? SX_U32 : SX_U64;
-                assert_int_equal(sx_estimate(dev, specs[s], d->type, d->n,
+                assert_int_equal(estimate_of(dev, specs[s], d->type, d->n,
                                              row_type, &e), SX_OK);
                 sx_call call = { .size = sizeof call,
                                  .max_bytes = e.host_peak };

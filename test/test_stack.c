@@ -56,7 +56,7 @@ static const char *ask_index(scene *s, sx_device *dev, sx_index *ix)
     sx_index_info info = { .size = sizeof info };
     if (sx_explain(ix, SX_TEXT, text, &bytes) != SX_OK ||
         sx_explain(ix, SX_JSON, text, &json_bytes) != SX_OK || sx_describe(ix, &info) != SX_OK ||
-        sx_check(ix) != SX_OK) {
+        sx_check(ix, NULL) != SX_OK) {
         free(text);
         return sx_detail();
     }
@@ -81,14 +81,14 @@ static const char *use(scene *s)
         return sx_detail();
     const char *why = NULL;
     if (sx_device_describe(dev, &listed) != SX_OK ||
-        sx_estimate(dev, s->spec, s->d->type, s->d->n, SX_U64, &estimate) != SX_OK ||
+        estimate_of(dev, s->spec, s->d->type, s->d->n, SX_U64, &estimate) != SX_OK ||
         data_build(s->d, dev, s->spec, NULL, &ix) != SX_OK)
         why = sx_detail();
     if (!why)
         why = ask_index(s, dev, ix);
-    if (!why && (sx_save(ix, s->path) != SX_OK ||
-                 sx_load(&loaded, dev, s->path, SX_LOAD_VERIFY) != SX_OK ||
-                 sx_check(loaded) != SX_OK))
+    if (!why && (sx_save(ix, s->path, NULL) != SX_OK ||
+                 sx_load(&loaded, dev, s->path, SX_LOAD_VERIFY, NULL) != SX_OK ||
+                 sx_check(loaded, NULL) != SX_OK))
         why = sx_detail();
     sx_free(loaded);
     sx_free(ix);

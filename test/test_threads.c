@@ -92,7 +92,7 @@ static const char *read_all(worker *w)
                               (i + w->number) % 2 ? SX_U32 : SX_U64, &call);
         if (why)
             return why;
-        if (sx_check(w->ix) != SX_OK)
+        if (sx_check(w->ix, NULL) != SX_OK)
             return sx_detail();
     }
     return NULL;
@@ -235,12 +235,12 @@ static const char *save_and_load(worker *w)
     sprintf(own, "%s.%u", w->path, w->number);
     for (unsigned i = 0; i < 6 && !why; i++) {
         sx_index *ix = NULL;
-        why = sentence(sx_save(w->ix, w->path));
+        why = sentence(sx_save(w->ix, w->path, NULL));
         if (!why)
-            why = sentence(sx_save(w->ix, own));
+            why = sentence(sx_save(w->ix, own, NULL));
         if (!why)
             why = sentence(sx_load(&ix, w->dev, i % 2 ? own : w->path,
-                                   i % 4));
+                                   i % 4, NULL));
         if (!why)
             why = ask(w->asking, ix, w->d, SX_U64, NULL);
         sx_free(ix);

@@ -116,7 +116,7 @@ static void test_cpu(void **state)
     scene *s = *state;
     sx_device *dev = device_open("cpu");
     sx_index *ix = NULL;
-    OK(sx_load(&ix, dev, s->huge, 0));
+    OK(sx_load(&ix, dev, s->huge, 0, NULL));
     too_many(s, ix, SX_HOST, NULL, "2^64");
     just_enough(s, ix, SX_HOST);
     sx_free(ix);
@@ -129,7 +129,7 @@ static void test_beside(void **state)
     scene *s = *state;
     sx_device *dev = device_open("simt");
     sx_index *ix = NULL;
-    OK(sx_load(&ix, dev, s->huge, SX_LOAD_HOST));
+    OK(sx_load(&ix, dev, s->huge, SX_LOAD_HOST, NULL));
     too_many(s, ix, SX_HOST, NULL, "2^64");
     too_many(s, ix, SX_DEVICE, NULL, "2^64");
     just_enough(s, ix, SX_HOST);
@@ -143,7 +143,7 @@ static void test_kernels(void **state)
     scene *s = *state;
     sx_device *cpu = device_open("cpu"), *dev = device_open("simt");
     sx_index *ix = NULL;
-    OK(sx_load(&ix, cpu, s->huge, 0));
+    OK(sx_load(&ix, cpu, s->huge, 0, NULL));
     sx_index there = *ix;
     there.dev = there.at = dev;
     too_many(s, &there, SX_HOST, NULL, "2^64");

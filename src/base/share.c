@@ -6,6 +6,7 @@ typedef struct {
     sx_share_fn *fn;
     void *work;
     uint64_t n, piece;
+    sx_progress *progress;
 } shared;
 
 static void share_part(void *work, unsigned part)
@@ -13,20 +14,34 @@ static void share_part(void *work, unsigned part)
     shared *s = work;
     uint64_t first = s->piece * part, end = first + s->piece;
 
-    s->fn(s->work, first, end < s->n ? end : s->n);
+    end = end < s->n ? end : s->n;
+    if (sx_progress_stopped(s->progress))
+        return;
+    s->fn(s->work, first, end);
+    sx_progress_add(s->progress, end - first);
 }
+
+/* Grains of a piece that a tick comes after: 16384 queries are less than a millisecond. */
+#define TICK_GRAINS 64u
 
 void sx_share(const sx_sharing *sharing, uint64_t n, uint64_t grain, sx_share_fn *fn, void *work)
 {
-    shared s = {fn, work, n, n};
+    sx_progress *progress = sharing->progress;
+    shared s = {fn, work, n, n, progress};
     uint64_t worth = n / (SX_SHARE_EACH * grain);
     uint32_t threads = sharing->threads < worth ? sharing->threads : (uint32_t)worth;
 
-    if (threads < 2) {
+    if (threads < 2 && !progress) {
         fn(work, 0, n);
         return;
     }
+    if (threads < 2)              /* of which 0 would be all */
+        threads = 1;
     /* Pieces small enough that a late thread delays nobody for long. */
-    s.piece = sx_round_up(n / (threads * 32u) + 1, grain);
-    sx_pool_run(sharing->pool, threads, (unsigned)((n + s.piece - 1) / s.piece), share_part, &s);
+    if (threads > 1)
+        s.piece = sx_round_up(n / (threads * 32u) + 1, grain);
+    if (progress && s.piece > TICK_GRAINS * grain)
+        s.piece = TICK_GRAINS * grain;
+    if (n > 0)
+        sx_pool_run(sharing->pool, threads, (unsigned)((n + s.piece - 1) / s.piece), share_part, &s);
 }

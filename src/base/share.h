@@ -3,11 +3,15 @@
 #define SX_SHARE_H
 
 #include "base/pool.h"
+#include "base/tick.h"
 
 /* Who takes part: at most so many threads. */
 typedef struct {
     sx_pool *pool;
     uint32_t threads;
+    sx_progress *progress;        /* or NULL: an item is a unit, and a piece is short enough
+                                     for ticks. Some pieces are left out where it is
+                                     stopped: the caller looks at its status then */
 } sx_sharing;
 
 /* Shares n items, in pieces of a multiple of `grain` items;

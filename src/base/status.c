@@ -46,6 +46,7 @@ const char *sx_strerror(sx_status status)
     case SX_EFORK:    return "not usable after fork";
     case SX_EIO:      return "file error";
     case SX_ETIMEDOUT: return "no answer in time";
+    case SX_ECANCELED: return "canceled by the caller's tick";
     }
     return "unknown status";
 }

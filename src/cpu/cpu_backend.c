@@ -147,15 +147,16 @@ static void cpu_release(void *self, void *block)
     sx_release(block);
 }
 
-sx_sharing sx_cpu_sharing(const sx_cpu *cpu, uint32_t threads)
+sx_sharing sx_cpu_sharing(const sx_cpu *cpu, uint32_t threads, sx_progress *progress)
 {
-    return (sx_sharing){cpu->pool, threads == 0 || threads > cpu->threads ? cpu->threads : threads};
+    return (sx_sharing){cpu->pool, threads == 0 || threads > cpu->threads ? cpu->threads : threads,
+                        progress};
 }
 
-void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, uint64_t n, uint64_t grain,
-                  sx_share_fn *fn, void *work)
+void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, sx_progress *progress, uint64_t n,
+                  uint64_t grain, sx_share_fn *fn, void *work)
 {
-    sx_sharing sharing = sx_cpu_sharing(cpu, threads);
+    sx_sharing sharing = sx_cpu_sharing(cpu, threads, progress);
 
     sx_share(&sharing, n, grain, fn, work);
 }

@@ -27,9 +27,9 @@ sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
                       const sx_range_folds *out, sx_err *err);
 
 /* Those of the device's threads that take part: at most so many, 0 all. */
-sx_sharing sx_cpu_sharing(const sx_cpu *cpu, uint32_t threads);
+sx_sharing sx_cpu_sharing(const sx_cpu *cpu, uint32_t threads, sx_progress *progress);
 /* sx_share() by them. */
-void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, uint64_t n, uint64_t grain,
-                  sx_share_fn *fn, void *work);
+void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, sx_progress *progress, uint64_t n,
+                  uint64_t grain, sx_share_fn *fn, void *work);
 
 #endif

@@ -105,7 +105,7 @@ static void read_keys(const sx_cpu *cpu, input_work *w, sx_sort_arrays *a)
     a->in_keys = in->keys;
     if (!stored_as_is(in->key_type, in->keys, a->width)) {
         w->keys = a->keys[0];
-        sx_cpu_share(cpu, in->threads, in->n, 4096, encode_keys, w);
+        sx_cpu_share(cpu, in->threads, in->progress, in->n, 4096, encode_keys, w);
         a->in_keys = w->keys;
     }
 }
@@ -119,7 +119,7 @@ static void read_rows(const sx_cpu *cpu, input_work *w, sx_sort_arrays *a)
     if (in->row_type == 0 || sx_type_bytes(in->row_type) != a->row_bytes) {
         w->rows = a->rows[0];
         w->row_bytes = a->row_bytes;
-        sx_cpu_share(cpu, in->threads, in->n, 4096, store_rows, w);
+        sx_cpu_share(cpu, in->threads, in->progress, in->n, 4096, store_rows, w);
         a->in_rows = w->rows;
     }
 }
@@ -128,7 +128,7 @@ static sx_status sort_input(sx_cpu *cpu, input_work *w, sx_sorted *s, sx_err *er
 {
     const sx_input *in = w->in;
     uint32_t threads = in->threads && in->threads < cpu->threads ? in->threads : cpu->threads;
-    sx_sort_arrays a = {.width = s->width, .n = s->n};
+    sx_sort_arrays a = {.width = s->width, .n = s->n, .progress = in->progress};
     uint64_t bytes = sx_round_up(s->n * s->width, SX_LINE);
     sx_status st;
 
@@ -137,7 +137,8 @@ static sx_status sort_input(sx_cpu *cpu, input_work *w, sx_sorted *s, sx_err *er
         return st;
     a.keys[0] = s->keys;
     read_keys(cpu, w, &a);
-    int ascending = sx_take_ascending(cpu->pool, threads, s->width, s->n, s->keys, a.in_keys);
+    int ascending = sx_take_ascending(cpu->pool, threads, s->width, s->n, s->keys, a.in_keys,
+                                      in->progress);
     if (!ascending || in->row_type) {     /* else rows are ranks, none are stored */
         a.row_bytes = s->row_bytes = s->max_row < SX_MISS32 ? 4 : 8;
         st = sx_alloc_array(&s->rows, s->n, s->row_bytes, "rows", err);
@@ -163,6 +164,10 @@ static sx_status sort_input(sx_cpu *cpu, input_work *w, sx_sorted *s, sx_err *er
     return st;
 }
 
+/* Passes over the input: rows scanned, keys and rows taken, looked at, sorted, looked at
+ * again. */
+#define SORT_UNITS (5u + SX_SORT_UNITS)
+
 sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *err)
 {
     sx_cpu *cpu = self;
@@ -171,8 +176,9 @@ sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *er
     sx_sorted s = {.n = in->n, .width = type->width};
     sx_status st;
 
+    sx_progress_units(in->progress, SORT_UNITS * in->n);
     if (in->row_type) {
-        sx_cpu_share(cpu, in->threads, in->n, 4096, scan_rows, &w);
+        sx_cpu_share(cpu, in->threads, in->progress, in->n, 4096, scan_rows, &w);
         if (w.reserved_at < in->n)
             return sx_fail(err, SX_EINVAL, "row %llu at position %llu is reserved: all ones "
                            "means no match",
@@ -188,9 +194,11 @@ sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *er
     }
     st = sort_input(cpu, &w, &s, err);
     if (st == SX_OK) {
-        uint64_t repeat = sx_first_repeat(cpu->pool, in->threads, s.width, s.n, s.keys);
+        uint64_t repeat = sx_first_repeat(cpu->pool, in->threads, s.width, s.n, s.keys,
+                                          in->progress);
         s.distinct = repeat == s.n;
-        if (in->unique && !s.distinct)
+        st = sx_progress_status(in->progress, err);
+        if (st == SX_OK && in->unique && !s.distinct)
             st = say_repeat(&s, in, repeat, err);
     }
     if (st != SX_OK) {
@@ -269,6 +277,32 @@ static void build_run(void *work, uint64_t first, uint64_t end)
         copy_run_of(w, &r, first, end, w->rows, w->sorted->rows, v->row_bytes);
 }
 
+static void drop_sections(void *base[SX_SECTIONS])
+{
+    for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
+        sx_release(base[kind]);
+        base[kind] = NULL;
+    }
+}
+
+/* Unless it was stopped: then there are no sections. */
+static sx_status built(const sx_sorted *sorted, void *base[SX_SECTIONS], sx_err *err)
+{
+    sx_status st = sx_progress_status(sorted->progress, err);
+
+    if (st != SX_OK)
+        drop_sections(base);
+    return st;
+}
+
+/* What making sections takes: entries above the leaves, and leaves unless arrays stay. */
+static uint64_t build_units(const sx_view *v, int keep)
+{
+    const sx_family_cpu *family = sx_family_cpu_of(v->family);
+
+    return (keep ? 0 : v->n) + (family->units && v->n > 0 ? family->units(v) : 0);
+}
+
 sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
                        uint32_t threads, void *base[SX_SECTIONS], sx_err *err)
 {
@@ -276,7 +310,7 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
     sx_view v;
     build_work w = {.v = &v, .sorted = sorted};
     const sx_family_cpu *family = sx_family_cpu_of(shape->family);
-    sx_sharing sharing = sx_cpu_sharing(cpu, threads);
+    sx_sharing sharing = sx_cpu_sharing(cpu, threads, sorted->progress);
     int keep = sx_shape_is_arrays(shape);
     sx_status st = SX_OK;
 
@@ -289,6 +323,7 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
         sx_release(sorted->spare_rows);
     }
     sorted->spare_keys = sorted->spare_rows = NULL;
+    sx_progress_step(sorted->progress, build_units(shape, keep));
     if (family->fit && shape->n > 0)
         st = family->fit(shape, sorted->keys, &sharing, base, err);
     v = *shape;
@@ -298,28 +333,27 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
             st = sx_alloc(&base[kind], bytes, sx_section_name(&v, kind), err);
     }
     if (st != SX_OK) {
-        for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
-            sx_release(base[kind]);
-            base[kind] = NULL;
-        }
+        drop_sections(base);
         return st;
     }
     if (family->fill && v.n > 0)
         family->fill(&v, sorted->keys, &sharing, base);
-    if (keep) {
-        base[SX_SEC_KEYS] = sorted->keys;
-        base[SX_SEC_ROWS] = sorted->rows;
-        sorted->keys = sorted->rows = NULL;
-        return SX_OK;
+    if (keep || v.n == 0) {
+        st = built(sorted, base, err);
+        if (st == SX_OK && keep) {
+            base[SX_SEC_KEYS] = sorted->keys;
+            base[SX_SEC_ROWS] = sorted->rows;
+            sorted->keys = sorted->rows = NULL;
+        }
+        return st;
     }
-    if (v.n == 0)
-        return SX_OK;
     w.keys = v.block ? base[SX_SEC_PAIRS] : base[SX_SEC_KEYS];
     w.rows = v.block ? w.keys + v.block * v.width : base[SX_SEC_ROWS];
     for (w.level = 0; w.level < sx_run_count(&v); w.level++)
-        sx_cpu_share(cpu, threads, sx_run_of(&v, w.level, 0, v.n).n, 4096, build_run, &w);
+        sx_cpu_share(cpu, threads, sorted->progress, sx_run_of(&v, w.level, 0, v.n).n, 4096,
+                     build_run, &w);
     pad_slots(&w);
-    return SX_OK;
+    return built(sorted, base, err);
 }
 
 uint64_t sx_cpu_build_peak(const void *self, const sx_view *v)

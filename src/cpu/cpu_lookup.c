@@ -213,9 +213,8 @@ sx_status sx_cpu_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_e
     const sx_cpu *cpu = self;
     lookup_work w = {means_for(cpu, v), v, job, sx_type_of(job->key_type)};
 
-    (void)err;
-    sx_cpu_share(cpu, job->how.threads, job->n, SX_CHUNK, lookup_share, &w);
-    return SX_OK;
+    sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, SX_CHUNK, lookup_share, &w);
+    return sx_progress_status(job->how.progress, err);
 }
 
 /* ---- ranges ------------------------------------------------------------- */
@@ -278,16 +277,15 @@ static void find_spans(const sx_cpu *cpu, const sx_view *v, const sx_span_query 
     span_work w = {means_for(cpu, v), v, job,
                    sx_type_of(job->key_type), start, count, NULL};
 
-    sx_cpu_share(cpu, job->how.threads, job->n, SX_CHUNK, spans_share, &w);
+    sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, SX_CHUNK, spans_share, &w);
 }
 
 sx_status sx_cpu_range_count(void *self, const sx_view *v, const sx_span_query *job,
                              uint64_t *count, uint32_t count_there, sx_err *err)
 {
     (void)count_there;
-    (void)err;
     find_spans(self, v, job, job->start, count);
-    return SX_OK;
+    return sx_progress_status(job->how.progress, err);
 }
 
 static void fold_span(const span_work *w, uint64_t start, uint64_t count, sx_fold *f)
@@ -388,7 +386,9 @@ static __attribute__((noinline)) void fold_hits(const sx_cpu *cpu, const span_wo
         h.fold[i] = (sx_fold){SX_MISS, 0, 0, w->folds->min || w->folds->max};
     if (w->folds->min || w->folds->max || w->folds->sum) {
         pthread_mutex_init(&h.lock, NULL);
-        sx_cpu_share(cpu, w->job->how.threads, first[n], 4096, hits_share, &h);
+        sx_progress_units(w->job->how.progress, first[n]);
+        sx_cpu_share(cpu, w->job->how.threads, w->job->how.progress, first[n], 4096, hits_share,
+                     &h);
         pthread_mutex_destroy(&h.lock);
     }
     for (unsigned i = 0; i < n; i++)
@@ -414,12 +414,11 @@ sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
     span_work w = {means_for(cpu, v), v, job,
                    sx_type_of(job->key_type), NULL, NULL, out};
 
-    (void)err;
     if (job->n <= SX_CHUNK)
         fold_few(cpu, &w);
     else
-        sx_cpu_share(cpu, job->how.threads, job->n, 4, fold_share, &w);
-    return SX_OK;
+        sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, 4, fold_share, &w);
+    return sx_progress_status(job->how.progress, err);
 }
 
 /* ---- rows and keys of spans ---------------------------------------------- */
@@ -524,6 +523,14 @@ static void fill_share(void *work, uint64_t first, uint64_t end)
     }
 }
 
+/* The second half of the work, whose units are outputs. */
+static void share_fill(const sx_cpu *cpu, const sx_span_query *job, uint64_t total, fill_work *w)
+{
+    sx_progress_phase(job->how.progress, SX_PROGRESS_ALL);
+    sx_progress_units(job->how.progress, total);
+    sx_cpu_share(cpu, job->how.threads, job->how.progress, total, 1024, fill_share, w);
+}
+
 sx_status sx_cpu_range(void *self, const sx_view *v, const sx_span_query *job,
                        const sx_range_out *out, sx_err *err)
 {
@@ -535,8 +542,8 @@ sx_status sx_cpu_range(void *self, const sx_view *v, const sx_span_query *job,
     if (out->start) {
         total = offset_at(out->first, job->n);
         if (sx_ranges_check_room(out, total, err) == SX_OK)       /* it had, before */
-            sx_cpu_share(self, job->how.threads, total, 1024, fill_share, &w);
-        return SX_OK;
+            share_fill(self, job, total, &w);
+        return sx_progress_status(job->how.progress, err);
     }
     if (out->rows || out->keys)
         st = sx_alloc_array(&start, job->n, sizeof(uint64_t), "ranges", err);
@@ -544,10 +551,15 @@ sx_status sx_cpu_range(void *self, const sx_view *v, const sx_span_query *job,
         return st;
     w.start = start;
     find_spans(self, v, job, start, out->first);
-    total = sx_ranges_sum_up(out->first, job->n);
-    st = sx_ranges_check_room(out, total, err);
-    if (st == SX_OK && start)
-        sx_cpu_share(self, job->how.threads, total, 1024, fill_share, &w);
+    st = sx_progress_status(job->how.progress, err);
+    if (st == SX_OK) {
+        total = sx_ranges_sum_up(out->first, job->n);
+        st = sx_ranges_check_room(out, total, err);
+    }
+    if (st == SX_OK && start) {
+        share_fill(self, job, total, &w);
+        st = sx_progress_status(job->how.progress, err);
+    }
     sx_release(start);
     return st;
 }

@@ -28,6 +28,8 @@ typedef struct {
                      void *base[SX_SECTIONS], sx_err *err);
     void (*fill)(const sx_view *v, const void *keys, const sx_sharing *sharing,
                  void *const base[SX_SECTIONS]);
+    /* Units of progress that fit or fill count. */
+    uint64_t (*units)(const sx_view *v);
     /* Bytes that fit takes at most beside keys and sections, whatever the threads. */
     uint64_t (*fit_peak)(const sx_view *v);
 } sx_family_cpu;

@@ -32,7 +32,7 @@ typedef struct {
     void (*entries)(sx_gpu *g, gpu_stream stream, const sx_gpu_hints *a);     /* or NULL */
     /* As of sx_family_cpu, over keys in device memory. */
     sx_status (*fit)(sx_gpu *g, gpu_stream stream, sx_view *v, const void *keys,
-                     void *base[SX_SECTIONS], sx_err *err);
+                     sx_progress *progress, void *base[SX_SECTIONS], sx_err *err);
     void (*fill)(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *keys,
                  void *const base[SX_SECTIONS]);
 } sx_family_gpu;

@@ -48,7 +48,16 @@ static int is_code(const sx_type_info *type, const unsigned char *key)
     return memcmp(stored, again, type->width) == 0;
 }
 
-static sx_status check_order(const sx_view *v, int key_type, int unique, sx_err *err)
+#define PIECE 65536u              /* slots between two looks at progress */
+
+/* Whether slot i begins a piece, and progress is stopped. */
+static int stopped_at(sx_progress *progress, uint64_t i)
+{
+    return i % PIECE == 0 && sx_progress_add(progress, i ? PIECE : 0);
+}
+
+static sx_status check_order(const sx_view *v, int key_type, int unique, sx_progress *progress,
+                             sx_err *err)
 {
     const char *rule = sx_family_of(v->family)->order;
     const sx_type_info *type = sx_type_of(key_type);
@@ -58,6 +67,8 @@ static sx_status check_order(const sx_view *v, int key_type, int unique, sx_err 
     for (uint64_t rank = 0; rank < v->n; rank++) {
         const unsigned char *at = v->keys + sx_key_offset(v, sx_slot_of_rank(v, rank));
         sx_key16 key = sx_check_key(v, at);
+        if (stopped_at(progress, rank))
+            return sx_progress_status(progress, err);
         if (!is_code(type, at))
             return sx_check_broken(v, "K1", "a key that no query can equal has rank", rank, err);
         if (rank > 0 && key < before)
@@ -87,12 +98,15 @@ static sx_status check_unused(const sx_view *v, sx_err *err)
     return SX_OK;
 }
 
-static sx_status check_rows(const sx_view *v, uint64_t max_row, sx_err *err)
+static sx_status check_rows(const sx_view *v, uint64_t max_row, sx_progress *progress,
+                            sx_err *err)
 {
     uint64_t max = v->row_bytes ? 0 : v->n - 1;   /* not stored: they are ranks */
 
     for (uint64_t slot = 0; v->row_bytes && slot < v->n; slot++) {
         uint64_t row = sx_row_at(v, slot, 0);
+        if (stopped_at(progress, slot))
+            return sx_progress_status(progress, err);
         if (row > max_row)
             return sx_check_broken(v, "R1", "a row above the largest in slot", slot, err);
         max = row > max ? row : max;
@@ -102,19 +116,27 @@ static sx_status check_rows(const sx_view *v, uint64_t max_row, sx_err *err)
     return SX_OK;
 }
 
+/* Of a key: its order, what is above it, its row. */
+#define CHECK_UNITS 3u
+
 sx_status sx_index_check(const sx_view *v, int key_type, uint64_t max_row, int unique,
-                         sx_err *err)
+                         sx_progress *progress, sx_err *err)
 {
+    const sx_family *family = sx_family_of(v->family);
     sx_status st;
 
     if (v->n == 0)
         return max_row == 0 ? SX_OK : sx_check_broken(v, "R1", "the largest row is", max_row, err);
-    st = check_order(v, key_type, unique, err);
+    sx_progress_units(progress, CHECK_UNITS * v->n);
+    st = check_order(v, key_type, unique, progress, err);
     if (st == SX_OK)
         st = check_unused(v, err);
-    if (st == SX_OK && sx_family_of(v->family)->check)
-        st = sx_family_of(v->family)->check(v, err);
+    if (st == SX_OK && family->check)
+        st = family->check(v, err);
+    sx_progress_add(progress, v->n);
     if (st == SX_OK)
-        st = check_rows(v, max_row, err);
-    return st;
+        st = sx_progress_status(progress, err);
+    if (st == SX_OK)
+        st = check_rows(v, max_row, progress, err);
+    return st == SX_OK ? sx_progress_status(progress, err) : st;
 }

@@ -2,7 +2,7 @@
 #ifndef SX_INDEX_CHECK_H
 #define SX_INDEX_CHECK_H
 
-#include "base/status.h"
+#include "base/tick.h"
 #include "family/view.h"
 
 /* The numbered invariants of FAM/FAM.h, and of keys and rows:
@@ -12,7 +12,7 @@
  *   R1  no row is above max_row, and some row equals it; 0 where there are none
  *   R2  unused slots of pairs hold rows of all ones */
 sx_status sx_index_check(const sx_view *v, int key_type, uint64_t max_row, int unique,
-                         sx_err *err);
+                         sx_progress *progress, sx_err *err);
 
 /* For families: the key at p, the largest there is, and what is wrong where. */
 sx_key16 sx_check_key(const sx_view *v, const unsigned char *p);

@@ -380,6 +380,8 @@ static sx_status gpu_range_host(sx_gpu *g, const sx_view *v, const sx_span_query
     }
     w.start = (uint64_t *)start;
     w.first = (const uint64_t *)first;
+    sx_progress_phase(job->how.progress, SX_PROGRESS_ALL);
+    sx_progress_units(job->how.progress, job->n + total);
     for (uint64_t at = 0; at < job->n && st == SX_OK && start; at += w.n) {
         w.n = job->n - at < most ? job->n - at : most;
         st = gpu_find_spans(g, v, job, at, w.n, w.start, (uint64_t *)count, 1, err);
@@ -442,6 +444,8 @@ static sx_status gpu_range_there(sx_gpu *g, const sx_view *v, const sx_span_quer
             st = sx_gpu_wait(g, stream, "finding ranges", err);
         if (st == SX_OK)
             st = sx_ranges_check_room(out, total, err);
+        sx_progress_phase(job->how.progress, SX_PROGRESS_ALL);
+        sx_progress_units(job->how.progress, total);
         if (st == SX_OK && start)
             st = gpu_fill(g, &w, 0, total, err);
     }

@@ -68,6 +68,7 @@ static sx_status gpu_stage_column(gpu_building *b, void **out, const void *from,
         st = sx_gpu_wait(b->g, b->stream, what, err);        /* lanes are other streams */
     to.data = *out;
     how.threads = b->in->threads;
+    how.progress = b->in->progress;
     return st == SX_OK ? gpu_run_columns(b->g, &how, &column, 1, b->in->n, gpu_stage_work, &to,
                                          what, err)
                        : st;
@@ -172,18 +173,33 @@ static sx_status gpu_store_rows(gpu_building *b, sx_sorted *s, int ascending, sx
     return st == SX_OK ? sx_gpu_launched(g, "storing the input", err) : st;
 }
 
+/* Units of progress, for each key: columns come, are looked at, sorted, looked at
+ * again. */
+#define GPU_SORT_UNITS 8u
+
+/* A step of a build is done, of so many units. */
+static sx_status gpu_step_done(sx_progress *progress, uint64_t units, sx_err *err)
+{
+    sx_progress_add(progress, units);
+    return sx_progress_status(progress, err);
+}
+
 static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
 {
     uint64_t n = b->in->n, bytes = sx_round_up(n * s->width, SX_LINE);
     sx_gpu_facts facts = {0, n, n, n};
     sx_gpu *g = b->g;
     int ascending;
-    sx_status st = gpu_take_keys(b, s->width, err);
+    sx_status st;
 
+    sx_progress_units(b->in->progress, GPU_SORT_UNITS * n);
+    st = gpu_take_keys(b, s->width, err);
     if (st == SX_OK)
         st = gpu_find_rows(b, err);
     if (st == SX_OK)
         st = gpu_look(b, s->width, &facts, err);
+    if (st == SX_OK)
+        st = gpu_step_done(b->in->progress, n, err);
     if (st != SX_OK)
         return st;
     ascending = facts.descent_at == n;
@@ -204,6 +220,8 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
             st = gpu_sort(g, b->stream, s, b->encoded, b->stored ? b->stored : b->rows, err);
     }
     if (st == SX_OK)
+        st = gpu_step_done(b->in->progress, 4 * n, err);
+    if (st == SX_OK)
         st = gpu_set(g, b->stream, (unsigned char *)s->keys + n * s->width, 0xff,
                      bytes - n * s->width, err);
     if (st == SX_OK) {
@@ -212,6 +230,8 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
         GPU_RUN_W(k_repeat, s->width, n, b->stream, &a);
         st = gpu_read_facts(b, &facts, "looking for equal keys", err);
         s->distinct = facts.repeat_at == n;
+        if (st == SX_OK)
+            st = gpu_step_done(b->in->progress, n, err);
         if (st == SX_OK && b->in->unique && !s->distinct)
             st = gpu_say_repeat(b, s, facts.repeat_at, err);
     }
@@ -270,8 +290,9 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
     sx_status st = gpu_enter(g, err);
 
     (void)threads;
+    sx_progress_step(sorted->progress, 2 * shape->n);
     if (st == SX_OK && family->fit && shape->n > 0)
-        st = family->fit(g, stream, shape, sorted->keys, base, err);
+        st = family->fit(g, stream, shape, sorted->keys, sorted->progress, base, err);
     for (int kind = 0; kind < SX_SECTIONS && st == SX_OK; kind++) {
         uint64_t bytes = sx_section_bytes(shape, (unsigned)kind);
         if (bytes > 0 && !base[kind] && !(keep && (kind == SX_SEC_KEYS || kind == SX_SEC_ROWS)))
@@ -299,6 +320,8 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
         st = sx_gpu_launched(g, "building", err);
     if (st == SX_OK)
         st = sx_gpu_wait(g, stream, "building", err);
+    if (st == SX_OK)
+        st = gpu_step_done(sorted->progress, shape->n, err);
     if (st != SX_OK) {
         for (int kind = 0; kind < SX_SECTIONS; kind++) {
             sx_gpu_free(g, stream, base[kind]);

@@ -166,6 +166,7 @@ typedef struct {
     const void *job;
     const char *what;             /* for errors */
     uint32_t threads;
+    sx_progress *progress;        /* or NULL; an element is a unit */
     int direct;                   /* the kernel reads and writes pinned memory */
     gpu_stage *stage;
 } gpu_trip;
@@ -224,8 +225,9 @@ static sx_status gpu_lane_finish(gpu_trip *t, gpu_lane *lane, sx_err *err)
                           (unsigned char *)lane->pinned + offset, lane->n * col->each);
         offset = sx_round_up(offset + lane->n * col->each, 16);
     }
+    sx_progress_add(t->progress, lane->n);
     lane->n = 0;
-    return st;
+    return st == SX_OK ? sx_progress_status(t->progress, err) : st;
 }
 
 static sx_status gpu_lane_start(gpu_trip *t, gpu_lane *lane, uint64_t at, uint64_t n, sx_err *err)
@@ -364,6 +366,7 @@ static sx_status gpu_run_columns(sx_gpu *g, const sx_how *how, gpu_column *colum
     trip.job = job;
     trip.what = what;
     trip.threads = how->threads;
+    trip.progress = how->progress;
     if (n == 0)
         return SX_OK;
     if (gpu_trip_each(&trip) > 0)
@@ -376,5 +379,6 @@ static sx_status gpu_run_columns(sx_gpu *g, const sx_how *how, gpu_column *colum
     if (st == SX_OK && !how->stream)
         st = sx_gpu_wait(g, stream, what, err);
     gpu_timer_end(&timer, st == SX_OK ? how->device_ns : NULL);
-    return st;
+    sx_progress_add(how->progress, n);
+    return st == SX_OK ? sx_progress_status(how->progress, err) : st;
 }

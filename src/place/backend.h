@@ -7,6 +7,7 @@
 #ifndef SX_BACKEND_H
 #define SX_BACKEND_H
 
+#include "base/tick.h"
 #include "family/shape.h"
 #include "keys/types.h"
 
@@ -26,6 +27,8 @@ typedef struct {
     void *stream;                 /* NULL: wait */
     uint32_t *status;
     uint64_t *device_ns;
+    sx_progress *progress;        /* or NULL; units are queries or ranges, but for those
+                                     of a second half, which counts its own */
 } sx_how;
 
 /* One batch of point questions. _there: in the device's memory. */
@@ -101,6 +104,7 @@ typedef struct {
     const void *keys, *rows;
     uint32_t keys_there, rows_there;
     void *stream;                 /* the columns are there when it has come so far */
+    sx_progress *progress;        /* of the sort; or NULL */
 } sx_input;
 
 typedef struct {
@@ -113,6 +117,8 @@ typedef struct {
     void *spare_keys, *spare_rows; /* arrays the sort needed, at least as large;
                                      build may make sections of them. Or NULL */
     uint64_t spare_key_bytes;
+    sx_progress *progress;        /* of builds, a step each; or NULL. Set after the
+                                     sort */
 } sx_sorted;
 
 /* How columns of the host come to a device and back: what a cost is computed

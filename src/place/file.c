@@ -109,9 +109,38 @@ static uint64_t lay_out(const sx_store *store, size_t why_bytes, file_front *fro
     return at;
 }
 
+/* ---- checksums ----------------------------------------------------------- */
+
+#define PIECE (4u << 20)          /* bytes between two looks at progress */
+
+/* A byte is a unit of progress. */
+static sx_status hash_section(const void *data, uint64_t bytes, sx_progress *progress,
+                              uint64_t *out, sx_err *err)
+{
+    XXH3_state_t *state;
+
+    if (!progress) {
+        *out = XXH3_64bits(data, bytes);
+        return SX_OK;
+    }
+    state = XXH3_createState();
+    if (!state)
+        return sx_fail(err, SX_ENOMEM, "no memory for a checksum's state");
+    XXH3_64bits_reset(state);
+    for (uint64_t at = 0, n; at < bytes && !sx_progress_stopped(progress); at += n) {
+        n = bytes - at < PIECE ? bytes - at : PIECE;
+        XXH3_64bits_update(state, (const unsigned char *)data + at, n);
+        sx_progress_add(progress, n);
+    }
+    *out = XXH3_64bits_digest(state);
+    XXH3_freeState(state);
+    return sx_progress_status(progress, err);
+}
+
 /* ---- saving --------------------------------------------------------------- */
 
-sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err)
+sx_status sx_store_save(const sx_store *store, const char *path, sx_progress *progress,
+                        sx_err *err)
 {
     file_front front;
     sx_spec spec = store->spec;
@@ -119,6 +148,7 @@ sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err)
     static const unsigned char zeros[SX_LINE];
     sx_part parts[1 + 2 * TABLE_MAX];     /* the front, then sections with gaps behind them */
     unsigned count = 0;
+    sx_status st = SX_OK;
 
     memset(&front, 0, sizeof front);
     memcpy(front.head.magic, magic, sizeof magic);
@@ -134,8 +164,11 @@ sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err)
     spec.place = SX_PLACE_USUAL;  /* a file is the same wherever its index was */
     sx_spec_print(&spec, front.head.spec);
     front.head.file_bytes = lay_out(store, strlen(store->why), &front, data);
-    for (uint32_t i = 0; i < front.head.sections; i++)
-        front.table[i].hash = XXH3_64bits(data[i], front.table[i].bytes);
+    sx_progress_units(progress, (1 + SX_WRITE_UNITS) * front.head.file_bytes);
+    for (uint32_t i = 0; i < front.head.sections && st == SX_OK; i++)
+        st = hash_section(data[i], front.table[i].bytes, progress, &front.table[i].hash, err);
+    if (st != SX_OK)
+        return st;
     front.head.header_hash = hash_front(&front);
 
     parts[count++] = (sx_part){&front, front.head.header_bytes};
@@ -143,7 +176,7 @@ sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err)
         parts[count++] = (sx_part){data[i], front.table[i].bytes};
         parts[count++] = (sx_part){zeros, gap_behind(&front.table[i])};
     }
-    return sx_replace_file(path, parts, count, err);
+    return sx_replace_file(path, parts, count, progress, err);
 }
 
 /* ---- loading ----------------------------------------------------------------- */
@@ -341,12 +374,40 @@ static sx_status map_file(sx_store *s, int fd, uint64_t bytes, const char *path,
     return SX_OK;
 }
 
+/* A section into memory; a byte is a unit of progress. */
+static sx_status read_section(int fd, void *to, const file_section *e, const char *path,
+                              sx_progress *progress, sx_err *err)
+{
+    for (uint64_t at = 0, n; at < e->bytes && !sx_progress_stopped(progress); at += n) {
+        n = e->bytes - at < PIECE ? e->bytes - at : PIECE;
+        if (read_all(fd, (unsigned char *)to + at, n, e->offset + at) < 0)
+            return sx_io_failed("can't read", path, err);
+        sx_progress_add(progress, n);
+    }
+    return sx_progress_status(progress, err);
+}
+
+static sx_status verify_section(const void *data, const file_section *e, const char *path,
+                                sx_progress *progress, sx_err *err)
+{
+    uint64_t hash;
+    sx_status st = hash_section(data, e->bytes, progress, &hash, err);
+
+    if (st == SX_OK && hash != e->hash)
+        st = sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: the checksum of section '%s' "
+                     "is wrong", path, e->name);
+    return st;
+}
+
 /* Sections into memory of their own, or into one mapping of the file. */
 static sx_status read_sections(sx_store *s, int fd, const file_front *front, unsigned flags,
-                               const char *path, sx_err *err)
+                               const char *path, sx_progress *progress, sx_err *err)
 {
     sx_status st = SX_OK;
     uint32_t at = 0;
+
+    sx_progress_units(progress, (!!(flags & SX_LOAD_COPY) + !!(flags & SX_LOAD_VERIFY)) *
+                                    sx_store_bytes(s));
 
     if (!(flags & SX_LOAD_COPY) && s->view.n > 0)
         st = map_file(s, fd, front->head.file_bytes, path, err);
@@ -359,13 +420,11 @@ static sx_status read_sections(sx_store *s, int fd, const file_front *front, uns
             s->base[kind] = (unsigned char *)s->map + e->offset;
         } else {
             st = sx_alloc(&s->base[kind], e->bytes, sx_section_name(&s->view, kind), err);
-            if (st == SX_OK && read_all(fd, s->base[kind], e->bytes, e->offset) < 0)
-                st = sx_io_failed("can't read", path, err);
+            if (st == SX_OK)
+                st = read_section(fd, s->base[kind], e, path, progress, err);
         }
-        if (st == SX_OK && (flags & SX_LOAD_VERIFY) &&
-            XXH3_64bits(s->base[kind], e->bytes) != e->hash)
-            st = sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: the checksum of section '%s' "
-                         "is wrong", path, e->name);
+        if (st == SX_OK && (flags & SX_LOAD_VERIFY))
+            st = verify_section(s->base[kind], e, path, progress, err);
     }
     if (st == SX_OK && at < front->head.sections) {
         const file_section *e = &front->table[at];
@@ -380,7 +439,8 @@ static sx_status read_sections(sx_store *s, int fd, const file_front *front, uns
     return st;
 }
 
-static sx_status load_open(sx_store *s, int fd, unsigned flags, const char *path, sx_err *err)
+static sx_status load_open(sx_store *s, int fd, unsigned flags, uint64_t max_bytes,
+                           const char *path, sx_progress *progress, sx_err *err)
 {
     struct stat info;
     file_front front;
@@ -404,12 +464,17 @@ static sx_status load_open(sx_store *s, int fd, unsigned flags, const char *path
         st = check_table(s, &front, path, err);
     if (st == SX_OK)
         st = check_gaps(fd, &front, path, err);
+    if (st == SX_OK && (flags & SX_LOAD_COPY) && max_bytes && sx_store_bytes(s) > max_bytes)
+        st = sx_fail(err, SX_ENOMEM, "a copy of '%.200s' takes %llu bytes, more than max_bytes = "
+                     "%llu", path, (unsigned long long)sx_store_bytes(s),
+                     (unsigned long long)max_bytes);
     if (st == SX_OK)
-        st = read_sections(s, fd, &front, flags, path, err);
+        st = read_sections(s, fd, &front, flags, path, progress, err);
     return st;
 }
 
-sx_status sx_store_load(sx_store *out, const char *path, unsigned flags, sx_err *err)
+sx_status sx_store_load(sx_store *out, const char *path, unsigned flags, uint64_t max_bytes,
+                        sx_progress *progress, sx_err *err)
 {
     sx_status st;
     /* Not blocking: opening a pipe must fail, not wait for a writer. */
@@ -418,7 +483,7 @@ sx_status sx_store_load(sx_store *out, const char *path, unsigned flags, sx_err 
     memset(out, 0, sizeof *out);
     if (fd < 0)
         return sx_io_failed("can't open", path, err);
-    st = load_open(out, fd, flags, path, err);
+    st = load_open(out, fd, flags, max_bytes, path, progress, err);
     close(fd);
     if (st != SX_OK) {
         sx_store_drop(out, &sx_backend_cpu, NULL);

@@ -207,34 +207,42 @@ static int set_mode(int fd, mode_t mode)
 
 /* ---- writing ------------------------------------------------------------------------ */
 
-static int write_all(int fd, const void *data, uint64_t bytes)
+#define WRITE_PIECE (4u << 20)    /* between two looks at progress */
+
+/* All of it, unless progress is stopped. */
+static int write_all(int fd, const void *data, uint64_t bytes, sx_progress *progress)
 {
     const char *p = data;
 
-    while (bytes > 0) {
-        ssize_t n = write(fd, p, bytes < (1u << 30) ? bytes : 1u << 30);
+    while (bytes > 0 && !sx_progress_stopped(progress)) {
+        ssize_t n = write(fd, p, bytes < WRITE_PIECE ? bytes : WRITE_PIECE);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             return -1;
         p += n;
         bytes -= (uint64_t)n;
+        sx_progress_add(progress, SX_WRITE_UNITS * (uint64_t)n);
     }
     return 0;
 }
 
 /* All that is to be in the file before it gets path's name. */
 static sx_status fill_file(int fd, const char *path, const sx_part *parts, unsigned count,
-                           sx_err *err)
+                           sx_progress *progress, sx_err *err)
 {
     struct stat mine, old;
     int failed = fstat(fd, &mine) < 0;
+    sx_status st;
 
     /* Where that can't be, the file system gives all files one mode. */
     if (!failed && (mine.st_mode & 077))
         (void)!fchmod(fd, PRIVATE);
     for (unsigned i = 0; i < count && !failed; i++)
-        failed = write_all(fd, parts[i].data, parts[i].bytes) < 0;
+        failed = write_all(fd, parts[i].data, parts[i].bytes, progress) < 0;
+    st = failed ? SX_OK : sx_progress_status(progress, err);
+    if (st != SX_OK)
+        return st;
     if (failed ||
         set_mode(fd, is_old_file(path, &old) ? inherited(&old, &mine) : mine.st_mode & 0777) < 0 ||
         fsync(fd) < 0)
@@ -243,15 +251,15 @@ static sx_status fill_file(int fd, const char *path, const sx_part *parts, unsig
 }
 
 /* A whole file beside path, open, and its name. On failure there is none. */
-static sx_status write_beside(const char *path, const sx_part *parts, unsigned count, int *out,
-                              char temp[PATH_ROOM], sx_err *err)
+static sx_status write_beside(const char *path, const sx_part *parts, unsigned count,
+                              sx_progress *progress, int *out, char temp[PATH_ROOM], sx_err *err)
 {
     mode_t mode = mode_to_create(path);
     int fd = create_nameless(path, mode);
     sx_status st;
 
     if (fd >= 0) {
-        st = fill_file(fd, path, parts, count, err);
+        st = fill_file(fd, path, parts, count, progress, err);
         if (st == SX_OK && link_beside(fd, path, temp) == 0) {
             *out = fd;
             return SX_OK;
@@ -263,7 +271,7 @@ static sx_status write_beside(const char *path, const sx_part *parts, unsigned c
     fd = create_beside(path, mode, temp);
     if (fd < 0)
         return sx_io_failed("can't create a file beside", path, err);
-    st = fill_file(fd, path, parts, count, err);
+    st = fill_file(fd, path, parts, count, progress, err);
     if (st != SX_OK) {
         unlink(temp);
         close(fd);
@@ -299,7 +307,8 @@ static int is_still(int fd, const char *temp)
     return file.st_dev == named.st_dev && file.st_ino == named.st_ino;
 }
 
-sx_status sx_replace_file(const char *path, const sx_part *parts, unsigned count, sx_err *err)
+sx_status sx_replace_file(const char *path, const sx_part *parts, unsigned count,
+                          sx_progress *progress, sx_err *err)
 {
     char temp[PATH_ROOM];
     struct stat old;
@@ -312,7 +321,7 @@ sx_status sx_replace_file(const char *path, const sx_part *parts, unsigned count
     if (stat(path, &old) == 0 && !S_ISREG(old.st_mode))
         return sx_fail(err, SX_EIO, "'%.200s' is not an ordinary file, and is not replaced", path);
     take_leftovers(path);
-    st = write_beside(path, parts, count, &fd, temp, err);
+    st = write_beside(path, parts, count, progress, &fd, temp, err);
     if (st != SX_OK)
         return st;
     if (!is_still(fd, temp)) {

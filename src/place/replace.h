@@ -2,7 +2,7 @@
 #ifndef SX_REPLACE_H
 #define SX_REPLACE_H
 
-#include "base/status.h"
+#include "base/tick.h"
 
 /* Bytes of a file, one part behind the other. */
 typedef struct {
@@ -11,8 +11,11 @@ typedef struct {
 } sx_part;
 
 /* The file at path, or a link there, is replaced; anything else is refused. sextant.h
- * says at sx_save() who may read it then, and what a kill leaves. */
-sx_status sx_replace_file(const char *path, const sx_part *parts, unsigned count, sx_err *err);
+ * says at sx_save() who may read it then, and what a kill leaves. A byte is
+ * SX_WRITE_UNITS of progress; where that is stopped, nothing is left. */
+#define SX_WRITE_UNITS 3u
+sx_status sx_replace_file(const char *path, const sx_part *parts, unsigned count,
+                          sx_progress *progress, sx_err *err);
 
 /* What the system said, in errno, to `doing` something with the file at path. */
 sx_status sx_io_failed(const char *doing, const char *path, sx_err *err);

@@ -30,13 +30,34 @@ void sx_store_drop(sx_store *store, const sx_backend *backend, void *self)
     store->map = NULL;
 }
 
+/* Bytes that are copied between two looks at progress. */
+#define COPY_PIECE (64ull << 20)
+
+static sx_status copy_section(const sx_backend *backend, void *self, void *to, int to_there,
+                              const void *from, int from_there, uint64_t bytes,
+                              sx_progress *progress, sx_err *err)
+{
+    sx_status st = SX_OK;
+
+    for (uint64_t at = 0, n; at < bytes && st == SX_OK; at += n) {
+        n = bytes - at < COPY_PIECE ? bytes - at : COPY_PIECE;
+        st = backend->copy(self, (unsigned char *)to + at, to_there,
+                           (const unsigned char *)from + at, from_there, n, err);
+        sx_progress_add(progress, n);
+        if (st == SX_OK)
+            st = sx_progress_status(progress, err);
+    }
+    return st;
+}
+
 sx_status sx_store_on_host(const sx_store *store, const sx_backend *backend, void *self,
-                           sx_store *out, sx_err *err)
+                           sx_store *out, sx_progress *progress, sx_err *err)
 {
     sx_store copy = *store;
     sx_status st = SX_OK;
 
     if (backend->gpu) {
+        sx_progress_units(progress, sx_store_bytes(store));
         for (unsigned kind = 0; kind < SX_SECTIONS; kind++)
             copy.base[kind] = NULL;
         for (unsigned kind = 0; kind < SX_SECTIONS && st == SX_OK; kind++) {
@@ -45,8 +66,8 @@ sx_status sx_store_on_host(const sx_store *store, const sx_backend *backend, voi
                 continue;
             st = sx_alloc(&copy.base[kind], bytes, sx_section_name(&store->view, kind), err);
             if (st == SX_OK)
-                st = backend->copy(self, copy.base[kind], 0, store->base[kind], 1, bytes,
-                                   err);
+                st = copy_section(backend, self, copy.base[kind], 0, store->base[kind], 1, bytes,
+                                  progress, err);
         }
         if (st != SX_OK) {
             sx_store_leave(&copy, backend);
@@ -64,13 +85,15 @@ void sx_store_leave(sx_store *on_host, const sx_backend *backend)
         sx_store_drop(on_host, &sx_backend_cpu, NULL);
 }
 
-sx_status sx_store_place(sx_store *store, const sx_backend *backend, void *self, sx_err *err)
+sx_status sx_store_place(sx_store *store, const sx_backend *backend, void *self,
+                         sx_progress *progress, sx_err *err)
 {
     sx_store there = *store;
     sx_status st = SX_OK;
 
     if (!backend->gpu)
         return SX_OK;
+    sx_progress_units(progress, sx_store_bytes(store));
     there.map = NULL;
     for (unsigned kind = 0; kind < SX_SECTIONS; kind++)
         there.base[kind] = NULL;
@@ -80,8 +103,8 @@ sx_status sx_store_place(sx_store *store, const sx_backend *backend, void *self,
             continue;
         st = backend->alloc(self, &there.base[kind], bytes, sx_section_name(&store->view, kind), err);
         if (st == SX_OK)
-            st = backend->copy(self, there.base[kind], 1, store->base[kind], 0, bytes,
-                               err);
+            st = copy_section(backend, self, there.base[kind], 1, store->base[kind], 0, bytes,
+                              progress, err);
     }
     sx_store_drop(store, &sx_backend_cpu, NULL);
     if (st != SX_OK) {

@@ -27,14 +27,16 @@ void sx_store_bind(sx_store *store);
 void sx_store_drop(sx_store *store, const sx_backend *backend, void *self);
 
 /* The store where the host can read it: itself, or a copy where its backend
- * keeps sections elsewhere. sx_store_leave() gives a copy back. */
+ * keeps sections elsewhere. sx_store_leave() gives a copy back. Here and below, progress
+ * counts bytes. */
 sx_status sx_store_on_host(const sx_store *store, const sx_backend *backend, void *self,
-                           sx_store *out, sx_err *err);
+                           sx_store *out, sx_progress *progress, sx_err *err);
 void sx_store_leave(sx_store *on_host, const sx_backend *backend);
 
 /* Moves a store that is on the host to where the backend wants it. On
  * failure it is gone. */
-sx_status sx_store_place(sx_store *store, const sx_backend *backend, void *self, sx_err *err);
+sx_status sx_store_place(sx_store *store, const sx_backend *backend, void *self,
+                         sx_progress *progress, sx_err *err);
 
 /* The top of an index that is on the host (sx_upper_bytes()), copied to a device,
  * which makes hints of it. A view without leaves: what is not there is NULL. */
@@ -49,8 +51,11 @@ sx_status sx_top_place(sx_top *out, const sx_store *store, const sx_backend *bac
                        sx_err *err);
 
 /* doc/FORMAT.md describes the file. */
-sx_status sx_store_save(const sx_store *store, const char *path, sx_err *err);
-/* flags: SX_LOAD_; the store is on the host afterwards */
-sx_status sx_store_load(sx_store *out, const char *path, unsigned flags, sx_err *err);
+sx_status sx_store_save(const sx_store *store, const char *path, sx_progress *progress,
+                        sx_err *err);
+/* flags: SX_LOAD_; the store is on the host afterwards. max_bytes: of memory for a copy;
+ * 0: any */
+sx_status sx_store_load(sx_store *out, const char *path, unsigned flags, uint64_t max_bytes,
+                        sx_progress *progress, sx_err *err);
 
 #endif

@@ -12,27 +12,17 @@ sx_status sx_need(const void *argument, const char *verb, const char *name, sx_e
     return SX_OK;
 }
 
-sx_status sx_check_size(size_t size, size_t wanted, const char *verb, const char *what,
-                        sx_err *err)
-{
-    if (size != wanted)
-        return sx_fail(err, SX_EINVAL, "%s: the size in %s is %zu, not sizeof(%s) = %zu",
-                       verb, what, size, what, wanted);
-    return SX_OK;
-}
-
-/* What sx_call had when it ended with threads and hints. */
-#define CALL_BYTES_FIRST offsetof(sx_call, stream)
-
 sx_status sx_check_call(const sx_call *call, const sx_device *dev, sx_call *out, const char *verb,
                         sx_err *err)
 {
+    sx_status st;
+
     memset(out, 0, sizeof *out);
     if (!call)
         return SX_OK;
-    if (call->size != sizeof *call && call->size != CALL_BYTES_FIRST)
-        return sx_check_size(call->size, sizeof *call, verb, "sx_call", err);
-    memcpy(out, call, call->size);
+    st = SX_TAKE(out, call, sx_call, SX_CALL_SIZE_1, verb, err);
+    if (st != SX_OK)
+        return st;
     if (out->hints & ~SX_ASCENDING)
         return sx_fail(err, SX_EINVAL, "%s: hints of sx_call are %u; allowed: 0, 1 (ascending)",
                        verb, out->hints);
@@ -58,11 +48,39 @@ sx_status sx_check_question(const sx_call *call, const sx_index *ix, sx_call *ou
 {
     sx_status st = sx_check_call(call, ix->dev, out, verb, err);
 
+    if (st == SX_OK && out->stream && out->tick)
+        return sx_fail(err, SX_EINVAL, "%s: a tick is of calls that wait, and a stream is given",
+                       verb);
     if (st == SX_OK && out->stream && ix->at != ix->dev)
         return sx_fail(err, SX_ENOSYS, "%s: a stream is given, but the index has place=%s: the "
                        "host answers, which has none", verb,
                        sx_place_name(ix->store.spec.place));
     return st;
+}
+
+sx_status sx_check_work(const sx_call *call, const sx_device *dev, int streams, sx_call *out,
+                        const char *verb, sx_err *err)
+{
+    sx_status st = sx_check_call(call, dev, out, verb, err);
+
+    if (st == SX_OK && (out->status || out->device_ns))
+        return sx_fail(err, SX_EINVAL, "%s: %s is given, but only questions have one", verb,
+                       out->status ? "a status word" : "device_ns");
+    if (st == SX_OK && out->stream && !streams)
+        return sx_fail(err, SX_EINVAL, "%s: a stream is given, but only questions and sx_build() "
+                       "have one", verb);
+    return st;
+}
+
+sx_status sx_check_copy(const sx_index *ix, const sx_call *how, const char *verb, sx_err *err)
+{
+    uint64_t bytes = ix->at->backend->gpu ? sx_store_bytes(&ix->store) : 0;
+
+    if (how->max_bytes && bytes > how->max_bytes)
+        return sx_fail(err, SX_ENOMEM, "%s: the index is on a GPU, and a copy on the host takes "
+                       "%llu bytes, more than max_bytes = %llu", verb, (unsigned long long)bytes,
+                       (unsigned long long)how->max_bytes);
+    return SX_OK;
 }
 
 sx_how sx_how_of(const sx_call *call)

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-sx_status sx_both_new(sx_index *ix, sx_err *err)
+sx_status sx_both_new(sx_index *ix, sx_progress *progress, sx_err *err)
 {
     sx_both *b;
     sx_status st = sx_alloc_zero((void **)&b, sizeof *b, "an index on both sides", err);
@@ -15,7 +15,8 @@ sx_status sx_both_new(sx_index *ix, sx_err *err)
         return st;
     st = sx_device_host(ix->dev, &b->host, err);
     if (st == SX_OK)
-        st = sx_store_on_host(&ix->store, ix->dev->backend, ix->dev->self, &b->store, err);
+        st = sx_store_on_host(&ix->store, ix->dev->backend, ix->dev->self, &b->store, progress,
+                              err);
     if (st == SX_OK) {
         sx_take_usual_search(b->host, &b->store.view);        /* not as the GPU does */
         ix->both = b;

@@ -184,7 +184,26 @@ static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint6
     return st;
 }
 
-sx_status sx_estimate(sx_device *dev, const char *text, int key_type, uint64_t n, int row_type,
+/* What sx_estimate() is asked, in a struct of ours. */
+static sx_status check_ask(const sx_estimate_ask *given, sx_estimate_ask *ask, sx_err *err)
+{
+    static const char verb[] = "sx_estimate";
+    sx_status st = sx_need(given, verb, "what is asked", err);
+
+    if (st == SX_OK)
+        st = SX_TAKE(ask, given, sx_estimate_ask, SX_ESTIMATE_ASK_SIZE_1, verb, err);
+    if (st != SX_OK)
+        return st;
+    if (!sx_type_of(ask->key_type))
+        return sx_fail(err, SX_EINVAL, "%s: the key type is %d; allowed: %s", verb, ask->key_type,
+                       sx_type_list());
+    if (ask->row_type != 0 && ask->row_type != SX_U32 && ask->row_type != SX_U64)
+        return sx_fail(err, SX_EINVAL, "%s: the row type is %d; allowed: 0 (positions), %d (u32), "
+                       "%d (u64)", verb, ask->row_type, SX_U32, SX_U64);
+    return SX_OK;
+}
+
+sx_status sx_estimate(sx_device *dev, const char *text, const sx_estimate_ask *given,
                       sx_estimate_info *out)
 {
     SX_UNCANCELLED;
@@ -192,29 +211,27 @@ sx_status sx_estimate(sx_device *dev, const char *text, int key_type, uint64_t n
     sx_spec spec;
     sx_device *at;
     char why[SX_WHY_MAX];
+    sx_estimate_ask ask;
     sx_estimate_info e = {.size = sizeof e};
     sx_status st = sx_need(dev, "sx_estimate", "the device", &err);
 
     if (st == SX_OK)
         st = sx_need(out, "sx_estimate", "the output", &err);
     if (st == SX_OK)
-        st = sx_check_size(out->size, sizeof *out, "sx_estimate", "sx_estimate_info", &err);
-    if (st == SX_OK && !sx_type_of(key_type))
-        st = sx_fail(&err, SX_EINVAL, "sx_estimate: the key type is %d; allowed: %s", key_type,
-                     sx_type_list());
-    if (st == SX_OK && row_type != 0 && row_type != SX_U32 && row_type != SX_U64)
-        st = sx_fail(&err, SX_EINVAL, "sx_estimate: the row type is %d; allowed: 0 (positions), "
-                     "%d (u32), %d (u64)", row_type, SX_U32, SX_U64);
+        st = sx_check_struct(out, SX_ESTIMATE_INFO_SIZE_1, "sx_estimate", "sx_estimate_info", &err);
+    if (st == SX_OK)
+        st = check_ask(given, &ask, &err);
     if (st == SX_OK)
         st = sx_spec_parse(&spec, text ? text : "auto", &err);
     if (st == SX_OK)
-        st = settle_place(dev, &spec, key_type, n, row_type, "sx_estimate", &at, why, &err);
+        st = settle_place(dev, &spec, ask.key_type, ask.n, ask.row_type, "sx_estimate", &at, why,
+                          &err);
     if (st == SX_OK)
-        st = estimate(at, spec, key_type, n, row_type, &e, &err);
+        st = estimate(at, spec, ask.key_type, ask.n, ask.row_type, &e, &err);
     if (st == SX_OK && e.device_peak > 0)
         e.device_peak += stage_bytes(dev);
     if (st == SX_OK)
-        *out = e;
+        sx_give_struct(out, &e, sizeof e);
     return sx_report(&err, st);
 }
 
@@ -243,6 +260,11 @@ static sx_status check_budget(const sx_device *dev, sx_device *at, const sx_spec
     return st;
 }
 
+/* What parts of a build's work are done when it is sorted, and when the sections are
+ * there (base/tick.h). */
+#define PART_SORTED (SX_PROGRESS_ALL / 100 * 70)
+#define PART_BUILT (SX_PROGRESS_ALL / 100 * 95)
+
 /* Sort, choose if it is to be chosen, make the sections: where the index will
  * be. */
 static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx_err *err)
@@ -252,10 +274,14 @@ static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx
     const sx_backend *be = dev->backend;
     sx_sorted sorted = {0};
     uint64_t begin = sx_clock_ns();
-    sx_status st = be->sort(dev->self, in, &sorted, err);
+    sx_status st;
 
+    sx_progress_phase(in->progress, PART_SORTED);
+    st = be->sort(dev->self, in, &sorted, err);
     if (st != SX_OK)
         return st;
+    sorted.progress = in->progress;
+    sx_progress_phase(in->progress, PART_BUILT);
     s->key_type = in->key_type;
     s->max_row = sorted.max_row;
     st = sx_make(ix, spec, &sorted, in, room_of(ix->dev), sx_clock_ns() - begin, err);
@@ -299,19 +325,23 @@ static sx_status build_beside(sx_index *ix, const sx_spec *spec, const sx_input 
 }
 
 /* The rest of an index on both sides, or of a hybrid one: its other half, and what
- * its questions take. */
-static sx_status complete(sx_index *ix, const sx_spec *spec, sx_err *err)
+ * its questions take. On failure the store is gone. */
+static sx_status complete(sx_index *ix, const sx_spec *spec, sx_progress *progress, sx_err *err)
 {
     sx_status st = SX_OK;
 
+    sx_progress_phase(progress, SX_PROGRESS_ALL);
     if (spec->place == SX_PLACE_HYBRID)
         st = sx_hybrid_new(ix, err);
     else if (spec->place == SX_PLACE_BOTH)
-        st = sx_both_new(ix, err);
-    else
-        return SX_OK;
+        st = sx_both_new(ix, progress, err);
     if (st == SX_OK)
+        st = sx_progress_status(progress, err);
+    if (st == SX_OK && (ix->hybrid || ix->both))
         st = sx_cost_measure(ix, err);
+    sx_progress_add(progress, 1);
+    if (st == SX_OK)
+        st = sx_progress_status(progress, err);
     if (st != SX_OK) {
         sx_hybrid_free(ix);
         sx_both_free(ix);
@@ -341,18 +371,16 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
     sx_input in;
     sx_device *at;
     char why[SX_WHY_MAX];
+    sx_progress progress;
     sx_index *ix = NULL;
     sx_status st = sx_need(out, "sx_build", "the output", &err);
 
     if (st == SX_OK)
         st = sx_need(dev, "sx_build", "the device", &err);
     if (st == SX_OK)
-        st = sx_check_call(call, dev, &how, "sx_build", &err);
+        st = sx_check_work(call, dev, 1, &how, "sx_build", &err);
     if (st == SX_OK)
         st = sx_spec_parse(&spec, text ? text : "auto", &err);
-    if (st == SX_OK && (how.status || how.device_ns))
-        st = sx_fail(&err, SX_EINVAL, "sx_build: %s is given, but only questions have one",
-                     how.status ? "a status word" : "device_ns");
     if (st == SX_OK)
         st = check_input(dev, keys, rows, &how, &spec, &in, &err);
     if (st == SX_OK && in.n > SX_KEYS_MAX)
@@ -369,16 +397,18 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
         st = new_index(&ix, dev, at, &err);
     if (st == SX_OK) {
         memcpy(ix->store.why, why, sizeof why);
+        in.progress = sx_progress_begin(&progress, &how, "sx_build");
         st = at == dev ? build(ix, &spec, &in, &err) : build_beside(ix, &spec, &in, &err);
     }
     if (st == SX_OK)
-        st = complete(ix, &spec, &err);
+        st = complete(ix, &spec, in.progress, &err);
     if (st != SX_OK) {
         sx_release(ix);
         return sx_report(&err, st);
     }
     sx_device_hold(dev);
     *out = ix;
+    sx_progress_end(in.progress, SX_OK);
     return SX_OK;
 }
 
@@ -398,21 +428,36 @@ void sx_free(sx_index *ix)
 
 /* ---- files ------------------------------------------------------------------- */
 
-sx_status sx_save(const sx_index *ix, const char *path)
+/* Of loading an index: when it is on the host, and at its place. */
+#define PART_LOADED (SX_PROGRESS_ALL / 100 * 60)
+#define PART_PLACED (SX_PROGRESS_ALL / 100 * 90)
+
+sx_status sx_save(const sx_index *ix, const char *path, const sx_call *call)
 {
     SX_UNCANCELLED;
     sx_err err;
+    sx_call how;
     sx_store host;
+    sx_progress memory, *progress = NULL;
     sx_status st = sx_need(ix, "sx_save", "the index", &err);
 
     if (st == SX_OK)
         st = sx_need(path, "sx_save", "the path", &err);
     if (st == SX_OK)
-        st = sx_store_on_host(&ix->store, ix->at->backend, ix->at->self, &host, &err);
+        st = sx_check_work(call, ix->dev, 0, &how, "sx_save", &err);
+    if (st == SX_OK)
+        st = sx_check_copy(ix, &how, "sx_save", &err);
     if (st == SX_OK) {
-        st = sx_store_save(&host, path, &err);
+        progress = sx_progress_begin(&memory, &how, "sx_save");
+        sx_progress_phase(progress, ix->at->backend->gpu ? SX_PART_COPIED : 0);
+        st = sx_store_on_host(&ix->store, ix->at->backend, ix->at->self, &host, progress, &err);
+    }
+    if (st == SX_OK) {
+        sx_progress_phase(progress, SX_PROGRESS_ALL);
+        st = sx_store_save(&host, path, progress, &err);
         sx_store_leave(&host, ix->at->backend);
     }
+    sx_progress_end(progress, st);
     return sx_report(&err, st);
 }
 
@@ -443,34 +488,59 @@ static sx_status check_flags(unsigned flags, sx_err *err)
     return SX_OK;
 }
 
+/* Whether memory for a loaded store at its place, beside what it has now, is within
+ * max_bytes. */
+static sx_status check_loaded(const sx_index *ix, const sx_spec *spec, unsigned flags,
+                              uint64_t max_bytes, sx_err *err)
+{
+    const sx_store *s = &ix->store;
+    uint64_t bytes = sx_store_bytes(s), needed;
+
+    needed = (flags & SX_LOAD_COPY ? bytes : 0) + (ix->at->backend->gpu ? bytes : 0);
+    needed += spec->place == SX_PLACE_BOTH ? bytes : 0;
+    needed += spec->place == SX_PLACE_HYBRID ? sx_top_bytes(&s->view) : 0;
+    if (max_bytes && needed > max_bytes)
+        return sx_fail(err, SX_ENOMEM, "sx_load: the index takes %llu bytes of memory, more than "
+                       "max_bytes = %llu", (unsigned long long)needed,
+                       (unsigned long long)max_bytes);
+    return SX_OK;
+}
+
 /* From the host, where a file has been loaded, to its place. On failure the store is
  * gone. */
-static sx_status place_loaded(sx_index *ix, uint32_t place, sx_err *err)
+static sx_status place_loaded(sx_index *ix, unsigned flags, const sx_call *how,
+                              sx_progress *progress, sx_err *err)
 {
     sx_store *s = &ix->store;
     sx_spec spec = s->spec;
     char why[SX_WHY_MAX];
     sx_status st;
 
-    spec.place = place;
+    spec.place = place_of_flags(flags);
     st = settle_place(ix->dev, &spec, s->key_type, s->view.n, 0, "sx_load", &ix->at, why, err);
+    if (st == SX_OK)
+        st = check_loaded(ix, &spec, flags, how->max_bytes, err);
     if (st != SX_OK) {
         sx_store_drop(s, &sx_backend_cpu, NULL);
         return st;
     }
     s->spec.place = spec.place;
-    st = sx_store_place(s, ix->at->backend, ix->at->self, err);
+    sx_progress_phase(progress, PART_PLACED);
+    st = sx_store_place(s, ix->at->backend, ix->at->self, progress, err);
     if (st != SX_OK)
         return st;
     sx_take_usual_search(ix->dev, &s->view);
-    return complete(ix, &spec, err);
+    return complete(ix, &spec, progress, err);
 }
 
-sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned flags)
+sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned flags,
+                  const sx_call *call)
 {
     SX_UNCANCELLED;
     sx_err err;
+    sx_call how;
     sx_index *ix = NULL;
+    sx_progress memory, *progress = NULL;
     sx_status st = sx_need(out, "sx_load", "the output", &err);
 
     if (st == SX_OK)
@@ -480,16 +550,23 @@ sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned fla
     if (st == SX_OK)
         st = check_flags(flags, &err);
     if (st == SX_OK)
+        st = sx_check_work(call, dev, 0, &how, "sx_load", &err);
+    if (st == SX_OK)
         st = new_index(&ix, dev, dev, &err);
     if (st == SX_OK)
-        st = sx_store_load(&ix->store, path, flags, &err);
+        progress = sx_progress_begin(&memory, &how, "sx_load");
+    if (st == SX_OK) {
+        sx_progress_phase(progress, dev->backend->gpu ? PART_LOADED : PART_PLACED);
+        st = sx_store_load(&ix->store, path, flags, how.max_bytes, progress, &err);
+    }
     if (st == SX_OK)
-        st = place_loaded(ix, place_of_flags(flags), &err);
+        st = place_loaded(ix, flags, &how, progress, &err);
     if (st != SX_OK) {
         sx_release(ix);
         return sx_report(&err, st);
     }
     sx_device_hold(dev);
     *out = ix;
+    sx_progress_end(progress, SX_OK);
     return SX_OK;
 }

@@ -256,22 +256,26 @@ static void wait_for(sx_collector *c, batch *b, uint32_t slot, uint64_t until)
 
 /* ---- collectors --------------------------------------------------------------- */
 
-static sx_status check_options(const sx_collect_options *o, sx_collector_info *info, sx_err *err)
+static sx_status check_options(const sx_collect_options *given, sx_collector_info *info,
+                               sx_err *err)
 {
     static const char verb[] = "sx_collector_new";
-    sx_status st = o ? sx_check_size(o->size, sizeof *o, verb, "sx_collect_options", err) : SX_OK;
+    sx_collect_options own = {0}, *o = &own;
+    sx_status st = given ? SX_TAKE(o, given, sx_collect_options, SX_COLLECT_OPTIONS_SIZE_1, verb,
+                                   err)
+                         : SX_OK;
 
     if (st != SX_OK)
         return st;
     *info = (sx_collector_info){.size = sizeof *info,
-                                .batch = o && o->batch ? o->batch : BATCH_DEFAULT,
-                                .interval_us = o && o->interval_us ? o->interval_us
-                                                                   : INTERVAL_DEFAULT,
-                                .eager = o && o->eager};
-    if (o && o->eager > 1)
+                                .batch = o->batch ? o->batch : BATCH_DEFAULT,
+                                .interval_us = o->interval_us ? o->interval_us
+                                                              : INTERVAL_DEFAULT,
+                                .eager = o->eager};
+    if (o->eager > 1)
         return sx_fail(err, SX_EINVAL, "%s: eager of sx_collect_options is %u; allowed: 0, 1", verb,
                        o->eager);
-    if (o && o->reserved)
+    if (o->reserved)
         return sx_fail(err, SX_EINVAL, "%s: reserved of sx_collect_options is %u, not 0", verb,
                        o->reserved);
     if (info->batch > SX_COLLECT_MOST)
@@ -346,17 +350,19 @@ sx_status sx_collector_describe(sx_collector *c, sx_collector_info *info)
 {
     static const char verb[] = "sx_collector_describe";
     sx_err err;
+    sx_collector_info own;
     sx_status st = sx_need(c, verb, "the collector", &err);
 
     if (st == SX_OK)
         st = sx_need(info, verb, "the output", &err);
     if (st == SX_OK)
-        st = sx_check_size(info->size, sizeof *info, verb, "sx_collector_info", &err);
+        st = sx_check_struct(info, SX_COLLECTOR_INFO_SIZE_1, verb, "sx_collector_info", &err);
     if (st != SX_OK)
         return sx_report(&err, st);
     pthread_mutex_lock(&c->lock);
-    *info = c->info;
+    own = c->info;
     pthread_mutex_unlock(&c->lock);
+    sx_give_struct(info, &own, sizeof own);
     return SX_OK;
 }
 

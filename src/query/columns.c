@@ -6,17 +6,18 @@
 
 #include <string.h>
 
-sx_status sx_device_allocator(sx_device *dev, const sx_allocator *allocator)
+sx_status sx_device_allocator(sx_device *dev, const sx_allocator *given)
 {
     SX_UNCANCELLED;
     static const char verb[] = "sx_device_allocator";
     sx_err err;
+    sx_allocator own, *allocator = &own;
     sx_status st = sx_need(dev, verb, "the device", &err);
 
     if (st == SX_OK)
-        st = sx_need(allocator, verb, "the allocator", &err);
+        st = sx_need(given, verb, "the allocator", &err);
     if (st == SX_OK)
-        st = sx_check_size(allocator->size, sizeof *allocator, verb, "sx_allocator", &err);
+        st = SX_TAKE(allocator, given, sx_allocator, SX_ALLOCATOR_SIZE_1, verb, &err);
     if (st == SX_OK && (!allocator->take || !allocator->give))
         st = sx_fail(&err, SX_EINVAL, "%s: %s() is NULL", verb, allocator->take ? "give" : "take");
     if (st == SX_OK && !dev->backend->use_allocator)

@@ -5,6 +5,7 @@
 #include "place/registry.h"
 #include "place/store.h"
 #include "query/cost.h"
+#include "query/sizes.h"
 
 /* What a hybrid index has beside its store. */
 typedef struct {
@@ -37,10 +38,15 @@ sx_status sx_check_call(const sx_call *call, const sx_device *dev, sx_call *out,
 /* The same for questions to an index: its host has no streams. */
 sx_status sx_check_question(const sx_call *call, const sx_index *ix, sx_call *out,
                             const char *verb, sx_err *err);
+/* The same for verbs that are no questions: they have no status word and no device_ns,
+ * and, but for sx_build(), no stream. */
+sx_status sx_check_work(const sx_call *call, const sx_device *dev, int streams, sx_call *out,
+                        const char *verb, sx_err *err);
+/* Whether a copy of an index on the host, where it is on a GPU, is within max_bytes. */
+sx_status sx_check_copy(const sx_index *ix, const sx_call *how, const char *verb, sx_err *err);
+/* Part of the work of saving and checking that such a copy is (base/tick.h). */
+#define SX_PART_COPIED (SX_PROGRESS_ALL / 100 * 20)
 sx_how sx_how_of(const sx_call *call);
-/* A struct that starts with its size. */
-sx_status sx_check_size(size_t size, size_t wanted, const char *verb, const char *what,
-                        sx_err *err);
 /* A column of any key type, where this call to this device may have it. */
 sx_status sx_check_column(const sx_column *c, const sx_device *dev, const sx_call *how,
                           const char *verb, const char *name, sx_err *err);
@@ -103,7 +109,7 @@ sx_status sx_hybrid_run(const sx_index *ix, const sx_hinted *ask, uint64_t n, sx
 /* ---- both.c: an index on both sides ---------------------------------------- */
 
 /* Copies an index that is on its device to the host; and gives that back. */
-sx_status sx_both_new(sx_index *ix, sx_err *err);
+sx_status sx_both_new(sx_index *ix, sx_progress *progress, sx_err *err);
 void sx_both_free(sx_index *ix);
 
 /* Who answers, and the index there. */

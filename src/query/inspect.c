@@ -35,17 +35,21 @@ static sx_status check_device_info(const sx_device_info *info, const char *verb,
 {
     sx_status st = sx_need(info, verb, "the output", err);
 
-    return st == SX_OK ? sx_check_size(info->size, sizeof *info, verb, "sx_device_info", err) : st;
+    return st == SX_OK ? sx_check_struct(info, SX_DEVICE_INFO_SIZE_1, verb, "sx_device_info", err)
+                       : st;
 }
 
 sx_status sx_device_at(unsigned i, sx_device_info *info)
 {
     SX_UNCANCELLED;
     sx_err err;
+    sx_device_info own = {.size = sizeof own};
     sx_status st = check_device_info(info, "sx_device_at", &err);
 
-    if (st == SX_OK && !sx_device_known(i, info))
+    if (st == SX_OK && !sx_device_known(i, &own))
         st = sx_fail(&err, SX_ENODEV, "sx_device_at: there is no device number %u", i);
+    if (st == SX_OK)
+        sx_give_struct(info, &own, sizeof own);
     return sx_report(&err, st);
 }
 
@@ -53,26 +57,30 @@ sx_status sx_device_describe(const sx_device *dev, sx_device_info *info)
 {
     SX_UNCANCELLED;
     sx_err err;
+    sx_device_info own = {.size = sizeof own};
     sx_status st = sx_need(dev, "sx_device_describe", "the device", &err);
 
     if (st == SX_OK)
         st = check_device_info(info, "sx_device_describe", &err);
-    if (st == SX_OK)
-        dev->backend->describe(dev->self, info);
+    if (st == SX_OK) {
+        dev->backend->describe(dev->self, &own);
+        sx_give_struct(info, &own, sizeof own);
+    }
     return sx_report(&err, st);
 }
 
 /* ---- an index -------------------------------------------------------------------- */
 
-sx_status sx_describe(const sx_index *ix, sx_index_info *info)
+sx_status sx_describe(const sx_index *ix, sx_index_info *out)
 {
     sx_err err;
+    sx_index_info own = {.size = sizeof own}, *info = &own;
     sx_status st = sx_need(ix, "sx_describe", "the index", &err);
 
     if (st == SX_OK)
-        st = sx_need(info, "sx_describe", "the output", &err);
+        st = sx_need(out, "sx_describe", "the output", &err);
     if (st == SX_OK)
-        st = sx_check_size(info->size, sizeof *info, "sx_describe", "sx_index_info", &err);
+        st = sx_check_struct(out, SX_INDEX_INFO_SIZE_1, "sx_describe", "sx_index_info", &err);
     if (st != SX_OK)
         return sx_report(&err, st);
     const sx_store *s = &ix->store;
@@ -84,25 +92,37 @@ sx_status sx_describe(const sx_index *ix, sx_index_info *info)
     info->unique = s->spec.unique;
     info->implicit_rows = s->view.row_bytes == 0;
     sx_spec_print(&s->spec, info->spec);
+    sx_give_struct(out, info, sizeof *info);
     return SX_OK;
 }
 
-sx_status sx_check(const sx_index *ix)
+sx_status sx_check(const sx_index *ix, const sx_call *call)
 {
     SX_UNCANCELLED;
     sx_err err;
+    sx_call how;
     sx_store host;
+    sx_progress memory, *progress = NULL;
     sx_status st = sx_need(ix, "sx_check", "the index", &err);
 
     if (st == SX_OK)
-        st = sx_store_on_host(&ix->store, ix->at->backend, ix->at->self, &host, &err);
+        st = sx_check_work(call, ix->dev, 0, &how, "sx_check", &err);
+    if (st == SX_OK)
+        st = sx_check_copy(ix, &how, "sx_check", &err);
     if (st == SX_OK) {
+        progress = sx_progress_begin(&memory, &how, "sx_check");
+        sx_progress_phase(progress, ix->at->backend->gpu ? SX_PART_COPIED : 0);
+        st = sx_store_on_host(&ix->store, ix->at->backend, ix->at->self, &host, progress, &err);
+    }
+    if (st == SX_OK) {
+        sx_progress_phase(progress, SX_PROGRESS_ALL);
         st = sx_index_check(&host.view, host.key_type, host.max_row, (int)host.spec.unique,
-                            &err);
+                            progress, &err);
         if (st == SX_OK && ix->both)
             st = sx_both_check(ix, &host, &err);
         sx_store_leave(&host, ix->at->backend);
     }
+    sx_progress_end(progress, st);
     return sx_report(&err, st);
 }
 

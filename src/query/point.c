@@ -8,6 +8,7 @@ static sx_status run(const sx_index *ix, sx_lookup *job, sx_column *rows, sx_col
     const sx_store *s = &ix->store;
     int ranks = job->op == SX_OP_RANK_LEFT || job->op == SX_OP_RANK_RIGHT;
     sx_timing timing;
+    sx_progress progress;
     sx_status st = SX_OK;
 
     if (ranks)
@@ -28,10 +29,16 @@ static sx_status run(const sx_index *ix, sx_lookup *job, sx_column *rows, sx_col
     job->keys = keys ? keys->data : NULL;
     job->out_there = rows && rows->place == SX_DEVICE;
     job->keys_there = keys && keys->place == SX_DEVICE;
+    job->how.progress = sx_progress_begin(&progress, how, verb);
+    sx_progress_phase(job->how.progress, SX_PROGRESS_ALL);
+    sx_progress_units(job->how.progress, job->n);
     sx_timing_begin(&timing, &job->how);
     if (job->n > 0 || job->how.stream)
         st = sx_answer_lookup(ix, job, err);
+    if (st == SX_OK)
+        st = sx_progress_status(job->how.progress, err);
     sx_timing_end(&timing, st);
+    sx_progress_end(job->how.progress, st);
     return st;
 }
 

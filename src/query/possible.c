@@ -125,13 +125,14 @@ sx_status sx_possible(const char *spec, int key_type, const char *verb, const ch
 
 /* ---- lists ----------------------------------------------------------------------- */
 
-sx_status sx_family_at(unsigned i, sx_family_info *info)
+sx_status sx_family_at(unsigned i, sx_family_info *out)
 {
     sx_err err;
-    sx_status st = sx_need(info, "sx_family_at", "the output", &err);
+    sx_family_info own = {.size = sizeof own}, *info = &own;
+    sx_status st = sx_need(out, "sx_family_at", "the output", &err);
 
     if (st == SX_OK)
-        st = sx_check_size(info->size, sizeof *info, "sx_family_at", "sx_family_info", &err);
+        st = sx_check_struct(out, SX_FAMILY_INFO_SIZE_1, "sx_family_at", "sx_family_info", &err);
     if (st == SX_OK && i >= SX_FAMILIES)
         st = sx_fail(&err, SX_EINVAL, "sx_family_at: there is no family number %u; there are %u",
                      i, (unsigned)SX_FAMILIES);
@@ -142,6 +143,7 @@ sx_status sx_family_at(unsigned i, sx_family_info *info)
     snprintf(info->what, sizeof info->what, "%s", sx_family_of(i)->what);
     info->parameters[0] = '\0';
     sx_family_params(sx_family_of(i), &t);
+    sx_give_struct(out, info, sizeof *info);
     return SX_OK;
 }
 

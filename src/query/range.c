@@ -1,15 +1,16 @@
 /* range.c - the verbs that ask about ranges: count, then fill; or fold. */
 #include "query/index.h"
 
-static sx_status check_ranges(const sx_index *ix, const sx_ranges *r, const sx_call *call,
+static sx_status check_ranges(const sx_index *ix, const sx_ranges *given, const sx_call *call,
                               sx_span_query *job, sx_call *how, const char *verb, sx_err *err)
 {
+    sx_ranges own, *r = &own;
     sx_status st = sx_need(ix, verb, "the index", err);
 
     if (st == SX_OK)
-        st = sx_need(r, verb, "ranges", err);
+        st = sx_need(given, verb, "ranges", err);
     if (st == SX_OK)
-        st = sx_check_size(r->size, sizeof *r, verb, "sx_ranges", err);
+        st = SX_TAKE(r, given, sx_ranges, SX_RANGES_SIZE_1, verb, err);
     if (st == SX_OK)
         st = sx_check_question(call, ix, how, verb, err);
     if (st == SX_OK)
@@ -41,6 +42,25 @@ static sx_status check_u64_out(const sx_index *ix, const sx_column *c, const sx_
     return st == SX_OK ? sx_check_room(c, n, verb, name, err) : st;
 }
 
+/* The first phase ends at that part, and has a unit for each range. */
+static void begin_progress(sx_progress *p, const sx_call *how, sx_span_query *job, uint64_t part,
+                           const char *verb)
+{
+    job->how.progress = sx_progress_begin(p, how, verb);
+    sx_progress_phase(job->how.progress, part);
+    sx_progress_units(job->how.progress, job->n);
+}
+
+static sx_status end_question(const sx_span_query *job, const sx_timing *timing, sx_status st,
+                              sx_err *err)
+{
+    if (st == SX_OK)
+        st = sx_progress_status(job->how.progress, err);
+    sx_timing_end(timing, st);
+    sx_progress_end(job->how.progress, st);
+    return st;
+}
+
 sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges, sx_column *counts,
                          const sx_call *call)
 {
@@ -48,15 +68,17 @@ sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges, sx_column 
     sx_span_query job;
     sx_call how;
     sx_timing timing;
+    sx_progress progress;
     sx_status st = check_ranges(ix, ranges, call, &job, &how, "sx_range_count", &err);
 
     if (st == SX_OK)
         st = check_u64_out(ix, counts, &how, job.n, "sx_range_count", "counts", &err);
     if (st == SX_OK) {
+        begin_progress(&progress, &how, &job, SX_PROGRESS_ALL, "sx_range_count");
         sx_timing_begin(&timing, &job.how);
         if (job.n > 0 || job.how.stream)
             st = sx_answer_count(ix, &job, counts->data, counts->place == SX_DEVICE, &err);
-        sx_timing_end(&timing, st);
+        st = end_question(&job, &timing, st, &err);
     }
     return sx_report(&err, st);
 }
@@ -94,6 +116,7 @@ sx_status sx_range(const sx_index *ix, const sx_ranges *ranges, sx_column *first
     sx_span_query job;
     sx_call how;
     sx_timing timing;
+    sx_progress progress;
     sx_range_out out;
     sx_status st = check_ranges(ix, ranges, call, &job, &how, verb, &err);
 
@@ -119,9 +142,12 @@ sx_status sx_range(const sx_index *ix, const sx_ranges *ranges, sx_column *first
     st = check_scratch(ix, &job, &out, verb, &err);
     if (st != SX_OK)
         return sx_report(&err, st);
+    /* They are found, and then filled. */
+    begin_progress(&progress, &how, &job,
+                   rows || keys ? SX_PROGRESS_ALL / 2 : SX_PROGRESS_ALL, verb);
     sx_timing_begin(&timing, &job.how);
     st = sx_answer_range(ix, &job, &out, &err);
-    sx_timing_end(&timing, st);
+    st = end_question(&job, &timing, st, &err);
     return sx_report(&err, st);
 }
 
@@ -133,23 +159,25 @@ sx_status sx_range_aggregate(const sx_index *ix, const sx_ranges *ranges, sx_agg
     sx_span_query job;
     sx_call how;
     sx_timing timing;
+    sx_progress progress;
     sx_range_folds folds = {0};
+    sx_aggregates own;
     sx_status st = check_ranges(ix, ranges, call, &job, &how, verb, &err);
 
     if (st == SX_OK)
         st = sx_need(out, verb, "the output", &err);
     if (st == SX_OK)
-        st = sx_check_size(out->size, sizeof *out, verb, "sx_aggregates", &err);
+        st = SX_TAKE(&own, out, sx_aggregates, SX_AGGREGATES_SIZE_1, verb, &err);
     if (st == SX_OK) {
         struct {
             const sx_column *column;
             const char *name;
             uint64_t **to;
             uint32_t *there;
-        } outs[] = {{out->count, "count", &folds.count, &folds.count_there},
-                    {out->min, "min", &folds.min, &folds.min_there},
-                    {out->max, "max", &folds.max, &folds.max_there},
-                    {out->sum, "sum", &folds.sum, &folds.sum_there}};
+        } outs[] = {{own.count, "count", &folds.count, &folds.count_there},
+                    {own.min, "min", &folds.min, &folds.min_there},
+                    {own.max, "max", &folds.max, &folds.max_there},
+                    {own.sum, "sum", &folds.sum, &folds.sum_there}};
         for (unsigned i = 0; i < 4 && st == SX_OK; i++) {
             if (!outs[i].column)
                 continue;
@@ -159,10 +187,11 @@ sx_status sx_range_aggregate(const sx_index *ix, const sx_ranges *ranges, sx_agg
         }
     }
     if (st == SX_OK) {
+        begin_progress(&progress, &how, &job, SX_PROGRESS_ALL, verb);
         sx_timing_begin(&timing, &job.how);
         if (job.n > 0 || job.how.stream)
             st = sx_answer_fold(ix, &job, &folds, &err);
-        sx_timing_end(&timing, st);
+        st = end_question(&job, &timing, st, &err);
     }
     return sx_report(&err, st);
 }

@@ -31,7 +31,10 @@ typedef struct {
     uint64_t *place, *begin;      /* of the first spread */
     uint64_t *places;             /* of those after it, `used` of them in use */
     unsigned used;
+    sx_progress *progress;        /* or NULL */
 } sx_sort_thread;
+
+#define PIECE (1ull << 18)        /* keys of a pass between two looks at progress */
 
 typedef struct {
     sx_sort_arrays *a;
@@ -188,6 +191,7 @@ sx_status sx_sort(sx_pool *pool, unsigned threads, sx_sort_arrays *a, sx_err *er
         t->begin = t->place + SPREAD_MAX;
         t->places = t->begin + SPREAD_MAX;
         t->used = 0;
+        t->progress = a->progress;
     }
 
     switch (a->width * 16 + a->row_bytes) {
@@ -199,6 +203,9 @@ sx_status sx_sort(sx_pool *pool, unsigned threads, sx_sort_arrays *a, sx_err *er
     default:    sorted = sort_k16_r8(w, pool); break;
     }
     sx_release(w);
+    st = sx_progress_status(a->progress, err);
+    if (st != SX_OK)
+        return st;
     return sorted ? SX_OK
                   : sx_fail(err, SX_EINVAL, "sx_build: keys changed while they were sorted; "
                             "they must stay as they are until it returns");
@@ -213,6 +220,7 @@ typedef struct {
     const void *from;             /* ascending: keys are copied from there, or NULL */
     unsigned parts;
     _Atomic uint64_t first;
+    sx_progress *progress;
 } neighbour_work;
 
 /* The first i in [i, e) whose key is above (or equal to) the next one, or e. */
@@ -267,11 +275,14 @@ static void part_repeat(void *work, unsigned part)
 
     if (e == w->n)
         e--;                      /* the last key has no next one */
-    if (i >= atomic_load(&w->first))
+    uint64_t n = e - i;
+
+    if (i >= atomic_load(&w->first) || sx_progress_stopped(w->progress))
         return;
     i = repeat(w, i, e);
     if (i < e)
         found(w, i);
+    sx_progress_add(w->progress, n);
 }
 
 #define COPY_KEYS 1024u           /* that are looked at while they are in L1 */
@@ -283,7 +294,10 @@ static void part_ascending(void *work, unsigned part)
     neighbour_work *w = work;
     uint64_t i = neighbour_begin(w, part), e = neighbour_begin(w, part + 1);
     uint64_t before = i;          /* the first key not compared with its next */
+    uint64_t n = e - i;
 
+    if (sx_progress_stopped(w->progress))
+        return;
     while (i < e && atomic_load_explicit(&w->first, memory_order_relaxed) == w->n) {
         uint64_t m = e - i < COPY_KEYS ? e - i : COPY_KEYS;
         if (w->from)
@@ -294,22 +308,24 @@ static void part_ascending(void *work, unsigned part)
             found(w, before);
         before = i - 1;
     }
+    sx_progress_add(w->progress, n);
 }
 
-static neighbour_work neighbours(uint32_t width, uint64_t n, const void *keys)
+static neighbour_work neighbours(uint32_t width, uint64_t n, const void *keys,
+                                 sx_progress *progress)
 {
-    return (neighbour_work){.width = width, .n = n, .keys = keys,
+    return (neighbour_work){.width = width, .n = n, .keys = keys, .progress = progress,
                             .parts = n < 1u << 16 ? 1 : 64, .first = n};
 }
 
 int sx_take_ascending(sx_pool *pool, unsigned threads, uint32_t width, uint64_t n,
-                      void *keys, const void *from)
+                      void *keys, const void *from, sx_progress *progress)
 {
-    neighbour_work w = neighbours(width, n, keys);
+    neighbour_work w = neighbours(width, n, keys, progress);
 
     w.from = from == keys ? NULL : from;
     sx_pool_run(pool, threads, w.parts, part_ascending, &w);
-    if (atomic_load(&w.first) < n)
+    if (atomic_load(&w.first) < n || sx_progress_stopped(progress))
         return 0;
     for (unsigned part = 1; part < w.parts; part++) {
         uint64_t i = neighbour_begin(&w, part);
@@ -320,9 +336,9 @@ int sx_take_ascending(sx_pool *pool, unsigned threads, uint32_t width, uint64_t 
 }
 
 uint64_t sx_first_repeat(sx_pool *pool, unsigned threads, uint32_t width, uint64_t n,
-                         const void *keys)
+                         const void *keys, sx_progress *progress)
 {
-    neighbour_work w = neighbours(width, n, keys);
+    neighbour_work w = neighbours(width, n, keys, progress);
 
     if (n > 1)
         sx_pool_run(pool, threads, w.parts, part_repeat, &w);

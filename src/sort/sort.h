@@ -3,6 +3,7 @@
 #define SX_SORT_H
 
 #include "base/pool.h"
+#include "base/tick.h"
 
 /* The input, which is only read, and two arrays for keys and for rows: after
  * the sort [0] holds the result and [1] nothing of use. The input's keys,
@@ -14,7 +15,11 @@ typedef struct {
     uint64_t n;
     const void *in_keys, *in_rows;
     void *keys[2], *rows[2];      /* each at a line boundary */
+    sx_progress *progress;        /* or NULL. If it is stopped: SX_ECANCELED, and [0] holds
+                                     nothing of use either */
 } sx_sort_arrays;
+
+#define SX_SORT_UNITS 4u          /* of progress, for each key */
 
 /* Scratch beside the arrays is taken from the heap; SX_ENOMEM if there is
  * none, with the input unchanged. */
@@ -27,9 +32,10 @@ uint64_t sx_sort_scratch(unsigned threads, uint64_t n, uint32_t pair_bytes);
 /* Whether keys ascend, and need no sort. Then they have been copied to `keys` (where
  * they may be already), and it is the copy that ascends; else some of them have. */
 int sx_take_ascending(sx_pool *pool, unsigned threads, uint32_t width, uint64_t n,
-                      void *keys, const void *from);
-/* The first i with key i == key i+1, or n. */
+                      void *keys, const void *from, sx_progress *progress);
+/* The first i with key i == key i+1, or n. Where progress is stopped, either says
+ * something that does not matter. */
 uint64_t sx_first_repeat(sx_pool *pool, unsigned threads, uint32_t width,
-                         uint64_t n, const void *keys);
+                         uint64_t n, const void *keys, sx_progress *progress);
 
 #endif

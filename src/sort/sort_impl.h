@@ -67,12 +67,17 @@ static int F(top_bit)(KEY v)      /* of v != 0 */
 #endif
 }
 
+static void F(count)(const KEY *k, uint64_t n, int shift, unsigned digits, uint64_t *count)
+{
+    for (uint64_t i = 0; i < n; i++)
+        count[(unsigned)(k[i] >> shift) & (digits - 1)]++;
+}
+
 static void F(histogram)(const KEY *k, uint64_t n, int shift, unsigned digits,
                          uint64_t *count)
 {
     memset(count, 0, digits * sizeof *count);
-    for (uint64_t i = 0; i < n; i++)
-        count[(unsigned)(k[i] >> shift) & (digits - 1)]++;
+    F(count)(k, n, shift, digits, count);
 }
 
 /* One counting pass in cache; count[] becomes the places. */
@@ -96,30 +101,33 @@ static void F(pass)(const KEY *k, const ROW *r, KEY *k2, ROW *r2, uint64_t n,
  * The keys may be the caller's, and change after they were counted. Each is read
  * once, and nothing is written at end[] or behind. Returns the bits in which keys
  * differ from `first`; with place[] these tell whether what was spread is what was
- * counted. */
+ * counted. Where progress is stopped it is less. */
 static KEY F(spread)(const KEY *k, const ROW *r, KEY *k2, ROW *r2, uint64_t n,
                      KEY first, int shift, unsigned digits, uint64_t *place,
-                     const uint64_t *begin, const uint64_t *end, unsigned char *lines)
+                     const uint64_t *begin, const uint64_t *end, const sx_sort_thread *t)
 {
-    KEY *lk = (KEY *)(void *)lines, vary = 0;
-    ROW *lr = (ROW *)(void *)(lines + (size_t)digits * SX_LINE);
+    KEY *lk = (KEY *)(void *)t->lines, vary = 0;
+    ROW *lr = (ROW *)(void *)(t->lines + (size_t)digits * SX_LINE);
 
-    for (uint64_t i = 0; i < n; i++) {
-        KEY key = k[i];
-        unsigned d = (unsigned)(key >> shift) & (digits - 1);
-        uint64_t p = place[d]++, in = p % PER_LINE;
-        vary |= key ^ first;
-        lk[d * PER_LINE + in] = key;
-        lr[d * PER_LINE + in] = r[i];
-        if (in == PER_LINE - 1 && p < end[d]) {
-            uint64_t b = p - in;
-            if (b >= begin[d]) {
-                sx_stream(k2 + b, lk + d * PER_LINE, SX_LINE);
-                sx_stream(r2 + b, lr + d * PER_LINE, PER_LINE * R);
-            } else {
-                for (b = begin[d]; b <= p; b++) {
-                    k2[b] = lk[d * PER_LINE + b % PER_LINE];
-                    r2[b] = lr[d * PER_LINE + b % PER_LINE];
+    for (uint64_t i = 0, from = 0; i < n && !sx_progress_add(t->progress, i - from); ) {
+        uint64_t e = n - i < PIECE ? n : i + PIECE;
+        for (from = i; i < e; i++) {
+            KEY key = k[i];
+            unsigned d = (unsigned)(key >> shift) & (digits - 1);
+            uint64_t p = place[d]++, in = p % PER_LINE;
+            vary |= key ^ first;
+            lk[d * PER_LINE + in] = key;
+            lr[d * PER_LINE + in] = r[i];
+            if (in == PER_LINE - 1 && p < end[d]) {
+                uint64_t b = p - in;
+                if (b >= begin[d]) {
+                    sx_stream(k2 + b, lk + d * PER_LINE, SX_LINE);
+                    sx_stream(r2 + b, lr + d * PER_LINE, PER_LINE * R);
+                } else {
+                    for (b = begin[d]; b <= p; b++) {
+                        k2[b] = lk[d * PER_LINE + b % PER_LINE];
+                        r2[b] = lr[d * PER_LINE + b % PER_LINE];
+                    }
                 }
             }
         }
@@ -180,8 +188,8 @@ static void F(order_by_spread)(const F(arrays) *a, unsigned from, uint64_t at,
     memcpy(begin, place, digits * sizeof *place);
     begin[digits] = at + n;
     F(spread)(k, a->r[from] + at, a->k[!from], a->r[!from], n, k[0], shift, digits, place,
-              begin, begin + 1, t->lines);
-    for (unsigned d = 0; d < digits; d++)
+              begin, begin + 1, t);
+    for (unsigned d = 0; d < digits && !sx_progress_add(t->progress, 0); d++)
         F(sort_range)(a, !from, begin[d], begin[d + 1] - begin[d], t);
     t->used -= 2 * digits + 1;
 }
@@ -227,19 +235,29 @@ static KEY F(first_key)(const sx_sort_work *w)
 static void F(part_vary)(void *work, unsigned part)
 {
     sx_sort_work *w = work;
-    uint64_t b = part_begin(w, part), e = part_begin(w, part + 1);
-    KEY v = F(varying)((const KEY *)w->a->in_keys + b, e - b, F(first_key)(w));
+    uint64_t b = part_begin(w, part), e = part_begin(w, part + 1), m;
+    KEY v = 0;
 
+    for (; b < e && !sx_progress_stopped(w->a->progress); b += m) {
+        m = e - b < PIECE ? e - b : PIECE;
+        v |= F(varying)((const KEY *)w->a->in_keys + b, m, F(first_key)(w));
+        sx_progress_add(w->a->progress, m);
+    }
     memcpy(&w->thread[part].vary, &v, W);
 }
 
 static void F(part_histogram)(void *work, unsigned part)
 {
     sx_sort_work *w = work;
-    uint64_t b = part_begin(w, part), e = part_begin(w, part + 1);
+    uint64_t b = part_begin(w, part), e = part_begin(w, part + 1), m;
+    uint64_t *count = w->thread[part].place;
 
-    F(histogram)((const KEY *)w->a->in_keys + b, e - b, w->shift, w->digits,
-                 w->thread[part].place);
+    memset(count, 0, w->digits * sizeof *count);
+    for (; b < e && !sx_progress_stopped(w->a->progress); b += m) {
+        m = e - b < PIECE ? e - b : PIECE;
+        F(count)((const KEY *)w->a->in_keys + b, m, w->shift, w->digits, count);
+        sx_progress_add(w->a->progress, m);
+    }
 }
 
 static void F(part_spread)(void *work, unsigned part)
@@ -250,7 +268,7 @@ static void F(part_spread)(void *work, unsigned part)
     const uint64_t *end = part + 1 < w->parts ? w->thread[part + 1].begin : w->bucket + 1;
     KEY vary = F(spread)((const KEY *)w->a->in_keys + b, (const ROW *)w->a->in_rows + b,
                          w->a->keys[1], w->a->rows[1], e - b, F(first_key)(w), w->shift,
-                         w->digits, t->place, t->begin, end, t->lines);
+                         w->digits, t->place, t->begin, end, t);
 
     memcpy(&t->vary, &vary, W);
     t->as_counted = memcmp(t->place, end, w->digits * sizeof *end) == 0;
@@ -277,8 +295,10 @@ static void F(bucket_sort)(void *work, unsigned part)
         unsigned d = atomic_fetch_add(&w->next_bucket, 1);
         if (d >= w->digits)
             return;
-        uint64_t b = w->bucket[d];
-        F(sort_range)(&a, 1, b, w->bucket[d + 1] - b, &w->thread[part]);
+        uint64_t b = w->bucket[d], n = w->bucket[d + 1] - b;
+        F(sort_range)(&a, 1, b, n, &w->thread[part]);
+        if (sx_progress_add(w->a->progress, n))
+            return;
     }
 }
 

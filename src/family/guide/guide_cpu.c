@@ -61,4 +61,9 @@ static void fill(const sx_view *v, const void *keys, const sx_sharing *sharing,
     sx_share(sharing, sx_guide_records(g), 64, fill_records, &w);
 }
 
-const sx_family_cpu sx_cpu_of_guide = {.bounds = SX_BOUNDS_ALL, .fill = fill};
+static uint64_t units(const sx_view *v)
+{
+    return sx_guide_records(&v->of.guide);
+}
+
+const sx_family_cpu sx_cpu_of_guide = {.bounds = SX_BOUNDS_ALL, .fill = fill, .units = units};

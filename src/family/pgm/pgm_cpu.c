@@ -25,6 +25,7 @@ typedef struct {
     uint64_t count;
     uint64_t *part_count;
     _Atomic int failed;           /* there was no memory for the hulls */
+    sx_progress *progress;
 } level;
 
 static uint64_t part_room(sx_fitting of)
@@ -40,7 +41,7 @@ static void fit_part(void *work, unsigned part)
     void *hulls = NULL;
     sx_err err;
 
-    if (first == end)
+    if (first == end || sx_progress_stopped(w->progress))
         return;
     if (sx_alloc(&hulls, sx_hull_entries(end - first) * sizeof(uint32_t), "hulls", &err) !=
         SX_OK) {
@@ -51,6 +52,7 @@ static void fit_part(void *work, unsigned part)
                                      w->keys + part * w->room * w->width,
                                      w->segments + part * w->room);
     sx_release(hulls);
+    sx_progress_add(w->progress, end - first);
 }
 
 static void drop_level(level *w)
@@ -80,7 +82,8 @@ static sx_status fit_level(const sx_sharing *sharing, level *w, sx_err *err)
     if (st == SX_OK) {
         memset(counts, 0, cuts * sizeof(uint64_t));
         sx_pool_run(sharing->pool, sharing->threads, cuts, fit_part, w);
-        if (w->failed)
+        st = sx_progress_status(w->progress, err);
+        if (st == SX_OK && w->failed)
             st = sx_fail(err, SX_ENOMEM, "no memory for the hulls of %llu keys, %llu bytes a thread",
                          (unsigned long long)n,
                          (unsigned long long)(sx_hull_entries(n / cuts + 1) * 4));
@@ -134,6 +137,7 @@ static sx_status fit(sx_view *v, const void *keys, const sx_sharing *sharing,
     do {
         level *below = levels ? &w[levels - 1] : NULL, *now = &w[levels];
         now->below = below ? below->keys : keys;
+        now->progress = sharing->progress;
         now->of = sx_level_fitting(&v->of.pgm, below ? below->count : v->n, levels);
         now->width = v->width;
         st = fit_level(sharing, now, err);
@@ -159,4 +163,10 @@ static uint64_t fit_peak(const sx_view *v)
     return bytes;
 }
 
-const sx_family_cpu sx_cpu_of_pgm = {.bounds = SX_BOUNDS_ALL, .fit = fit, .fit_peak = fit_peak};
+static uint64_t units(const sx_view *v)
+{
+    return v->n;
+}
+
+const sx_family_cpu sx_cpu_of_pgm = {.bounds = SX_BOUNDS_ALL, .fit = fit, .fit_peak = fit_peak,
+                                     .units = units};

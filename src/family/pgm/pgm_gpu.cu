@@ -278,7 +278,7 @@ static sx_status gpu_put_levels(sx_gpu *g, gpu_stream stream, sx_view *v, const 
 }
 
 static sx_status fit(sx_gpu *g, gpu_stream stream, sx_view *v, const void *keys,
-                     void *base[SX_SECTIONS], sx_err *err)
+                     sx_progress *progress, void *base[SX_SECTIONS], sx_err *err)
 {
     gpu_level w[SX_PGM_LEVELS];
     uint32_t levels = 0;
@@ -289,6 +289,9 @@ static sx_status fit(sx_gpu *g, gpu_stream stream, sx_view *v, const void *keys,
         const gpu_level *below = levels ? &w[levels - 1] : NULL;
         sx_fitting of = sx_level_fitting(&v->of.pgm, below ? below->count : v->n, levels);
         st = gpu_fit_level(g, stream, v, below ? below->keys : keys, of, &w[levels], err);
+        sx_progress_add(progress, of.n);
+        if (st == SX_OK)
+            st = sx_progress_status(progress, err);
         levels++;
     } while (st == SX_OK && w[levels - 1].count > 1 && levels < SX_PGM_LEVELS);
     if (st == SX_OK)

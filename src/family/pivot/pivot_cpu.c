@@ -54,4 +54,9 @@ static void fill(const sx_view *v, const void *keys, const sx_sharing *sharing,
                  fill_level, &w);
 }
 
-const sx_family_cpu sx_cpu_of_pivot = {.bounds = SX_BOUNDS_ALL, .fill = fill};
+static uint64_t units(const sx_view *v)
+{
+    return sx_pivot_keys(&v->of.pivot);
+}
+
+const sx_family_cpu sx_cpu_of_pivot = {.bounds = SX_BOUNDS_ALL, .fill = fill, .units = units};
