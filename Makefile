@@ -74,6 +74,7 @@ help:
 	@echo "make report     doc/PERFORMANCE.md, doc/papers/ and the README's table, out of these files"
 	@echo "make papers     figures of two papers on a GPU, into bench/results/; make peers first"
 	@echo "make peers      build/peers/: a B+-tree of others to compare with"
+	@echo "make lab        build/lab/: a CUDA backend with kernels to compare with (doc/LAB.md)"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
 
 # ---- library and tool -------------------------------------------------------
@@ -121,7 +122,8 @@ $(B)/sextant-bench: $(BENCH_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
 $(B)/%.o: %.cu
 	@mkdir -p $(@D)
 	$(NVCC) -std=c++17 -O3 $(CUDA_CODE) --threads 0 -fmad=false --default-stream per-thread \
-	    -Xcompiler -fPIC,-fvisibility=hidden -Iinclude -Isrc -MMD -MP -c $< -o $@
+	    $(if $(LAB),-DSX_LAB) -Xcompiler -fPIC,-fvisibility=hidden -Iinclude -Isrc -MMD -MP \
+	    -c $< -o $@
 
 $(B)/libsextant-cuda.so: $(B)/src/gpu/gpu_cuda.o $(B)/src/gpu/sort_cuda.o $(FAMILY_GPU:%.cu=$(B)/%.o) \
                          $(CUDA_PARTS:%.c=$(B)/%.o) src/gpu/backend.map
@@ -133,6 +135,11 @@ $(B)/libsextant-bench-cuda.so: $(B)/bench/bench_kernels_cuda.o $(B)/src/gpu/sort
                                bench/bench_kernels.map
 	$(NVCC) $(CUDA_CODE) --cudart static -shared $(filter %.o,$^) -o $@ \
 	    -Xlinker --version-script=bench/bench_kernels.map
+
+# A backend with all kernels of doc/LAB.md.
+.PHONY: lab
+lab:
+	$(MAKE) LAB=1 B=$(B)/lab all
 
 # What kernels of a user's own include, in one file.
 $(B)/sextant_device.cuh: src/gpu/device_header.h scripts/device_header.py \
@@ -250,11 +257,11 @@ $(B)/peers/btree_map: bench/peers/btree_map.cc
 	    { echo "This needs the headers of tlx or abseil: apt-get install libtlx-dev, or libabsl-dev" >&2; exit 1; }
 
 # The figures of two papers; FIGURES="gpu-pgm-fig4 g-learned-table1" are some of them.
-papers: all
+papers: lab
 	@bench/papers.sh $(or $(FIGURES),all)
 
 # On a machine with a GPU; TABLES="A B C" are the parts of it.
-gpu-bench: all
+gpu-bench: lab
 	@bench/gpu.sh $(TABLES)
 
 # Documents with figures, out of bench/results/ and their templates.

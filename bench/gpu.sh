@@ -16,7 +16,7 @@
 # tests this script.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-tool=${SX_BIN:-build/sextant}
+tool=${SX_BIN:-build/lab/sextant}
 device=${SX_DEVICE:-cuda:0}
 less=${LESS:-0}
 commit=${COMMIT:-$(git rev-parse --short HEAD 2>/dev/null || echo unknown)}

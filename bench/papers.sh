@@ -23,7 +23,7 @@
 # shellcheck disable=SC2086  # lists of sets and runs are several words
 set -u
 cd "$(dirname "$0")/.." || exit 1
-tool=${SX_BIN:-build/sextant}
+tool=${SX_BIN:-build/lab/sextant}
 small=${SMALL:-}
 device=${DEVICE:-$([ -n "$small" ] && echo simt || echo cuda:0)}
 peers=${PEERS:-build/peers}

@@ -186,15 +186,10 @@ typedef struct sx_device sx_device;
  *                     4G or 4GiB; K, M, G, T; 0: no limit)
  *   persist=BYTES     keep so much of an index's top in L2: faster by 10 %,
  *                     while other kernels have that much less of it (0)
- *   walk=alone|shared|group    a thread reads its nodes itself; neighbours
- *                     read them together, in turns; or they search together
- *   pin=none|steps|full|constant   the top of the search in shared memory:
- *                     nothing, whole steps, as much as there is room for; or,
- *                     of a pgm, what fits into constant memory (not with
- *                     streams)
- *   reorder=none|lookup|double a block sorts its queries first, and puts
- *                     the results back in order before it writes them
- *   schedule=static|dynamic, block=THREADS, each=QUERIES
+ *   walk=alone|shared a thread reads its nodes itself, or neighbours
+ *                     read them together, in turns
+ *   pin=none|steps|full    the upper part of the index in shared memory:
+ *                     nothing, whole steps, as much as fits
  *   scan=thread|mixed|warp     who reads the entries of a range
  *   bucket=QUERIES    of hybrid indexes, that the GPU and the CPU take turns
  *                     with; batches of no more are the CPU's alone (2097152)
@@ -203,8 +198,9 @@ typedef struct sx_device sx_device;
  *   side=cpu|gpu      who answers where an index has place=both, and whether
  *                     the GPU helps where it is hybrid; the faster, if not told
  *
- * How kernels run never changes an answer; what is not told is chosen by
- * the index's shape, or (search=) measured when it is built. NULL: "cpu".
+ * How kernels run never changes an answer. Options you leave out are chosen by
+ * the index's shape, or (search=) measured when it is built. doc/LAB.md has more
+ * options, for a backend that `make lab` builds. NULL: "cpu".
  *
  * The backend is loaded when a "cuda" device is first opened, or listed: the
  * file that the environment variable SEXTANT_CUDA names, by an absolute path;

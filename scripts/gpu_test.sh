@@ -23,14 +23,14 @@ if [ -n "${SX_GPU_BIN:-}" ]; then
     export LD_LIBRARY_PATH="$bin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
     export SEXTANT_CUDA=$bin/libsextant-cuda.so
 else
-    bin=$PWD/build
+    bin=$PWD/build/lab       # with kernels that only options choose
     tool=$bin/sextant
     example=$bin/own_kernel
     streams=$bin/gpu-streams
     tests=$bin/test/bin
     export SEXTANT_CUDA=$bin/libsextant-cuda.so
     echo "building"
-    build plain make -s -j"$jobs" build-plain
+    build plain make -s -j"$jobs" LAB=1 B=build/lab build-plain
 fi
 
 # Without a GPU there is nothing to test, which is no success.

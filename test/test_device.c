@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "gpu/gpu_tune.h"
 #include "on_device.h"
 
 static asker *asking;
@@ -528,9 +529,34 @@ static void test_fork(void **state)
     data_free(d);
 }
 
+/* A backend without the kernels of a lab refuses the options that choose them, and only
+ * those. */
+static void test_lab(void **state)
+{
+    (void)state;
+    static const char *const lab[] = { "walk=group", "pin=constant", "reorder=none", "schedule=static",
+                                       "block=256", "each=2", "memory=1GiB,each=2" };
+    static const char *const plain[] = { "", "walk=alone", "walk=shared,pin=full", "pin=none",
+                                         "scan=warp,bucket=32,search=concise,side=cpu,persist=0" };
+    sx_gpu_tune tune;
+    sx_err err;
+    for (unsigned i = 0; i < COUNT_OF(lab); i++) {
+        assert_int_equal(sx_gpu_tune_parse(&tune, lab[i], "cuda", 1, &err), SX_OK);
+        assert_int_equal(sx_gpu_tune_parse(&tune, lab[i], "cuda", 0, &err), SX_EINVAL);
+        assert_non_null(strstr(err.text, "doc/LAB.md"));
+    }
+    for (unsigned i = 0; i < COUNT_OF(plain); i++)
+        for (int with = 0; with < 2; with++)
+            assert_int_equal(sx_gpu_tune_parse(&tune, plain[i], "cuda", with, &err), SX_OK);
+    assert_int_equal(sx_gpu_tune_parse(&tune, "walk=some", "cuda", 0, &err), SX_EINVAL);
+    assert_non_null(strstr(err.text, "allowed: alone, shared"));
+    assert_null(strstr(err.text, "group"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lab),
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_columns_refused),
         cmocka_unit_test(test_calls),

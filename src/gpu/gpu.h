@@ -10,6 +10,14 @@
 #define SX_FIT_NEAR 32u           /* small, as sizes of the emulator are */
 #endif
 
+/* Whether kernels are there that are never chosen by themselves (doc/LAB.md): in the
+ * emulator always, so that they are tested. */
+#if defined(SX_LAB) || !defined(__CUDACC__)
+#define GPU_LAB 1
+#else
+#define GPU_LAB 0
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

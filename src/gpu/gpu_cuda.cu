@@ -439,7 +439,7 @@ static sx_status cuda_open(void **self, const char *args, sx_err *err)
             return sx_fail(err, SX_EINVAL, "device 'cuda:%.40s' ends in a comma", args);
         end += *end == ',';
     }
-    st = sx_gpu_tune_parse(&tune, end, "cuda", err);
+    st = sx_gpu_tune_parse(&tune, end, "cuda", GPU_LAB, err);
     if (st != SX_OK)
         return st;
     e = cudaSetDevice(device);

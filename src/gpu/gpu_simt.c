@@ -307,7 +307,7 @@ static sx_status simt_open(void **self, const char *args, sx_err *err)
     args += first;
     if (first > 0 && *args == ',' && !*++args)
         return sx_fail(err, SX_EINVAL, "device 'simt' ends in a comma");
-    st = sx_gpu_tune_parse(&tune, args, "simt", err);
+    st = sx_gpu_tune_parse(&tune, args, "simt", GPU_LAB, err);
     if (st == SX_OK)
         st = sx_alloc_zero((void **)&g, sizeof *g, "a device", err);
     if (st != SX_OK)

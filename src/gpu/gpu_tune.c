@@ -11,22 +11,25 @@ typedef struct {
     const char *words[5];         /* in the order of their numbers, or none: */
     unsigned least, most;         /* ... a number in between; 0: bytes */
     size_t field;
+    unsigned plain;               /* so many of the words are for all, the rest for a lab;
+                                     0, and of numbers: all are, or (LAB) none */
 } tune_option;
+#define LAB 99u
 
 #define AT(field) offsetof(sx_gpu_tune, field)
 static const tune_option options[] = {
-    {"walk", {"alone", "shared", "group"}, 0, 0, AT(walk)},
-    {"pin", {"none", "steps", "full", "constant"}, 0, 0, AT(pin)},
-    {"reorder", {"none", "lookup", "double"}, 0, 0, AT(reorder)},
-    {"schedule", {"static", "dynamic"}, 0, 0, AT(schedule)},
-    {"side", {"cpu", "gpu"}, 0, 0, AT(side)},
-    {"scan", {"thread", "mixed", "warp"}, 0, 0, AT(scan)},
-    {"search", {"complete", "concise"}, 0, 0, AT(search)},
-    {"block", {NULL}, 128, 1024, AT(block)},
-    {"each", {NULL}, 1, 64, AT(each)},
-    {"bucket", {NULL}, 16, 1u << 30, AT(bucket)},
-    {"memory", {NULL}, 0, 0, AT(memory)},
-    {"persist", {NULL}, 0, 0, AT(persist)},
+    {"walk", {"alone", "shared", "group"}, 0, 0, AT(walk), 2},
+    {"pin", {"none", "steps", "full", "constant"}, 0, 0, AT(pin), 3},
+    {"reorder", {"none", "lookup", "double"}, 0, 0, AT(reorder), LAB},
+    {"schedule", {"static", "dynamic"}, 0, 0, AT(schedule), LAB},
+    {"side", {"cpu", "gpu"}, 0, 0, AT(side), 0},
+    {"scan", {"thread", "mixed", "warp"}, 0, 0, AT(scan), 0},
+    {"search", {"complete", "concise"}, 0, 0, AT(search), 0},
+    {"block", {NULL}, 128, 1024, AT(block), LAB},
+    {"each", {NULL}, 1, 64, AT(each), LAB},
+    {"bucket", {NULL}, 16, 1u << 30, AT(bucket), 0},
+    {"memory", {NULL}, 0, 0, AT(memory), 0},
+    {"persist", {NULL}, 0, 0, AT(persist), 0},
 };
 #define OPTIONS (sizeof options / sizeof options[0])
 
@@ -43,31 +46,50 @@ static sx_size_kind parse_number(const char *text, size_t length, int bytes, uin
     return sx_size_parse(text, length, out);
 }
 
+/* Words of an option that this build has. */
+static unsigned words_of(const tune_option *o, int lab)
+{
+    unsigned count = 0;
+
+    while (count < 5 && o->words[count])
+        count++;
+    return !lab && o->plain && o->plain < count ? o->plain : count;
+}
+
+static sx_status for_labs(const char *what, size_t length, const char *device, sx_err *err)
+{
+    return sx_fail(err, SX_EINVAL, "device '%.40s': '%.*s' is an option of laboratories: `make lab` "
+                   "builds a backend that has it (doc/LAB.md)", device,
+                   (int)(length < 40 ? length : 40), what);
+}
+
 static sx_status bad_word(const tune_option *o, const char *text, size_t length,
-                          const char *device, sx_err *err)
+                          const char *device, int lab, sx_err *err)
 {
     char allowed[80];
     sx_text t = {allowed, sizeof allowed, 0};
 
-    for (unsigned w = 0; w < 5 && o->words[w]; w++)
+    for (unsigned w = 0; w < words_of(o, lab); w++)
         sx_text_add(&t, "%s%s", w ? ", " : "", o->words[w]);
     return sx_fail(err, SX_EINVAL, "device '%.40s': %s is '%.*s'; allowed: %s", device, o->name,
                    (int)(length < 40 ? length : 40), text, allowed);
 }
 
 static sx_status parse_value(sx_gpu_tune *t, const tune_option *o, const char *text, size_t length,
-                             const char *device, sx_err *err)
+                             const char *device, int lab, sx_err *err)
 {
     uint64_t n = 0;
     void *field = (char *)t + o->field;
 
     for (unsigned w = 0; o->words[0] && w < 5 && o->words[w]; w++)
         if (same(o->words[w], text, length)) {
+            if (w >= words_of(o, lab))
+                return for_labs(text, length, device, err);
             *(uint32_t *)field = w + 1;
             return SX_OK;
         }
     if (o->words[0])
-        return bad_word(o, text, length, device, err);
+        return bad_word(o, text, length, device, lab, err);
     sx_size_kind kind = parse_number(text, length, !o->most, &n);
     int shown = (int)(length < 40 ? length : 40);
     if (kind == SX_SIZE_NONE)
@@ -90,7 +112,8 @@ static sx_status parse_value(sx_gpu_tune *t, const tune_option *o, const char *t
     return SX_OK;
 }
 
-sx_status sx_gpu_tune_parse(sx_gpu_tune *out, const char *text, const char *device, sx_err *err)
+sx_status sx_gpu_tune_parse(sx_gpu_tune *out, const char *text, const char *device, int lab,
+                            sx_err *err)
 {
     sx_gpu_tune t = {0};
     unsigned given = 0;           /* a bit for each */
@@ -102,14 +125,16 @@ sx_status sx_gpu_tune_parse(sx_gpu_tune *out, const char *text, const char *devi
             i++;
         if (i == OPTIONS || text[name] != '=')
             return sx_fail(err, SX_EINVAL, "device '%.40s': no option '%.*s'; known: memory=, "
-                           "persist=, walk=, pin=, reorder=, schedule=, block=, each=, scan=, "
-                           "bucket=, search=, side=", device, (int)(length < 40 ? length : 40),
-                           text);
+                           "persist=, walk=, pin=, %sscan=, bucket=, search=, side=", device,
+                           (int)(length < 40 ? length : 40), text,
+                           lab ? "reorder=, schedule=, block=, each=, " : "");
+        if (options[i].plain == LAB && !lab)
+            return for_labs(text, length, device, err);
         if (given >> i & 1)
             return sx_fail(err, SX_EINVAL, "device '%.40s': %s= is given twice; allowed: once",
                            device, options[i].name);
         given |= 1u << i;
-        st = parse_value(&t, &options[i], text + name + 1, length - name - 1, device, err);
+        st = parse_value(&t, &options[i], text + name + 1, length - name - 1, device, lab, err);
         if (st != SX_OK)
             return st;
         text += length;

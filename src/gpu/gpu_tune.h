@@ -23,7 +23,8 @@ typedef struct {
                                      place/backend.h */
 } sx_gpu_tune;
 
-/* device: what errors call the device by. */
-sx_status sx_gpu_tune_parse(sx_gpu_tune *out, const char *text, const char *device, sx_err *err);
+/* device: what errors call the device by. lab: it has the kernels of doc/LAB.md, too. */
+sx_status sx_gpu_tune_parse(sx_gpu_tune *out, const char *text, const char *device, int lab,
+                            sx_err *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* eytzinger_gpu.cu - walks in a tree in level order on a GPU. */
 #include "family/family_gpu.h"
+#define SX_REORDERS 1             /* its plans sort questions */
 #include "family/generic/gpu_launch.h"
 #include "family/shape.h"
 

@@ -28,6 +28,7 @@ SX_DEV uint64_t F(entry)(const sx_view *v, KEY q)
     return F(eytz_hint)(v, q);
 }
 #include "family/generic/gpu_entry_impl.h"
+#if GPU_LAB
 #include "family/generic/gpu_group_impl.h"
 
 SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
@@ -54,5 +55,6 @@ SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 #define SX_GROUP_KERNEL
 #include "family/generic/gpu_group_impl.h"
 #undef SX_GROUP_KERNEL
+#endif
 
 #include "family/generic/gpu_end.h"

@@ -3,6 +3,7 @@
 #ifndef SX_GPU_LAUNCH_H
 #define SX_GPU_LAUNCH_H
 
+#if GPU_LAB
 /* The sorting kernel of a width, by its block and questions per thread. */
 #define GPU_LAUNCH_REORDER(w)                                \
     switch (p->block * 100 + p->each) {                      \
@@ -15,6 +16,19 @@
     case 1024 * 100 + 1: GPU_LAUNCH_PLAN(k_reorder_##w##_1024_1); break;  \
     default: GPU_LAUNCH_PLAN(k_reorder_##w##_1024_2); break; \
     }
+#define GPU_LAUNCH_GROUP(w) GPU_LAUNCH_PLAN(k_group_##w)
+#elif SX_REORDERS
+/* Plans take one of two shapes. */
+#define GPU_LAUNCH_REORDER(w)                                \
+    if (p->block == 256)                                     \
+        GPU_LAUNCH_PLAN(k_reorder_##w##_256_4);              \
+    else                                                     \
+        GPU_LAUNCH_PLAN(k_reorder_##w##_1024_1);
+#define GPU_LAUNCH_GROUP(w) ((void)0)
+#else
+#define GPU_LAUNCH_REORDER(w) ;
+#define GPU_LAUNCH_GROUP(w) ((void)0)
+#endif
 
 /* The kernel by lanes of a leaf, turns, and bytes of rows in it. */
 #define GPU_LAUNCH_LEAVES(name, w)                                                        \
@@ -68,12 +82,12 @@
     else                                            \
         GPU_LAUNCH_ANY_ORDER(w, SHARED)
 #define GPU_LAUNCH_ANY_ORDER(w, SHARED)             \
-    if (p->reorder != SX_REORDER_NONE)              \
+    if (p->reorder != SX_REORDER_NONE) {            \
         GPU_LAUNCH_REORDER(w)                       \
-    else if (p->walk == SX_WALK_SHARED)             \
+    } else if (p->walk == SX_WALK_SHARED)             \
         SHARED(w)                                   \
     else if (p->walk == SX_WALK_GROUP)              \
-        GPU_LAUNCH_PLAN(k_group_##w);               \
+        GPU_LAUNCH_GROUP(w);                        \
     else                                            \
         GPU_LAUNCH_PLAN(k_lookup_##w)
 

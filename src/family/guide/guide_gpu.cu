@@ -1,5 +1,6 @@
 /* guide_gpu.cu - walks under a guide on a GPU, and the guide. */
 #include "family/family_gpu.h"
+#define SX_REORDERS 0
 #include "family/generic/gpu_launch.h"
 #include "family/shape.h"
 

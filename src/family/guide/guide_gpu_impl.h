@@ -28,6 +28,7 @@ SX_DEV uint64_t F(entry)(const sx_view *v, KEY q)
 }
 #include "family/generic/gpu_entry_impl.h"
 
+#if GPU_LAB
 /* There is nothing to share: all lanes do the same. */
 SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 {
@@ -37,6 +38,7 @@ SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 #define SX_GROUP_KERNEL
 #include "family/generic/gpu_group_impl.h"
 #undef SX_GROUP_KERNEL
+#endif
 
 /* ---- lanes that read together --------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
  * part of the keys, and so do they to a part of the segments' first keys, until one
  * segment is left. How many there are is asked for after each level. */
 #include "family/family_gpu.h"
+#define SX_REORDERS 0
 #include "family/generic/gpu_launch.h"
 #ifdef __cplusplus
 extern "C" {
@@ -54,6 +55,7 @@ static void shared_args(const sx_view *v, sx_gpu_lookup *a)
         gpu_unit_leaves(v, a);
 }
 
+#if GPU_LAB
 /* The top goes into the arguments, which takes a copy and a wait: an option to
  * compare with, never chosen. */
 static sx_status constant_launch(sx_gpu *g, const gpu_plan *p, gpu_stream stream,
@@ -81,6 +83,7 @@ static sx_status constant_launch(sx_gpu *g, const gpu_plan *p, gpu_stream stream
         SX_LAUNCH(k_constant_16, p->grid, p->block, 0, stream, &c);
     return SX_OK;
 }
+#endif
 
 #define SHARED(w) GPU_LAUNCH_WINDOW(k_window, w)
 #define points points_launch
@@ -92,7 +95,11 @@ GPU_ENTRIES_HOST
 static sx_status points(sx_gpu *g, const gpu_plan *p, gpu_stream stream, const sx_gpu_lookup *a,
                         sx_err *err)
 {
-    return p->constant ? constant_launch(g, p, stream, a, err) : points_launch(g, p, stream, a, err);
+#if GPU_LAB
+    if (p->constant)
+        return constant_launch(g, p, stream, a, err);
+#endif
+    return points_launch(g, p, stream, a, err);
 }
 
 /* ---- building --------------------------------------------------------------------------- */

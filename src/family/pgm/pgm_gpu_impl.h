@@ -31,6 +31,7 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 #include "family/generic/gpu_ranges_impl.h"
 #include "family/generic/gpu_reorders_impl.h"
 
+#if GPU_LAB
 SX_KERNEL_1024(F(k_constant), sx_gpu_lookup_constant)
 {
     const sx_gpu_lookup *a = &ap->a;
@@ -45,6 +46,7 @@ SX_KERNEL_1024(F(k_constant), sx_gpu_lookup_constant)
         F(put)(a, i, number, slot);
     }
 }
+#endif
 
 SX_DEV uint64_t F(entry)(const sx_view *v, KEY q)
 {
@@ -52,6 +54,7 @@ SX_DEV uint64_t F(entry)(const sx_view *v, KEY q)
 }
 #include "family/generic/gpu_entry_impl.h"
 
+#if GPU_LAB
 /* There is nothing to share: all lanes do the same. */
 SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 {
@@ -61,6 +64,7 @@ SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 #define SX_GROUP_KERNEL
 #include "family/generic/gpu_group_impl.h"
 #undef SX_GROUP_KERNEL
+#endif
 
 /* ---- lanes that read together --------------------------------------------------------- */
 

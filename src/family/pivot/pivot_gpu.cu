@@ -1,5 +1,6 @@
 /* pivot_gpu.cu - walks under pivots on a GPU, and the pivots. */
 #include "family/family_gpu.h"
+#define SX_REORDERS 1             /* its plans sort questions */
 #include "family/generic/gpu_launch.h"
 #include "family/shape.h"
 

@@ -36,6 +36,7 @@ SX_DEV uint64_t F(entry)(const sx_view *v, KEY q)
 
 /* ---- lanes that search together ----------------------------------------------------- */
 
+#if GPU_LAB
 #include "family/generic/gpu_group_impl.h"
 
 SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
@@ -61,6 +62,7 @@ SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 #define SX_GROUP_KERNEL
 #include "family/generic/gpu_group_impl.h"
 #undef SX_GROUP_KERNEL
+#endif
 
 /* ---- lanes that read together --------------------------------------------------------- */
 

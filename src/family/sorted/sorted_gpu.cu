@@ -1,5 +1,6 @@
 /* sorted_gpu.cu - searches in a sorted array on a GPU. */
 #include "family/family_gpu.h"
+#define SX_REORDERS 1             /* its plans sort questions */
 #include "family/generic/gpu_launch.h"
 
 #define SX_BODY "family/sorted/sorted_gpu_impl.h"

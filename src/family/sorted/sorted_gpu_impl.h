@@ -23,6 +23,7 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 #include "family/generic/gpu_ascending_impl.h"
 #include "family/generic/gpu_ranges_impl.h"
 #include "family/generic/gpu_reorders_impl.h"
+#if GPU_LAB
 #include "family/generic/gpu_group_impl.h"
 
 SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
@@ -42,5 +43,6 @@ SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 #define SX_GROUP_KERNEL
 #include "family/generic/gpu_group_impl.h"
 #undef SX_GROUP_KERNEL
+#endif
 
 #include "family/generic/gpu_end.h"
