@@ -1,6 +1,6 @@
 /* pgm_truth.h - what the segments of a pgm must be.
  *
- * Written from the description in pgm_layout.h, not from the code that fits
+ * Written from the description in pgm.h, not from the code that fits
  * lines or walks them: slow, obvious, and exact. Without cmocka, as support.h.
  */
 #ifndef PGM_TRUTH_H

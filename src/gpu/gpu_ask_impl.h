@@ -4,9 +4,9 @@
 /* ---- points: the plan -----------------------------------------------------------
  *
  * What a device's options leave open is chosen by the shape of the index.
- * Measured on an H200 (doc/PERFORMANCE.md has the tables):
+ * Measured on an H200 (doc/papers/binary-search.md has the tables):
  *
- *   walk      shared where it can be, see gpu_shared_args(): a node is asked
+ *   walk      shared where it can be, see shared_args() of families: a node is asked
  *             for once instead of piece by piece. Else alone, and under lines
  *             where keys are in L2. Group never won: lanes that wait together
  *             wait as long as one.

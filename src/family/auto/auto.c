@@ -1,5 +1,5 @@
 /* auto.c - `auto` is a spec, but never an index: it becomes one of the other families
- * (query/choose.c). */
+ * (choose/choose.c). */
 #include "family/family.h"
 
 static const sx_param params[] = {

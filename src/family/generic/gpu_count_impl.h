@@ -32,7 +32,7 @@ SX_DEV unsigned F(count_16)(uint4 x, KEY q)
 #endif
 }
 
-/* m keys are 1, 2 or 4 times 16 bytes (sx_pivot_unit()). All loads are on
+/* m keys are 1, 2 or 4 times 16 bytes (a unit, see sx_view). All loads are on
  * their way before the first is needed. */
 SX_DEV unsigned F(count_unit)(const unsigned char *p, uint32_t m, KEY q)
 {

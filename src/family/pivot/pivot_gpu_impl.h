@@ -113,7 +113,7 @@ SX_DEV uint32_t F(shared_levels)(const sx_gpu_lookup *ap, KEY w, KEY other, uint
     return at;
 }
 
-/* For pivots over whole leaves (gpu_shared_args()). */
+/* For pivots over whole leaves (shared_args()). */
 SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, uint32_t rows)
 {
     const sx_view *v = &ap->v;
