@@ -2,6 +2,14 @@
 #include "family/generic/cpu_begin.h"
 #include "family/eytzinger/eytzinger_walk_impl.h"
 
+/* The node at this slot, to be asked for; or any, where the walk is past the bottom's
+ * end. `more` slots behind it are there, too. */
+SX_WALK const unsigned char *F(eytz_ahead)(const sx_view *v, uint64_t slot, uint64_t more,
+                                           uint32_t unit)
+{
+    return F(eytz_node)(v, slot + more < v->slots ? slot : 0, unit);
+}
+
 /* From level `level` on, to which hints have led unless it is 0. */
 SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *hint,
                            uint32_t level, uint64_t *rank, uint64_t *slot, uint32_t unit, int rows)
@@ -18,19 +26,21 @@ SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m, const uin
     }
     for (unsigned j = 0; level > 0 && j < m; j++) {
         g[j] = F(eytz_from_hint)(v, hint[j], level);
-        __builtin_prefetch(F(eytz_node)(v, v->of.eytzinger.level_first[level] + g[j] * per_node, unit));
+        __builtin_prefetch(F(eytz_ahead)(v, v->of.eytzinger.level_first[level] + g[j] * per_node, 0,
+                                         unit));
     }
     for (uint32_t t = level; t < v->of.eytzinger.levels; t++) {
         uint64_t next = v->of.eytzinger.level_first[t + 1];
         if (unit == 1 && m <= FEW && t + 3 <= v->of.eytzinger.levels)
             for (unsigned j = 0; j < m; j++) {    /* all descendants 3 levels down */
-                const unsigned char *p = v->keys + (v->of.eytzinger.level_first[t + 3] + g[j] * 8) * W;
+                const unsigned char *p =
+                    F(eytz_ahead)(v, v->of.eytzinger.level_first[t + 3] + g[j] * 8, 7, 1);
                 __builtin_prefetch(p);
                 __builtin_prefetch(p + 7 * W);
             }
         for (unsigned j = 0; j < m; j++) {
             g[j] = F(eytz_level)(v, t, g[j], &s[j], q[j], unit);
-            const unsigned char *p = F(eytz_node)(v, next + g[j] * per_node, unit);
+            const unsigned char *p = F(eytz_ahead)(v, next + g[j] * per_node, 0, unit);
             __builtin_prefetch(p);
             if (unit == 0 && !v->block)
                 __builtin_prefetch(p + (v->of.eytzinger.k - 2) * W);
