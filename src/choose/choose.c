@@ -28,7 +28,7 @@
 #define FAR_BYTES (512ull << 20)
 
 /* Units that a walk under a guide may look at, tolls included, where it is still as fast
- * as pivots, on a GPU: in the cache a search for the piece takes as long as some pivots do;
+ * as pivots, on a GPU: in the cache a search for the piece takes as long as pivots do;
  * far away pivots take many reads; wide keys have few pivots a read, and ranges leave less
  * to gain. On a CPU: where it may be. */
 #define GUIDE_NEAR 1.7
@@ -110,20 +110,24 @@ static sx_spec pivot_pairs(sx_spec spec, uint64_t n, uint32_t width, int runs)
     return with_layout(spec, SX_FAM_PIVOT, SX_PAIRS);
 }
 
-/* Whether a guide is the fastest on a GPU. */
-static int guide_wins(const seen *looked, uint32_t purpose, uint64_t n, uint64_t bytes,
-                      uint32_t width)
+/* Whether a guide is the fastest on a GPU whose cache has keys and rows: one of a single
+ * piece, in pairs if that suits them; of several pieces only over 4-byte keys. */
+static int guide_wins_near(const seen *looked, uint64_t n, uint32_t width, int *pairs)
 {
-    double cost = looked->cost[0];
+    if (looked->guide[1].of.guide.pieces == 1 && looked->cost[1] < GUIDE_NEAR)
+        return 1;
+    if (width == 4 && n >= NEAR_PIECES_FROM && looked->cost[1] < GUIDE_NEAR_PIECES)
+        return 1;
+    *pairs = 0;
+    return looked->guide[0].of.guide.pieces == 1 && looked->cost[0] < GUIDE_NEAR;
+}
 
-    if (width > 8)
-        return cost < GUIDE_WIDE;
-    if (bytes <= NEAR_BYTES)
-        return looked->guide[0].of.guide.pieces == 1 ? cost < GUIDE_NEAR
-                                            : cost < GUIDE_NEAR_PIECES && n >= NEAR_PIECES_FROM;
-    return cost < (purpose == SX_FOR_RANGE ? GUIDE_RANGES
-                   : bytes < FAR_BYTES     ? GUIDE_AWAY
-                                           : GUIDE_FAR);
+/* The same where they come from far. */
+static int guide_wins_far(const seen *looked, uint32_t purpose, uint64_t bytes)
+{
+    return looked->cost[1] < (purpose == SX_FOR_RANGE ? GUIDE_RANGES
+                              : bytes < FAR_BYTES     ? GUIDE_AWAY
+                                                      : GUIDE_FAR);
 }
 
 static sx_spec settle_gpu(sx_spec spec, uint32_t purpose, uint64_t n, uint32_t width,
@@ -131,20 +135,20 @@ static sx_spec settle_gpu(sx_spec spec, uint32_t purpose, uint64_t n, uint32_t w
 {
     uint64_t bytes = n * (width + row_bytes);
     int near = bytes <= NEAR_BYTES, runs = looked->in_runs >= SOME_RUNS;
-    int pairs = purpose != SX_FOR_RANGE && row_bytes > 0 && width <= 8;
+    int may_pair = purpose != SX_FOR_RANGE && row_bytes > 0 && width <= 8, pairs = may_pair;
 
     if (looked->in_long_runs >= FEW_VALUES && n <= SX_PGM_MOST && purpose != SX_FOR_RANGE &&
         (!near || purpose == SX_FOR_POINT))
         return near && row_bytes > 0 ? lines_of(spec, 2, SX_PAIRS) : lines_of(spec, 8, SX_SPLIT);
-    if (guide_wins(looked, purpose, n, bytes, width)) {
+    if (width > 8    ? looked->cost[0] < GUIDE_WIDE
+        : near       ? guide_wins_near(looked, n, width, &pairs)
+                     : guide_wins_far(looked, purpose, bytes)) {
         if (width == 8 && row_bytes == 8 &&
-            (purpose != SX_FOR_POINT || looked->cost[0] >= GUIDE_PAIRS))
-            pairs = 0;
-        if (width == 8 && near && looked->guide[0].of.guide.pieces > 1)
+            (purpose != SX_FOR_POINT || looked->cost[1] >= GUIDE_PAIRS))
             pairs = 0;
         return looked->guide[pairs];
     }
-    if (pairs && !near && !(runs && (width == 8 || purpose != SX_FOR_POINT)))
+    if (may_pair && !near && !(runs && (width == 8 || purpose != SX_FOR_POINT)))
         return pivot_pairs(spec, n, width, runs);
     return with_layout(spec, SX_FAM_PIVOT, SX_SPLIT);
 }
@@ -262,7 +266,8 @@ static sx_status look(sx_device *dev, const sx_spec *asked, const sx_sorted *sor
     for (int pairs = 1; pairs >= 0 && st == SX_OK; pairs--) {
         sx_spec guide = guide_of(dev, spec, pairs ? SX_PAIRS : SX_SPLIT, sorted->width,
                                  sorted->row_bytes);
-        if (!pairs && dev->backend->gpu) {        /* what suits pairs suits arrays */
+        if (!pairs && dev->backend->gpu && out->guide[1].of.guide.pieces == 1) {
+            /* what suits pairs suits arrays; the other way it need not */
             guide.of.guide.pieces = out->guide[1].of.guide.pieces;
             guide.of.guide.bucket = out->guide[1].of.guide.bucket;
             guide.given |= out->guide[1].given & (SX_GUIDE_PIECES | SX_GUIDE_BUCKET);
