@@ -2,12 +2,11 @@
 #include "family/generic/cpu_begin.h"
 #include "family/eytzinger/eytzinger_walk_impl.h"
 
-/* The node at this slot, to be asked for; or any, where the walk is past the bottom's
- * end. `more` slots behind it are there, too. */
-SX_WALK const unsigned char *F(eytz_ahead)(const sx_view *v, uint64_t slot, uint64_t more,
-                                           uint32_t unit)
+/* The address of the node at this slot, to be asked for and never read: where a walk is
+ * past the bottom's end there is no node, so no pointer is computed. */
+SX_WALK const void *F(eytz_ahead)(const sx_view *v, uint64_t slot, uint64_t bytes, uint32_t unit)
 {
-    return F(eytz_node)(v, slot + more < v->slots ? slot : 0, unit);
+    return (const void *)((uintptr_t)v->keys + F(eytz_offset)(v, slot, unit) + bytes);
 }
 
 /* From level `level` on, to which hints have led unless it is 0. */
@@ -33,17 +32,16 @@ SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m, const uin
         uint64_t next = v->of.eytzinger.level_first[t + 1];
         if (unit == 1 && m <= FEW && t + 3 <= v->of.eytzinger.levels)
             for (unsigned j = 0; j < m; j++) {    /* all descendants 3 levels down */
-                const unsigned char *p =
-                    F(eytz_ahead)(v, v->of.eytzinger.level_first[t + 3] + g[j] * 8, 7, 1);
-                __builtin_prefetch(p);
-                __builtin_prefetch(p + 7 * W);
+                uint64_t ahead = v->of.eytzinger.level_first[t + 3] + g[j] * 8;
+                __builtin_prefetch(F(eytz_ahead)(v, ahead, 0, 1));
+                __builtin_prefetch(F(eytz_ahead)(v, ahead, 7 * W, 1));
             }
         for (unsigned j = 0; j < m; j++) {
             g[j] = F(eytz_level)(v, t, g[j], &s[j], q[j], unit);
-            const unsigned char *p = F(eytz_ahead)(v, next + g[j] * per_node, 0, unit);
-            __builtin_prefetch(p);
+            uint64_t ahead = next + g[j] * per_node;
+            __builtin_prefetch(F(eytz_ahead)(v, ahead, 0, unit));
             if (unit == 0 && !v->block)
-                __builtin_prefetch(p + (v->of.eytzinger.k - 2) * W);
+                __builtin_prefetch(F(eytz_ahead)(v, ahead, (v->of.eytzinger.k - 2) * W, unit));
         }
     }
     for (unsigned j = 0; j < m; j++) {

@@ -11,14 +11,17 @@ SX_WALK uint64_t F(eytz_keys)(const sx_view *v, uint32_t unit)
     return unit ? unit : v->of.eytzinger.k - 1;
 }
 
-/* The node that starts at this slot. */
-SX_WALK const unsigned char *F(eytz_node)(const sx_view *v, uint64_t slot, uint32_t unit)
+/* Where the node that starts at this slot is, in bytes from the first. */
+SX_WALK uint64_t F(eytz_offset)(const sx_view *v, uint64_t slot, uint32_t unit)
 {
     if (unit > 1)
-        return v->keys + (slot >> sx_log2(unit)) * (v->block ? v->block_bytes : unit * W);
-    if (unit == 1)
-        return v->keys + slot * W;
-    return v->keys + sx_key_offset(v, slot);
+        return (slot >> sx_log2(unit)) * (v->block ? v->block_bytes : unit * W);
+    return unit == 1 ? slot * W : sx_key_offset(v, slot);
+}
+
+SX_WALK const unsigned char *F(eytz_node)(const sx_view *v, uint64_t slot, uint32_t unit)
+{
+    return v->keys + F(eytz_offset)(v, slot, unit);
 }
 
 /* How many of its keys are below q. */
