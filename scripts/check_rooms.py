@@ -97,10 +97,19 @@ def families_of(root):
     """(pattern, folder) of each family: what names it in code."""
     path = root / LIST
     for tag, name in FAMILY.findall(path.read_text()) if path.is_file() else []:
-        words = [f"SX_FAM_{tag}"]
+        words = [f"SX_FAM_{tag}", rf"of\.{name}\b", f"sx_(part|params)_{name}"]
         if name not in COMMON_WORDS:
-            words += [rf"(?<![A-Za-z]){word}(?![a-z])" for word in {name, tag, tag.lower()}]
+            words += [rf"(?<![A-Za-z]){word}s?(?![a-z])" for word in {name, tag, tag.lower()}]
         yield re.compile("|".join(words)), name
+
+
+def may_see(includer, target, families):
+    """Whether a file may include this one, if that is in a family's folder."""
+    folders = {name for _, name in families}
+    if target.parts[:2] != ("src", "family") or target.parts[2] not in folders:
+        return True
+    return (includer in KNOWS_FAMILIES or includer.parts[:3] == target.parts[:3]
+            or room_of(includer) == CHOOSER)
 
 
 def names_of_families(path, relative, families):
@@ -204,6 +213,8 @@ def check(root):
                                        f'"{name}" is not in this tree'))
                 continue
             includes += 1
+            if not may_see(includer, target, families):
+                violations.append((includer, line, f"includes {target}, which is a family's"))
             reason = why_not(includer, target)
             if reason:
                 violations.append((includer, line,
@@ -284,6 +295,10 @@ BAD = [
      "src/cpu/walk.c:1: names the family eytzinger"),
     ({"src/family/shape.c": "int a = v->of.eytzinger.k;\n"},
      "src/family/shape.c:1: names the family eytzinger"),
+    ({"src/query/sees.c": '#include "family/eytzinger/eytzinger.h"\n'},
+     "src/query/sees.c:1: includes src/family/eytzinger/eytzinger.h, which is a family's"),
+    ({"src/cpu/parts.c": "int a = v->of.sorted.none;\n"},
+     "src/cpu/parts.c:1: names the family sorted"),
     ({"src/base/body.c": '#define SX_BODY "keys/encode.h"\n'},
      "src/base/body.c:1: includes src/keys/encode.h: room base"),
     ({"test/words.h": ""}, "test/words.h:1: the file name words.h is taken"),

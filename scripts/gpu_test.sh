@@ -4,12 +4,13 @@
 #   SX_GPU=cuda:0    which GPU
 #   SX_GPU_BIN=DIR   programs and libraries that are built already, all in DIR
 #   SX_GPU_LOGS=DIR  what each step printed (build/gpu-test-logs)
-#   SX_GPU_STEPS="tests streams bench sanitizer example"   only some of the steps
+#   SX_GPU_USERS=DIR where the plain backend, tool and bench are (build)
+#   SX_GPU_STEPS="tests streams bench users sanitizer example"   only some of the steps
 set -u
 cd "$(dirname "$0")/.." || exit 1
 gpu=${SX_GPU:-cuda:0}
 logs=${SX_GPU_LOGS:-build/gpu-test-logs}
-steps=${SX_GPU_STEPS:-tests streams bench sanitizer example}
+steps=${SX_GPU_STEPS:-tests streams bench users sanitizer example}
 mkdir -p "$logs" || exit 1
 . scripts/testing.sh
 wanted() { [[ " $steps " == *" $1 "* ]]; }
@@ -31,6 +32,7 @@ else
     export SEXTANT_CUDA=$bin/libsextant-cuda.so
     echo "building"
     build plain make -s -j"$jobs" LAB=1 B=build/lab build-plain
+    build users make -s -j"$jobs" all
 fi
 
 # Without a GPU there is nothing to test, which is no success.
@@ -76,6 +78,29 @@ if wanted bench; then
         done
     else
         skip "the bench" "it is not built" 3
+    fi
+fi
+
+# The backend that users have, without the kernels of a lab: every family where its plan
+# sorts questions, with all that it lets them say; and what it refuses.
+if wanted users; then
+    users=${SX_GPU_USERS:-$PWD/build}
+    if [ -x "$users/sextant-bench" ]; then
+        echo "the backend without a lab's kernels"
+        export SEXTANT_CUDA=$users/libsextant-cuda.so
+        for options in "" ,pin=none ,pin=steps ,pin=full ,walk=alone ,walk=shared; do
+            check "users$options" "$users/sextant-bench" --device "$gpu$options" --type u64 \
+                --n 2^25 --runs 1 --builds 1 --queries 2^22 --spec all --op get,rank
+        done
+        if "$users/sextant-bench" --device "$gpu,walk=group" --n 64 >"$logs/refused.log" 2>&1 ||
+           ! grep -q "doc/LAB.md" "$logs/refused.log"; then
+            bad "walk=group of a backend that has none" "$logs/refused.log"
+        else
+            good "walk=group of a backend that has none"
+        fi
+        export SEXTANT_CUDA=$bin/libsextant-cuda.so
+    else
+        skip "the backend without a lab's kernels" "it is not built" 7
     fi
 fi
 

@@ -266,8 +266,11 @@ static sx_status look(sx_device *dev, const sx_spec *asked, const sx_sorted *sor
     for (int pairs = 1; pairs >= 0 && st == SX_OK; pairs--) {
         sx_spec guide = guide_of(dev, spec, pairs ? SX_PAIRS : SX_SPLIT, sorted->width,
                                  sorted->row_bytes);
-        if (!pairs && dev->backend->gpu && out->guide[1].of.guide.pieces == 1) {
-            /* what suits pairs suits arrays; the other way it need not */
+        if (!pairs && dev->backend->gpu &&
+            (out->guide[1].of.guide.pieces == 1 || sorted->width != 8 ||
+             sorted->n * (sorted->width + sorted->row_bytes) > NEAR_BYTES)) {
+            /* what suits pairs suits arrays; but in the cache one piece may do for arrays
+             * where pairs want several */
             guide.of.guide.pieces = out->guide[1].of.guide.pieces;
             guide.of.guide.bucket = out->guide[1].of.guide.bucket;
             guide.given |= out->guide[1].given & (SX_GUIDE_PIECES | SX_GUIDE_BUCKET);

@@ -74,7 +74,7 @@ static sx_status ask(contest *c, result *r, sx_err *err)
                c->dev->backend->search(c->dev->self) == SX_SEARCH_ANY;
     sx_status st = SX_OK;
 
-    r->concise = both ? v->of.pgm.concise : 0;
+    r->concise = v->family == SX_FAM_PGM ? v->of.pgm.concise : 0;
     for (unsigned kind = 0; kind < KINDS && st == SX_OK; kind++)
         if (c->q[kind].points + c->q[kind].ranges > 0)
             st = sx_questions_ask(c->dev, v, c->in, &c->q[kind], &r->ns[kind], err);
@@ -130,7 +130,7 @@ static void say(const contest *c, const sx_contenders *list, uint64_t begin, sx_
     for (unsigned i = 0; i < list->count; i++) {
         const result *r = &c->results[i];
         sx_text_add(why, "%s %s(", i ? ";" : "", sx_family_of(list->spec[i].family)->name);
-        if (list->spec[i].given & SX_PGM_EPS)
+        if (list->spec[i].family == SX_FAM_PGM && (list->spec[i].given & SX_PGM_EPS))
             sx_text_add(why, "eps=%u,", list->spec[i].of.pgm.eps);
         sx_text_add(why, "layout=%s)", list->spec[i].layout == SX_PAIRS ? "pairs" : "split");
         for (unsigned kind = 0; kind < KINDS && r->ran; kind++)

@@ -79,7 +79,7 @@ sx_status sx_make(sx_index *ix, const sx_spec *spec, sx_sorted *sorted, const sx
     }
     if (spec->family == SX_FAM_GUIDE && !(spec->given & SX_GUIDE_PIECES))
         st = sx_resolve_pieces(dev, &s->spec, sorted, in,
-                               spec->place == SX_PLACE_HYBRID ? device_space : UINT64_MAX, err);
+                               device_space, err);
     if (st == SX_OK)
         st = sx_shape(&s->view, &s->spec, &dev->backend->target, sorted->width, sorted->row_bytes,
                       in->n, err);

@@ -139,6 +139,9 @@ static sx_status sort_input(sx_cpu *cpu, input_work *w, sx_sorted *s, sx_err *er
     read_keys(cpu, w, &a);
     int ascending = sx_take_ascending(cpu->pool, threads, s->width, s->n, s->keys, a.in_keys,
                                       in->progress);
+    st = sx_progress_status(in->progress, err);
+    if (st != SX_OK)
+        return st;
     if (!ascending || in->row_type) {     /* else rows are ranks, none are stored */
         a.row_bytes = s->row_bytes = s->max_row < SX_MISS32 ? 4 : 8;
         st = sx_alloc_array(&s->rows, s->n, s->row_bytes, "rows", err);

@@ -13,6 +13,7 @@ typedef struct {
     int two;                      /* lanes read a leaf in twos */
     int windows;                  /* its shared kernels are gpu_window_impl.h's */
     uint32_t lanes;               /* of a group */
+    int constant;                 /* its top can be in constant memory */
 } sx_gpu_habits;
 
 typedef struct {

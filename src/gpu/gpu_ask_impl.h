@@ -39,7 +39,7 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     p.walk = tune->walk ? tune->walk : habits.alone ? SX_WALK_ALONE : SX_WALK_SHARED;
     if (p.walk == SX_WALK_SHARED && a->leaf_bytes == 0)
         p.walk = SX_WALK_ALONE;
-    p.constant = tune->pin == SX_PIN_CONSTANT && !(v->traits & SX_SIZES_KNOWN) && v->n > 0 &&
+    p.constant = tune->pin == SX_PIN_CONSTANT && habits.constant && v->n > 0 &&
                  !ascending && waits;
     if (p.constant)
         p.walk = SX_WALK_ALONE;

@@ -284,7 +284,9 @@ static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx
     sx_progress_phase(in->progress, PART_BUILT);
     s->key_type = in->key_type;
     s->max_row = sorted.max_row;
-    st = sx_make(ix, spec, &sorted, in, room_of(ix->dev), sx_clock_ns() - begin, err);
+    st = sx_make(ix, spec, &sorted, in,
+                 spec->place == SX_PLACE_HYBRID ? room_of(ix->dev) : UINT64_MAX,
+                 sx_clock_ns() - begin, err);
     if (st == SX_OK)
         sx_store_bind(s);
     be->release(dev->self, sorted.keys);

@@ -166,7 +166,7 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted 
 /* ---- make.c: the build of any spec ------------------------------------------- */
 
 /* Builds what `spec` asks for into ix->store. device_space: bytes that the index's device
- * has free; spent_ns: what the build took so far. */
+ * has free for its upper part; spent_ns: what the build took so far. */
 sx_status sx_make(sx_index *ix, const sx_spec *spec, sx_sorted *sorted, const sx_input *in,
                   uint64_t device_space, uint64_t spent_ns, sx_err *err);
 /* Upper bounds, in bytes: of all sections, of what a build takes, of the top, of the

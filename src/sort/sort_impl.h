@@ -318,6 +318,8 @@ static int F(sort)(sx_sort_work *w, sx_pool *pool)
         sx_pool_run(pool, w->parts, w->parts, F(part_vary), w);
         vary = F(all_vary)(w);
     }
+    if (sx_progress_stopped(x->progress))
+        return 1;                 /* the caller looks at progress */
     if (!vary) {
         if (x->in_keys != x->keys[0])
             memcpy(x->keys[0], x->in_keys, x->n * W);

@@ -20,14 +20,17 @@
 #elif SX_REORDERS
 /* Plans take one of two shapes. */
 #define GPU_LAUNCH_REORDER(w)                                \
-    if (p->block == 256)                                     \
+    if (p->block == 256 && p->each == 4)                     \
         GPU_LAUNCH_PLAN(k_reorder_##w##_256_4);              \
+    else if (p->block == 1024 && p->each == 1)               \
+        GPU_LAUNCH_PLAN(k_reorder_##w##_1024_1);             \
     else                                                     \
-        GPU_LAUNCH_PLAN(k_reorder_##w##_1024_1);
-#define GPU_LAUNCH_GROUP(w) ((void)0)
+        GPU_LAUNCH_PLAN(k_lookup_##w);
 #else
-#define GPU_LAUNCH_REORDER(w) ;
-#define GPU_LAUNCH_GROUP(w) ((void)0)
+#define GPU_LAUNCH_REORDER(w) GPU_LAUNCH_PLAN(k_lookup_##w);
+#endif
+#if !GPU_LAB                      /* no plan asks for groups */
+#define GPU_LAUNCH_GROUP(w) GPU_LAUNCH_PLAN(k_lookup_##w)
 #endif
 
 /* The kernel by lanes of a leaf, turns, and bytes of rows in it. */
