@@ -12,10 +12,10 @@
  * no key value is reserved. A row is any number but all ones, which says
  * "no match" in results. Equal keys keep the order they came in.
  *
- * Many threads may ask one index at once. A failed call returns a status,
- * leaves a sentence in sx_detail(), and leaves its outputs as they were
- * unless its comment says else. No verb is a cancellation point: a thread that
- * is cancelled inside one goes on to the end of it.
+ * Many threads may ask one index at once. A call that fails returns a status and
+ * puts a sentence into sx_detail(). Its outputs stay as they were, unless the
+ * comment of the call says otherwise. No call is a cancellation point: a thread
+ * that is cancelled inside a call goes on to the end of it.
  *
  * Structs that begin with `size` can grow at their end, and programs need not be
  * compiled anew for that. size is sizeof the struct as the caller knows it, at least
@@ -24,16 +24,16 @@
  * less, the rest of an input must be all zero (else SX_EINVAL, with the byte), and
  * the rest of an output becomes zero.
  *
- * A thread that calls needs 48 KiB of free stack (of a library compiled with
+ * A thread needs 48 KiB of free stack for a call (of a library compiled with
  * optimization).
  *
- * Threads of the library's own block every signal but those that a fault
- * raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), whose handlers
- * may run there.
+ * The library's own threads block all signals except those that a fault raises
+ * (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS). Your handlers of those may
+ * run in the library's threads.
  *
- * After fork() the child may use all it has of the library, whatever other
- * threads were doing, but for GPUs: what was opened or loaded before, or was
- * just being loaded, is refused with SX_EFORK.
+ * After fork() the child may use the library, whatever other threads were doing.
+ * GPUs are the exception: a GPU that the parent opened, loaded, or was just
+ * loading is refused with SX_EFORK.
  */
 #ifndef SEXTANT_H
 #define SEXTANT_H
@@ -60,7 +60,7 @@ typedef enum {                    /* ABI: append only */
     SX_EINVAL,                    /* an argument is wrong */
     SX_ENODEV,                    /* no such device here */
     SX_ENOSYS,                    /* not possible with this device */
-    SX_ESPACE,                    /* an output has too little room */
+    SX_ESPACE,                    /* an output is too small */
     SX_EDEVICE,                   /* the device failed */
     SX_ECORRUPT,                  /* a file or an index is damaged */
     SX_EFORK,                     /* not usable after fork() */
@@ -108,7 +108,8 @@ typedef struct {                  /* keys, queries, rows, results */
 #define SX_MISS   UINT64_MAX
 
 #define SX_ASCENDING 1u           /* a hint: most queries are not below the
-                                     one before. Wrong only in speed */
+                                     one before. If that is not so, answers are
+                                     right and come later */
 
 typedef struct {                  /* per call; NULL: all defaults */
     size_t size;                  /* sizeof(sx_call): lets it grow */
@@ -118,16 +119,17 @@ typedef struct {                  /* per call; NULL: all defaults */
                                      128 MiB, is not counted for ranges.
                                      sx_save(), sx_load() and sx_check()
                                      say what counts there */
-    uint32_t threads;             /* at most so many; 0: the device's all. The one
-                                     that asks the GPU for a hybrid index, and
-                                     those that measure for place=, don't count */
+    uint32_t threads;             /* the most that work on this call; 0: all of the
+                                     device. The thread that asks the GPU for a
+                                     hybrid index does not count, nor do those that
+                                     measure for place= */
     uint32_t hints;               /* SX_ASCENDING, or 0 */
     void *stream;                 /* questions on a GPU: see below */
     uint32_t *status;
-    uint64_t *device_ns;          /* NULL, or where a question that waits puts
-                                     how long the device worked on it, in
-                                     nanoseconds of its own clock; of the
-                                     host's, where columns travel */
+    uint64_t *device_ns;          /* NULL, or where a question without a stream puts
+                                     how many nanoseconds the device worked on it:
+                                     by the device's clock, or by the host's if
+                                     columns travelled */
     int (*tick)(void *context, uint64_t done, uint64_t total);
     void *tick_context;           /* NULL, or who is told about progress and
                                      can stop the call: see below */
@@ -184,7 +186,7 @@ typedef struct sx_device sx_device;
  *
  *   memory=BYTES      take no more of the device's memory (4294967296, 2^32,
  *                     4G or 4GiB; K, M, G, T; 0: no limit)
- *   persist=BYTES     keep so much of an index's top in L2: faster by 10 %,
+ *   persist=BYTES     keep so much of an index's upper part in L2: faster by 10 %,
  *                     while other kernels have that much less of it (0)
  *   walk=alone|shared a thread reads its nodes itself, or neighbours
  *                     read them together, in turns
@@ -228,10 +230,10 @@ SX_API sx_status sx_device_at(unsigned i, sx_device_info *info);
 SX_API sx_status sx_device_describe(const sx_device *dev,
                                     sx_device_info *info);
 
-/* Where a GPU's memory comes from, instead of a pool of the library's own:
- * take() returns memory of that device, at a multiple of 256, usable on the
- * stream, or NULL; give() gets it back. memory= is not counted then. Both may
- * be called by many threads. To be set while the device has no index (else
+/* An allocator of your own for a GPU's memory, instead of the library's pool.
+ * take() returns memory of that device, at a multiple of 256, which the stream may
+ * use; or NULL. give() gets it back. Many threads may call both. memory= does not
+ * limit such memory. Set the allocator while the device has no index (else
  * SX_EINVAL) and no column. */
 typedef struct {
     size_t size;                  /* sizeof(sx_allocator) */
@@ -265,43 +267,46 @@ typedef struct sx_index sx_index;
  *         sorted                 plain sorted array
  *         eytzinger(k=2..33)     search order, no extra memory
  *         pivot(k=2..33,levels=,leaf=)   sorted array under a pivot tree
- *         guide(bucket=1..128,pieces=1..65536)   sorted array under a histogram,
- *                                with pieces and buckets that suit these keys, if
- *                                they are not told
+ *         guide(bucket=1..128,pieces=1..65536)   sorted array under a histogram.
+ *                                Parameters you leave out are chosen by a look at
+ *                                the keys
  *         pgm(eps=1..1048576,eps2=1..1024,cuts=1..1048576)   sorted array
- *                                under lines that know ranks but for eps, their
- *                                own (in levels above) but for eps2; made in
- *                                `cuts` parts: no more than keys, and of 2^29
- *                                keys or more at least n / 2^29 + 1 (not told:
- *                                by n and eps, at most 4096, or one, where one
- *                                thread of a CPU builds). Without eps it is
- *                                measured on these keys: building takes about
- *                                twice as long (few keys, below 2^16 or, on a
- *                                GPU, 2^22: 16 or 8)
- *         pgm(budget=KIB)        the same instead of eps, and the lines (section
- *                                `segments`) take no more than that; SX_ENOMEM
- *                                if not even eps=1048576 does
- *         auto(for=point|range|mixed|memory)  measured on these keys
- *       layout=split|pairs (and block=) inside the parentheses says how
- *       keys and rows lie in memory; where no rows are stored (rows NULL, and
- *       keys in order: a row is its key's rank) pairs becomes split, and
- *       sx_describe() says so. Words behind: unique (equal keys are an error)
- *       and place=host|device|hybrid|both: where it is, if not in the memory
- *       of its device.
+ *                                under segments, lines that know the rank of a
+ *                                key within eps; levels above know segments within
+ *                                eps2. Segments are made in `cuts` parts: at most
+ *                                one a key, and at least n / 2^29 + 1 from 2^29
+ *                                keys on. If you leave cuts out, n and eps choose
+ *                                it, 4096 at most; one thread of a CPU takes one
+ *                                part. If you leave eps out, it is measured on the
+ *                                keys, and building takes about twice as long.
+ *                                Below 2^16 keys eps is 16 then, on a GPU below
+ *                                2^22 keys 8
+ *         pgm(budget=KIB)        eps is measured, and the segments take at most so
+ *                                much memory. SX_ENOMEM if eps=1048576 takes more
+ *         auto(for=point|range|mixed|memory)  chosen by a look at the keys, on a
+ *                                CPU also by measuring
+ *       layout=split|pairs (and block=) inside the parentheses says how keys and
+ *       rows lie in memory. Where no rows are stored (rows NULL and keys in order: a
+ *       row is its key's rank) pairs becomes split, and sx_describe() says so. Words
+ *       behind the parentheses: unique (equal keys are an error), and
+ *       place=host|device|hybrid|both for an index that is not, or not only, in the
+ *       memory of its device.
  *
- * On a GPU, place=host has all of it in the host's memory, and the CPU builds it
- * and answers. place=hybrid has that too, and a copy of its top in the GPU's
- * memory: pivots, a guide, lines, the first levels of eytzinger (sorted has none:
- * SX_EINVAL). The GPU walks that for a batch, and the CPU goes on from there, so
- * the index may be larger than the GPU's memory. Columns may be in device memory
- * in either case, but there are no streams (SX_ENOSYS). `auto` takes hybrid where
- * building on the GPU would not fit its memory. place=both has all of it on the GPU,
- * which builds it, and all of it on the host: columns of the host are answered by
- * the side that is faster for so many queries, columns in device memory and streams
- * by the GPU. What is faster is computed from what was measured when the device and
- * the index were new (sx_explain() has the numbers); so it is whether the GPU helps
- * a hybrid index with a batch. Files do not say the place: sx_load() is told
- * it anew. */
+ * Places of an index on a GPU:
+ *   host    All of the index is in the host's memory. The CPU builds it and answers.
+ *   hybrid  The same, with a copy of the index's upper part in the GPU's memory:
+ *           pivots, a guide, segments, the first levels of eytzinger (sorted has no
+ *           upper part: SX_EINVAL). The GPU walks the upper part for a batch and the
+ *           CPU goes on from there, so the index may be larger than the GPU's memory.
+ *           `auto` takes this place where a build would not fit the GPU's memory.
+ *   both    All of the index is in either memory; the GPU builds it. Columns of the
+ *           host are answered by the side that is faster for so many queries. Columns
+ *           in device memory and streams are the GPU's.
+ * With host and hybrid, columns may be in device memory, but there are no streams
+ * (SX_ENOSYS). Which side is faster is computed from times that were measured when
+ * the device and the index were new, and so is whether the GPU helps a hybrid index
+ * with a batch; sx_explain() shows the numbers. A file does not keep the place: its
+ * flags tell sx_load(). */
 SX_API sx_status sx_build(sx_index **out, sx_device *dev, const char *spec,
                           const sx_column *keys, const sx_column *rows,
                           const sx_call *call);
@@ -344,10 +349,10 @@ SX_API sx_status sx_family_at(unsigned i, sx_family_info *info);
  * "device_columns", "streams", which questions can have. NULL past the last. */
 SX_API const char *sx_verb_at(unsigned i);
 
-/* Whether that can be done with an index of this spec and key type, which is
- * in this place ("host", "device", "hybrid", "both") of such a device, be there one
- * or not: of its name only what is before a colon or comma counts. SX_ENOSYS:
- * the detail says why it can't be. What can be, the library's tests do. */
+/* Whether an index of this spec and key type, in this place ("host", "device",
+ * "hybrid", "both"), can do that on such a device. The device need not be there: only
+ * its name up to a colon or comma counts. SX_ENOSYS: the detail says why it can't be.
+ * The library's tests do all that can be. */
 SX_API sx_status sx_possible(const char *spec, int key_type, const char *verb,
                              const char *place, const char *device);
 
@@ -398,17 +403,20 @@ typedef struct {                  /* lo[i] <= key <= hi[i], all i */
 SX_API sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges,
                                 sx_column *counts, const sx_call *call);
 
-/* Rows, and keys, of range i in ascending order of keys go to
- * [first[i], first[i+1]) of rows and keys; either may be NULL. first is
- * U64 and has room for one more than there are ranges (else SX_EINVAL).
- * SX_ESPACE: first is filled, nothing else is; first[n] is the room needed.
- * So a call with rows and keys NULL sizes the outputs of the next. (With a
- * stream the room is compared on the device. A GPU that runs out of memory
- * while it fills outputs on the host has filled first, too; one that fails
- * leaves first undefined.) 2^64 hits or more are refused (SX_EINVAL) before
- * first is touched; with a stream, if there could be as many: ranges times
- * keys, or times the limit. Columns must not change meanwhile, not even
- * first: if they do, answers are wrong, but nothing is written outside. */
+/* Rows, and keys, of range i go to [first[i], first[i+1]) of rows and keys, in
+ * ascending order of keys. rows and keys may be NULL. first is U64 and has one element
+ * more than there are ranges (else SX_EINVAL).
+ *
+ * SX_ESPACE: an output is too small. first is filled and nothing else is; first[n] is
+ * how many elements are needed. So a call with rows and keys NULL tells the sizes for
+ * the next call. With a stream the device compares the sizes. A GPU that runs out of
+ * memory while it fills outputs on the host has filled first, too; a GPU that fails
+ * leaves first undefined.
+ *
+ * 2^64 hits or more are refused (SX_EINVAL) before first is touched; with a stream,
+ * if ranges times keys, or ranges times the limit, are as many. Columns must not
+ * change meanwhile, not even first. If they do, answers are wrong, but nothing is
+ * written outside of the outputs. */
 SX_API sx_status sx_range(const sx_index *ix, const sx_ranges *ranges,
                           sx_column *first, sx_column *rows,
                           sx_column *keys, const sx_call *call);
@@ -457,10 +465,10 @@ typedef struct {                  /* NULL: all defaults */
 SX_API sx_status sx_collector_new(sx_collector **out, const sx_index *ix,
                                   const sx_collect_options *options);
 
-/* Answers what was submitted before and waits until nobody is inside any
- * more; from its begin on sx_collect() is refused with SX_EINVAL, "is
- * closing". So threads that still submit learn that it is over, and can be
- * joined before sx_collector_free(), which closes, too. */
+/* Answers the keys that were submitted before, and waits until no thread is inside
+ * sx_collect(). New calls of sx_collect() fail with SX_EINVAL, "is closing": so threads
+ * that still submit learn that it is over, and you can join them before
+ * sx_collector_free(), which also closes. */
 SX_API void sx_collector_close(sx_collector *c);
 SX_API void sx_collector_free(sx_collector *c);
 
@@ -516,19 +524,19 @@ SX_API sx_status sx_collector_describe(sx_collector *c, sx_collector_info *info)
 SX_API sx_status sx_save(const sx_index *ix, const char *path,
                          const sx_call *call);
 
-/* The file is mapped, and must not be changed while the index lives.
- * The header, and that nothing is between the sections, is always verified;
- * the data when SX_LOAD_VERIFY is set: then no bit of it can have changed.
+/* The file is mapped, and must not be changed while the index lives. The header is
+ * always verified, and that there is nothing between the sections. The data are
+ * verified when SX_LOAD_VERIFY is set: then no bit of the file can have changed.
  * A damaged file never makes a lookup read outside the index.
  *
- * At most one flag says a place, as place= does in a spec (sx_build()); none: in
- * the memory of the device. With SX_LOAD_HYBRID and SX_LOAD_BOTH it is measured what
- * questions take, as when it is built. What is on the host stays mapped, but for
- * the host's side of SX_LOAD_BOTH.
+ * At most one flag says a place, as place= does in a spec (sx_build()). Without one
+ * the index goes to the memory of the device. With SX_LOAD_HYBRID and SX_LOAD_BOTH
+ * the times of questions are measured, as in a build. What is on the host stays
+ * mapped, except the host's side of SX_LOAD_BOTH.
  *
  * For max_bytes count the sections, once for each place where they are in memory
  * of their own: on the host with SX_LOAD_COPY, on a GPU (of a hybrid index only its
- * top), and on the host's side of SX_LOAD_BOTH. A mapped file does not count. One
+ * upper part), and on the host's side of SX_LOAD_BOTH. A mapped file does not count. One
  * thread does the work, whatever `threads` is. */
 #define SX_LOAD_COPY   1u         /* read into memory instead of mapping */
 #define SX_LOAD_VERIFY 2u         /* compare the checksum of all data */
@@ -556,8 +564,8 @@ typedef struct {
 } sx_index_info;
 SX_API sx_status sx_describe(const sx_index *ix, sx_index_info *info);
 
-/* Writes a NUL-terminated text of how the index is made up. *bytes: room
- * in, length needed with the NUL out. buf NULL or too small: SX_ESPACE. */
+/* Writes a NUL-terminated text of how the index is made up. *bytes is the size of buf,
+ * and becomes the length of the text with its NUL. buf NULL or too small: SX_ESPACE. */
 typedef enum { SX_TEXT = 0, SX_JSON = 1 } sx_format;
 SX_API sx_status sx_explain(const sx_index *ix, sx_format format, char *buf,
                             size_t *bytes);
