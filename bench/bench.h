@@ -97,11 +97,11 @@ bench_result bench_measure(const sx_index *ix, const bench_work *work,
                            const bench_task *task, const bench_options *o);
 double median_of(double *values, uint64_t n); /* sorts them */
 
-/* How long each call took, of as many as there is room for. Without room
+/* How long each call took, of as many as there is space for. Without space
  * nothing is kept. */
 typedef struct {
     double *seconds;
-    uint64_t n, room;
+    uint64_t n, space;
 } call_times;
 
 /* For all calls of the timed runs, if --latency is given. */

@@ -92,7 +92,7 @@ static bench_result run_there(gpu_bench *b, const sx_index *ix,
                               const gpu_task *task, double *times)
 {
     answers all = { .rows = there_new(b, task->right.type, task->q.n) };
-    call_times none = { .room = 0 }, calls = calls_of(b->o, task->q.n,
+    call_times none = { .space = 0 }, calls = calls_of(b->o, task->q.n,
                                                       batch_of(b, task));
     bench_result result;
     uint64_t again;
@@ -134,7 +134,7 @@ static double host_pass(const gpu_bench *b, const sx_index *ix,
         sx_column rows = there_part(all_rows, i, n);
 
         expect_ok(sx_get(ix, &q, &rows, &call), op_name(task->op));
-        if (calls->room) {
+        if (calls->space) {
             double now = seconds_now();
 
             calls_add(calls, now - since);
@@ -149,7 +149,7 @@ static bench_result time_host(gpu_bench *b, const sx_index *ix,
                               sx_column *rows, double *times, uint64_t runs)
 {
     size_t size = sx_type_bytes(rows->type);
-    call_times none = { .room = 0 }, calls = calls_of(b->o, q->n,
+    call_times none = { .space = 0 }, calls = calls_of(b->o, q->n,
                                                       batch_of(b, task));
     bench_result result;
     sx_column there;
@@ -218,8 +218,8 @@ static bench_result run_pinned(gpu_bench *b, const sx_index *ix,
 bench_result gpu_run(gpu_bench *b, const sx_index *ix, const gpu_task *task)
 {
     uint64_t calls = b->o->runs * CALLS_PER_RUN;
-    uint64_t room = b->o->runs > CALLS_MAX ? b->o->runs : CALLS_MAX;
-    double *times = must_alloc(room, sizeof *times);
+    uint64_t space = b->o->runs > CALLS_MAX ? b->o->runs : CALLS_MAX;
+    double *times = must_alloc(space, sizeof *times);
     uint64_t few[GPU_SMALL];
     sx_column rows = column_over(b->number, task->q.n, few);
     bench_result result;

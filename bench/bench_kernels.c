@@ -19,14 +19,14 @@
 #define INSTALLED SX_LIBDIR "/" FILE_NAME
 
 /* The kernel's word for where this program is; "": that is not known. */
-static void beside(char *path, size_t room)
+static void beside(char *path, size_t space)
 {
-    ssize_t length = readlink("/proc/self/exe", path, room - 1);
+    ssize_t length = readlink("/proc/self/exe", path, space - 1);
     char *slash;
 
     path[length > 0 ? length : 0] = '\0';
     slash = strrchr(path, '/');
-    if (slash && (size_t)(slash + 1 - path) + sizeof FILE_NAME <= room)
+    if (slash && (size_t)(slash + 1 - path) + sizeof FILE_NAME <= space)
         strcpy(slash + 1, FILE_NAME);
     else
         path[0] = '\0';

@@ -23,18 +23,18 @@ double median_of(double *values, uint64_t n)
 
 call_times calls_of(const bench_options *o, uint64_t queries, uint64_t batch)
 {
-    call_times calls = { .room = 0 };
+    call_times calls = { .space = 0 };
 
     if (!o->latency)
         return calls;
-    calls.room = o->runs * ((queries + batch - 1) / batch);
-    calls.seconds = must_alloc(calls.room, sizeof *calls.seconds);
+    calls.space = o->runs * ((queries + batch - 1) / batch);
+    calls.seconds = must_alloc(calls.space, sizeof *calls.seconds);
     return calls;
 }
 
 void calls_add(call_times *calls, double seconds)
 {
-    if (calls->n < calls->room)
+    if (calls->n < calls->space)
         calls->seconds[calls->n++] = seconds;
 }
 
@@ -90,7 +90,7 @@ static double pass(const sx_index *ix, const bench_task *task,
         if (task->op == OP_KEY_AT)
             part.keys = column_part(&all->keys, i, n);
         expect_ok(ask(ix, task->op, &q, &hi, &part), op_name(task->op));
-        if (calls->room) {
+        if (calls->space) {
             double now = seconds_now();
 
             calls_add(calls, now - since);
@@ -129,7 +129,7 @@ bench_result bench_measure(const sx_index *ix, const bench_work *work,
     size_t size = sx_type_bytes(work->keys.type);
     double *times = must_alloc(o->runs, sizeof *times);
     answers all = { .rows = column_over(SX_U64, n, must_alloc(n, 8)) };
-    call_times none = { .room = 0 }, calls = calls_of(o, n, batch);
+    call_times none = { .space = 0 }, calls = calls_of(o, n, batch);
     bench_result result;
 
     memset(all.rows.data, 0xa5, (size_t)n * 8);

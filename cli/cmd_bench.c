@@ -12,14 +12,14 @@
 #define NAME "sextant-bench"
 
 /* The one in the folder that this program is in; "": that is not known. */
-static void beside(char *path, size_t room)
+static void beside(char *path, size_t space)
 {
-    ssize_t length = readlink("/proc/self/exe", path, room - 1);
+    ssize_t length = readlink("/proc/self/exe", path, space - 1);
     char *slash;
 
     path[length > 0 ? length : 0] = '\0';
     slash = strrchr(path, '/');
-    if (slash && (size_t)(slash + 1 - path) + sizeof NAME <= room)
+    if (slash && (size_t)(slash + 1 - path) + sizeof NAME <= space)
         strcpy(slash + 1, NAME);
     else
         path[0] = '\0';

@@ -111,11 +111,11 @@ static void print(column_writer *w, const lookup_options *o,
 static void lookup_all(const sx_index *ix, const sx_column *queries,
                        const lookup_options *o, column_writer *w)
 {
-    uint64_t room = queries->n < STEP ? queries->n : STEP;
+    uint64_t space = queries->n < STEP ? queries->n : STEP;
     answers a = {
-        .rows = column_over(SX_U64, room, must_alloc(room, 8)),
-        .keys = column_over(queries->type, room,
-                            must_alloc(room, sx_type_bytes(queries->type)))
+        .rows = column_over(SX_U64, space, must_alloc(space, 8)),
+        .keys = column_over(queries->type, space,
+                            must_alloc(space, sx_type_bytes(queries->type)))
     };
 
     progress_start("looking up", queries->n);

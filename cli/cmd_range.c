@@ -99,7 +99,7 @@ static void print_list(FILE *to, const range_options *o, int type,
 
 typedef struct {                  /* grows to the longest list met */
     int type;
-    uint64_t room;
+    uint64_t space;
     void *data;
 } list_buffer;
 
@@ -119,11 +119,11 @@ static void fill_and_print(const sx_index *ix, const range_options *o,
 
     part.lo = &lo;
     part.hi = &hi;
-    if (results > buffer->room) {
+    if (results > buffer->space) {
         buffer->data = must_grow(buffer->data, results, size);
-        buffer->room = results;
+        buffer->space = results;
     }
-    out = column_over(buffer->type, buffer->room, buffer->data);
+    out = column_over(buffer->type, buffer->space, buffer->data);
     expect_ok(sx_range(ix, &part, &first, o->rows ? &out : NULL,
                        o->keys ? &out : NULL, NULL), NULL);
     for (uint64_t i = 0; i < n; i++)
@@ -132,7 +132,7 @@ static void fill_and_print(const sx_index *ix, const range_options *o,
     free(first.data);
 }
 
-/* Counts first, then takes as many ranges at a time as RESULTS has room
+/* Counts first, then takes as many ranges at a time as RESULTS has space
  * for, but at least one: memory stays bounded by the longest range. */
 static void print_lists(const sx_index *ix, const range_options *o,
                         const sx_ranges *ranges, list_buffer *buffer,

@@ -376,7 +376,7 @@ static void draw_repeated(request *q, uint64_t i)
     put_integer(q->type, q->out, i, rng_below(&q->r, total), total);
 }
 
-/* 64 runs of neighbouring integers, of which 4-byte types have room for
+/* 64 runs of neighbouring integers, of which 4-byte types have space for
  * 2^26 each. */
 static void draw_blocks(request *q, uint64_t i)
 {

@@ -80,7 +80,7 @@ typedef enum {                    /* in the order of DIST_CHOICES */
 
 const char *dist_name(distribution dist);
 
-/* n keys of the type into out. Fails if the type has no room for them. */
+/* n keys of the type into out. Fails if the type has no space for them. */
 void gen_keys(distribution dist, int type, uint64_t n, uint64_t seed,
               void *out);
 

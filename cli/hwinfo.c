@@ -8,10 +8,10 @@
 enum { CACHES_MAX = 10 };
 
 /* First line of a file, without its end. */
-static bool first_line(const char *path, char *line, int room)
+static bool first_line(const char *path, char *line, int space)
 {
     FILE *f = fopen(path, "r");
-    bool got = f && fgets(line, room, f);
+    bool got = f && fgets(line, space, f);
 
     if (f)
         fclose(f);

@@ -53,7 +53,7 @@ static void expect(cursor *c, const char *token)
         bad_header(c);
 }
 
-static void quoted(cursor *c, char *out, size_t room)
+static void quoted(cursor *c, char *out, size_t space)
 {
     const char *quote = accept(c, "'") ? "'" : "\"";
     size_t length;
@@ -61,7 +61,7 @@ static void quoted(cursor *c, char *out, size_t room)
     if (*quote == '"')
         expect(c, quote);
     length = strcspn(c->at, quote);
-    if (length >= room || !c->at[length])
+    if (length >= space || !c->at[length])
         bad_header(c);
     memcpy(out, c->at, length);
     out[length] = 0;

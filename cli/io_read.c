@@ -69,14 +69,14 @@ void input_exactly(input *in, void *bytes, size_t count, const char *what)
 
 /* ---- binary ------------------------------------------------------------ */
 
-/* Room for so many values at first: all that the file can hold, or little
+/* Space for so many values at first: all that the file can hold, or little
  * when nobody knows. */
-static uint64_t first_room(const input *in, uint64_t wanted, size_t size)
+static uint64_t first_space(const input *in, uint64_t wanted, size_t size)
 {
-    uint64_t room = in->sized ? (in->size - in->offset) / size + 1
+    uint64_t space = in->sized ? (in->size - in->offset) / size + 1
                               : STEP_BYTES / size;
 
-    return wanted < room ? wanted : room;
+    return wanted < space ? wanted : space;
 }
 
 _Noreturn static void fail_cut_short(const input *in, uint64_t wanted,
@@ -90,7 +90,7 @@ _Noreturn static void fail_cut_short(const input *in, uint64_t wanted,
 static sx_column read_values(input *in, int type, uint64_t wanted)
 {
     size_t size = sx_type_bytes(type);
-    uint64_t room, n = 0;
+    uint64_t space, n = 0;
     unsigned char *data;
     size_t rest = 0;              /* bytes of a value that is not whole yet */
 
@@ -99,16 +99,16 @@ static sx_column read_values(input *in, int type, uint64_t wanted)
     if (in->sized && wanted != UNTIL_END &&
         wanted > (in->size - in->offset) / size)
         fail_cut_short(in, wanted, (in->size - in->offset) / size);
-    room = first_room(in, wanted, size);
-    data = must_alloc(room, size);
+    space = first_space(in, wanted, size);
+    data = must_alloc(space, size);
     progress_start("reading", in->sized ? in->size : 0);
     while (n < wanted) {
-        uint64_t step = room - n;
+        uint64_t step = space - n;
         size_t got;
 
         if (step == 0) {
-            room = room + room / 2 + STEP_BYTES / size;
-            data = must_grow(data, room, size);
+            space = space + space / 2 + STEP_BYTES / size;
+            data = must_grow(data, space, size);
             continue;
         }
         step = step < STEP_BYTES ? step : STEP_BYTES;
@@ -178,15 +178,15 @@ static bool read_line(input *in, char line[LINE_MAX_BYTES])
 static sx_column read_text(input *in, int type)
 {
     size_t size = sx_type_bytes(type);
-    uint64_t room = STEP_BYTES / size, n = 0;
-    unsigned char *data = must_alloc(room, size);
+    uint64_t space = STEP_BYTES / size, n = 0;
+    unsigned char *data = must_alloc(space, size);
     char line[LINE_MAX_BYTES];
 
     progress_start("reading", in->sized ? in->size : 0);
     while (read_line(in, line)) {
-        if (n == room) {
-            room += room / 2;
-            data = must_grow(data, room, size);
+        if (n == space) {
+            space += space / 2;
+            data = must_grow(data, space, size);
             progress_at(in->offset);
         }
         if (!value_parse(type, line, data + n * size))

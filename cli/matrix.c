@@ -30,7 +30,7 @@ typedef struct {
 
 /* ---- what the library says ------------------------------------------------- */
 
-static void expect_room(unsigned n, unsigned most, const char *what)
+static void expect_space(unsigned n, unsigned most, const char *what)
 {
     if (n >= most)
         fail("more than %u %s", most, what);
@@ -48,7 +48,7 @@ static void list_backends(matrix *m)
             known = known || strcmp(m->backend[b], info.name) == 0;
         if (known)
             continue;
-        expect_room(m->backends, BACKENDS_MAX, "backends");
+        expect_space(m->backends, BACKENDS_MAX, "backends");
         strcpy(m->backend[m->backends++], info.name);
     }
 }
@@ -59,7 +59,7 @@ static void list_axes(matrix *m)
 
     m->family[0].size = sizeof m->family[0];
     while (sx_family_at(m->families, &m->family[m->families]) == SX_OK) {
-        expect_room(++m->families, FAMILIES_MAX, "families");
+        expect_space(++m->families, FAMILIES_MAX, "families");
         m->family[m->families].size = sizeof m->family[0];
     }
     for (int type = 1; type < TYPES_MAX; type++)
@@ -67,7 +67,7 @@ static void list_axes(matrix *m)
             m->type[m->types++] = type;
     while ((verb = sx_verb_at(m->verbs)) != NULL) {
         m->verb[m->verbs++] = verb;
-        expect_room(m->verbs, VERBS_MAX, "verbs");
+        expect_space(m->verbs, VERBS_MAX, "verbs");
     }
     list_backends(m);
 }
@@ -80,7 +80,7 @@ static unsigned char number_of(matrix *m, const char *text)
     while (i <= m->reasons && strcmp(m->reason[i], text) != 0)
         i++;
     if (i > m->reasons) {
-        expect_room(i, REASONS_MAX, "reasons");
+        expect_space(i, REASONS_MAX, "reasons");
         m->reason[i] = must_alloc(strlen(text) + 1, 1);
         strcpy(m->reason[i], text);
         m->reasons = i;

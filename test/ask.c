@@ -62,7 +62,7 @@ static void note_answers(asker *a, const char *verb, uint64_t answers)
         ask_note(a, "streams");
 }
 
-/* Room for so many bytes in device memory. */
+/* Space for so many bytes in device memory. */
 static void make_there(asker *a, box *b, uint64_t bytes)
 {
     uint64_t n = bytes / 8 + 1;
@@ -117,31 +117,31 @@ static sx_column input(asker *a, unsigned which, int type, uint64_t n, const voi
     return part(b, type, before, n);
 }
 
-/* Room for exactly so many elements, which all are GUARD_FILL. */
-static sx_column *output_room(asker *a, unsigned which, int type, uint64_t room)
+/* Space for exactly so many elements, which all are GUARD_FILL. */
+static sx_column *output_space(asker *a, unsigned which, int type, uint64_t space)
 {
     box *b = &a->box[which];
     size_t width = oracle_width(type);
     bool there = is_there(a);
     b->away = there && is_column(a);
     b->before = b->away ? rnd_below(&a->r, 4) : 0;
-    uint64_t all = b->before + room + (b->away ? 5 : 0);
+    uint64_t all = b->before + space + (b->away ? 5 : 0);
     unsigned char *data = guard_fit(&b->host, all * width, a->turn++ % 2);
-    b->seen = column(type, room, data + b->before * width);
+    b->seen = column(type, space, data + b->before * width);
     b->given = b->seen;
     b->given.place = there ? SX_DEVICE : SX_HOST;
     if (b->away) {
         make_there(a, b, all * width);
         copy(a, part(b, type, 0, all), column(type, all, data));
-        b->given = part(b, type, b->before, room);
+        b->given = part(b, type, b->before, space);
     }
     return &b->given;
 }
 
-/* Room for n elements, sometimes with one more that must stay as it is. */
+/* Space for n elements, sometimes with one more that must stay as it is. */
 static sx_column *output(asker *a, unsigned which, int type, uint64_t n)
 {
-    return output_room(a, which, type, n + a->turn / 2 % 2);
+    return output_space(a, which, type, n + a->turn / 2 % 2);
 }
 
 static void fetch(asker *a, box *b)
@@ -265,7 +265,7 @@ static const sx_call *begin(asker *a, const sx_call *call)
     /* The stream of this thread: calls that wait use it, too. */
     a->how.stream = (void *)2;
     if (rnd_below(&a->r, 4))
-        a->how.status = output_room(a, BOX_STATUS, SX_U32, 1)->data;
+        a->how.status = output_space(a, BOX_STATUS, SX_U32, 1)->data;
     return &a->how;
 }
 
@@ -283,7 +283,7 @@ static const char *wrong_status(asker *a, const char *what, sx_status got, sx_st
 }
 
 /* The call returned: as it should have, and its outputs come to the host.
- * With a stream too little room is found out later. */
+ * With a stream too little space is found out later. */
 static const char *end(asker *a, const char *what, sx_status got, sx_status want)
 {
     bool queued = a->how.stream && want != SX_EINVAL;
@@ -537,8 +537,8 @@ static const char *ask_range_rows(asker *a, const sx_index *ix,
     first = output(a, BOX_FIRST, SX_U64, d->ranges + 1);
     bool short_rows = which == 1 || (which == 0 && rnd_below(&a->r, 2));
     uint64_t less = rnd_below(&a->r, 2) ? hits - 1 : rnd_below(&a->r, hits);
-    rows = output_room(a, BOX_NUMBERS, out_type, short_rows ? less : hits);
-    keys = output_room(a, BOX_KEYS, d->type, short_rows ? hits : less);
+    rows = output_space(a, BOX_NUMBERS, out_type, short_rows ? less : hits);
+    keys = output_space(a, BOX_KEYS, d->type, short_rows ? hits : less);
     TRY(end(a, "range without room", sx_range(ix, ranges, first, which == 2 ? NULL : rows,
                                               which == 1 ? NULL : keys, how), SX_ESPACE));
     TRY(check_first(a, d, spans));

@@ -28,7 +28,7 @@ static void limits_of_type(int type, void *least, void *most)
 
 /* Special keys first, then the neighbours of the first key and the last on
  * the outside, then keys of the index and their neighbours (all of
- * them if there is room), then random ones. */
+ * them if there is space), then random ones. */
 static void make_queries(dataset *d, rnd *r)
 {
     unsigned char *q = guard_fit(&d->q, d->queries * d->width, true);

@@ -5,7 +5,7 @@
 
 #include "oracle.h"
 
-void pick_spec(rnd *r, char *out, size_t room)
+void pick_spec(rnd *r, char *out, size_t space)
 {
     static const char *const layouts[] = {
         "layout=split", "layout=pairs", "layout=pairs,block=1",
@@ -16,25 +16,25 @@ void pick_spec(rnd *r, char *out, size_t room)
     char more[64] = "";
     switch (rnd_below(r, 15)) {
     case 0:
-        snprintf(out, room, *layout ? "sorted(%s)" : "sorted", layout);
+        snprintf(out, space, *layout ? "sorted(%s)" : "sorted", layout);
         return;
     case 8: case 9: case 10:
-        snprintf(out, room, "guide(bucket=%u,pieces=%u%s%s)", 1 + (unsigned)rnd_below(r, 128),
+        snprintf(out, space, "guide(bucket=%u,pieces=%u%s%s)", 1 + (unsigned)rnd_below(r, 128),
                  1 + (unsigned)rnd_below(r, rnd_below(r, 2) ? 9 : 300), *layout ? "," : "", layout);
         return;
     case 11:                      /* as many pieces as the keys want */
-        snprintf(out, room, *layout ? "guide(%s)" : "guide", layout);
+        snprintf(out, space, *layout ? "guide(%s)" : "guide", layout);
         return;
     case 12: case 13: case 14:
         if (rnd_below(r, 2))
             snprintf(more, sizeof more, ",cuts=%u", 1 + (unsigned)rnd_below(r, 80));
-        snprintf(out, room, "pgm(eps=%u,eps2=%u%s%s%s)",
+        snprintf(out, space, "pgm(eps=%u,eps2=%u%s%s%s)",
                  1 + (unsigned)rnd_below(r, 1u << rnd_below(r, 21)),
                  1 + (unsigned)rnd_below(r, 1u << rnd_below(r, 11)), more, *layout ? "," : "",
                  layout);
         return;
     case 1: case 2: case 3:
-        snprintf(out, room, "eytzinger(k=%u%s%s)", k, *layout ? "," : "",
+        snprintf(out, space, "eytzinger(k=%u%s%s)", k, *layout ? "," : "",
                  layout);
         return;
     case 4:
@@ -45,7 +45,7 @@ void pick_spec(rnd *r, char *out, size_t room)
                  1 + (unsigned)rnd_below(r, 64));
         break;
     }
-    snprintf(out, room, "pivot(k=%u%s%s%s)", k, more, *layout ? "," : "",
+    snprintf(out, space, "pivot(k=%u%s%s%s)", k, more, *layout ? "," : "",
              layout);
 }
 

@@ -5,7 +5,7 @@
 #include "support.h"
 
 /* Any family, layout and parameters there can be. */
-void pick_spec(rnd *r, char *out, size_t room);
+void pick_spec(rnd *r, char *out, size_t space);
 /* Up to 8192, small ones and those around powers of two more often. */
 uint64_t pick_size(rnd *r);
 /* Runs of different kinds of keys, so that one set has gaps, clusters and

@@ -35,10 +35,10 @@
  * by what was in use at a time, not by how long it ran. With a GPU its driver's tables
  * are in the heap, too, and its pinned memory is resident: in three minutes of 30,000
  * builds they grew by 0.4 and 66 MB, where an event lost per build would be 3 MB. */
-#define HEAP_ROOM (64u << 10)
-#define RESIDENT_ROOM (48u << 20)
-#define GPU_HEAP_ROOM (1u << 20)
-#define GPU_RESIDENT_ROOM (128u << 20)
+#define HEAP_SPACE (64u << 10)
+#define RESIDENT_SPACE (48u << 20)
+#define GPU_HEAP_SPACE (1u << 20)
+#define GPU_RESIDENT_SPACE (128u << 20)
 
 const struct job jobs[JOB_KINDS] = {
     [JOB_ASK] = { "ask", job_ask, 30, false },
@@ -252,9 +252,9 @@ static state look(void)
     return s;
 }
 
-static unsigned flat(const char *what, uint64_t before, uint64_t after, uint64_t room)
+static unsigned flat(const char *what, uint64_t before, uint64_t after, uint64_t space)
 {
-    bool good = after <= before + room;
+    bool good = after <= before + space;
     printf("%-12s %12" PRIu64 " after the warm-up, %12" PRIu64 " in the end%s\n", what, before, after,
            good ? "" : ": FAILED");
     return !good;
@@ -307,9 +307,9 @@ int main(void)
     failed += flat("threads", before.threads, after.threads, 0);
     if (OWN_HEAP) {
         bool gpu = kernel_is_gpu();
-        failed += flat("heap", before.heap, after.heap, gpu ? GPU_HEAP_ROOM : HEAP_ROOM);
+        failed += flat("heap", before.heap, after.heap, gpu ? GPU_HEAP_SPACE : HEAP_SPACE);
         failed += flat("resident", before.resident, after.resident,
-                       gpu ? GPU_RESIDENT_ROOM : RESIDENT_ROOM);
+                       gpu ? GPU_RESIDENT_SPACE : RESIDENT_SPACE);
     }
     total += OWN_HEAP ? 5 : 3;
     failed += atomic_load(&failures);

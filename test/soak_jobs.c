@@ -35,10 +35,10 @@ void subject_plan(worker *w, subject *s, const soak_device *on, uint64_t most)
     int type = key_types[rnd_below(r, COUNT_OF(key_types))];
     row_kind rows_as = (row_kind)rnd_below(r, ROWS_KINDS);
     /* The emulator is slow: it gets few keys, and few questions. */
-    uint64_t room = on->kernels && !on->gpu && most > 3000 ? 3000 : most;
-    uint64_t n = pick_size(r) % (room + 1);
+    uint64_t space = on->kernels && !on->gpu && most > 3000 ? 3000 : most;
+    uint64_t n = pick_size(r) % (space + 1);
     if (rnd_below(r, 8) == 0)
-        n = room - rnd_below(r, room / 4 + 1);            /* shared by threads, spread */
+        n = space - rnd_below(r, space / 4 + 1);            /* shared by threads, spread */
     unsigned char *keys = need(n * oracle_width(type));
     uint64_t *rows = need(n * sizeof *rows);
     *s = (subject){ .on = on };

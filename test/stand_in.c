@@ -13,7 +13,7 @@
 _Atomic unsigned asked;
 sx_status fail_with;
 unsigned fail_from;
-bool hints_lie, all_pinned;
+bool entries_lie, all_pinned;
 uint64_t (*takes_ns)(const sx_view *v, unsigned n);
 
 static const sx_backend *honest;
@@ -67,12 +67,12 @@ static sx_status counted_fold(void *self, const sx_view *v, const sx_span_query 
     return status ? status : honest->fold(self, v, job, out, err);
 }
 
-static sx_status counted_hint(void *self, const sx_view *top, const sx_hints *job, sx_err *err)
+static sx_status counted_entry(void *self, const sx_view *top, const sx_entries *job, sx_err *err)
 {
     sx_status status = counted(err);
     if (status == SX_OK)
-        status = honest->hint(self, top, job, err);
-    if (status == SX_OK && hints_lie)
+        status = honest->entry(self, top, job, err);
+    if (status == SX_OK && entries_lie)
         memset(job->out, 0, job->n * sizeof *job->out);
     return status;
 }
@@ -87,13 +87,13 @@ void stand_in(sx_device *dev, stand_in_kind kind)
     asked = 0;
     fail_with = SX_OK;
     fail_from = 0;
-    hints_lie = all_pinned = false;
+    entries_lie = all_pinned = false;
     takes_ns = NULL;
     honest = dev->backend;
     table = *honest;
     table.is_pinned = told_pinned;
-    if (kind == OF_HINTS) {
-        table.hint = counted_hint;
+    if (kind == OF_ENTRIES) {
+        table.entry = counted_entry;
     } else {
         table.lookup = counted_lookup;
         table.sort = timed_sort;

@@ -11,12 +11,12 @@
 #include "query/index.h"
 
 /* Which calls are counted, and may fail; the others are the device's. */
-typedef enum { OF_QUESTIONS, OF_HINTS } stand_in_kind;
+typedef enum { OF_QUESTIONS, OF_ENTRIES } stand_in_kind;
 
 extern _Atomic unsigned asked;    /* calls since stand_in(), or since set to 0 */
 extern sx_status fail_with;       /* what calls fail with; SX_OK: they do not ... */
 extern unsigned fail_from;        /* ... nor so many first ones */
-extern bool hints_lie;            /* hints are all 0 */
+extern bool entries_lie;            /* entries are all 0 */
 extern bool all_pinned;           /* all memory is, says the device */
 /* OF_QUESTIONS, while the clock is stopped (support.h): by how much a lookup in v, the n-th
  * since stand_in(), or a sort (v NULL) moves it; NULL: not at all. */

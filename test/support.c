@@ -128,15 +128,15 @@ uint64_t rnd_below(rnd *r, uint64_t n)
 
 #define CANARY 64                 /* bytes looked at on the open side */
 
-guard guard_new(size_t room)
+guard guard_new(size_t space)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    guard g = { .room = (room + CANARY + page) / page * page };
-    unsigned char *map = mmap(NULL, g.room + 2 * page, PROT_NONE,
+    guard g = { .space = (space + CANARY + page) / page * page };
+    unsigned char *map = mmap(NULL, g.space + 2 * page, PROT_NONE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED ||
-        mprotect(map + page, g.room, PROT_READ | PROT_WRITE))
-        die("mapping %zu bytes: %s", g.room, strerror(errno));
+        mprotect(map + page, g.space, PROT_READ | PROT_WRITE))
+        die("mapping %zu bytes: %s", g.space, strerror(errno));
     g.base = g.data = map + page;
     return g;
 }
@@ -145,18 +145,18 @@ void guard_free(guard *g)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     if (g->base)
-        munmap(g->base - page, g->room + 2 * page);
+        munmap(g->base - page, g->space + 2 * page);
     *g = (guard){ 0 };
 }
 
 void *guard_fit(guard *g, size_t bytes, bool at_end)
 {
-    if (bytes + CANARY > g->room) {
+    if (bytes + CANARY > g->space) {
         guard_free(g);
         *g = guard_new(bytes);
     }
     g->bytes = bytes;
-    g->data = at_end ? g->base + g->room - bytes : g->base;
+    g->data = at_end ? g->base + g->space - bytes : g->base;
     memset(at_end ? g->data - CANARY : g->data, GUARD_FILL, bytes + CANARY);
     return g->data;
 }
@@ -522,9 +522,9 @@ char *temp_path(const char *name)
         temp_owner = getpid();
         atexit(remove_temp_dir);
     }
-    size_t room = strlen(temp_dir) + strlen(name) + 2;
-    char *path = need(room);
-    snprintf(path, room, "%s/%s", temp_dir, name);
+    size_t space = strlen(temp_dir) + strlen(name) + 2;
+    char *path = need(space);
+    snprintf(path, space, "%s/%s", temp_dir, name);
     return path;
 }
 

@@ -73,12 +73,12 @@ uint64_t rnd_below(rnd *r, uint64_t n);         /* 0 .. n-1 */
 
 typedef struct {
     unsigned char *base;          /* first usable byte, behind a trap page */
-    size_t room;                  /* usable bytes, a trap page follows */
+    size_t space;                  /* usable bytes, a trap page follows */
     unsigned char *data;          /* what guard_fit() gave out ... */
     size_t bytes;                 /* ... and how many of them */
 } guard;
 
-guard guard_new(size_t room);
+guard guard_new(size_t space);
 void guard_free(guard *g);
 
 /* Bytes whose end (at_end) or start touches a page that traps. They and

@@ -137,13 +137,13 @@ static const struct {
     { "sx_index_info", with_index_info, 176, sizeof(sx_index_info), &an_index, true },
 };
 
-static guard room;
+static guard space;
 
 /* Struct i as a caller has it that knows `size` bytes of it: what this version lacks is
  * zero in an input, and anything in an output. A page that traps follows. */
 static unsigned char *struct_of(size_t i, size_t size)
 {
-    unsigned char *s = guard_fit(&room, size, true);
+    unsigned char *s = guard_fit(&space, size, true);
     size_t known = size < structs[i].now ? size : structs[i].now;
     if (!structs[i].output) {
         memset(s, 0, size);
@@ -170,7 +170,7 @@ static void accepted(size_t i, void *s, size_t size)
     sx_status st = structs[i].verb(s);
     if (st != SX_OK)
         fail_msg("%s of %zu bytes: %s", structs[i].name, size, sx_detail());
-    if (!guard_intact(&room))
+    if (!guard_intact(&space))
         fail_msg("%s of %zu bytes: something before it was written", structs[i].name, size);
 }
 
@@ -254,7 +254,7 @@ static int setup(void **state)
     memcpy(hi_array, key_array, sizeof hi_array);
     hi = column(SX_U64, N, hi_array);
     out = column(SX_U64, N, outs);
-    room = guard_new(MOST + 4096);
+    space = guard_new(MOST + 4096);
     return sx_build(&ix, dev, "sorted", &keys, NULL, NULL) ||
            sx_collector_new(&collector, ix, NULL);
 }
@@ -266,7 +266,7 @@ static int teardown(void **state)
     sx_free(ix);
     sx_close(gpu);
     sx_close(dev);
-    guard_free(&room);
+    guard_free(&space);
     return 0;
 }
 

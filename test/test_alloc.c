@@ -293,16 +293,16 @@ static void check_questions(sx_device *dev, uint64_t n, uint64_t queries)
                                unique ? KEYS_DENSE : KEYS_DUPLICATES, n,
                                (row_kind)(i % ROWS_KINDS), queries, &r);
         sx_index *ix = NULL;
-        uint64_t room = queries, hits = 0;
+        uint64_t space = queries, hits = 0;
         assert_int_equal(data_build(d, dev, specs[i], NULL, &ix), SX_OK);
         for (uint64_t j = 0; j < d->ranges; j++)
             hits += d->spans[0][j].count;
-        if (hits > room)
-            room = hits;
+        if (hits > space)
+            space = hits;
         attempt a = { .dev = dev, .spec = specs[i], .d = d, .ix = ix,
                       .path = path };
-        guard_fit(&a.out[0], room * 8, true);
-        guard_fit(&a.out[1], room * d->width, true);
+        guard_fit(&a.out[0], space * 8, true);
+        guard_fit(&a.out[1], space * d->width, true);
         guard_fit(&a.out[2], (d->ranges + 1) * 8, true);
         guard_fit(&a.out[3], d->ranges * 8, true);
         for (a.verb = 0; a.verb < VERBS; a.verb++) {

@@ -407,9 +407,9 @@ static void free_scene(scene *s)
 }
 
 /* Ends of short ranges, all over the keys (begin) or just before their end. */
-static void make_ends(uint64_t *lo, uint64_t *hi, size_t room, bool at_end)
+static void make_ends(uint64_t *lo, uint64_t *hi, size_t space, bool at_end)
 {
-    for (size_t i = 0; i < room; i++) {
+    for (size_t i = 0; i < space; i++) {
         lo[i] = at_end ? 19980 : i * 6 % 19000;
         hi[i] = lo[i] + (at_end ? 5 : 60);
     }
@@ -420,15 +420,15 @@ static void ranges_in_passes(const char *device, const char *spec, int place, un
 {
     scene s = make_scene(device, spec);
     watched w = watched_new(RANGES * 8 + 8);
-    size_t room = w.bytes / 8;
+    size_t space = w.bytes / 8;
     uint64_t *ends[2][2], *first = need(w.bytes), *none = need(w.bytes);
     unsigned passes = 0;
     for (unsigned i = 0; i < 4; i++)
         ends[i / 2][i % 2] = need(w.bytes);
-    make_ends(ends[0][0], ends[0][1], room, false);
-    make_ends(ends[1][0], ends[1][1], room, true);
+    make_ends(ends[0][0], ends[0][1], space, false);
+    make_ends(ends[1][0], ends[1][1], space, true);
     memset(first, 0x5a, w.bytes);
-    for (size_t i = 0; i < room; i++)           /* offsets that are nonsense */
+    for (size_t i = 0; i < space; i++)           /* offsets that are nonsense */
         none[i] = i % 3 ? (uint64_t)i << (i % 60) : 7;
     for (unsigned at = 0; at <= passes; at = next_pass(at, passes)) {
         sx_column lo = column(SX_U64, RANGES, which == 0 ? (uint64_t *)(void *)w.data : ends[0][0]);

@@ -76,9 +76,9 @@ static void test_pieces(void **state)
     sx_close(dev);
 }
 
-/* A hybrid guide's top is no larger than its device has room for. A GPU wants a little
+/* A hybrid guide's top is no larger than its device has space for. A GPU wants a little
  * more to get it there, so that takes more keys. */
-static void test_room(void **state)
+static void test_space(void **state)
 {
     (void)state;
     uint64_t before = n, more = kernel_is_gpu() ? 1 << 20 : 4096;
@@ -359,7 +359,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_room),
+        cmocka_unit_test(test_space),
         cmocka_unit_test(test_contest),
         cmocka_unit_test(test_poor),
         cmocka_unit_test(test_memory),

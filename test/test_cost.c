@@ -22,7 +22,7 @@ static asker *asking;
 static sx_cost made_up(void)
 {
     return (sx_cost){
-        .travel = { .direct_bytes = 128 << 10, .chunk = 1 << 18, .lane_bytes = 16 << 20,
+        .travel = { .direct_bytes = 128 << 10, .chunk = 1 << 18, .channel_bytes = 16 << 20,
                     .sample = 1 << 20 },
         .link = { .direct_ns = 12e3, .direct_byte_ns = 0.05, .staged_ns = 40e3,
                   .in_ns = { 0.06, 0.02 }, .out_ns = { 0.06, 0.02 },
@@ -31,7 +31,7 @@ static sx_cost made_up(void)
         .cpu = { .call_ns = 200, .query_ns = 40, .pool_ns = 10e3, .pooled_ns = 4, .threads = 16,
                  .share = 2048, .at_part = 0.5 },
         .gpu = { .call_ns = 3e3, .query_ns = 0.1 },
-        .hints = { .call_ns = 50e3, .query_ns = 0.5, .hinted_ns = 2, .gain = 2 },
+        .entries = { .call_ns = 50e3, .query_ns = 0.5, .entered_ns = 2, .gain = 2 },
         .measured = 1,
     };
 }
@@ -170,33 +170,33 @@ static void test_threads_count(void **state)
     assert_true(sx_cost_of_cpu(&c, &all) == last);
 }
 
-static void test_hints_pay(void **state)
+static void test_entries_pay(void **state)
 {
     (void)state;
     sx_cost c = made_up();
     sx_batch b = batch_of(1 << 20);
-    assert_false(sx_cost_hints_pay(&c, &b, 1 << 20, 1));   /* one bucket */
+    assert_false(sx_cost_entries_pay(&c, &b, 1 << 20, 1));   /* one bucket */
     b.n = 1 << 26;
-    assert_true(sx_cost_hints_pay(&c, &b, 1 << 20, 1));
-    c.hints.hinted_ns = 5;                                 /* they make it slower */
+    assert_true(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
+    c.entries.entered_ns = 5;                                 /* they make it slower */
     for (b.threads = 0; b.threads < 17; b.threads++)       /* whoever answers */
-        assert_false(sx_cost_hints_pay(&c, &b, 1 << 20, 1));
+        assert_false(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
     b.threads = 0;
     c = made_up();
-    c.hints.gain = 1.04;                                   /* tried, it did not pay */
-    assert_false(sx_cost_hints_pay(&c, &b, 1 << 20, 1));
+    c.entries.gain = 1.04;                                   /* tried, it did not pay */
+    assert_false(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
     c.side = SX_SIDE_GPU;
-    assert_true(sx_cost_hints_pay(&c, &b, 1 << 20, 1));
+    assert_true(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
     b.n = 16;
-    assert_false(sx_cost_hints_pay(&c, &b, 16, 1));
-    assert_true(sx_cost_hints_pay(&c, &b, 15, 1));
+    assert_false(sx_cost_entries_pay(&c, &b, 16, 1));
+    assert_true(sx_cost_entries_pay(&c, &b, 15, 1));
     c = made_up();
     b.n = 1 << 26;
-    c.hints.query_ns = 100;                                /* a slow GPU */
-    assert_false(sx_cost_hints_pay(&c, &b, 1 << 20, 1));
-    c.hints.query_ns = 0.5;
+    c.entries.query_ns = 100;                                /* a slow GPU */
+    assert_false(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
+    c.entries.query_ns = 0.5;
     c.side = SX_SIDE_CPU;
-    assert_false(sx_cost_hints_pay(&c, &b, 1 << 20, 1));
+    assert_false(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
 }
 
 /* ---- numbers that are measured --------------------------------------------------------- */
@@ -213,7 +213,7 @@ static void sane_cost(const sx_cost *c)
         c->link.direct_ns, c->link.direct_byte_ns, c->link.staged_ns, c->link.in_ns[0],
         c->link.in_ns[1], c->link.out_ns[0], c->link.out_ns[1], c->cpu.call_ns, c->cpu.query_ns,
         c->cpu.pool_ns, c->cpu.pooled_ns, c->cpu.at_part, c->gpu.call_ns, c->gpu.query_ns,
-        c->hints.call_ns, c->hints.query_ns, c->hints.hinted_ns,
+        c->entries.call_ns, c->entries.query_ns, c->entries.entered_ns,
     };
     for (size_t i = 0; i < COUNT_OF(all); i++)
         sane(all[i]);
@@ -557,7 +557,7 @@ int main(void)
         cmocka_unit_test(test_crossover),
         cmocka_unit_test(test_told_side),
         cmocka_unit_test(test_threads_count),
-        cmocka_unit_test(test_hints_pay),
+        cmocka_unit_test(test_entries_pay),
         cmocka_unit_test(test_measured),
         cmocka_unit_test(test_both_sides),
         cmocka_unit_test(test_threshold),

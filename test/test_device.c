@@ -200,11 +200,11 @@ static void test_calls(void **state)
     REFUSED(sx_build(&on_cpu, dev, "sorted", &k, NULL, &call), SX_EINVAL, "keys is on the host");
     sx_aggregates g = { .size = sizeof g, .sum = &o };
     REFUSED(sx_range_aggregate(ix, &both, &g, &call), SX_EINVAL, "sum is on the host");
-    sx_column bare = column(SX_U64, 0, NULL), no_room = slice(&there[1], 0, 3);
+    sx_column bare = column(SX_U64, 0, NULL), no_space = slice(&there[1], 0, 3);
     OK(sx_get(ix, &bare, &bare, &call));
     /* What can be said at once is. */
-    REFUSED(sx_get(ix, &q, &no_room, &call), SX_ESPACE, "room for 3");
-    REFUSED(sx_range(ix, &both, &no_room, NULL, NULL, &call), SX_EINVAL, "room for 3");
+    REFUSED(sx_get(ix, &q, &no_space, &call), SX_ESPACE, "room for 3");
+    REFUSED(sx_range(ix, &both, &no_space, NULL, NULL, &call), SX_EINVAL, "room for 3");
     assert_true(out[0] == 0 && out[3] == 3 && out[4] == 7);
 
     call = (sx_call){ .size = sizeof call, .device_ns = &ns };

@@ -1,6 +1,6 @@
 /* test_device_memory.c - where the memory of a device comes from, and what
  * happens when there is none: an allocator of the caller's, memory=, every
- * piece of memory refused once, and outputs without room. */
+ * piece of memory refused once, and outputs without space. */
 #include <inttypes.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -199,7 +199,7 @@ typedef struct {
     sx_column in[3], out[4];      /* queries, lo, hi; numbers, keys, first, more */
     sx_column mark[2];            /* one element each, in device memory */
     unsigned char *fill, *seen;   /* as outputs begin; and what they are now */
-    uint64_t room;                /* bytes of the largest output */
+    uint64_t space;                /* bytes of the largest output */
 } scene;
 
 #define SCENE_VERBS 9
@@ -297,10 +297,10 @@ static void scene_new(scene *s, sx_device *dev, const dataset *d, const char *sp
         s->right[i + 1] = s->right[i] + d->spans[0][i].count;
         hits += d->spans[0][i].count;
     }
-    s->room = hits * 16;
-    s->fill = need(s->room);
-    s->seen = need(s->room);
-    memset(s->fill, GUARD_FILL, s->room);
+    s->space = hits * 16;
+    s->fill = need(s->space);
+    s->seen = need(s->space);
+    memset(s->fill, GUARD_FILL, s->space);
     for (unsigned i = 0; i < 3; i++) {
         sx_column host = column(d->type, i ? d->ranges : d->queries, in[i]);
         s->in[i] = host;
@@ -309,13 +309,13 @@ static void scene_new(scene *s, sx_device *dev, const dataset *d, const char *sp
             OK(sx_column_copy(&s->in[i], &host, dev));
         }
     }
-    const uint64_t rooms[4] = { hits, hits, d->ranges + 1, d->ranges };
+    const uint64_t spaces[4] = { hits, hits, d->ranges + 1, d->ranges };
     for (unsigned i = 0; i < 4; i++) {
         int type = i == 1 ? d->type : SX_U64;
         if (scene_there(way, i + 3))
-            OK(sx_column_new(&s->out[i], dev, type, rooms[i]));
+            OK(sx_column_new(&s->out[i], dev, type, spaces[i]));
         else
-            s->out[i] = column(type, rooms[i], need(rooms[i] * sx_type_bytes(type)));
+            s->out[i] = column(type, spaces[i], need(spaces[i] * sx_type_bytes(type)));
     }
     for (unsigned i = 0; i < 2; i++)
         OK(sx_column_new(&s->mark[i], dev, SX_U32, 1));
@@ -544,11 +544,11 @@ static void test_idle_memory(void **state)
     free(rows);
 }
 
-/* ---- outputs without room, status words ------------------------------------------------------ */
+/* ---- outputs without space, status words ------------------------------------------------------ */
 
-/* One range with hits, or none, into columns with room for nothing; which: 1
+/* One range with hits, or none, into columns with space for nothing; which: 1
  * rows, 2 keys, 3 both. Returns the status, which first shows too. */
-static sx_status range_no_room(sx_device *dev, const sx_index *ix, bool hits, unsigned which,
+static sx_status range_no_space(sx_device *dev, const sx_index *ix, bool hits, unsigned which,
                                bool there, bool queued)
 {
     uint64_t ends[2] = { 3, hits ? 6 : 2 }, seen[2] = { 9, 9 };
@@ -639,7 +639,7 @@ static void test_scratch(void **state)
     sx_close(dev);
 }
 
-static void test_no_room(void **state)
+static void test_no_space(void **state)
 {
     (void)state;
     uint64_t key[6] = { 9, 4, 3, 1, 6, 7 };
@@ -653,7 +653,7 @@ static void test_no_room(void **state)
                 for (int hits = 0; hits < 2; hits++) {
                     begin_step("%s, way %d, outputs %u, hits %d", device_specs[s], way, which,
                                hits);
-                    sx_status st = range_no_room(dev, ix, hits, which, way >= 2, way == 3);
+                    sx_status st = range_no_space(dev, ix, hits, which, way >= 2, way == 3);
                     if (st != (hits ? SX_ESPACE : SX_OK))
                         fail_msg("%s: status %d", step_now, (int)st);
                 }
@@ -701,7 +701,7 @@ int main(void)
         cmocka_unit_test(test_little_memory),
         cmocka_unit_test(test_idle_memory),
         cmocka_unit_test(test_scratch),
-        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_no_space),
         cmocka_unit_test(test_status_word),
     };
     test_seed();

@@ -500,8 +500,8 @@ static void test_ranges(void **state)
     assert_true(outs[2][0] == 0);
 }
 
-/* Too little room for rows or keys: first is filled, nothing else is. */
-static void test_range_room(void **state)
+/* Too little space for rows or keys: first is filled, nothing else is. */
+static void test_range_space(void **state)
 {
     (void)state;
     /* [0,50] [5,55] [10,60]: 6 + 5 + 6 keys */
@@ -663,7 +663,7 @@ int main(void)
         cmocka_unit_test_setup(test_points, fresh),
         cmocka_unit_test_setup(test_narrow_outputs, fresh),
         cmocka_unit_test_setup(test_ranges, fresh),
-        cmocka_unit_test_setup(test_range_room, fresh),
+        cmocka_unit_test_setup(test_range_space, fresh),
         cmocka_unit_test_setup(test_looking, fresh),
         cmocka_unit_test_setup(test_files, fresh),
         cmocka_unit_test_setup(test_detail, fresh),

@@ -284,8 +284,8 @@ static uint64_t hole_front(uint64_t n, unsigned char f[HOLE_FRONT])
     return header + n * 4;
 }
 
-/* No address space has room for the mapping: that is no fault of the file's. */
-static void test_no_room_to_map(void **state)
+/* No addresses are left for the mapping: that is no fault of the file's. */
+static void test_no_space_to_map(void **state)
 {
     (void)state;
     unsigned char f[HOLE_FRONT];
@@ -363,7 +363,7 @@ int main(void)
         cmocka_unit_test(test_deterministic),
         cmocka_unit_test(test_auto),
         cmocka_unit_test(test_save_over_mapped),
-        cmocka_unit_test(test_no_room_to_map),
+        cmocka_unit_test(test_no_space_to_map),
         cmocka_unit_test(test_more_than_4_billion),
     };
     test_seed();

@@ -427,7 +427,7 @@ static void range_columns_free(range_columns *c, sx_device *dev)
         sx_column_free(all[i], dev);
 }
 
-/* Waiting (room is found out by the call), then on a stream: with one element
+/* Waiting (space is found out by the call), then on a stream: with one element
  * too few, then with all. */
 static const char *range_there(sx_device *dev, const sx_index *ix, const big_ranges *b,
                                range_columns *c, int step)

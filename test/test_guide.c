@@ -1,5 +1,5 @@
 /* test_guide.c - how many units of keys a walk under a guide looks at: a few, however
- * badly keys lie in their buckets. Speed is no test, but this is what it comes from. */
+ * badly keys lie in their cells. Speed is no test, but this is what it comes from. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ static unsigned count_unit(const unsigned char *p, uint32_t m, uint64_t q)
 
 enum { N = 20000, KINDS = 10 };
 
-/* Ascending, and of every kind that misleads a guess within a bucket, or the buckets. */
+/* Ascending, and of every kind that misleads a guess within a cell, or the cells. */
 static void make_keys(unsigned kind, rnd *r, uint64_t *keys)
 {
     uint64_t x = 0;
@@ -48,7 +48,7 @@ static void make_keys(unsigned kind, rnd *r, uint64_t *keys)
         case 2: x += i % 60 ? 1 : (uint64_t)1 << rnd_below(r, 48); break;
         case 3: x += i % 250 < 2 ? 1u << 20 : 0; break;                  /* runs of equal ones */
         case 4: x = i * i * i; break;
-        case 5: x = i < N - 1 ? i : UINT64_MAX; break;                   /* all in one bucket */
+        case 5: x = i < N - 1 ? i : UINT64_MAX; break;                   /* all in one cell */
         case 6: x += (uint64_t)1 << rnd_below(r, 1 + i % 40); break;
         case 7: x += i % 3000 < 300 ? 0 : 1000; break;                   /* too many equal ones */
         case 8: x += i % 1040 < 600 ? 1 : 1000; break;                   /* dense, even */
@@ -64,7 +64,7 @@ static void walk(const sx_view *v, const uint64_t *keys, uint64_t q, const char 
 {
     uint32_t fraction, unit = v->unit;
     uint64_t held, rank, below = 0, bits = 0;
-    uint64_t bucket = guide_bucket_8(v, q, &fraction), start = guide_window_8(v, bucket, &held);
+    uint64_t bucket = guide_cell_8(v, q, &fraction), start = guide_window_8(v, bucket, &held);
     looked = 0;
     rank = guide_finish_8(v, q, start, held, guide_guess_8(v, q, start, held, fraction, unit), unit);
     for (uint64_t at = 0, len = N; len > 0;) {           /* a plain lower bound */

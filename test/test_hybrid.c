@@ -1,4 +1,4 @@
-/* test_hybrid.c - indexes on the host of a GPU, and hybrid ones: hints right and
+/* test_hybrid.c - indexes on the host of a GPU, and hybrid ones: entries right and
  * wrong, buckets, failures of the GPU in the middle, places that can't be, files,
  * estimates, and what auto does. */
 #include <inttypes.h>
@@ -93,20 +93,20 @@ static void test_closed_before(void **state)
     data_free(d);
 }
 
-/* ---- hints ---------------------------------------------------------------------------- */
+/* ---- entries ---------------------------------------------------------------------------- */
 
-/* The CPU gets hints that are right, and hints that are anything. */
-static void try_hints(const sx_index *ix, const dataset *d, rnd *r)
+/* The CPU gets entries that are right, and entries that are anything. */
+static void try_entries(const sx_index *ix, const dataset *d, rnd *r)
 {
     const sx_backend *gpu = ix->dev->backend, *cpu = ix->at->backend;
-    uint64_t n = d->queries, *hint = need(n * 8), *out = need(n * 8), *keys = need(n * 16);
+    uint64_t n = d->queries, *entry = need(n * 8), *out = need(n * 8), *keys = need(n * 16);
     for (int right = 0; right < 2; right++) {
         sx_err err;
-        sx_hints job = { .key_type = d->type, .right = (uint32_t)right, .n = n, .q = d->q.data,
-                         .out = hint };
+        sx_entries job = { .key_type = d->type, .right = (uint32_t)right, .n = n, .q = d->q.data,
+                         .out = entry };
         sx_lookup ask = { .op = right ? SX_OP_RANK_RIGHT : SX_OP_RANK_LEFT, .key_type = d->type,
-                          .n = n, .q = d->q.data, .out = out, .out_bytes = 8, .hint = hint };
-        if (gpu->hint(ix->dev->self, &ix->hybrid->top.view, &job, &err) != SX_OK)
+                          .n = n, .q = d->q.data, .out = out, .out_bytes = 8, .entry = entry };
+        if (gpu->entry(ix->dev->self, &ix->hybrid->top.view, &job, &err) != SX_OK)
             fail_msg("%s", err.text);
         assert_int_equal(cpu->lookup(ix->at->self, &ix->store.view, &ask, &err), SX_OK);
         assert_memory_equal(out, right ? d->right : d->left, n * 8);
@@ -119,20 +119,20 @@ static void try_hints(const sx_index *ix, const dataset *d, rnd *r)
         int ranks = op == SX_OP_RANK_LEFT || op == SX_OP_RANK_RIGHT;
         for (uint64_t i = 0; i < n; i++) {
             uint64_t x = rnd_next(r);
-            hint[i] = round < 5 ? UINT64_MAX : round < 10 ? x : x >> (x & 63);
+            entry[i] = round < 5 ? UINT64_MAX : round < 10 ? x : x >> (x & 63);
         }
         sx_lookup ask = { .op = op, .key_type = d->type, .n = n, .q = d->q.data, .out = out,
-                          .out_bytes = 8, .keys = ranks ? NULL : keys, .hint = hint };
+                          .out_bytes = 8, .keys = ranks ? NULL : keys, .entry = entry };
         assert_int_equal(cpu->lookup(ix->at->self, &ix->store.view, &ask, &err), SX_OK);
         for (uint64_t i = 0; i < n && ranks; i++)
             assert_true(out[i] <= d->n);
     }
-    free(hint);
+    free(entry);
     free(out);
     free(keys);
 }
 
-static void test_hints(void **state)
+static void test_entries(void **state)
 {
     (void)state;
     rnd r = rnd_start(test_seed());
@@ -144,7 +144,7 @@ static void test_hints(void **state)
             begin_step("hints of %s", specs[s]);
             sx_index *ix = index_of(dev, d, placed(specs[s], "hybrid"));
             assert_non_null(ix->hybrid->top.block);
-            try_hints(ix, d, &r);
+            try_entries(ix, d, &r);
             sx_free(ix);
             data_free(d);
         }
@@ -164,17 +164,17 @@ static void test_failing_gpu(void **state)
     unsigned buckets = (unsigned)((n + BUCKET - 1) / BUCKET);
     sx_column q = column(d->type, n, d->q.data), out = column(SX_U64, n, rows);
     sx_index *ix = index_of(dev, d, "pivot place=hybrid");
-    stand_in(dev, OF_HINTS);
+    stand_in(dev, OF_ENTRIES);
 
-    /* All goes well: every bucket had hints. */
+    /* All goes well: every bucket had entries. */
     OK(sx_get(ix, &q, &out, NULL));
     assert_int_equal(asked, buckets);
     assert_memory_equal(rows, d->get, n * 8);
     /* The CPU goes by them: wrong ones make wrong answers. */
-    hints_lie = true;
+    entries_lie = true;
     OK(sx_get(ix, &q, &out, NULL));
     assert_memory_not_equal(rows, d->get, n * 8);
-    hints_lie = false;
+    entries_lie = false;
     for (fail_from = 0; fail_from <= buckets; fail_from++) {
         /* for want of memory the CPU goes on alone */
         fail_with = SX_ENOMEM;
@@ -217,7 +217,7 @@ static void test_small_batches(void **state)
     dataset *d = data_make(SX_U32, KEYS_RANDOM, 500, ROWS_U32, 200, &r);
     uint64_t rows[200];
     sx_index *ix = index_of(dev, d, "guide place=hybrid");
-    stand_in(dev, OF_HINTS);
+    stand_in(dev, OF_ENTRIES);
     for (uint64_t n = 0; n <= 100; n++) {
         sx_column q = column(d->type, n, d->q.data), out = column(SX_U64, n, rows);
         asked = 0;
@@ -418,7 +418,7 @@ static void test_auto(void **state)
     (void)state;
     rnd r = rnd_start(test_seed());
     dataset *d = data_make(SX_U64, KEYS_RANDOM, kernel_is_gpu() ? 400000 : 4000, ROWS_U32, 200, &r);
-    /* room for the top, and not for the index */
+    /* space for the top, and not for the index */
     sx_device *small = device_open(kernel_with(kernel_is_gpu()
                                                    ? "memory=4MiB,bucket=16,side=gpu"
                                                    : "memory=20000,bucket=16,side=gpu"));
@@ -493,21 +493,21 @@ static void test_tiny(void **state)
 /* ---- whether the GPU is asked -------------------------------------------------------- */
 
 static const sx_backend *host_backend;
-static uint64_t hinted_ns, plain_ns;
+static uint64_t entered_ns, plain_ns;
 
 static sx_status timed_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
 {
-    clock_move(job->n * (job->hint ? hinted_ns : plain_ns));
+    clock_move(job->n * (job->entry ? entered_ns : plain_ns));
     return host_backend->lookup(self, v, job, err);
 }
 
-/* Hints that make answers slower on this host are not asked for, whatever the model
+/* Entries that make answers slower on this host are not asked for, whatever the model
  * says; those that make them faster are. */
 static void test_gain(void **state)
 {
     (void)state;
     static const struct {
-        uint64_t plain, hinted;
+        uint64_t plain, entered;
         bool asked;
     } cases[] = { { 300, 100, true }, { 100, 99, false }, { 100, 300, false } };
     rnd r = rnd_start(test_seed());
@@ -522,16 +522,16 @@ static void test_gain(void **state)
         table.lookup = timed_lookup;
         host->backend = &table;
         plain_ns = cases[i].plain;
-        hinted_ns = cases[i].hinted;
+        entered_ns = cases[i].entered;
         clock_stop();
         sx_index *ix = index_of(dev, d, "pivot place=hybrid");
         clock_go();
         host->backend = host_backend;
-        stand_in(dev, OF_HINTS);
+        stand_in(dev, OF_ENTRIES);
         ask_beside(NULL, ix, d, "after a trial");
         if ((atomic_load(&asked) > 0) != cases[i].asked)
             fail_msg("case %zu: the GPU was asked %u times; gain %.2f", i, atomic_load(&asked),
-                     ix->cost.hints.gain);
+                     ix->cost.entries.gain);
         stand_back(dev);
         sx_free(ix);
         sx_close(dev);
@@ -544,7 +544,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_closed_before),
-        cmocka_unit_test(test_hints),
+        cmocka_unit_test(test_entries),
         cmocka_unit_test(test_failing_gpu),
         cmocka_unit_test(test_small_batches),
         cmocka_unit_test(test_refused),

@@ -601,7 +601,7 @@ static void levels_refused(const built *b, const void *levels, size_t bytes, con
     for (unsigned flags = 0; flags < 4; flags++) {
         sx_index *ix = NULL;
         sx_status st = sx_load(&ix, flags % 2 ? simt : cpu, memory_file(file, size), flags, NULL);
-        if (st == SX_OK && !*word) {            /* so few more take no more room */
+        if (st == SX_OK && !*word) {            /* so few more take no more space */
             const char *wrong = exercise(ix, flags);
             if (wrong)
                 fail_msg("%s: %s", step_now, wrong);

@@ -128,15 +128,15 @@ static void step_explain(round_state *s)
         size_t bytes = 0;
         if (sx_explain(s->ix, (sx_format)format, NULL, &bytes) != SX_ESPACE)
             wrong(s, "explain without room");
-        guard room = guard_new(bytes);
-        char *text = guard_fit(&room, bytes, true);
+        guard space = guard_new(bytes);
+        char *text = guard_fit(&space, bytes, true);
         if (sx_explain(s->ix, (sx_format)format, text, &bytes) != SX_OK)
             wrong(s, NULL);
         if (strlen(text) + 1 != bytes)
             wrong(s, "explain's length");
         if (format == SX_JSON && !is_json(text))
             wrong(s, text);
-        guard_free(&room);
+        guard_free(&space);
     }
 }
 
@@ -236,7 +236,7 @@ static void test_rounds(void **state)
 
 /* ---- rounds on devices that run kernels ------------------------------------- */
 
-static void random_options(rnd *r, char *out, size_t room)
+static void random_options(rnd *r, char *out, size_t space)
 {
     static const struct { const char *name, *values[5]; } options[] = {
         { "walk", { "alone", "shared", "group" } },
@@ -253,7 +253,7 @@ static void random_options(rnd *r, char *out, size_t room)
     for (size_t i = 0; i < COUNT_OF(options); i++) {
         const char *value = options[i].values[rnd_below(r, COUNT_OF(options[i].values))];
         if (value && rnd_below(r, 3) == 0)
-            used += (size_t)snprintf(out + used, room - used, "%s%s=%s", used ? "," : "",
+            used += (size_t)snprintf(out + used, space - used, "%s%s=%s", used ? "," : "",
                                      options[i].name, value);
     }
 }

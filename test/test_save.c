@@ -121,7 +121,7 @@ static bool has_nameless(const char *dir)
     return fd >= 0;
 }
 
-/* No room on the disk, in effect: nothing changes, nothing is left over. */
+/* No space on the disk, in effect: nothing changes, nothing is left over. */
 static void failed_save(void)
 {
     specimen s = make_specimen(dev, 0, 100), big = make_specimen(dev, 0, 9999);
@@ -156,7 +156,7 @@ static void failed_save(void)
     assert_int_equal(sx_save(big.ix, sub, NULL), SX_EIO);
     assert_int_equal(files_in(dir), 2);
     assert_int_equal(files_in(sub), 0);
-    /* And with room it works. */
+    /* And with space it works. */
     assert_int_equal(sx_save(big.ix, path, NULL), SX_OK);
     check_file_is(path, big.file, big.bytes);
     assert_int_equal(files_in(dir), 2);

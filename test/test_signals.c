@@ -101,7 +101,7 @@ static void test_pool(void **state)
 
 /* ---- queries that can't be read --------------------------------------------------------- */
 
-/* The thread of a hybrid index's hints reads them first. */
+/* The thread of a hybrid index's entries reads them first. */
 static void ask_nothing(void *arg)
 {
     enum { MANY = 4096 };

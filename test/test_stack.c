@@ -133,9 +133,9 @@ static size_t stack_used(void *(*fn)(void *arg), void *arg)
 /* What is measured is what was used. */
 static void *use_some(void *bytes)
 {
-    volatile unsigned char room[16 << 10];
+    volatile unsigned char space[16 << 10];
     for (size_t i = 0; i < *(size_t *)bytes; i++)
-        room[sizeof room - 1 - i] = 1;
+        space[sizeof space - 1 - i] = 1;
     return NULL;
 }
 

@@ -51,17 +51,17 @@ uint64_t sx_memory_bytes(void)
     return pages > 0 && each > 0 ? (uint64_t)pages * (uint64_t)each : 0;
 }
 
-void sx_cpu_model(char *text, size_t room)
+void sx_cpu_model(char *text, size_t space)
 {
     FILE *f = fopen("/proc/cpuinfo", "r");
     char line[256];
 
-    snprintf(text, room, "unknown processor");
+    snprintf(text, space, "unknown processor");
     while (f && fgets(line, sizeof line, f)) {
         char *colon = strchr(line, ':');
         if (colon && strncmp(line, "model name", 10) == 0) {
             colon[strcspn(colon, "\n")] = '\0';
-            snprintf(text, room, "%s", colon[1] == ' ' ? colon + 2 : colon + 1);
+            snprintf(text, space, "%s", colon[1] == ' ' ? colon + 2 : colon + 1);
             break;
         }
     }

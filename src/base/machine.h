@@ -13,7 +13,7 @@ const char *sx_simd_name(sx_simd level);
 sx_simd sx_simd_best(void);
 unsigned sx_cpu_count(void);      /* processors this process may use */
 uint64_t sx_memory_bytes(void);
-void sx_cpu_model(char *text, size_t room);
+void sx_cpu_model(char *text, size_t space);
 uint64_t sx_clock_ns(void);       /* steady */
 /* For tests of what is decided by time: a clock in place of the machine's; NULL: that one
  * again. */

@@ -5,11 +5,11 @@
 
 void sx_text_add(sx_text *t, const char *format, ...)
 {
-    size_t used = t->length < t->room ? t->length : t->room;
+    size_t used = t->length < t->space ? t->length : t->space;
     va_list args;
 
     va_start(args, format);
-    int n = vsnprintf(t->buf ? t->buf + used : NULL, t->room - used, format, args);
+    int n = vsnprintf(t->buf ? t->buf + used : NULL, t->space - used, format, args);
     va_end(args);
     if (n > 0)
         t->length += (size_t)n;

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 typedef struct {
-    char *buf;                    /* NUL-terminated if room > 0 */
-    size_t room;
+    char *buf;                    /* NUL-terminated if space > 0 */
+    size_t space;
     size_t length;                /* wanted so far, without the NUL */
 } sx_text;
 

@@ -1,4 +1,4 @@
-/* choose.h - what the files of this room have of each other. */
+/* choose.h - what the files of this space have of each other. */
 #ifndef SX_CHOOSE_H
 #define SX_CHOOSE_H
 
@@ -34,13 +34,13 @@ void sx_sample_drop(sx_sample *sample);       /* NULL is fine */
 double sx_sample_repeats(const sx_sample *sample, uint32_t ranks);
 /* A guide's pieces, and its bucket unless the spec says that: one
  * piece where they lie evenly, more and smaller buckets where they do not, but none whose
- * top takes more than top_room bytes. *cost: units of keys that a walk looks at on
+ * top takes more than top_space bytes. *cost: units of keys that a walk looks at on
  * average, and what else it takes, counted in these. */
 sx_status sx_sample_guide(const sx_sample *sample, sx_device *dev, sx_spec *spec,
-                          const sx_sorted *sorted, uint64_t top_room, double *cost, sx_err *err);
+                          const sx_sorted *sorted, uint64_t top_space, double *cost, sx_err *err);
 /* The same from the keys. */
 sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
-                            const sx_input *in, uint64_t top_room, sx_err *err);
+                            const sx_input *in, uint64_t top_space, sx_err *err);
 #define SX_LEAST_BUCKET 1u        /* keys of the smallest bucket that it chooses */
 /* Memory of the host that looking takes. */
 uint64_t sx_sample_bytes(uint64_t n);

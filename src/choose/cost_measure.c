@@ -28,7 +28,7 @@
 #define POOLED_MOST (1u << 17)
 /* A GPU from the host, to see how long a walk is. */
 #define FEW 32u
-/* Hints are tried with so many buckets, or as many as fit into so many questions, but
+/* Entries are tried with so many buckets, or as many as fit into so many questions, but
  * two at least; so many times. */
 #define TRIAL_BUCKETS 3u
 #define TRIAL_MOST (6u << 20)
@@ -216,7 +216,7 @@ static sx_status measure_link(const sx_device *dev, sx_link *link, sx_err *err)
     sx_status st = sx_shape(&one, &plain, &dev->backend->target, 8, 0, 1, err);
 
     be->travel(dev->self, &t);
-    bytes = t.lane_bytes;         /* eight chunks of them overlap */
+    bytes = t.channel_bytes;         /* eight chunks of them overlap */
     if (st == SX_OK)
         st = be->alloc(dev->self, &there, bytes, "measuring", err);
     if (st == SX_OK)
@@ -382,41 +382,41 @@ static sx_status measure_gpu(const sx_device *dev, const sx_store *s, const sx_v
     return st;
 }
 
-static sx_status measure_hints(const sx_index *ix, const questions *q, sx_cost *c, sx_err *err)
+static sx_status measure_entries(const sx_index *ix, const questions *q, sx_cost *c, sx_err *err)
 {
     const sx_device *dev = ix->dev, *host = ix->at;
-    sx_hints job = {.key_type = ix->store.key_type, .q = q->keys};
+    sx_entries job = {.key_type = ix->store.key_type, .q = q->keys};
     sx_lookup get = get_of(&ix->store, q);
     uint64_t n = q->of_gpu, few = n / 8 + 1, ns[2][2];
-    double plain, hinted;
+    double plain, entered;
     sx_status st = dev->backend->pin(dev->self, (void **)&job.out, n * 8, err);
 
     for (unsigned i = 0; i < 4 && st == SX_OK; i++) {
         uint64_t begin = sx_clock_ns();
         job.n = i % 2 ? n : few;
-        st = dev->backend->hint(dev->self, &ix->hybrid->top.view, &job, err);
+        st = dev->backend->entry(dev->self, &ix->hybrid->top.view, &job, err);
         ns[i / 2][i % 2] = sx_clock_ns() - begin; /* the second time counts */
     }
     get.n = n;
-    get.hint = job.out;
+    get.entry = job.out;
     if (st == SX_OK)
-        st = time_lookup(host, &ix->store.view, &get, &hinted, err);
-    get.hint = NULL;
+        st = time_lookup(host, &ix->store.view, &get, &entered, err);
+    get.entry = NULL;
     if (st == SX_OK)
         st = time_lookup(host, &ix->store.view, &get, &plain, err);
     if (st == SX_OK) {
-        c->hints.query_ns = part_of((double)ns[1][1], (double)ns[1][0], (double)(n - few));
-        c->hints.call_ns = part_of((double)ns[1][0], (double)few * c->hints.query_ns, 1);
-        c->hints.hinted_ns = part_of(c->cpu.pooled_ns * hinted / (plain > 1 ? plain : 1), 0, 1);
+        c->entries.query_ns = part_of((double)ns[1][1], (double)ns[1][0], (double)(n - few));
+        c->entries.call_ns = part_of((double)ns[1][0], (double)few * c->entries.query_ns, 1);
+        c->entries.entered_ns = part_of(c->cpu.pooled_ns * entered / (plain > 1 ? plain : 1), 0, 1);
     }
     dev->backend->unpin(dev->self, job.out);
     return st;
 }
 
 /* Whether a hybrid index is faster with its GPU than without: large calls in turns. An
- * index of fewer keys than the trial has questions is in the host's caches, where hints
+ * index of fewer keys than the trial has questions is in the host's caches, where entries
  * gain nothing. The index is nobody else's yet. */
-static sx_status try_hints(sx_index *ix, const sx_device *host, sx_cost *c, sx_err *err)
+static sx_status try_entries(sx_index *ix, const sx_device *host, sx_cost *c, sx_err *err)
 {
     static const uint32_t sides[2] = {SX_SIDE_CPU, SX_SIDE_GPU};
     uint64_t bucket = ix->dev->backend->bucket(ix->dev->self), best[2] = {UINT64_MAX, UINT64_MAX};
@@ -426,7 +426,7 @@ static sx_status try_hints(sx_index *ix, const sx_device *host, sx_cost *c, sx_e
     sx_status st;
 
     if (q.n > ix->store.view.n)
-        c->hints.gain = 1;
+        c->entries.gain = 1;
     if (q.n < 2 * bucket || q.n > ix->store.view.n)
         return SX_OK;
     st = make_questions(host, &ix->store, &q, err);
@@ -441,7 +441,7 @@ static sx_status try_hints(sx_index *ix, const sx_device *host, sx_cost *c, sx_e
     }
     ix->cost = before;
     if (st == SX_OK)
-        c->hints.gain = (double)best[0] / (double)(best[1] ? best[1] : 1);
+        c->entries.gain = (double)best[0] / (double)(best[1] ? best[1] : 1);
     drop_questions(&q);
     ix->dev->backend->unpin(ix->dev->self, atomic_exchange(&ix->hybrid->spare, NULL));
     return st == SX_ENOMEM ? SX_OK : st;  /* not tried: then the model says */
@@ -466,22 +466,22 @@ static sx_status measure_index(sx_index *ix, const sx_device *host, sx_cost *c, 
     if (st == SX_OK && ix->both)
         st = measure_gpu(ix->dev, here, &ix->store.view, &q, c, err);
     if (st == SX_OK && ix->hybrid && ix->hybrid->top.block)
-        st = measure_hints(ix, &q, c, err);
+        st = measure_entries(ix, &q, c, err);
     c->measured = st == SX_OK;
     drop_questions(&q);
     if (st == SX_OK && ix->hybrid && ix->hybrid->top.block && !c->side)
-        st = try_hints(ix, host, c, err);
+        st = try_entries(ix, host, c, err);
     return st;
 }
 
-/* Questions with ranks and answers, on the host; on the device, or hints, fewer. */
+/* Questions with ranks and answers, on the host; on the device, or entries, fewer. */
 uint64_t sx_cost_bytes(uint64_t n, uint32_t key_bytes)
 {
     uint64_t most = n / KEYS_PER_QUESTION < QUESTIONS ? n / KEYS_PER_QUESTION : QUESTIONS;
     uint64_t trial = n < TRIAL_MOST ? n : TRIAL_MOST;
 
     most += POOLED_MOST;
-    /* a trial has hints, too, of at most so many */
+    /* a trial has entries, too, of at most so many */
     return n < MEASURED_FROM ? 0 : (most > trial ? most : trial) * (4 * sizeof(uint64_t) + key_bytes);
 }
 

@@ -58,7 +58,7 @@ typedef struct {
     sx_sorted *sorted;
     const sx_input *in;
     sx_questions q;
-    uint64_t room;                /* bytes of segments; UINT64_MAX: any */
+    uint64_t space;                /* bytes of segments; UINT64_MAX: any */
     lines best;
     unsigned duels;
     sx_text why;
@@ -178,7 +178,7 @@ static sx_status make_lines(fitting *f, uint32_t eps, lines *out, sx_err *err)
 
 static int fits(const fitting *f, const sx_view *v)
 {
-    return sx_section_bytes(v, SX_SEC_SEGMENTS) <= f->room;
+    return sx_section_bytes(v, SX_SEC_SEGMENTS) <= f->space;
 }
 
 /* The smallest budget that they fit. */
@@ -322,7 +322,7 @@ static sx_status improve(fitting *f, uint64_t spent_ns, sx_err *err)
     }
     if (st == SX_OK)
         st = climb(f, 1, begin + spent_ns, &steps, err);
-    if (st == SX_OK && steps == 0 && f->room == UINT64_MAX)
+    if (st == SX_OK && steps == 0 && f->space == UINT64_MAX)
         st = climb(f, 0, begin + spent_ns, &steps, err);
     sx_text_add(&f->why, "%s eps=%u; trying took ", f->duels ? "so" : "no other was tried than",
                 f->best.view.of.pgm.eps);
@@ -342,18 +342,18 @@ static sx_status find_eps(fitting *f, uint32_t *eps, uint64_t spent_ns, sx_err *
     *eps = 1u << first;
     if (f->sorted->n == 0)
         return SX_OK;
-    if (few && f->room == UINT64_MAX) {
+    if (few && f->space == UINT64_MAX) {
         sx_text_add(&f->why, "the usual eps for so few keys; not measured, since a build is over "
                     "sooner");
         return SX_OK;
     }
-    if (f->room != UINT64_MAX)
+    if (f->space != UINT64_MAX)
         st = fit_budget(f, few ? first : LEAST_BIT, err);
     else
         st = make_lines(f, *eps, &f->best, err);
     if (st != SX_OK)
         return st;
-    if (f->room != UINT64_MAX)
+    if (f->space != UINT64_MAX)
         sx_text_add(&f->why, "eps=%u is the smallest that fits budget=%u%s", f->best.view.of.pgm.eps,
                     f->spec.of.pgm.budget, few ? ", from the usual one on; not measured for so few keys"
                                         : "; ");
@@ -387,12 +387,12 @@ sx_status sx_build_pgm(sx_index *ix, sx_sorted *sorted, const sx_input *in, uint
 {
     sx_store *s = &ix->store;
     sx_device *dev = ix->at;
-    fitting f = {.dev = dev, .spec = s->spec, .sorted = sorted, .in = in, .room = UINT64_MAX,
+    fitting f = {.dev = dev, .spec = s->spec, .sorted = sorted, .in = in, .space = UINT64_MAX,
                  .of = ix->dev, .why = {s->why, SX_WHY_MAX, strlen(s->why)}};
     sx_status st = SX_OK;
 
     if (s->spec.given & SX_PGM_BUDGET)
-        f.room = (uint64_t)s->spec.of.pgm.budget << 10;
+        f.space = (uint64_t)s->spec.of.pgm.budget << 10;
     if (!(s->spec.given & SX_PGM_EPS))
         st = find_eps(&f, &s->spec.of.pgm.eps, spent_ns, err);
     s->spec.given |= SX_PGM_EPS;
@@ -422,7 +422,7 @@ sx_status sx_build_pgm(sx_index *ix, sx_sorted *sorted, const sx_input *in, uint
 
 /* Bounds of one eps in the larger of either. */
 static sx_status add_bounds(sx_device *at, sx_spec spec, uint32_t width, uint32_t row_bytes,
-                            uint64_t n, uint64_t room, sx_bounds *most, sx_err *err)
+                            uint64_t n, uint64_t space, sx_bounds *most, sx_err *err)
 {
     sx_store store = {0};
     sx_status st = sx_shape(&store.view, &spec, &at->backend->target, width, row_bytes, n, err);
@@ -431,7 +431,7 @@ static sx_status add_bounds(sx_device *at, sx_spec spec, uint32_t width, uint32_
         return st;
     sx_family_of(SX_FAM_PGM)->most(&store.view);
     uint64_t all = sx_section_bytes(&store.view, SX_SEC_SEGMENTS);
-    uint64_t over = all > room ? all - room : 0;
+    uint64_t over = all > space ? all - space : 0;
     uint64_t resident = sx_store_bytes(&store) - over, top = sx_top_bytes(&store.view) - over;
     uint64_t peak = at->backend->build_peak(at->self, &store.view);
     most->resident = resident > most->resident ? resident : most->resident;
@@ -444,7 +444,7 @@ static sx_status add_bounds(sx_device *at, sx_spec spec, uint32_t width, uint32_
 sx_status sx_bound_pgm(sx_device *at, const sx_spec *asked, uint32_t width, uint32_t row_bytes,
                        uint64_t n, sx_bounds *out, sx_err *err)
 {
-    uint64_t room = asked->given & SX_PGM_BUDGET ? (uint64_t)asked->of.pgm.budget << 10 : UINT64_MAX;
+    uint64_t space = asked->given & SX_PGM_BUDGET ? (uint64_t)asked->of.pgm.budget << 10 : UINT64_MAX;
     unsigned bits = asked->given & SX_PGM_EPS ? LEAST_BIT : MAX_BIT;
     sx_bounds most = {0};
     sx_status st = SX_OK;
@@ -454,11 +454,11 @@ sx_status sx_bound_pgm(sx_device *at, const sx_spec *asked, uint32_t width, uint
         if (!(asked->given & SX_PGM_EPS))
             spec.of.pgm.eps = 1u << bit;
         spec.given |= SX_PGM_EPS;
-        st = add_bounds(at, spec, width, row_bytes, n, room, &most, err);
+        st = add_bounds(at, spec, width, row_bytes, n, space, &most, err);
         spec.of.pgm.cuts = 1;                    /* as one thread makes them */
         if (st == SX_OK && !(asked->given & SX_PGM_CUTS)) {
             spec.given |= SX_PGM_CUTS;
-            st = add_bounds(at, spec, width, row_bytes, n, room, &most, err);
+            st = add_bounds(at, spec, width, row_bytes, n, space, &most, err);
         }
     }
     if (!(asked->given & SX_PGM_EPS))       /* the best stays while another is tried */

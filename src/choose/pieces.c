@@ -1,13 +1,13 @@
 /* pieces.c - a look at some keys: how often they repeat, and how many pieces and how
- * large buckets a guide gets, unless told, by how many units a walk would look at under
+ * large cells a guide gets, unless told, by how many units a walk would look at under
  * each of a few.
  *
  * Of a sample of the keys, each with some on either side of it, what a walk depends on is
- * known without a guide: where the key's bucket and its record begin and end, how many of
+ * known without a guide: where the key's cell and its record begin and end, how many of
  * the keys around are in them, and so which unit is guessed, how far that is from the
  * right one, and whether the record is crowded.
  *
- *              bucket          next
+ *              cell          next
  *     - x ---- | x x --- q x ---- | --- x ---      start: 2 before q; 4 keys, of which
  *                                                  q, 7/10 along, is guessed the third */
 #include "choose/choose.h"
@@ -32,7 +32,7 @@ static const uint32_t away[] = {1,   2,   3,   4,   5,    6,    7,    8,     10,
 #define END(p) (NEAR + 2 * (p))
 
 /* What can be chosen: so many pieces, with what their search costs, counted in units
- * looked at, as measured; and so many keys of a bucket, or (0) as many as usual. */
+ * looked at, as measured; and so many keys of a cell, or (0) as many as usual. */
 static const struct {
     uint32_t pieces;
     double toll;
@@ -117,7 +117,7 @@ static void measure_keys(const void *keys, uint32_t width, double *far)
     }
 }
 
-/* scratch: room for all keys, as they come. */
+/* scratch: space for all keys, as they come. */
 static sx_status take_sample(sx_device *dev, const sx_sorted *sorted, const sx_input *in,
                              sx_sample *all, unsigned char *scratch, sx_err *err)
 {
@@ -173,7 +173,7 @@ static double rank_at(const uint64_t *ranks, const double *far, double border)
     return (double)ranks[i] + (steps > 1 ? steps : 1);
 }
 
-/* Whether some bucket, all so wide, between these borders certainly has too many keys. */
+/* Whether some cell, all so wide, between these borders certainly has too many keys. */
 static int is_crowded(const uint64_t *ranks, const double *far, double low, double high, double width)
 {
     unsigned i = SIDE;
@@ -194,10 +194,10 @@ static double turns_of(const sx_sample *all, uint64_t s, unsigned pieces, const 
 {
     const uint64_t *ranks = all->ranks + s * KEPT;
     const double *far = all->far + s * KEPT;
-    double here = far[END(pieces)], width = far[END(pieces) + 1] / (double)v->of.guide.piece_buckets;
+    double here = far[END(pieces)], width = far[END(pieces) + 1] / (double)v->of.guide.piece_cells;
     double place = here / width, low = (double)(uint64_t)place * width - here, start, count;
-    double record = (double)((uint64_t)place / SX_GUIDE_BUCKETS * SX_GUIDE_BUCKETS) * width - here;
-    double record_end = record + SX_GUIDE_BUCKETS * width;
+    double record = (double)((uint64_t)place / SX_GUIDE_CELLS * SX_GUIDE_CELLS) * width - here;
+    double record_end = record + SX_GUIDE_CELLS * width;
     uint64_t unit = v->unit, right = (uint64_t)rank_at(ranks, far, 0) / unit, guess;
 
     count = rank_at(ranks, far, record_end) - rank_at(ranks, far, record);
@@ -224,7 +224,7 @@ static double mean_turns(const sx_sample *all, unsigned pieces, const sx_view *v
 
 /* ---- the choice -------------------------------------------------------------------- */
 
-/* Smaller buckets than usual make a guide that is larger and further away. */
+/* Smaller cells than usual make a guide that is larger and further away. */
 static double bucket_toll(double usual, double bucket)
 {
     double toll = 0;
@@ -247,16 +247,16 @@ static sx_spec with_choice(sx_spec spec, uint32_t pieces, uint32_t bucket)
 }
 
 /* Whether an index of this shape can be had: its top fits, and lanes that read together
- * number its buckets in 32 bits. */
-static int can_be(const sx_device *dev, const sx_view *v, uint64_t top_room)
+ * number its cells in 32 bits. */
+static int can_be(const sx_device *dev, const sx_view *v, uint64_t top_space)
 {
-    return sx_top_bytes(v) <= top_room &&
-           !(dev->backend->gpu && sx_guide_buckets(&v->of.guide) > UINT32_MAX);
+    return sx_top_bytes(v) <= top_space &&
+           !(dev->backend->gpu && sx_guide_cells(&v->of.guide) > UINT32_MAX);
 }
 
-/* The first choice, one piece and the usual bucket, is taken if no other can be. */
+/* The first choice, one piece and the usual cell, is taken if no other can be. */
 static sx_status choose_among(sx_device *dev, const sx_sample *all, const sx_sorted *sorted,
-                              sx_spec *spec, uint64_t top_room, double *cost, sx_err *err)
+                              sx_spec *spec, uint64_t top_space, double *cost, sx_err *err)
 {
     sx_spec asked = *spec;
     uint32_t usual = 0;
@@ -275,7 +275,7 @@ static sx_status choose_among(sx_device *dev, const sx_sample *all, const sx_sor
                       sorted->n, err);
         if (st != SX_OK)
             return st;
-        if (c > 0 && !can_be(dev, &v, top_room))
+        if (c > 0 && !can_be(dev, &v, top_space))
             continue;
         its = toll + mean_turns(all, p, &v, c > 0 ? *cost - toll : UINT32_MAX);
         if (c == 0)
@@ -351,22 +351,22 @@ double sx_sample_repeats(const sx_sample *all, uint32_t ranks)
 }
 
 sx_status sx_sample_guide(const sx_sample *all, sx_device *dev, sx_spec *spec,
-                          const sx_sorted *sorted, uint64_t top_room, double *cost, sx_err *err)
+                          const sx_sorted *sorted, uint64_t top_space, double *cost, sx_err *err)
 {
     *cost = 1;
     *spec = with_choice(*spec, 1, 0);
-    return all ? choose_among(dev, all, sorted, spec, top_room, cost, err) : SX_OK;
+    return all ? choose_among(dev, all, sorted, spec, top_space, cost, err) : SX_OK;
 }
 
 sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
-                            const sx_input *in, uint64_t top_room, sx_err *err)
+                            const sx_input *in, uint64_t top_space, sx_err *err)
 {
     sx_sample *all;
     double cost;
     sx_status st = sx_sample_take(&all, dev, sorted, in, err);
 
     if (st == SX_OK)
-        st = sx_sample_guide(all, dev, spec, sorted, top_room, &cost, err);
+        st = sx_sample_guide(all, dev, spec, sorted, top_space, &cost, err);
     sx_sample_drop(all);
     return st;
 }

@@ -87,7 +87,7 @@ static sx_status say_repeat(const sx_sorted *s, const sx_input *in, uint64_t i, 
                    (unsigned long long)i, (unsigned long long)i + 1);
 }
 
-/* Room behind the sort's second array of keys: padding that a tree in level
+/* Space behind the sort's second array of keys: padding that a tree in level
  * order may need, since memory that has been touched is the cheapest for it. */
 #define SPARE_KEYS (2 * SX_K_MAX)
 

@@ -25,12 +25,12 @@ typedef struct {
     const sx_cpu_walks *keys;
 } means;
 
-static void no_bounds(const sx_view *v, const void *q, unsigned m, const uint64_t *hint,
+static void no_bounds(const sx_view *v, const void *q, unsigned m, const uint64_t *entry,
                       uint64_t *rank, uint64_t *slot, int rows)
 {
     (void)v;
     (void)q;
-    (void)hint;
+    (void)entry;
     (void)rows;
     for (unsigned i = 0; i < m; i++) {
         rank[i] = 0;
@@ -47,17 +47,17 @@ static means means_for(const sx_cpu *cpu, const sx_view *v)
                    sx_cpu_walks_for(cpu->level, v->width)};
 }
 
-/* hint: of these queries (of their successors, for right ranks), or NULL. */
-static void left_ranks(const means *w, const sx_view *v, chunk *c, const uint64_t *hint)
+/* entry: of these queries (of their successors, for right ranks), or NULL. */
+static void left_ranks(const means *w, const sx_view *v, chunk *c, const uint64_t *entry)
 {
-    w->bounds(v, c->q, c->m, hint, c->rank, NULL, 0);
+    w->bounds(v, c->q, c->m, entry, c->rank, NULL, 0);
 }
 
 /* How many keys are below or equal is how many are below the successor. */
-static void right_ranks(const means *w, const sx_view *v, chunk *c, const uint64_t *hint)
+static void right_ranks(const means *w, const sx_view *v, chunk *c, const uint64_t *entry)
 {
     w->keys->successors(c->q, c->next, c->flag, c->m);
-    w->bounds(v, c->next, c->m, hint, c->rank, NULL, 0);
+    w->bounds(v, c->next, c->m, entry, c->rank, NULL, 0);
     for (unsigned i = 0; i < c->m; i++)
         if (c->flag[i])
             c->rank[i] = v->n;
@@ -151,7 +151,7 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
 {
     const sx_lookup *job = w->job;
     const sx_view *v = w->v;
-    const uint64_t *hint = job->hint ? job->hint + at : NULL;
+    const uint64_t *entry = job->entry ? job->entry + at : NULL;
 
     if (job->op == SX_OP_KEY_AT)
         for (unsigned i = 0; i < c->m; i++)
@@ -163,26 +163,26 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
 
     switch (job->op) {
     case SX_OP_GET:
-        w->walks.bounds(v, c->q, c->m, hint, c->rank, c->slot, job->out != NULL);
+        w->walks.bounds(v, c->q, c->m, entry, c->rank, c->slot, job->out != NULL);
         w->walks.keys->equal(v, c->q, c->slot, c->flag, c->m);
         for (unsigned i = 0; i < c->m; i++)
             if (!c->flag[i])
                 c->slot[i] = SX_NO_SLOT;
         break;
     case SX_OP_RANK_LEFT:
-        left_ranks(&w->walks, v, c, hint);
+        left_ranks(&w->walks, v, c, entry);
         break;
     case SX_OP_RANK_RIGHT:
-        right_ranks(&w->walks, v, c, hint);
+        right_ranks(&w->walks, v, c, entry);
         break;
     case SX_OP_FLOOR:
-        right_ranks(&w->walks, v, c, hint);
+        right_ranks(&w->walks, v, c, entry);
         for (unsigned i = 0; i < c->m; i++)
             c->rank[i]--;         /* 0 - 1 is past the end: no such key */
         find_slots(v, c);
         break;
     case SX_OP_CEIL:
-        w->walks.bounds(v, c->q, c->m, hint, c->rank, c->slot, job->out != NULL);
+        w->walks.bounds(v, c->q, c->m, entry, c->rank, c->slot, job->out != NULL);
         break;
     case SX_OP_KEY_AT:
         find_slots(v, c);
@@ -237,12 +237,12 @@ static void span_chunk(const span_work *w, chunk *c, uint64_t at,
     unsigned char empty[SX_CHUNK];
 
     w->type->encode(c->q, (const unsigned char *)job->lo + at * bytes, c->m);
-    left_ranks(&w->walks, w->v, c, job->hint_lo ? job->hint_lo + at : NULL);
+    left_ranks(&w->walks, w->v, c, job->entry_lo ? job->entry_lo + at : NULL);
     memcpy(start, c->rank, c->m * sizeof *start);
     memcpy(c->next, c->q, c->m * w->v->width);
     w->type->encode(c->q, (const unsigned char *)job->hi + at * bytes, c->m);
     w->walks.keys->crossed(c->next, c->q, empty, c->m);
-    right_ranks(&w->walks, w->v, c, job->hint_hi ? job->hint_hi + at : NULL);
+    right_ranks(&w->walks, w->v, c, job->entry_hi ? job->entry_hi + at : NULL);
     for (unsigned i = 0; i < c->m; i++) {
         /* An index whose keys do not ascend (a damaged file) may end before
          * it starts. */
@@ -439,9 +439,9 @@ static void fill_ascending(const fill_work *w, uint64_t a, uint64_t b, uint64_t 
     const sx_range_out *job = w->out;
 
     while (a < b) {
-        uint64_t n = b - a, room = v->block ? v->block - a % v->block : n;
-        if (n > room)
-            n = room;
+        uint64_t n = b - a, space = v->block ? v->block - a % v->block : n;
+        if (n > space)
+            n = space;
         if (job->rows && v->row_bytes == job->row_bytes)
             memcpy((unsigned char *)job->rows + to * job->row_bytes,
                    v->rows + sx_row_offset(v, a), n * job->row_bytes);
@@ -541,7 +541,7 @@ sx_status sx_cpu_range(void *self, const sx_view *v, const sx_span_query *job,
 
     if (out->start) {
         total = offset_at(out->first, job->n);
-        if (sx_ranges_check_room(out, total, err) == SX_OK)       /* it had, before */
+        if (sx_ranges_check_space(out, total, err) == SX_OK)       /* it had, before */
             share_fill(self, job, total, &w);
         return sx_progress_status(job->how.progress, err);
     }
@@ -554,7 +554,7 @@ sx_status sx_cpu_range(void *self, const sx_view *v, const sx_span_query *job,
     st = sx_progress_status(job->how.progress, err);
     if (st == SX_OK) {
         total = sx_ranges_sum_up(out->first, job->n);
-        st = sx_ranges_check_room(out, total, err);
+        st = sx_ranges_check_space(out, total, err);
     }
     if (st == SX_OK && start) {
         share_fill(self, job, total, &w);

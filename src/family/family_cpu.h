@@ -13,9 +13,9 @@
 
 /* Lower bounds of m <= SX_CHUNK keys of the view's width: the ranks,
  * and, unless slot is NULL, the slots (SX_NO_SLOT: every key is below).
- * `rows` says that the rows there are wanted soon. hint: NULL, or where
- * each walk goes on (sx_hints). There are keys. */
-typedef void sx_bounds_fn(const sx_view *v, const void *q, unsigned m, const uint64_t *hint,
+ * `rows` says that the rows there are wanted soon. entry: NULL, or where
+ * each walk goes on (sx_entries). There are keys. */
+typedef void sx_bounds_fn(const sx_view *v, const void *q, unsigned m, const uint64_t *entry,
                           uint64_t *rank, uint64_t *slot, int rows);
 
 typedef struct {

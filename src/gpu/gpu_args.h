@@ -36,14 +36,14 @@ typedef struct {                  /* see sx_lookup */
     uint32_t ahead;               /* key_at: of ranks that are nowhere */
 } sx_gpu_lookup;
 
-typedef struct {                  /* see sx_hints */
+typedef struct {                  /* see sx_entries */
     sx_view v;                    /* of the top only */
     int key_type;
     uint32_t right;
     uint64_t n;
     const void *q;
     uint64_t *out;
-} sx_gpu_hints;
+} sx_gpu_entries;
 
 /* The same with the top of a pgm, keys before lines, in the arguments: a kernel
  * reads them from constant memory. */
@@ -78,11 +78,11 @@ typedef struct {                  /* see sx_range_out; outputs [from, to) */
     sx_view v;
     int key_type;
     uint32_t row_bytes;
-    uint64_t n, from, to;         /* to UINT64_MAX: all, if they have room */
-    uint64_t room;
+    uint64_t n, from, to;         /* to UINT64_MAX: all, if they have space */
+    uint64_t space;
     const uint64_t *start, *first;
     void *rows, *keys;            /* of output `from` on */
-    uint32_t *status;             /* k_room: or NULL; first may be NULL there */
+    uint32_t *status;             /* k_space: or NULL; first may be NULL there */
 } sx_gpu_fill;
 
 /* What is found out about an input on the way. */
@@ -130,7 +130,7 @@ typedef struct {                  /* see gpu_fit_impl.h */
     const void *below;            /* k_level: the segments' first keys */
     uint64_t n;
     uint32_t eps, parts;
-    uint64_t hull_room, room;     /* of a part */
+    uint64_t hull_space, space;     /* of a part */
     uint32_t *hulls;              /* k_fit_again */
     unsigned char *keys, *to_keys;
     sx_segment *segments, *to_segments;

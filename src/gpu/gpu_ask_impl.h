@@ -80,7 +80,7 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
         p.resident = 1536;
     a->each = p.each;
     if (family->staged_bytes && v->n > 0 && p.pin != SX_PIN_NONE)
-        a->top_bytes = family->staged_bytes(v, p.pin, gpu_pin_room(g, p.resident / p.block));
+        a->top_bytes = family->staged_bytes(v, p.pin, gpu_pin_space(g, p.resident / p.block));
     p.shared_bytes += a->top_bytes;
     if (p.constant)
         a->top_bytes = family->staged_bytes(v, SX_PIN_STEPS, SX_CONSTANT_BYTES);
@@ -156,7 +156,7 @@ static sx_status gpu_say_done(sx_gpu *g, const sx_how *how, sx_err *err)
     if (!how->stream || !how->status)
         return SX_OK;
     a.status = how->status;
-    GPU_RUN(k_room, 1, gpu_stream_of(how->stream), &a);
+    GPU_RUN(k_space, 1, gpu_stream_of(how->stream), &a);
     return sx_gpu_launched(g, "writing the status", err);
 }
 
@@ -376,7 +376,7 @@ static sx_status gpu_range_host(sx_gpu *g, const sx_view *v, const sx_span_query
         st = gpu_find_spans(g, v, job, 0, job->n, NULL, out->first, 0, err);
     if (st == SX_OK) {
         total = sx_ranges_sum_up(out->first, job->n);
-        st = sx_ranges_check_room(out, total, err);
+        st = sx_ranges_check_space(out, total, err);
     }
     w.start = (uint64_t *)start;
     w.first = (const uint64_t *)first;
@@ -402,7 +402,7 @@ static sx_status gpu_range_host(sx_gpu *g, const sx_view *v, const sx_span_query
     return st;
 }
 
-/* first is in device memory: it is summed up there, and the room compared
+/* first is in device memory: it is summed up there, and the space compared
  * there too if all outputs are. */
 static sx_status gpu_range_there(sx_gpu *g, const sx_view *v, const sx_span_query *job,
                                  const sx_range_out *out, sx_err *err)
@@ -430,20 +430,20 @@ static sx_status gpu_range_there(sx_gpu *g, const sx_view *v, const sx_span_quer
     if (st == SX_OK && job->how.stream) {
         sx_gpu_fill a = gpu_fill_args(&w, out->rows, out->keys);
         a.to = UINT64_MAX;
-        a.room = out->rows_wanted ? out->rows_room : UINT64_MAX;
-        if (out->keys_wanted && out->keys_room < a.room)
-            a.room = out->keys_room;
+        a.space = out->rows_wanted ? out->rows_space : UINT64_MAX;
+        if (out->keys_wanted && out->keys_space < a.space)
+            a.space = out->keys_space;
         a.status = job->how.status;
         if (start)
             GPU_RUN_W(k_fill, v->width, (uint64_t)g->multiprocessors * g->resident, stream, &a);
-        GPU_RUN(k_room, 1, stream, &a);
+        GPU_RUN(k_space, 1, stream, &a);
         st = sx_gpu_launched(g, "collecting ranges", err);
     } else if (st == SX_OK) {
         st = sx_gpu_copy(g, stream, &total, out->first + job->n, 8, err);
         if (st == SX_OK)
             st = sx_gpu_wait(g, stream, "finding ranges", err);
         if (st == SX_OK)
-            st = sx_ranges_check_room(out, total, err);
+            st = sx_ranges_check_space(out, total, err);
         sx_progress_phase(job->how.progress, SX_PROGRESS_ALL);
         sx_progress_units(job->how.progress, total);
         if (st == SX_OK && start)

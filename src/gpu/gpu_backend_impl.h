@@ -16,10 +16,10 @@
  *   gpu_timer_begin, _mark, _end   nanoseconds between, added to a number
  *   gpu_sort, gpu_sum_up           device-wide primitives
  *   sx_gpu_grid(g, threads)           blocks of GPU_BLOCK threads
- *   gpu_pin_room(g, blocks)        shared memory for each, if so many share it
+ *   gpu_pin_space(g, blocks)        shared memory for each, if so many share it
  *   GPU_BLOCK, GPU_BLOCK_MOST      threads of a block: usually, at most;
  *                                  GPU_FIT_BLOCK: of a kernel of few, slow threads
- *   GPU_IDLE_MOST, GPU_LANES, GPU_LANE_BYTES, GPU_CHUNK_LEAST, GPU_CHUNK_GOOD,
+ *   GPU_IDLE_MOST, GPU_CHANNELS, GPU_CHANNEL_BYTES, GPU_CHUNK_LEAST, GPU_CHUNK_GOOD,
  *   GPU_DIRECT_BYTES, GPU_SPANS, GPU_GRID_MOST, GPU_BUCKET, GPU_SAMPLE, GPU_SCRATCH     see where
  *   they are used */
 #include "gpu/gpu_stage_impl.h"
@@ -91,44 +91,44 @@ static sx_status gpu_backend_copy(void *self, void *to, int to_there, const void
                        : st;
 }
 
-/* ---- hints, for hybrid indexes --------------------------------------------------------------- */
+/* ---- entries, for hybrid indexes --------------------------------------------------------------- */
 
-enum { HINT_Q, HINT_OUT, HINT_COLUMNS };
+enum { ENTRY_Q, ENTRY_OUT, ENTRY_COLUMNS };
 
 typedef struct {
     const sx_view *top;
-    const sx_hints *job;
-} gpu_hinting;
+    const sx_entries *job;
+} gpu_entering;
 
-static sx_status gpu_hint_work(sx_gpu *g, gpu_stream stream, const void *work, uint64_t at,
+static sx_status gpu_entry_work(sx_gpu *g, gpu_stream stream, const void *work, uint64_t at,
                                uint64_t n, void *const dev[], sx_err *err)
 {
-    const gpu_hinting *w = (const gpu_hinting *)work;
-    sx_gpu_hints a = {0};
+    const gpu_entering *w = (const gpu_entering *)work;
+    sx_gpu_entries a = {0};
 
     (void)at;
     a.v = *w->top;
     a.key_type = w->job->key_type;
     a.right = w->job->right;
     a.n = n;
-    a.q = dev[HINT_Q];
-    a.out = (uint64_t *)dev[HINT_OUT];
+    a.q = dev[ENTRY_Q];
+    a.out = (uint64_t *)dev[ENTRY_OUT];
     sx_family_gpu_of(a.v.family)->entries(g, stream, &a);
-    return sx_gpu_launched(g, "making hints", err);
+    return sx_gpu_launched(g, "making entries", err);
 }
 
-static sx_status gpu_backend_hint(void *self, const sx_view *top, const sx_hints *job, sx_err *err)
+static sx_status gpu_backend_entry(void *self, const sx_view *top, const sx_entries *job, sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;
-    gpu_hinting w = {top, job};
-    gpu_column columns[HINT_COLUMNS] = {{job->q, sx_type_of(job->key_type)->bytes, 1, 0, 0, 0},
+    gpu_entering w = {top, job};
+    gpu_column columns[ENTRY_COLUMNS] = {{job->q, sx_type_of(job->key_type)->bytes, 1, 0, 0, 0},
                                         {job->out, sizeof *job->out, 0, 1, 0, 0}};
     sx_how how = {0};
     sx_status st = gpu_enter(g, err);
 
     how.threads = job->threads;
-    return st == SX_OK ? gpu_run_columns(g, &how, columns, HINT_COLUMNS, job->n, gpu_hint_work, &w,
-                                         "making hints", err)
+    return st == SX_OK ? gpu_run_columns(g, &how, columns, ENTRY_COLUMNS, job->n, gpu_entry_work, &w,
+                                         "making entries", err)
                        : st;
 }
 
@@ -160,8 +160,8 @@ static void gpu_backend_travel(const void *self, sx_travel *out)
 
     out->direct_bytes = GPU_DIRECT_BYTES;
     out->chunk = GPU_CHUNK_GOOD;
-    out->lane_bytes = GPU_LANE_BYTES;
-    out->stage_bytes = GPU_LANES * GPU_LANE_BYTES;
+    out->channel_bytes = GPU_CHANNEL_BYTES;
+    out->stage_bytes = GPU_CHANNELS * GPU_CHANNEL_BYTES;
     out->sample = GPU_SAMPLE;
     out->side = g->tune.side;
 }
@@ -173,7 +173,7 @@ static int gpu_backend_is_pinned(void *self, const void *p)
     return gpu_enter((sx_gpu *)self, &err) == SX_OK && gpu_is_pinned(p);
 }
 
-static uint64_t gpu_backend_room(void *self)
+static uint64_t gpu_backend_space(void *self)
 {
     sx_gpu *g = (sx_gpu *)self;
     sx_err err;

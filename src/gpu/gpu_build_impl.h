@@ -105,7 +105,7 @@ static sx_gpu_input gpu_input_args(const gpu_building *b, uint32_t row_bytes)
 }
 
 /* Keys as they are stored, in the order they came, in memory of ours: the sort counts
- * them and then puts them where there is room for as many, so nobody else may change
+ * them and then puts them where there is space for as many, so nobody else may change
  * them in between. */
 static sx_status gpu_take_keys(gpu_building *b, uint32_t width, sx_err *err)
 {

@@ -160,11 +160,11 @@ unsigned sx_gpu_grid(const sx_gpu *g, uint64_t threads)
 }
 
 /* Blocks share a multiprocessor's memory, of which the larger part stays a cache. */
-static uint64_t gpu_pin_room(const sx_gpu *g, uint32_t blocks)
+static uint64_t gpu_pin_space(const sx_gpu *g, uint32_t blocks)
 {
-    uint64_t room = g->shared_bytes / 4 / blocks, most = 220u << 10;
+    uint64_t space = g->shared_bytes / 4 / blocks, most = 220u << 10;
 
-    return room < most ? room : most;
+    return space < most ? space : most;
 }
 
 /* ---- memory --------------------------------------------------------------------------- */
@@ -349,11 +349,11 @@ static sx_status gpu_sort(sx_gpu *g, gpu_stream stream, sx_sorted *s, const void
 static sx_status gpu_sum_up(sx_gpu *g, gpu_stream stream, void *scratch, uint64_t *bytes,
                             uint64_t *numbers, uint64_t n, sx_err *err)
 {
-    size_t room = *bytes;
-    cudaError_t e = cub::DeviceScan::ExclusiveSum(scratch, room, numbers, numbers, n, stream);
+    size_t space = *bytes;
+    cudaError_t e = cub::DeviceScan::ExclusiveSum(scratch, space, numbers, numbers, n, stream);
 
     (void)g;
-    *bytes = room;
+    *bytes = space;
     return e == cudaSuccess ? SX_OK : gpu_failed(e, "summing up", err);
 }
 
@@ -529,7 +529,7 @@ static const sx_backend cuda_backend = {
     gpu_backend_sort, gpu_backend_build, gpu_backend_peak,
     gpu_backend_lookup, gpu_backend_count, gpu_backend_range, gpu_backend_fold,
     cuda_use_allocator, cuda_check_pointer,
-    gpu_backend_hint, gpu_backend_bucket, gpu_backend_pin, gpu_backend_unpin, gpu_backend_room,
+    gpu_backend_entry, gpu_backend_bucket, gpu_backend_pin, gpu_backend_unpin, gpu_backend_space,
     gpu_backend_search,
     gpu_backend_travel, gpu_backend_is_pinned,
 };

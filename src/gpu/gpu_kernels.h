@@ -66,11 +66,11 @@ SX_KERNEL(k_blocks, sx_gpu_build)
     }
 }
 
-/* The outcome of filling `first[n]` results into `room`. */
-SX_KERNEL(k_room, sx_gpu_fill)
+/* The outcome of filling `first[n]` results into `space`. */
+SX_KERNEL(k_space, sx_gpu_fill)
 {
     if (SX_THREAD == 0 && ap->status)
-        *ap->status = ap->first && ap->first[ap->n] > ap->room ? SX_ESPACE : SX_OK;
+        *ap->status = ap->first && ap->first[ap->n] > ap->space ? SX_ESPACE : SX_OK;
 }
 
 #endif

@@ -53,8 +53,8 @@ SX_KERNEL_2048(F(k_fill), sx_gpu_fill)
     const sx_view *v = &ap->v;
     uint64_t end = ap->to == UINT64_MAX ? ap->first[ap->n] : ap->to;
 
-    if (ap->to == UINT64_MAX && end > ap->room)
-        return;                   /* k_room says so */
+    if (ap->to == UINT64_MAX && end > ap->space)
+        return;                   /* k_space says so */
     for (uint64_t o = ap->from + SX_THREAD / 32 * SX_FILL_TILE; o < end;
          o += SX_THREADS / 32 * SX_FILL_TILE) {
         uint64_t stop = end - o < SX_FILL_TILE ? end : o + SX_FILL_TILE;

@@ -93,7 +93,7 @@ unsigned sx_gpu_grid(const sx_gpu *g, uint64_t threads)
     return blocks < 1 ? 1 : blocks > GPU_GRID_MOST ? GPU_GRID_MOST : (unsigned)blocks;
 }
 
-static uint64_t gpu_pin_room(const sx_gpu *g, uint32_t blocks)
+static uint64_t gpu_pin_space(const sx_gpu *g, uint32_t blocks)
 {
     (void)g;
     (void)blocks;
@@ -374,11 +374,11 @@ const sx_backend sx_backend_simt = {
     .fold = gpu_backend_fold,
     .use_allocator = simt_use_allocator,
     .check_pointer = simt_check_pointer,
-    .hint = gpu_backend_hint,
+    .entry = gpu_backend_entry,
     .bucket = gpu_backend_bucket,
     .pin = gpu_backend_pin,
     .unpin = gpu_backend_unpin,
-    .room = gpu_backend_room,
+    .space = gpu_backend_space,
     .search = gpu_backend_search,
     .travel = gpu_backend_travel,
     .is_pinned = gpu_backend_is_pinned,

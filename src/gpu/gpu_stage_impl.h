@@ -2,11 +2,11 @@
  * and back, element by element.
  *
  * Columns in device memory are used where they are. What is on the host
- * travels in chunks over a few lanes, each a stream with a piece of device
+ * travels in chunks over a few channels, each a stream with a piece of device
  * memory and a piece of pinned memory:
  *
- *     lane 0   | fill | in | kernel | out | empty |   chunk 0, 4, 8, ...
- *     lane 1          | fill | in | kernel | out | empty |      1, 5, ...
+ *     channel 0   | fill | in | kernel | out | empty |   chunk 0, 4, 8, ...
+ *     channel 1          | fill | in | kernel | out | empty |      1, 5, ...
  *
  * so that copies both ways, kernels, and the threads that fill and empty
  * pinned memory all work at the same time. Pinned memory of the caller needs
@@ -33,10 +33,10 @@ typedef struct {
     void *dev, *pinned;
     uint64_t dev_bytes, pinned_bytes;
     uint64_t at, n;               /* the chunk on its way; n 0: none */
-} gpu_lane;
+} gpu_channel;
 
 typedef struct gpu_stage {        /* of one call at a time */
-    gpu_lane lane[GPU_LANES];
+    gpu_channel channel[GPU_CHANNELS];
     struct gpu_stage *next;
 } gpu_stage;
 
@@ -50,10 +50,10 @@ static const void *gpu_at(const void *column, uint64_t i, uint64_t each)
 
 static void gpu_stage_free(sx_gpu *g, gpu_stage *s)
 {
-    for (unsigned l = 0; l < GPU_LANES; l++) {
-        sx_gpu_free(g, s->lane[l].stream, s->lane[l].dev);
-        gpu_unpin(s->lane[l].pinned);
-        gpu_stream_free(s->lane[l].stream);
+    for (unsigned l = 0; l < GPU_CHANNELS; l++) {
+        sx_gpu_free(g, s->channel[l].stream, s->channel[l].dev);
+        gpu_unpin(s->channel[l].pinned);
+        gpu_stream_free(s->channel[l].stream);
     }
     sx_release(s);
 }
@@ -74,10 +74,10 @@ static int gpu_give_up_idle(sx_gpu *g)
     any = s != NULL;
     for (; s; s = next) {
         next = s->next;
-        for (unsigned l = 0; l < GPU_LANES; l++) {
-            sx_gpu_free(g, s->lane[l].stream, s->lane[l].dev);
-            s->lane[l].dev = NULL;
-            (void)sx_gpu_wait(g, s->lane[l].stream, "giving memory back", &err);
+        for (unsigned l = 0; l < GPU_CHANNELS; l++) {
+            sx_gpu_free(g, s->channel[l].stream, s->channel[l].dev);
+            s->channel[l].dev = NULL;
+            (void)sx_gpu_wait(g, s->channel[l].stream, "giving memory back", &err);
         }
         gpu_stage_free(g, s);
     }
@@ -105,8 +105,8 @@ static sx_status gpu_stage_take(sx_gpu *g, gpu_stage **out, sx_err *err)
     if (st != SX_OK)
         return st;
     s = (gpu_stage *)memory;
-    for (unsigned l = 0; l < GPU_LANES && st == SX_OK; l++)
-        st = gpu_stream_new(&s->lane[l].stream, err);
+    for (unsigned l = 0; l < GPU_CHANNELS && st == SX_OK; l++)
+        st = gpu_stream_new(&s->channel[l].stream, err);
     if (st == SX_OK)
         *out = s;
     else
@@ -181,56 +181,56 @@ static uint64_t gpu_trip_each(const gpu_trip *t)
     return each;
 }
 
-/* Room in a lane for n elements; each column at a 16-byte boundary. */
+/* Space in a channel for n elements; each column at a 16-byte boundary. */
 static uint64_t gpu_trip_bytes(const gpu_trip *t, uint64_t n)
 {
     return n * gpu_trip_each(t) + 16 * GPU_COLUMNS_MAX;
 }
 
-static sx_status gpu_lane_room(gpu_trip *t, gpu_lane *lane, uint64_t bytes, int pinned, sx_err *err)
+static sx_status gpu_channel_space(gpu_trip *t, gpu_channel *channel, uint64_t bytes, int pinned, sx_err *err)
 {
     sx_status st = SX_OK;
 
-    if (!t->direct && lane->dev_bytes < bytes) {
-        sx_gpu_free(t->g, lane->stream, lane->dev);
-        lane->dev = NULL;
-        lane->dev_bytes = 0;
-        st = sx_gpu_alloc(t->g, lane->stream, &lane->dev, bytes, "a batch", err);
+    if (!t->direct && channel->dev_bytes < bytes) {
+        sx_gpu_free(t->g, channel->stream, channel->dev);
+        channel->dev = NULL;
+        channel->dev_bytes = 0;
+        st = sx_gpu_alloc(t->g, channel->stream, &channel->dev, bytes, "a batch", err);
         if (st == SX_OK)
-            lane->dev_bytes = bytes;
+            channel->dev_bytes = bytes;
     }
-    if (st == SX_OK && (pinned || t->direct) && lane->pinned_bytes < bytes) {
-        gpu_unpin(lane->pinned);
-        lane->pinned = NULL;
-        lane->pinned_bytes = 0;
-        st = gpu_pin(&lane->pinned, bytes, err);
+    if (st == SX_OK && (pinned || t->direct) && channel->pinned_bytes < bytes) {
+        gpu_unpin(channel->pinned);
+        channel->pinned = NULL;
+        channel->pinned_bytes = 0;
+        st = gpu_pin(&channel->pinned, bytes, err);
         if (st == SX_OK)
-            lane->pinned_bytes = bytes;
+            channel->pinned_bytes = bytes;
     }
     return st;
 }
 
-/* The chunk that a lane has on its way: waits, and empties pinned memory. */
-static sx_status gpu_lane_finish(gpu_trip *t, gpu_lane *lane, sx_err *err)
+/* The chunk that a channel has on its way: waits, and empties pinned memory. */
+static sx_status gpu_channel_finish(gpu_trip *t, gpu_channel *channel, sx_err *err)
 {
     uint64_t offset = 0;
-    sx_status st = sx_gpu_wait(t->g, lane->stream, t->what, err);
+    sx_status st = sx_gpu_wait(t->g, channel->stream, t->what, err);
 
     for (unsigned c = 0; c < t->count; c++) {
         const gpu_column *col = &t->columns[c];
         if (!col->data || col->there)
             continue;
         if (st == SX_OK && col->out && (!col->pinned || t->direct))
-            gpu_copy_host(t->g, t->threads, (void *)gpu_at(col->data, lane->at, col->each),
-                          (unsigned char *)lane->pinned + offset, lane->n * col->each);
-        offset = sx_round_up(offset + lane->n * col->each, 16);
+            gpu_copy_host(t->g, t->threads, (void *)gpu_at(col->data, channel->at, col->each),
+                          (unsigned char *)channel->pinned + offset, channel->n * col->each);
+        offset = sx_round_up(offset + channel->n * col->each, 16);
     }
-    sx_progress_add(t->progress, lane->n);
-    lane->n = 0;
+    sx_progress_add(t->progress, channel->n);
+    channel->n = 0;
     return st == SX_OK ? sx_progress_status(t->progress, err) : st;
 }
 
-static sx_status gpu_lane_start(gpu_trip *t, gpu_lane *lane, uint64_t at, uint64_t n, sx_err *err)
+static sx_status gpu_channel_start(gpu_trip *t, gpu_channel *channel, uint64_t at, uint64_t n, sx_err *err)
 {
     void *dev[GPU_COLUMNS_MAX] = {0};
     uint64_t offset = 0;
@@ -242,62 +242,62 @@ static sx_status gpu_lane_start(gpu_trip *t, gpu_lane *lane, uint64_t at, uint64
         if (!col->data)
             continue;
         dev[c] = col->there ? (void *)from
-                            : (unsigned char *)(t->direct ? lane->pinned : lane->dev) + offset;
+                            : (unsigned char *)(t->direct ? channel->pinned : channel->dev) + offset;
         if (col->there)
             continue;
         if (col->in && (!col->pinned || t->direct)) {
-            gpu_copy_host(t->g, t->threads, (unsigned char *)lane->pinned + offset, from,
+            gpu_copy_host(t->g, t->threads, (unsigned char *)channel->pinned + offset, from,
                           n * col->each);
-            from = (unsigned char *)lane->pinned + offset;
+            from = (unsigned char *)channel->pinned + offset;
         }
         if (st == SX_OK && col->in && !t->direct)
-            st = sx_gpu_copy(t->g, lane->stream, dev[c], from, n * col->each, err);
+            st = sx_gpu_copy(t->g, channel->stream, dev[c], from, n * col->each, err);
         offset = sx_round_up(offset + n * col->each, 16);
     }
     if (st == SX_OK)
-        st = t->work(t->g, lane->stream, t->job, at, n, dev, err);
+        st = t->work(t->g, channel->stream, t->job, at, n, dev, err);
     offset = 0;
     for (unsigned c = 0; c < t->count && !t->direct; c++) {
         const gpu_column *col = &t->columns[c];
         if (!col->data || col->there)
             continue;
         if (st == SX_OK && col->out)
-            st = sx_gpu_copy(t->g, lane->stream,
+            st = sx_gpu_copy(t->g, channel->stream,
                           col->pinned ? (void *)gpu_at(col->data, at, col->each)
-                                      : (unsigned char *)lane->pinned + offset,
+                                      : (unsigned char *)channel->pinned + offset,
                           dev[c], n * col->each, err);
         offset = sx_round_up(offset + n * col->each, 16);
     }
-    lane->at = at;
-    lane->n = n;
+    channel->at = at;
+    channel->n = n;
     return st;
 }
 
 /* Lanes of the largest chunk that memory allows, `most` elements if it does;
- * at worst one lane. */
-static sx_status gpu_trip_rooms(gpu_trip *t, uint64_t *most, unsigned *lanes, int pinned, sx_err *err)
+ * at worst one channel. */
+static sx_status gpu_trip_spaces(gpu_trip *t, uint64_t *most, unsigned *channels, int pinned, sx_err *err)
 {
     for (;;) {
         sx_status st = SX_OK;
-        for (unsigned l = 0; l < *lanes && st == SX_OK; l++)
-            st = gpu_lane_room(t, &t->stage->lane[l], gpu_trip_bytes(t, *most), pinned, err);
-        if (st != SX_ENOMEM || (*most <= GPU_CHUNK_LEAST && *lanes == 1))
+        for (unsigned l = 0; l < *channels && st == SX_OK; l++)
+            st = gpu_channel_space(t, &t->stage->channel[l], gpu_trip_bytes(t, *most), pinned, err);
+        if (st != SX_ENOMEM || (*most <= GPU_CHUNK_LEAST && *channels == 1))
             return st;
         if (*most <= GPU_CHUNK_LEAST)
-            *lanes = 1;
+            *channels = 1;
         *most = *most / 2 > GPU_CHUNK_LEAST ? *most / 2 : GPU_CHUNK_LEAST;
-        for (unsigned l = 0; l < GPU_LANES; l++) {      /* what was too large to share */
-            sx_gpu_free(t->g, t->stage->lane[l].stream, t->stage->lane[l].dev);
-            t->stage->lane[l].dev = NULL;
-            t->stage->lane[l].dev_bytes = 0;
+        for (unsigned l = 0; l < GPU_CHANNELS; l++) {      /* what was too large to share */
+            sx_gpu_free(t->g, t->stage->channel[l].stream, t->stage->channel[l].dev);
+            t->stage->channel[l].dev = NULL;
+            t->stage->channel[l].dev_bytes = 0;
         }
     }
 }
 
 static sx_status gpu_trip_run(gpu_trip *t, uint64_t n, sx_err *err)
 {
-    uint64_t each = gpu_trip_each(t), most = GPU_LANE_BYTES / each, step = n / 8 + 1, turn = 0;
-    unsigned lanes;
+    uint64_t each = gpu_trip_each(t), most = GPU_CHANNEL_BYTES / each, step = n / 8 + 1, turn = 0;
+    unsigned channels;
     int pinned = 0, any_there = 0;
     sx_err other;
     sx_status st = gpu_stage_take(t->g, &t->stage, err);
@@ -314,33 +314,33 @@ static sx_status gpu_trip_run(gpu_trip *t, uint64_t n, sx_err *err)
                       gpu_is_pinned((const char *)col->data + n * col->each - 1);
         pinned |= !col->pinned;
     }
-    /* Enough chunks that lanes overlap, none so small that launches count. */
+    /* Enough chunks that channels overlap, none so small that launches count. */
     if (step < GPU_CHUNK_GOOD)
         step = GPU_CHUNK_GOOD;
     most = most < step ? most : step;
     most = t->direct || most > n ? n : most;
-    lanes = n > most * (GPU_LANES - 1) ? GPU_LANES : (unsigned)((n + most - 1) / most);
-    st = gpu_trip_rooms(t, &most, &lanes, pinned, err);
+    channels = n > most * (GPU_CHANNELS - 1) ? GPU_CHANNELS : (unsigned)((n + most - 1) / most);
+    st = gpu_trip_spaces(t, &most, &channels, pinned, err);
     /* columns in device memory may still be on their way there */
-    for (unsigned l = 0; l < lanes && st == SX_OK && any_there; l++)
-        st = gpu_follow_caller(t->stage->lane[l].stream, err);
+    for (unsigned l = 0; l < channels && st == SX_OK && any_there; l++)
+        st = gpu_follow_caller(t->stage->channel[l].stream, err);
     for (uint64_t at = 0; at < n && st == SX_OK; at += most, turn++) {
-        gpu_lane *lane = &t->stage->lane[turn % lanes];
-        if (lane->n > 0)
-            st = gpu_lane_finish(t, lane, err);
+        gpu_channel *channel = &t->stage->channel[turn % channels];
+        if (channel->n > 0)
+            st = gpu_channel_finish(t, channel, err);
         if (st == SX_OK)
-            st = gpu_lane_start(t, lane, at, n - at < most ? n - at : most, err);
+            st = gpu_channel_start(t, channel, at, n - at < most ? n - at : most, err);
     }
     /* In the order they started; after a failure only to see them end. */
-    for (unsigned l = 0; l < lanes; l++) {
-        gpu_lane *lane = &t->stage->lane[(turn + l) % lanes];
-        if (lane->n == 0)
+    for (unsigned l = 0; l < channels; l++) {
+        gpu_channel *channel = &t->stage->channel[(turn + l) % channels];
+        if (channel->n == 0)
             continue;
         if (st == SX_OK) {
-            st = gpu_lane_finish(t, lane, err);
+            st = gpu_channel_finish(t, channel, err);
         } else {
-            (void)sx_gpu_wait(t->g, lane->stream, t->what, &other);
-            lane->n = 0;
+            (void)sx_gpu_wait(t->g, channel->stream, t->what, &other);
+            channel->n = 0;
         }
     }
     gpu_stage_give(t->g, t->stage);

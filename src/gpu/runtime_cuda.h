@@ -7,8 +7,8 @@
 #define GPU_BLOCK_MOST 1024u
 #define GPU_GRID_MOST (1u << 30)
 #define GPU_IDLE_MOST 4u
-#define GPU_LANES 4u
-#define GPU_LANE_BYTES (16ull << 20)
+#define GPU_CHANNELS 4u
+#define GPU_CHANNEL_BYTES (16ull << 20)
 #define GPU_CHUNK_LEAST 1024ull
 #define GPU_SCRATCH (16ull << 20)
 #define GPU_CHUNK_GOOD (1ull << 18)

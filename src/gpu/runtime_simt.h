@@ -14,8 +14,8 @@
 #define GPU_BLOCK_MOST 128u
 #define GPU_GRID_MOST 7u          /* several turns of a loop for some threads, none for some */
 #define GPU_IDLE_MOST 4u
-#define GPU_LANES 3u
-#define GPU_LANE_BYTES 2048ull
+#define GPU_CHANNELS 3u
+#define GPU_CHANNEL_BYTES 2048ull
 #define GPU_CHUNK_LEAST 8ull
 #define GPU_SCRATCH 4096ull
 #define GPU_CHUNK_GOOD 32ull

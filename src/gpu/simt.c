@@ -24,17 +24,17 @@
 
 #define STACK_BYTES (64u << 10)
 #define ZONE_BYTES 4096u          /* before and after shared memory; nobody's */
-#define SHARED_ROOM (ZONE_BYTES + SIMT_SHARED_MAX + ZONE_BYTES)
+#define SHARED_SPACE (ZONE_BYTES + SIMT_SHARED_MAX + ZONE_BYTES)
 
 simt_place simt_self;
 
 fiber simt_fibers[SIMT_THREADS_MAX];
-void *simt_sort_room;
+void *simt_sort_space;
 
 static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
 static void (*kernel)(const void *);
 static const void *kernel_args;
-static unsigned char *shared_room, *no_room;      /* no_room: a page that traps */
+static unsigned char *shared_space, *no_space;      /* no_space: a page that traps */
 static size_t shared_bytes;
 static uint64_t random_state;
 #ifdef WITH_UCONTEXT
@@ -80,11 +80,11 @@ const char *simt_fault(void)
     return fault;
 }
 
-simt_end simt_take_fault(char *text, size_t room)
+simt_end simt_take_fault(char *text, size_t space)
 {
     simt_end end = !fault[0] ? SIMT_FINE : fault_is_memory ? SIMT_NO_MEMORY : SIMT_FAULT;
 
-    snprintf(text, room, "%s", fault);
+    snprintf(text, space, "%s", fault);
     forget_fault();
     return end;
 }
@@ -236,12 +236,12 @@ void simt_barrier(const char *file, int line)
  * without it they hold a pattern, and who has written there is found later. */
 static void begin_shared(void)
 {
-    simt_self.shared = shared_bytes > 0 ? shared_room + ZONE_BYTES : no_room;
+    simt_self.shared = shared_bytes > 0 ? shared_space + ZONE_BYTES : no_space;
 #ifdef SIMT_WITH_ASAN
-    __asan_unpoison_memory_region(shared_room, SHARED_ROOM);
-    __asan_poison_memory_region(shared_room, ZONE_BYTES);
-    __asan_poison_memory_region(shared_room + ZONE_BYTES + shared_bytes,
-                                SHARED_ROOM - ZONE_BYTES - shared_bytes);
+    __asan_unpoison_memory_region(shared_space, SHARED_SPACE);
+    __asan_poison_memory_region(shared_space, ZONE_BYTES);
+    __asan_poison_memory_region(shared_space + ZONE_BYTES + shared_bytes,
+                                SHARED_SPACE - ZONE_BYTES - shared_bytes);
 #endif
 }
 
@@ -260,7 +260,7 @@ static void fill_shared(void)
     memset(simt_self.shared, 0xa5, shared_bytes);
 #ifndef SIMT_WITH_ASAN
     for (size_t i = 0; i < ZONE_BYTES; i++) {
-        shared_room[i] = zone_byte(i);
+        shared_space[i] = zone_byte(i);
         simt_self.shared[shared_bytes + i] = zone_byte(i);
     }
 #endif
@@ -276,7 +276,7 @@ static void check_shared(const char *file, int line)
     char place[128] = "at its end";
 
     for (size_t i = 0; shared_bytes > 0 && i < ZONE_BYTES; i++) {
-        int before = shared_room[i] != zone_byte(i);
+        int before = shared_space[i] != zone_byte(i);
         if (!before && simt_self.shared[shared_bytes + i] == zone_byte(i))
             continue;
         if (file)
@@ -295,32 +295,32 @@ static void check_shared(const char *file, int line)
 
 /* All memory that launches need, once and for ever: so only the first of a process can
  * find that there is none, before anything has been written. */
-static int make_room(void)
+static int make_space(void)
 {
     static _Atomic int made;      /* last: a child that was forked meanwhile makes its own */
     size_t guard = (size_t)sysconf(_SC_PAGESIZE);     /* a page, of 64 KiB at most */
     size_t each = STACK_BYTES + guard, stacks = SIMT_THREADS_MAX * each;
-    size_t bytes = stacks + SHARED_ROOM + SIMT_SORT_BYTES;
-    unsigned char *room;
+    size_t bytes = stacks + SHARED_SPACE + SIMT_SORT_BYTES;
+    unsigned char *space;
     int guarded = 1;
 
     if (atomic_load(&made))
         return 0;
-    room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+    space = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                 -1, 0);
-    if (room == MAP_FAILED)
+    if (space == MAP_FAILED)
         return -1;
     for (unsigned i = 0; i < SIMT_THREADS_MAX && guarded; i++) {
-        guarded = mprotect(room + i * each, guard, PROT_NONE) == 0;
-        simt_fibers[i].stack = room + i * each + guard;
+        guarded = mprotect(space + i * each, guard, PROT_NONE) == 0;
+        simt_fibers[i].stack = space + i * each + guard;
     }
     if (!guarded) {
-        munmap(room, bytes);
+        munmap(space, bytes);
         return -1;
     }
-    no_room = room;               /* the first stack's guard */
-    shared_room = room + stacks;
-    simt_sort_room = shared_room + SHARED_ROOM;
+    no_space = space;               /* the first stack's guard */
+    shared_space = space + stacks;
+    simt_sort_space = shared_space + SHARED_SPACE;
     atomic_store(&made, 1);
     return 0;
 }
@@ -404,7 +404,7 @@ static void run_block(void)
 static void run_blocks(unsigned blocks, unsigned threads)
 {
     simt_self = (simt_place){.block_threads = threads, .blocks = blocks};
-    if (make_room() < 0) {
+    if (make_space() < 0) {
         snprintf(fault, sizeof fault, "no memory for the stacks of %u threads, %u bytes each",
                  SIMT_THREADS_MAX, STACK_BYTES);
         fault_is_memory = 1;

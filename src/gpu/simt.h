@@ -52,7 +52,7 @@ int simt_launch(void (*fn)(const void *), const void *args, unsigned blocks, uns
 const char *simt_fault(void);
 /* Copies it and forgets it. */
 typedef enum { SIMT_FINE, SIMT_FAULT, SIMT_NO_MEMORY } simt_end;
-simt_end simt_take_fault(char *text, size_t room);
+simt_end simt_take_fault(char *text, size_t space);
 
 /* ---- called by kernels, through vendor_simt.h -------------------------- */
 

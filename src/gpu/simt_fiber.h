@@ -45,7 +45,7 @@ typedef struct {
 } sort_item;
 #define SIMT_ITEMS_MAX 32u        /* of each thread */
 #define SIMT_SORT_BYTES (SIMT_THREADS_MAX * SIMT_ITEMS_MAX * sizeof(sort_item))
-extern void *simt_sort_room;
+extern void *simt_sort_space;
 
 /* ---- simt.c ------------------------------------------------------------- */
 

@@ -126,7 +126,7 @@ int simt_sort_now(void)
 {
     unsigned block = simt_self.block_threads, items = simt_fibers->sort.items;
     unsigned bits = simt_fibers->sort.bits;
-    sort_item *all = simt_sort_room;
+    sort_item *all = simt_sort_space;
 
     for (unsigned t = 1; t < block; t++) {
         const fiber *f = &simt_fibers[t];

@@ -67,7 +67,7 @@
     static __device__ __forceinline__ void name##_body(const type *ap)
 
 /* top, top_bytes: what the kernel reads most, to be kept in L2 as far as the
- * device has room set aside for that; NULL and 0: nothing. */
+ * device has space set aside for that; NULL and 0: nothing. */
 #define SX_LAUNCH_TOP(name, grid, block, shared_bytes, stream, args, top, top_bytes) \
     sx_launch(name, (grid), (block), (shared_bytes), (cudaStream_t)(stream), (args), (top), \
               (top_bytes))

@@ -96,7 +96,7 @@ int sx_type_named(const char *name)
     return 0;
 }
 
-void sx_type_print(int type, const void *element, char *text, size_t room)
+void sx_type_print(int type, const void *element, char *text, size_t space)
 {
     union {
         uint32_t u32; int32_t i32; float f32;
@@ -106,14 +106,14 @@ void sx_type_print(int type, const void *element, char *text, size_t room)
 
     memcpy(&v, element, sx_type_bytes(type));
     switch (type) {
-    case SX_U32: snprintf(text, room, "%" PRIu32, v.u32); break;
-    case SX_U64: snprintf(text, room, "%" PRIu64, v.u64); break;
-    case SX_I32: snprintf(text, room, "%" PRId32, v.i32); break;
-    case SX_I64: snprintf(text, room, "%" PRId64, v.i64); break;
-    case SX_F32: snprintf(text, room, "%.9g", (double)v.f32); break;
-    case SX_F64: snprintf(text, room, "%.17g", v.f64); break;
+    case SX_U32: snprintf(text, space, "%" PRIu32, v.u32); break;
+    case SX_U64: snprintf(text, space, "%" PRIu64, v.u64); break;
+    case SX_I32: snprintf(text, space, "%" PRId32, v.i32); break;
+    case SX_I64: snprintf(text, space, "%" PRId64, v.i64); break;
+    case SX_F32: snprintf(text, space, "%.9g", (double)v.f32); break;
+    case SX_F64: snprintf(text, space, "%.17g", v.f64); break;
     default:
-        for (size_t i = 0; i < 16 && 2 * i + 2 < room; i++)
-            snprintf(text + 2 * i, room - 2 * i, "%02x", v.b16[i]);
+        for (size_t i = 0; i < 16 && 2 * i + 2 < space; i++)
+            snprintf(text + 2 * i, space - 2 * i, "%02x", v.b16[i]);
     }
 }

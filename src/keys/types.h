@@ -21,6 +21,6 @@ const sx_type_info *sx_type_of(int type);
 const char *sx_type_list(void);
 
 /* One element as text, for sentences: 18, -3.5, 00112233... */
-void sx_type_print(int type, const void *element, char *text, size_t room);
+void sx_type_print(int type, const void *element, char *text, size_t space);
 
 #endif

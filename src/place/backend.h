@@ -44,7 +44,7 @@ typedef struct {
     void *out;                    /* rows or ranks, NULL: not wanted */
     void *keys;                   /* keys found, of key_type, or NULL */
     uint32_t q_there, out_there, keys_there;
-    const uint64_t *hint;         /* where each walk goes on, or NULL; see sx_hints */
+    const uint64_t *entry;         /* where each walk goes on, or NULL; see sx_entries */
     sx_how how;
 } sx_lookup;
 
@@ -56,13 +56,13 @@ typedef struct {
     const void *lo, *hi;
     uint64_t limit;               /* UINT64_MAX: none */
     uint32_t lo_there, hi_there;
-    const uint64_t *hint_lo, *hint_hi;    /* or NULL */
+    const uint64_t *entry_lo, *entry_hi;    /* or NULL */
     uint64_t *start;              /* count: the ranks where the ranges begin, wanted
                                      too; or NULL. Of the CPU only */
     sx_how how;
 } sx_span_query;
 
-/* Hints, of a hybrid index: how far its top leads each query, from where the
+/* Entries, of a hybrid index: how far its top leads each query, from where the
  * CPU's walk goes on (FAM_walk_impl.h says what the number is). All columns are
  * on the host. */
 typedef struct {
@@ -72,14 +72,14 @@ typedef struct {
     const void *q;
     uint64_t *out;
     uint32_t threads;
-} sx_hints;
+} sx_entries;
 
 /* Where the rows and keys of ranges go: of range i to [first[i], first[i+1]). */
 typedef struct {
     uint64_t *first;              /* one more than there are ranges */
     void *rows, *keys;            /* or NULL */
-    uint32_t rows_wanted, keys_wanted;    /* though they may have room for none */
-    uint64_t rows_room, keys_room;
+    uint32_t rows_wanted, keys_wanted;    /* though they may have space for none */
+    uint64_t rows_space, keys_space;
     uint32_t row_bytes;
     uint32_t first_there, rows_there, keys_there;
     uint64_t max_bytes;           /* of scratch; 0: any */
@@ -130,7 +130,7 @@ typedef struct {
                                      read and write them over there */
     uint64_t chunk;               /* elements of a larger one that travel together (CPU:
                                      that are worth waking a thread for) ... */
-    uint64_t lane_bytes;          /* ... or an eighth of it, but not more than this */
+    uint64_t channel_bytes;          /* ... or an eighth of it, but not more than this */
     uint64_t stage_bytes;         /* device memory that what is on its way takes; where
                                      there is less, less */
     uint64_t sample;              /* questions that keep all of the device busy; of a GPU only */
@@ -188,15 +188,15 @@ typedef struct {
     sx_status (*check_pointer)(void *self, const void *p, uint64_t bytes, int place,
                                const char *verb, const char *name, sx_err *err);
 
-    /* Hints for the CPU: `top` is an index of which this device has the top
-     * only. How many queries are worth a trip; and host memory that the hints
+    /* Entries for the CPU: `top` is an index of which this device has the top
+     * only. How many queries are worth a trip; and host memory that the entries
      * travel to without a copy in between. */
-    sx_status (*hint)(void *self, const sx_view *top, const sx_hints *job, sx_err *err);
+    sx_status (*entry)(void *self, const sx_view *top, const sx_entries *job, sx_err *err);
     uint64_t (*bucket)(const void *self);
     sx_status (*pin)(void *self, void **out, uint64_t bytes, sx_err *err);
     void (*unpin)(void *self, void *block);
     /* Bytes of memory that an index could take now; UINT64_MAX: nobody knows. */
-    uint64_t (*room)(void *self);
+    uint64_t (*space)(void *self);
 
     /* How this device was told to search a pgm's lines (search=). Every backend
      * has it. */

@@ -18,13 +18,13 @@
 #define SX_LIBDIR "/usr/local/lib"
 #endif
 
-#define PATH_ROOM 4096u           /* the system's own limit */
+#define PATH_SPACE 4096u           /* the system's own limit */
 #define PATHS_MOST 3u
 
 static const char file_name[] = "libsextant-cuda.so";
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char path[PATHS_MOST][PATH_ROOM];
+static char path[PATHS_MOST][PATH_SPACE];
 static unsigned paths;
 static int refused;               /* path[0] is what SEXTANT_CUDA says, but not absolute */
 static _Atomic int known;         /* all of the above */
@@ -68,9 +68,9 @@ static int has_raised_rights(void)
 /* The file this code was mapped from: the shared library, or the program that has it
  * inside. The kernel's word for it, as the dynamic loader knows a program by argv[0]
  * and a library by the path it was asked for. */
-static int find_own_file(char out[PATH_ROOM])
+static int find_own_file(char out[PATH_SPACE])
 {
-    static char line[PATH_ROOM + 128];
+    static char line[PATH_SPACE + 128];
     uintptr_t here = (uintptr_t)find_own_file;
     FILE *maps = fopen("/proc/self/maps", "re");
     int found = 0;
@@ -82,18 +82,18 @@ static int find_own_file(char out[PATH_ROOM])
             here < from || here >= to)
             continue;
         line[strcspn(line, "\n")] = '\0';
-        found = snprintf(out, PATH_ROOM, "%s", line + at) < (int)PATH_ROOM;
+        found = snprintf(out, PATH_SPACE, "%s", line + at) < (int)PATH_SPACE;
     }
     if (maps)
         fclose(maps);
     return found;
 }
 
-static int find_program(char out[PATH_ROOM])
+static int find_program(char out[PATH_SPACE])
 {
-    ssize_t n = readlink("/proc/self/exe", out, PATH_ROOM);
+    ssize_t n = readlink("/proc/self/exe", out, PATH_SPACE);
 
-    if (n <= 0 || (size_t)n >= PATH_ROOM)
+    if (n <= 0 || (size_t)n >= PATH_SPACE)
         return 0;
     out[n] = '\0';
     return 1;
@@ -104,7 +104,7 @@ static void add_folder(const char *folder, size_t length)
     char *p = path[paths];
 
     if (folder[0] != '/' ||
-        snprintf(p, PATH_ROOM, "%.*s/%s", (int)length, folder, file_name) >= (int)PATH_ROOM)
+        snprintf(p, PATH_SPACE, "%.*s/%s", (int)length, folder, file_name) >= (int)PATH_SPACE)
         return;
     for (unsigned i = 0; i < paths; i++)
         if (strcmp(path[i], p) == 0)
@@ -112,9 +112,9 @@ static void add_folder(const char *folder, size_t length)
     paths++;
 }
 
-static void add_folder_of(int (*find)(char out[PATH_ROOM]))
+static void add_folder_of(int (*find)(char out[PATH_SPACE]))
 {
-    static char file[PATH_ROOM];
+    static char file[PATH_SPACE];
 
     if (find(file) && strrchr(file, '/'))
         add_folder(file, (size_t)(strrchr(file, '/') - file));
@@ -127,9 +127,9 @@ static void find_paths(void)
     paths = 0;
     if (variable && variable[0]) {
         refused = variable[0] != '/' ||
-                  snprintf(path[0], PATH_ROOM, "%s", variable) >= (int)PATH_ROOM;
+                  snprintf(path[0], PATH_SPACE, "%s", variable) >= (int)PATH_SPACE;
         if (refused)
-            snprintf(path[0], PATH_ROOM, "%.200s", variable);
+            snprintf(path[0], PATH_SPACE, "%.200s", variable);
         paths = 1;
     } else {
         if (!has_raised_rights()) {
@@ -195,7 +195,7 @@ static sx_status find_and_load(const char *device, sx_err *err)
         find_paths();
     if (refused)
         return sx_fail(err, SX_ENODEV, "no device '%.40s': SEXTANT_CUDA is '%.200s'; it has to be "
-                       "an absolute path of less than %u bytes", device, path[0], PATH_ROOM);
+                       "an absolute path of less than %u bytes", device, path[0], PATH_SPACE);
     file = find_file(device, err);
     return file ? load_file(file, device, err) : SX_ENODEV;
 }

@@ -13,17 +13,17 @@ uint64_t sx_ranges_sum_up(uint64_t *first, uint64_t n)
     return sum;
 }
 
-static sx_status check(uint64_t room, uint64_t total, const char *name, sx_err *err)
+static sx_status check(uint64_t space, uint64_t total, const char *name, sx_err *err)
 {
-    if (room < total)
+    if (space < total)
         return sx_fail(err, SX_ESPACE, "sx_range: %s has room for %llu, but %llu are needed", name,
-                       (unsigned long long)room, (unsigned long long)total);
+                       (unsigned long long)space, (unsigned long long)total);
     return SX_OK;
 }
 
-sx_status sx_ranges_check_room(const sx_range_out *out, uint64_t total, sx_err *err)
+sx_status sx_ranges_check_space(const sx_range_out *out, uint64_t total, sx_err *err)
 {
-    sx_status st = out->rows_wanted ? check(out->rows_room, total, "rows", err) : SX_OK;
+    sx_status st = out->rows_wanted ? check(out->rows_space, total, "rows", err) : SX_OK;
 
-    return st == SX_OK && out->keys_wanted ? check(out->keys_room, total, "keys", err) : st;
+    return st == SX_OK && out->keys_wanted ? check(out->keys_space, total, "keys", err) : st;
 }

@@ -20,8 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PATH_ROOM 4096u           /* bytes of a name, its NUL included */
-#define PATH_MOST (PATH_ROOM - 40)
+#define PATH_SPACE 4096u           /* bytes of a name, its NUL included */
+#define PATH_MOST (PATH_SPACE - 40)
 #define NAMES_TRIED 1000u
 #define PRIVATE 0600u
 
@@ -32,24 +32,24 @@ sx_status sx_io_failed(const char *doing, const char *path, sx_err *err)
 
 /* ---- names; a path has at most PATH_MOST bytes ------------------------------- */
 
-static void folder_of(const char *path, char folder[PATH_ROOM])
+static void folder_of(const char *path, char folder[PATH_SPACE])
 {
     const char *slash = strrchr(path, '/');
 
     if (!slash)
-        snprintf(folder, PATH_ROOM, ".");
+        snprintf(folder, PATH_SPACE, ".");
     else
-        snprintf(folder, PATH_ROOM, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+        snprintf(folder, PATH_SPACE, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
 /* The i-th name of this process in the folder of path. It has nothing of path's, which
  * may be as long as names can be. */
-static void name_beside(const char *path, unsigned i, char temp[PATH_ROOM])
+static void name_beside(const char *path, unsigned i, char temp[PATH_SPACE])
 {
     const char *slash = strrchr(path, '/');
     int folder = slash ? (int)(slash - path) + 1 : 0;
 
-    snprintf(temp, PATH_ROOM, "%.*s.sextant-%ld-%u.tmp", folder, path, (long)getpid(), i);
+    snprintf(temp, PATH_SPACE, "%.*s.sextant-%ld-%u.tmp", folder, path, (long)getpid(), i);
 }
 
 /* Whether it is such a name, of any process. */
@@ -90,7 +90,7 @@ static void take_away(int folder, const char *name)
 /* What can't be taken away stays: that is no failure. */
 static void take_leftovers(const char *path)
 {
-    char folder[PATH_ROOM];
+    char folder[PATH_SPACE];
     struct dirent *entry;
     DIR *dir;
 
@@ -108,7 +108,7 @@ static void take_leftovers(const char *path)
 /* Below 0: the file system has no such files. */
 static int create_nameless(const char *path, mode_t mode)
 {
-    char folder[PATH_ROOM];
+    char folder[PATH_SPACE];
     int fd;
 
     folder_of(path, folder);
@@ -129,7 +129,7 @@ static int keep(int fd)
     return fstat(fd, &now) == 0 && now.st_nlink > 0;
 }
 
-static int create_beside(const char *path, mode_t mode, char temp[PATH_ROOM])
+static int create_beside(const char *path, mode_t mode, char temp[PATH_SPACE])
 {
     for (unsigned i = 0; i < NAMES_TRIED; i++) {
         name_beside(path, i, temp);
@@ -146,7 +146,7 @@ static int create_beside(const char *path, mode_t mode, char temp[PATH_ROOM])
 }
 
 /* Names a nameless file. Below 0: there is no /proc, or the file system does not like it. */
-static int link_beside(int fd, const char *path, char temp[PATH_ROOM])
+static int link_beside(int fd, const char *path, char temp[PATH_SPACE])
 {
     char self[40];
 
@@ -252,7 +252,7 @@ static sx_status fill_file(int fd, const char *path, const sx_part *parts, unsig
 
 /* A whole file beside path, open, and its name. On failure there is none. */
 static sx_status write_beside(const char *path, const sx_part *parts, unsigned count,
-                              sx_progress *progress, int *out, char temp[PATH_ROOM], sx_err *err)
+                              sx_progress *progress, int *out, char temp[PATH_SPACE], sx_err *err)
 {
     mode_t mode = mode_to_create(path);
     int fd = create_nameless(path, mode);
@@ -284,7 +284,7 @@ static sx_status write_beside(const char *path, const sx_part *parts, unsigned c
 /* The rename lasts only once the folder is synced too. */
 static int sync_folder(const char *path)
 {
-    char folder[PATH_ROOM];
+    char folder[PATH_SPACE];
     int fd, failed;
 
     folder_of(path, folder);
@@ -310,7 +310,7 @@ static int is_still(int fd, const char *temp)
 sx_status sx_replace_file(const char *path, const sx_part *parts, unsigned count,
                           sx_progress *progress, sx_err *err)
 {
-    char temp[PATH_ROOM];
+    char temp[PATH_SPACE];
     struct stat old;
     int fd = -1;
     sx_status st;

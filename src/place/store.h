@@ -39,7 +39,7 @@ sx_status sx_store_place(sx_store *store, const sx_backend *backend, void *self,
                          sx_progress *progress, sx_err *err);
 
 /* The top of an index that is on the host (sx_upper_bytes()), copied to a device,
- * which makes hints of it. A view without leaves: what is not there is NULL. */
+ * which makes entries of it. A view without leaves: what is not there is NULL. */
 typedef struct {
     sx_view view;
     void *block;                  /* all of it; NULL: there is nothing */

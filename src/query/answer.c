@@ -1,7 +1,7 @@
 /* answer.c - who answers: the device, or its host where the index is there, or the
  * faster where it is in both.
  *
- * The host takes its queries in buckets, maybe with hints (hybrid.c). Columns in
+ * The host takes its queries in buckets, maybe with entries (hybrid.c). Columns in
  * device memory visit the host while it works on them. */
 #include "query/index.h"
 
@@ -112,7 +112,7 @@ typedef struct {
     const sx_lookup *job;
 } points;
 
-static sx_status answer_points(void *work, uint64_t at, uint64_t n, const uint64_t *const hint[2],
+static sx_status answer_points(void *work, uint64_t at, uint64_t n, const uint64_t *const entry[2],
                                sx_err *err)
 {
     const points *w = work;
@@ -123,7 +123,7 @@ static sx_status answer_points(void *work, uint64_t at, uint64_t n, const uint64
     part.q = element(part.q, at, part.op == SX_OP_KEY_AT ? part.rank_bytes : bytes);
     part.out = element(part.out, at, part.out_bytes);
     part.keys = element(part.keys, at, bytes);
-    part.hint = hint[0];
+    part.entry = entry[0];
     return w->ix->at->backend->lookup(w->ix->at->self, &w->ix->store.view, &part, err);
 }
 
@@ -135,7 +135,7 @@ sx_status sx_answer_lookup(const sx_index *ix, const sx_lookup *job, sx_err *err
     visits all = {.ix = ix};
     points w = {ix, &here};
     void *q, *out, *keys;
-    sx_hinted ask = {.columns = job->op != SX_OP_KEY_AT, .threads = job->how.threads,
+    sx_entered ask = {.columns = job->op != SX_OP_KEY_AT, .threads = job->how.threads,
                      .right = {job->op == SX_OP_RANK_RIGHT || job->op == SX_OP_FLOOR}};
     sx_answering who;
     sx_status st;
@@ -179,9 +179,9 @@ typedef struct {
     const sx_range_folds *folds;
 } ranges;
 
-/* Ranges [at, at + n), with their hints. */
+/* Ranges [at, at + n), with their entries. */
 static sx_span_query part_of(const sx_span_query *job, uint64_t at, uint64_t n,
-                             const uint64_t *const hint[2])
+                             const uint64_t *const entry[2])
 {
     sx_span_query part = *job;
     uint64_t bytes = sx_type_bytes(job->key_type);
@@ -190,26 +190,26 @@ static sx_span_query part_of(const sx_span_query *job, uint64_t at, uint64_t n,
     part.lo = element(job->lo, at, bytes);
     part.hi = element(job->hi, at, bytes);
     part.start = job->start ? job->start + at : NULL;
-    part.hint_lo = hint[0];
-    part.hint_hi = hint[1];
+    part.entry_lo = entry[0];
+    part.entry_hi = entry[1];
     return part;
 }
 
-static sx_status answer_count(void *work, uint64_t at, uint64_t n, const uint64_t *const hint[2],
+static sx_status answer_count(void *work, uint64_t at, uint64_t n, const uint64_t *const entry[2],
                               sx_err *err)
 {
     const ranges *w = work;
-    sx_span_query part = part_of(w->job, at, n, hint);
+    sx_span_query part = part_of(w->job, at, n, entry);
 
     return w->ix->at->backend->count(w->ix->at->self, &w->ix->store.view, &part, w->count + at, 0,
                                      err);
 }
 
-static sx_status answer_fold(void *work, uint64_t at, uint64_t n, const uint64_t *const hint[2],
+static sx_status answer_fold(void *work, uint64_t at, uint64_t n, const uint64_t *const entry[2],
                              sx_err *err)
 {
     const ranges *w = work;
-    sx_span_query part = part_of(w->job, at, n, hint);
+    sx_span_query part = part_of(w->job, at, n, entry);
     sx_range_folds out = {.count = element(w->folds->count, at, sizeof(uint64_t)),
                           .min = element(w->folds->min, at, sizeof(uint64_t)),
                           .max = element(w->folds->max, at, sizeof(uint64_t)),
@@ -218,9 +218,9 @@ static sx_status answer_fold(void *work, uint64_t at, uint64_t n, const uint64_t
     return w->ix->at->backend->fold(w->ix->at->self, &w->ix->store.view, &part, &out, err);
 }
 
-/* The ends of ranges on the host, and what hints to ask for. */
+/* The ends of ranges on the host, and what entries to ask for. */
 static sx_status bring_ranges(visits *all, const sx_span_query *job, sx_span_query *here,
-                              sx_hinted *ask, sx_err *err)
+                              sx_entered *ask, sx_err *err)
 {
     uint64_t bytes = job->n * sx_type_bytes(job->key_type);
     void *lo, *hi;
@@ -234,7 +234,7 @@ static sx_status bring_ranges(visits *all, const sx_span_query *job, sx_span_que
     here->lo = lo;
     here->hi = hi;
     here->lo_there = here->hi_there = 0;
-    *ask = (sx_hinted){.q = {lo, hi}, .right = {0, 1}, .columns = 2, .threads = job->how.threads};
+    *ask = (sx_entered){.q = {lo, hi}, .right = {0, 1}, .columns = 2, .threads = job->how.threads};
     return SX_OK;
 }
 
@@ -244,7 +244,7 @@ sx_status sx_answer_count(const sx_index *ix, const sx_span_query *job, uint64_t
     SX_UNCANCELLED_IF(ix->dev->backend->gpu);
     visits all = {.ix = ix};
     sx_span_query here;
-    sx_hinted ask;
+    sx_entered ask;
     ranges w = {.ix = ix, .job = &here};
     void *to;
     sx_answering who;
@@ -274,7 +274,7 @@ sx_status sx_answer_fold(const sx_index *ix, const sx_span_query *job, const sx_
     SX_UNCANCELLED_IF(ix->dev->backend->gpu);
     visits all = {.ix = ix};
     sx_span_query here;
-    sx_hinted ask;
+    sx_entered ask;
     sx_range_folds to = {0};
     ranges w = {.ix = ix, .job = &here, .folds = &to};
     uint64_t bytes = job->n * sizeof(uint64_t);
@@ -382,12 +382,12 @@ sx_status sx_answer_range(const sx_index *ix, const sx_span_query *job, const sx
     SX_UNCANCELLED_IF(ix->dev->backend->gpu);
     visits all = {.ix = ix}, offsets = {.ix = ix};
     sx_span_query here;
-    sx_hinted ask;
+    sx_entered ask;
     ranges w = {.ix = ix, .job = &here};
     uint64_t bytes = (job->n + 1) * sizeof(uint64_t);
     void *first = out->first, *start = NULL;
     sx_answering who;
-    sx_status st = check_total(ix, job, out->max_bytes, err), room = SX_OK;
+    sx_status st = check_total(ix, job, out->max_bytes, err), space = SX_OK;
 
     if (st != SX_OK)
         return st;
@@ -413,11 +413,11 @@ sx_status sx_answer_range(const sx_index *ix, const sx_span_query *job, const sx
         st = sx_hybrid_run(ix, &ask, job->n, answer_count, &w, err);
     }
     if (st == SX_OK)              /* then first is filled, too */
-        room = sx_ranges_check_room(out, sx_ranges_sum_up(first, job->n), err);
-    if (st == SX_OK && room == SX_OK && start)
+        space = sx_ranges_check_space(out, sx_ranges_sum_up(first, job->n), err);
+    if (st == SX_OK && space == SX_OK && start)
         st = fill(ix, &here, out, first, start, err);
     st = leave(&offsets, st, err);
     sx_release(start);
     st = leave(&all, st, err);
-    return st == SX_OK ? room : st;
+    return st == SX_OK ? space : st;
 }

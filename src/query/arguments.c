@@ -167,7 +167,7 @@ sx_status sx_check_numbers(const sx_column *c, const sx_device *dev, const sx_ca
     return SX_OK;
 }
 
-sx_status sx_check_room(const sx_column *c, uint64_t n, const char *verb, const char *name,
+sx_status sx_check_space(const sx_column *c, uint64_t n, const char *verb, const char *name,
                         sx_err *err)
 {
     if (c->n < n)
@@ -183,7 +183,7 @@ sx_status sx_check_out_numbers(const sx_column *c, const sx_device *dev, const s
     sx_status st = sx_check_numbers(c, dev, how, 1, verb, name, err);
 
     if (st == SX_OK)
-        st = sx_check_room(c, n, verb, name, err);
+        st = sx_check_space(c, n, verb, name, err);
     if (st == SX_OK && c->type == SX_U32 && largest >= SX_MISS32 + (uint64_t)!rows)
         return sx_fail(err, SX_EINVAL, "%s: %s are u32, but the index has %llu, which needs "
                        "u64", verb, name, (unsigned long long)largest);
@@ -195,5 +195,5 @@ sx_status sx_check_out_keys(const sx_index *ix, const sx_column *c, const sx_cal
 {
     sx_status st = sx_check_keys(ix, c, how, verb, name, err);
 
-    return st == SX_OK ? sx_check_room(c, n, verb, name, err) : st;
+    return st == SX_OK ? sx_check_space(c, n, verb, name, err) : st;
 }

@@ -103,9 +103,9 @@ static sx_status bad_place(const sx_device *dev, const sx_spec *spec, const char
                    dev->backend->name);
 }
 
-static uint64_t room_of(const sx_device *dev)
+static uint64_t space_of(const sx_device *dev)
 {
-    return dev->backend->room ? dev->backend->room(dev->self) : UINT64_MAX;
+    return dev->backend->space ? dev->backend->space(dev->self) : UINT64_MAX;
 }
 
 /* `auto` goes hybrid where the index, or building it, would not fit the device, and to
@@ -115,15 +115,15 @@ static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_
 {
     sx_estimate_info e = {0};
     sx_text t = {why, SX_WHY_MAX, 0};
-    uint64_t room = room_of(dev), needed;
+    uint64_t space = space_of(dev), needed;
     sx_device *host;
     sx_status st;
 
-    if (room == UINT64_MAX)
+    if (space == UINT64_MAX)
         return SX_OK;
     st = estimate(dev, *spec, key_type, n, row_type, &e, err);
     needed = e.device_peak - sx_contest_bytes(dev, spec, n);      /* which is content with less */
-    if (st != SX_OK || needed <= room)
+    if (st != SX_OK || needed <= space)
         return st;
     spec->place = SX_PLACE_HYBRID;
     st = sx_device_host(dev, &host, err);
@@ -131,11 +131,11 @@ static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_
         st = estimate(host, *spec, key_type, n, row_type, &e, err);
     if (st != SX_OK)
         return st;
-    if (e.device_resident > room)
+    if (e.device_resident > space)
         spec->place = SX_PLACE_HOST;
     sx_text_add(&t, "building on the device would take up to %llu bytes, and it has %llu free: so "
                 "the index is on the host, ", (unsigned long long)needed,
-                (unsigned long long)room);
+                (unsigned long long)space);
     if (spec->place == SX_PLACE_HYBRID)
         sx_text_add(&t, "and the device has the top of it");
     else
@@ -285,7 +285,7 @@ static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx
     s->key_type = in->key_type;
     s->max_row = sorted.max_row;
     st = sx_make(ix, spec, &sorted, in,
-                 spec->place == SX_PLACE_HYBRID ? room_of(ix->dev) : UINT64_MAX,
+                 spec->place == SX_PLACE_HYBRID ? space_of(ix->dev) : UINT64_MAX,
                  sx_clock_ns() - begin, err);
     if (st == SX_OK)
         sx_store_bind(s);

@@ -88,7 +88,7 @@ sx_status sx_column_copy(sx_column *to, const sx_column *from, sx_device *dev)
         st = sx_fail(&err, SX_EINVAL, "%s: from %s to %s", verb, sx_type_name(from->type),
                      sx_type_name(to->type));
     if (st == SX_OK)
-        st = sx_check_room(to, from->n, verb, "to", &err);
+        st = sx_check_space(to, from->n, verb, "to", &err);
     if (st != SX_OK || from->n == 0)
         return sx_report(&err, st);
     bytes = from->n * sx_type_bytes(from->type);

@@ -35,7 +35,7 @@ double sx_cost_of_cpu(const sx_cost *c, const sx_batch *b)
 /* Elements that travel together, as gpu_trip_run() cuts a batch. */
 static uint64_t chunk_of(const sx_travel *t, uint64_t n, uint64_t each)
 {
-    uint64_t chunk = n / 8 + 1, most = t->lane_bytes / each;
+    uint64_t chunk = n / 8 + 1, most = t->channel_bytes / each;
 
     if (chunk < t->chunk)
         chunk = t->chunk;
@@ -133,12 +133,12 @@ uint64_t sx_cost_crossover(const sx_cost *c, const sx_batch *like)
     return n;
 }
 
-/* Starting the thread that has the hints made, and joining it. */
+/* Starting the thread that has the entries made, and joining it. */
 #define THREAD_NS 50e3
-/* Hints that gained less when they were tried may lose another time. */
+/* Entries that gained less when they were tried may lose another time. */
 #define LEAST_GAIN 1.05
 
-int sx_cost_hints_pay(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsigned columns)
+int sx_cost_entries_pay(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsigned columns)
 {
     double buckets = (double)b->n / (double)bucket, gpu, cpu;
     sx_batch one = *b;
@@ -147,12 +147,12 @@ int sx_cost_hints_pay(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsi
         return 0;
     if (c->side)
         return c->side == SX_SIDE_GPU;
-    if (c->hints.gain > 0 && c->hints.gain < LEAST_GAIN)
+    if (c->entries.gain > 0 && c->entries.gain < LEAST_GAIN)
         return 0;
-    gpu = columns * (c->hints.call_ns + (double)bucket * c->hints.query_ns);
+    gpu = columns * (c->entries.call_ns + (double)bucket * c->entries.query_ns);
     one.n = bucket;               /* by as many threads as the call may have */
     one.searches = columns;
-    cpu = cpu_ns(&c->cpu, &one, c->hints.hinted_ns / c->cpu.pooled_ns);
+    cpu = cpu_ns(&c->cpu, &one, c->entries.entered_ns / c->cpu.pooled_ns);
     return THREAD_NS + gpu + (buckets - 1) * larger(gpu, cpu) + cpu < sx_cost_of_cpu(c, b);
 }
 
@@ -177,7 +177,7 @@ void sx_cost_usual(sx_cost *c, const sx_view *v, uint32_t threads, uint64_t shar
                            .pooled_ns = 2 * steps / (threads ? threads : 1), .threads = threads,
                            .share = share, .at_part = 0.5};
     c->gpu = (sx_cost_gpu){.call_ns = 100 * steps, .query_ns = 0.1};
-    c->hints = (sx_cost_hints){.call_ns = c->link.staged_ns,
+    c->entries = (sx_cost_entries){.call_ns = c->link.staged_ns,
                                .query_ns = 8 * (c->link.in_ns[0] + c->link.out_ns[1]) + 0.1,
-                               .hinted_ns = c->cpu.pooled_ns / 2};
+                               .entered_ns = c->cpu.pooled_ns / 2};
 }

@@ -31,19 +31,19 @@ typedef struct {
 } sx_cost_gpu;
 
 typedef struct {                  /* of a hybrid index */
-    double call_ns, query_ns;     /* making hints, the way to them and back included */
-    double hinted_ns;             /* a question for the CPU, all threads, with hints */
+    double call_ns, query_ns;     /* making entries, the way to them and back included */
+    double entered_ns;             /* a question for the CPU, all threads, with entries */
     double gain;                  /* how many times as fast as the CPU alone the two were,
                                      tried: both use the host's memory, which the other
                                      numbers do not show. 0: not tried */
-} sx_cost_hints;
+} sx_cost_entries;
 
 typedef struct {
     sx_travel travel;
     sx_link link;
     sx_cost_cpu cpu;
     sx_cost_gpu gpu;
-    sx_cost_hints hints;
+    sx_cost_entries entries;
     uint32_t measured;            /* 0: too few keys, or no memory: usual numbers */
     uint32_t side;                /* SX_SIDE_; 0: who is faster */
 } sx_cost;
@@ -67,9 +67,9 @@ uint32_t sx_cost_side(const sx_cost *c, const sx_batch *b);
  * 0: none is. */
 uint64_t sx_cost_crossover(const sx_cost *c, const sx_batch *like);
 
-/* Whether hints pay for n questions in buckets of so many, with `columns` of them
+/* Whether entries pay for n questions in buckets of so many, with `columns` of them
  * each. A bucket has nothing to overlap with if it is the only one. */
-int sx_cost_hints_pay(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsigned columns);
+int sx_cost_entries_pay(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsigned columns);
 
 /* Usual numbers, where nothing is measured. */
 sx_link sx_link_usual(void);

@@ -12,15 +12,15 @@ static sx_batch usual_batch(const sx_index *ix)
                       .searches = 1, .trips = 1};
 }
 
-/* The smallest batch that gets hints; 0: none. */
-static uint64_t hinted_from(const sx_index *ix)
+/* The smallest batch that gets entries; 0: none. */
+static uint64_t entered_from(const sx_index *ix)
 {
     uint64_t bucket = ix->dev->backend->bucket(ix->dev->self);
     sx_batch b = usual_batch(ix);
 
     for (uint64_t buckets = 1; buckets < 1u << 20; buckets *= 2) {
         b.n = buckets * bucket + 1;
-        if (sx_cost_hints_pay(&ix->cost, &b, bucket, 1))
+        if (sx_cost_entries_pay(&ix->cost, &b, bucket, 1))
             return b.n;
     }
     return 0;
@@ -78,20 +78,20 @@ static void text_both(const sx_index *ix, sx_text *t)
         sx_text_add(t, "answers  the CPU below %" PRIu64 " queries, the GPU from there on\n", from);
 }
 
-static void text_hints(const sx_index *ix, sx_text *t)
+static void text_entries(const sx_index *ix, sx_text *t)
 {
-    const sx_cost_hints *h = &ix->cost.hints;
-    uint64_t from = hinted_from(ix);
+    const sx_cost_entries *h = &ix->cost.entries;
+    uint64_t from = entered_from(ix);
 
-    add(t, "hints    a bucket takes the GPU ", h->call_ns * 1e-3, 2, " us and ");
-    add(t, "", h->query_ns, 3, " ns a query; with hints the CPU takes ");
-    add(t, "", h->hinted_ns, 3, " ns\n");
+    add(t, "entries  a bucket takes the GPU ", h->call_ns * 1e-3, 2, " us and ");
+    add(t, "", h->query_ns, 3, " ns a query; with entries the CPU takes ");
+    add(t, "", h->entered_ns, 3, " ns\n");
     if (h->gain > 0)
-        add(t, "tried    with hints large calls were ", h->gain, 2, " times as fast as without\n");
+        add(t, "tried    with entries large calls were ", h->gain, 2, " times as fast as without\n");
     if (from)
-        sx_text_add(t, "answers  the CPU, from %" PRIu64 " queries on with hints\n", from);
+        sx_text_add(t, "answers  the CPU, from %" PRIu64 " queries on with entries\n", from);
     else
-        sx_text_add(t, "answers  the CPU alone: hints do not pay\n");
+        sx_text_add(t, "answers  the CPU alone: entries do not pay\n");
 }
 
 /* ---- JSON ---------------------------------------------------------------------------- */
@@ -140,11 +140,11 @@ static void explain_json(const sx_index *ix, sx_text *t)
         sx_text_add(t, ", \"below\": \"%s\", \"above\": \"%s\"", told(c) ? told(c) : "cpu",
                     told(c) ? told(c) : sx_cost_crossover(c, &b) ? "gpu" : "cpu");
     } else {
-        add(t, ", \"hints\": {\"call_ns\": ", c->hints.call_ns, 1, ", ");
-        add(t, "\"query_ns\": ", c->hints.query_ns, 4, ", ");
-        add(t, "\"hinted_query_ns\": ", c->hints.hinted_ns, 4, ", ");
-        add(t, "\"gain\": ", c->hints.gain, 3, "}");
-        json_from("hinted_from", hinted_from(ix), t);
+        add(t, ", \"entries\": {\"call_ns\": ", c->entries.call_ns, 1, ", ");
+        add(t, "\"query_ns\": ", c->entries.query_ns, 4, ", ");
+        add(t, "\"hinted_query_ns\": ", c->entries.entered_ns, 4, ", ");
+        add(t, "\"gain\": ", c->entries.gain, 3, "}");
+        json_from("hinted_from", entered_from(ix), t);
     }
     sx_text_add(t, "}");
 }
@@ -165,5 +165,5 @@ void sx_explain_cost(const sx_index *ix, sx_format format, sx_text *t)
     if (ix->both)
         text_both(ix, t);
     else
-        text_hints(ix, t);
+        text_entries(ix, t);
 }

@@ -1,11 +1,11 @@
 /* hybrid.c - the top of an index on a GPU, all of it on the host: the GPU walks
- * the top for a bucket of queries, and the CPU goes on from its hints, while the
+ * the top for a bucket of queries, and the CPU goes on from its entries, while the
  * GPU walks the top for the next ones.
  *
- *     a thread, the GPU   | hints 0 | hints 1 | hints 2 | hints 3 ...
+ *     a thread, the GPU   | entries 0 | entries 1 | entries 2 | entries 3 ...
  *     the caller, the CPU           | answers 0 | answers 1 | answers 2 ...
  *
- * Hints only save the CPU a part of its walks. So where there is no memory or no
+ * Entries only save the CPU a part of its walks. So where there is no memory or no
  * thread for them the CPU answers alone; but a GPU that fails is an error. */
 #include "query/index.h"
 
@@ -20,19 +20,19 @@
 
 typedef struct {
     const sx_index *ix;
-    const sx_hinted *ask;
+    const sx_entered *ask;
     uint64_t n, bucket;           /* queries, of which a bucket has so many */
-    uint64_t *hints;              /* BUFFERS times those of a bucket */
+    uint64_t *entries;              /* BUFFERS times those of a bucket */
     pthread_mutex_t lock;         /* guards what follows */
     pthread_cond_t changed;
-    uint64_t made, used;          /* buckets whose hints are there; are used up */
-    int ended;                    /* no more hints come, or none are wanted */
+    uint64_t made, used;          /* buckets whose entries are there; are used up */
+    int ended;                    /* no more entries come, or none are wanted */
     sx_status st;                 /* of the GPU's side */
     sx_err err;
 } pipeline;
 
-/* Whether hints pay, and how many queries make a bucket; 0: they do not. */
-static uint64_t bucket_of(const sx_index *ix, const sx_hinted *ask, uint64_t n)
+/* Whether entries pay, and how many queries make a bucket; 0: they do not. */
+static uint64_t bucket_of(const sx_index *ix, const sx_entered *ask, uint64_t n)
 {
     sx_batch b = {0};
     uint64_t bucket;
@@ -43,13 +43,13 @@ static uint64_t bucket_of(const sx_index *ix, const sx_hinted *ask, uint64_t n)
     b.n = n;
     b.threads = ask->threads;
     b.searches = ask->columns;
-    return sx_cost_hints_pay(&ix->cost, &b, bucket, ask->columns) ? bucket : 0;
+    return sx_cost_entries_pay(&ix->cost, &b, bucket, ask->columns) ? bucket : 0;
 }
 
-/* Where the hints of column c of a bucket are. */
-static uint64_t *hints_of(const pipeline *p, uint64_t b, unsigned c)
+/* Where the entries of column c of a bucket are. */
+static uint64_t *entries_of(const pipeline *p, uint64_t b, unsigned c)
 {
-    return p->hints + (b % BUFFERS * p->ask->columns + c) * p->bucket;
+    return p->entries + (b % BUFFERS * p->ask->columns + c) * p->bucket;
 }
 
 static uint64_t bucket_length(const pipeline *p, uint64_t b)
@@ -61,23 +61,23 @@ static uint64_t bucket_length(const pipeline *p, uint64_t b)
 
 /* ---- the GPU's side ----------------------------------------------------------- */
 
-static sx_status make_hints(const pipeline *p, uint64_t b, sx_err *err)
+static sx_status make_entries(const pipeline *p, uint64_t b, sx_err *err)
 {
     const sx_index *ix = p->ix;
     uint64_t bytes = sx_type_bytes(ix->store.key_type);
     sx_status st = SX_OK;
 
     for (unsigned c = 0; c < p->ask->columns && st == SX_OK; c++) {
-        sx_hints job = {.key_type = ix->store.key_type, .right = p->ask->right[c],
+        sx_entries job = {.key_type = ix->store.key_type, .right = p->ask->right[c],
                         .n = bucket_length(p, b), .threads = p->ask->threads,
                         .q = (const unsigned char *)p->ask->q[c] + b * p->bucket * bytes,
-                        .out = hints_of(p, b, c)};
-        st = ix->dev->backend->hint(ix->dev->self, &ix->hybrid->top.view, &job, err);
+                        .out = entries_of(p, b, c)};
+        st = ix->dev->backend->entry(ix->dev->self, &ix->hybrid->top.view, &job, err);
     }
     return st;
 }
 
-static void *hint_thread(void *arg)
+static void *entry_thread(void *arg)
 {
     pipeline *p = arg;
     sx_status st = SX_OK;
@@ -92,7 +92,7 @@ static void *hint_thread(void *arg)
         pthread_mutex_unlock(&p->lock);
         if (ended)
             break;
-        st = make_hints(p, b, &err);
+        st = make_entries(p, b, &err);
         pthread_mutex_lock(&p->lock);
         p->made += st == SX_OK;
         pthread_cond_signal(&p->changed);
@@ -110,17 +110,17 @@ static void *hint_thread(void *arg)
 
 /* ---- the CPU's side -------------------------------------------------------------- */
 
-/* Waits for the hints of bucket b; *hinted: they are there. Without them the CPU
+/* Waits for the entries of bucket b; *entered: they are there. Without them the CPU
  * goes on alone, if it was for want of memory. */
-static sx_status await_hints(pipeline *p, uint64_t b, int *hinted, sx_err *err)
+static sx_status await_entries(pipeline *p, uint64_t b, int *entered, sx_err *err)
 {
     sx_status st = SX_OK;
 
     pthread_mutex_lock(&p->lock);
     while (p->made <= b && !p->ended)
         pthread_cond_wait(&p->changed, &p->lock);
-    *hinted = p->made > b;
-    if (!*hinted && p->st != SX_ENOMEM) {
+    *entered = p->made > b;
+    if (!*entered && p->st != SX_ENOMEM) {
         st = p->st;
         *err = p->err;
     }
@@ -133,13 +133,13 @@ static sx_status answer_buckets(pipeline *p, sx_answer_fn *answer, void *work, s
     sx_status st = SX_OK;
 
     for (uint64_t b = 0; b * p->bucket < p->n && st == SX_OK; b++) {
-        const uint64_t *hint[2] = {NULL, NULL};
-        int hinted;
-        st = await_hints(p, b, &hinted, err);
-        for (unsigned c = 0; hinted && c < p->ask->columns; c++)
-            hint[c] = hints_of(p, b, c);
+        const uint64_t *entry[2] = {NULL, NULL};
+        int entered;
+        st = await_entries(p, b, &entered, err);
+        for (unsigned c = 0; entered && c < p->ask->columns; c++)
+            entry[c] = entries_of(p, b, c);
         if (st == SX_OK)
-            st = answer(work, b * p->bucket, bucket_length(p, b), hint, err);
+            st = answer(work, b * p->bucket, bucket_length(p, b), entry, err);
         pthread_mutex_lock(&p->lock);
         p->used++;
         p->ended |= st != SX_OK;
@@ -151,8 +151,8 @@ static sx_status answer_buckets(pipeline *p, sx_answer_fn *answer, void *work, s
 
 /* ---- both ------------------------------------------------------------------------ */
 
-/* The index keeps the hints' memory of one call for the next: pinning takes long. */
-static sx_status take_hints(const sx_index *ix, void **out, sx_err *err)
+/* The index keeps the entries' memory of one call for the next: pinning takes long. */
+static sx_status take_entries(const sx_index *ix, void **out, sx_err *err)
 {
     const sx_device *dev = ix->dev;
 
@@ -163,12 +163,12 @@ static sx_status take_hints(const sx_index *ix, void **out, sx_err *err)
                                     err);
 }
 
-static void give_hints(const sx_index *ix, void *hints)
+static void give_entries(const sx_index *ix, void *entries)
 {
     void *none = NULL;
 
-    if (!atomic_compare_exchange_strong(&ix->hybrid->spare, &none, hints))
-        ix->dev->backend->unpin(ix->dev->self, hints);
+    if (!atomic_compare_exchange_strong(&ix->hybrid->spare, &none, entries))
+        ix->dev->backend->unpin(ix->dev->self, entries);
 }
 
 static sx_status run_pipeline(pipeline *p, sx_answer_fn *answer, void *work, sx_err *err)
@@ -179,7 +179,7 @@ static sx_status run_pipeline(pipeline *p, sx_answer_fn *answer, void *work, sx_
 
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->changed, NULL);
-    if (sx_thread_start(&thread, hint_thread, p)) {
+    if (sx_thread_start(&thread, entry_thread, p)) {
         st = answer_buckets(p, answer, work, err);
         pthread_join(thread, NULL);
     } else {
@@ -190,23 +190,23 @@ static sx_status run_pipeline(pipeline *p, sx_answer_fn *answer, void *work, sx_
     return st;
 }
 
-sx_status sx_hybrid_run(const sx_index *ix, const sx_hinted *ask, uint64_t n,
+sx_status sx_hybrid_run(const sx_index *ix, const sx_entered *ask, uint64_t n,
                         sx_answer_fn *answer, void *work, sx_err *err)
 {
     static const uint64_t *const none[2] = {NULL, NULL};
     pipeline p = {.ix = ix, .ask = ask, .n = n, .bucket = bucket_of(ix, ask, n)};
-    void *hints = NULL;
+    void *entries = NULL;
     sx_status st = SX_OK;
 
     if (p.bucket > 0)
-        st = take_hints(ix, &hints, err);
+        st = take_entries(ix, &entries, err);
     if (st != SX_OK && st != SX_ENOMEM)
         return st;
-    if (!hints)
+    if (!entries)
         return n > 0 ? answer(work, 0, n, none, err) : SX_OK;
-    p.hints = hints;
+    p.entries = entries;
     st = run_pipeline(&p, answer, work, err);
-    give_hints(ix, hints);
+    give_entries(ix, entries);
     return st;
 }
 

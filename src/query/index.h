@@ -10,7 +10,7 @@
 /* What a hybrid index has beside its store. */
 typedef struct {
     sx_top top;                   /* on the index's device */
-    _Atomic(void *) spare;        /* memory for hints that no call uses now, or NULL */
+    _Atomic(void *) spare;        /* memory for entries that no call uses now, or NULL */
 } sx_hybrid;
 
 /* What an index on both sides has beside its store, which is on its device. */
@@ -57,7 +57,7 @@ sx_status sx_check_keys(const sx_index *ix, const sx_column *c, const sx_call *h
 sx_status sx_check_numbers(const sx_column *c, const sx_device *dev, const sx_call *how,
                            int u32_too, const char *verb, const char *name, sx_err *err);
 /* An output for n results. */
-sx_status sx_check_room(const sx_column *c, uint64_t n, const char *verb, const char *name,
+sx_status sx_check_space(const sx_column *c, uint64_t n, const char *verb, const char *name,
                         sx_err *err);
 /* An output of numbers for n results up to `largest`; rows: all ones means no
  * match there. And one of the index's keys. */
@@ -91,19 +91,19 @@ sx_status sx_answer_fold(const sx_index *ix, const sx_span_query *job, const sx_
 sx_status sx_hybrid_new(sx_index *ix, sx_err *err);
 void sx_hybrid_free(sx_index *ix);
 
-/* The columns of queries that hints are made of, all on the host. */
+/* The columns of queries that entries are made of, all on the host. */
 typedef struct {
     unsigned columns;             /* 0, 1, 2 */
     const void *q[2];
-    uint32_t right[2];            /* see sx_hints */
+    uint32_t right[2];            /* see sx_entries */
     uint32_t threads;
-} sx_hinted;
+} sx_entered;
 
-/* Answers queries [at, at + n), hint[c] those of column c from `at` on, or NULL. */
-typedef sx_status sx_answer_fn(void *work, uint64_t at, uint64_t n, const uint64_t *const hint[2],
+/* Answers queries [at, at + n), entry[c] those of column c from `at` on, or NULL. */
+typedef sx_status sx_answer_fn(void *work, uint64_t at, uint64_t n, const uint64_t *const entry[2],
                                sx_err *err);
-/* Calls it for n queries in as many parts as hints make worth while. */
-sx_status sx_hybrid_run(const sx_index *ix, const sx_hinted *ask, uint64_t n, sx_answer_fn *answer,
+/* Calls it for n queries in as many parts as entries make worth while. */
+sx_status sx_hybrid_run(const sx_index *ix, const sx_entered *ask, uint64_t n, sx_answer_fn *answer,
                         void *work, sx_err *err);
 
 /* ---- both.c: an index on both sides ---------------------------------------- */

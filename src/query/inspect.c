@@ -266,12 +266,12 @@ sx_status sx_explain(const sx_index *ix, sx_format format, char *buf, size_t *by
     ix->dev->backend->describe(ix->dev->self, &dev);
     sx_text t = {NULL, 0, 0};
     (format == SX_JSON ? explain_json : explain_text)(ix, &info, &dev, &t);
-    size_t need = t.length + 1, room = buf ? *bytes : 0;
+    size_t need = t.length + 1, space = buf ? *bytes : 0;
     *bytes = need;
-    if (room < need)
+    if (space < need)
         return sx_report(&err, sx_fail(&err, SX_ESPACE, "sx_explain: the text has room for %zu "
-                                       "bytes, but %zu are needed", room, need));
-    t = (sx_text){buf, room, 0};
+                                       "bytes, but %zu are needed", space, need));
+    t = (sx_text){buf, space, 0};
     (format == SX_JSON ? explain_json : explain_text)(ix, &info, &dev, &t);
     return SX_OK;
 }

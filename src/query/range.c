@@ -39,7 +39,7 @@ static sx_status check_u64_out(const sx_index *ix, const sx_column *c, const sx_
 {
     sx_status st = sx_check_numbers(c, ix->dev, how, 0, verb, name, err);
 
-    return st == SX_OK ? sx_check_room(c, n, verb, name, err) : st;
+    return st == SX_OK ? sx_check_space(c, n, verb, name, err) : st;
 }
 
 /* The first phase ends at that part, and has a unit for each range. */
@@ -133,10 +133,10 @@ sx_status sx_range(const sx_index *ix, const sx_ranges *ranges, sx_column *first
         return sx_report(&err, st);
     out = (sx_range_out){.first = first->data, .first_there = first->place == SX_DEVICE,
                          .rows_wanted = rows != NULL, .keys_wanted = keys != NULL,
-                         .rows = rows ? rows->data : NULL, .rows_room = rows ? rows->n : 0,
+                         .rows = rows ? rows->data : NULL, .rows_space = rows ? rows->n : 0,
                          .row_bytes = rows ? (uint32_t)sx_type_bytes(rows->type) : 0,
                          .rows_there = rows && rows->place == SX_DEVICE,
-                         .keys = keys ? keys->data : NULL, .keys_room = keys ? keys->n : 0,
+                         .keys = keys ? keys->data : NULL, .keys_space = keys ? keys->n : 0,
                          .keys_there = keys && keys->place == SX_DEVICE,
                          .max_bytes = how.max_bytes};
     st = check_scratch(ix, &job, &out, verb, &err);

@@ -9,8 +9,8 @@ SX_WALK const void *F(eytz_ahead)(const sx_view *v, uint64_t slot, uint64_t byte
     return (const void *)((uintptr_t)v->keys + F(eytz_offset)(v, slot, unit) + bytes);
 }
 
-/* From level `level` on, to which hints have led unless it is 0. */
-SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *hint,
+/* From level `level` on, to which entries have led unless it is 0. */
+SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *entry,
                            uint32_t level, uint64_t *rank, uint64_t *slot, uint32_t unit, int rows)
 {
     /* Kept here and copied out at the end: stores through `slot` inside the
@@ -24,7 +24,7 @@ SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m, const uin
         s[j] = SX_NO_SLOT;
     }
     for (unsigned j = 0; level > 0 && j < m; j++) {
-        g[j] = F(eytz_from_hint)(v, hint[j], level);
+        g[j] = F(eytz_from_entry)(v, entry[j], level);
         __builtin_prefetch(F(eytz_ahead)(v, v->of.eytzinger.level_first[level] + g[j] * per_node, 0,
                                          unit));
     }
@@ -76,7 +76,7 @@ TARGET static void F(eytz_bounds)(const sx_view *v, const KEY *q, unsigned m,
     }
 }
 
-TARGET static void F(eytz_hinted)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *hint,
+TARGET static void F(eytz_entered)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *entry,
                                   uint64_t *rank, uint64_t *slot, int rows)
 {
     int line = v->unit == 64 / W, binary = v->unit == 1;
@@ -86,19 +86,19 @@ TARGET static void F(eytz_hinted)(const sx_view *v, const KEY *q, unsigned m, co
         unsigned part = m - i < GROUP ? m - i : GROUP;
         uint64_t *s = slot ? slot + i : NULL;
         if (line)
-            F(eytz_group)(v, q + i, part, hint + i, level, rank + i, s, 64 / W, rows);
+            F(eytz_group)(v, q + i, part, entry + i, level, rank + i, s, 64 / W, rows);
         else if (binary)
-            F(eytz_group)(v, q + i, part, hint + i, level, rank + i, s, 1, rows);
+            F(eytz_group)(v, q + i, part, entry + i, level, rank + i, s, 1, rows);
         else
-            F(eytz_group)(v, q + i, part, hint + i, level, rank + i, s, 0, rows);
+            F(eytz_group)(v, q + i, part, entry + i, level, rank + i, s, 0, rows);
     }
 }
 
-TARGET static void F(bounds)(const sx_view *v, const void *q, unsigned m, const uint64_t *hint,
+TARGET static void F(bounds)(const sx_view *v, const void *q, unsigned m, const uint64_t *entry,
                              uint64_t *rank, uint64_t *slot, int rows)
 {
-    if (hint)
-        F(eytz_hinted)(v, q, m, hint, rank, slot, rows);
+    if (entry)
+        F(eytz_entered)(v, q, m, entry, rank, slot, rows);
     else
         F(eytz_bounds)(v, q, m, rank, slot, rows);
 }

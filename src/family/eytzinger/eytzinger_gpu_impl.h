@@ -25,7 +25,7 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 
 SX_DEV uint64_t F(entry)(const sx_view *v, KEY q)
 {
-    return F(eytz_hint)(v, q);
+    return F(eytz_entry)(v, q);
 }
 #include "family/generic/gpu_entry_impl.h"
 #if GPU_LAB

@@ -97,12 +97,12 @@ SX_WALK uint64_t F(eytz_finish)(const sx_view *v, uint64_t g, uint64_t *slot,
     return F(eytz_end)(v, g, F(eytz_count)(v, F(eytz_last)(v, g, unit), q, unit), slot, unit);
 }
 
-/* ---- a walk in two parts (pivot_walk_impl.h): a hint is the node in level
+/* ---- a walk in two parts (pivot_walk_impl.h): an entry is the node in level
  * `levels`, sx_eytz_upper_levels(), where the walk goes on. It does not know of
  * keys in the levels above: where none below is at or above q, the bound's slot
  * follows from its rank. ------------------------------------------------------- */
 
-SX_WALK uint64_t F(eytz_hint)(const sx_view *v, KEY q)
+SX_WALK uint64_t F(eytz_entry)(const sx_view *v, KEY q)
 {
     uint32_t levels = sx_eytz_upper_levels(&v->of.eytzinger);
     uint64_t g = 0, slot = SX_NO_SLOT;
@@ -113,7 +113,7 @@ SX_WALK uint64_t F(eytz_hint)(const sx_view *v, KEY q)
 }
 
 /* Level t has k^t nodes, one more than there are keys above it. */
-SX_WALK uint64_t F(eytz_from_hint)(const sx_view *v, uint64_t hint, uint32_t levels)
+SX_WALK uint64_t F(eytz_from_entry)(const sx_view *v, uint64_t entry, uint32_t levels)
 {
-    return hint < v->of.eytzinger.level_first[levels] ? hint : v->of.eytzinger.level_first[levels];
+    return entry < v->of.eytzinger.level_first[levels] ? entry : v->of.eytzinger.level_first[levels];
 }

@@ -1,15 +1,15 @@
 /* array_groups_impl.h - F(bounds) of a family whose walks end in a sorted array: behind
  * array_cpu_impl.h and the family's own
  *
- *   F(descend)(v, q, m, hint, at, unit, rows)
+ *   F(descend)(v, q, m, entry, at, unit, rows)
  *
  * which leads m <= GROUP walks down to the unit that holds the bound, at[], and asks for
- * it and, if they are wanted, its rows. hint: NULL, or the upper part has been walked
+ * it and, if they are wanted, its rows. entry: NULL, or the upper part has been walked
  * elsewhere. */
 
 /* A group is finished after the next one has gone down: by then the lines
  * it asked for have come. */
-SX_WALK void F(groups)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *hint,
+SX_WALK void F(groups)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *entry,
                        uint64_t *rank, uint32_t unit, int rows)
 {
     uint64_t at[2][GROUP];
@@ -17,7 +17,7 @@ SX_WALK void F(groups)(const sx_view *v, const KEY *q, unsigned m, const uint64_
 
     for (; i < m; before = i, i += part) {
         part = m - i < GROUP ? m - i : GROUP;
-        F(descend)(v, q + i, part, hint ? hint + i : NULL, at[i / GROUP % 2], unit, rows);
+        F(descend)(v, q + i, part, entry ? entry + i : NULL, at[i / GROUP % 2], unit, rows);
         if (i > 0)
             F(finish_all)(v, q + before, GROUP, at[before / GROUP % 2], rank + before, unit, rows);
     }
@@ -25,21 +25,21 @@ SX_WALK void F(groups)(const sx_view *v, const KEY *q, unsigned m, const uint64_
 }
 
 TARGET static void F(bounds)(const sx_view *v, const void *queries, unsigned m,
-                             const uint64_t *hint, uint64_t *rank, uint64_t *slot, int rows)
+                             const uint64_t *entry, uint64_t *rank, uint64_t *slot, int rows)
 {
     const KEY *q = queries;
 
-    /* Constants: one comparison of a line, no test for hints. */
-    if (v->unit == 64 / W && !hint)
+    /* Constants: one comparison of a line, no test for entries. */
+    if (v->unit == 64 / W && !entry)
         F(groups)(v, q, m, NULL, rank, 64 / W, rows);
     else if (v->unit == 64 / W)
-        F(groups)(v, q, m, hint, rank, 64 / W, rows);
+        F(groups)(v, q, m, entry, rank, 64 / W, rows);
     else if (v->unit == 32 / W)
-        F(groups)(v, q, m, hint, rank, 32 / W, rows);
-    else if (!hint)
+        F(groups)(v, q, m, entry, rank, 32 / W, rows);
+    else if (!entry)
         F(groups)(v, q, m, NULL, rank, 1, rows);
     else
-        F(groups)(v, q, m, hint, rank, 1, rows);
+        F(groups)(v, q, m, entry, rank, 1, rows);
     for (unsigned i = 0; slot && i < m; i++)
         slot[i] = rank[i] < v->n ? rank[i] : SX_NO_SLOT;
 }

@@ -2,7 +2,7 @@
  * the upper part of an index leads each query. The CPU goes on from there. Behind the
  * family's F(entry)(v, w). */
 
-SX_KERNEL(F(k_hint), sx_gpu_hints)
+SX_KERNEL(F(k_entry), sx_gpu_entries)
 {
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         KEY q = F(read_query)(ap->key_type, ap->q, i);

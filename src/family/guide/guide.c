@@ -14,13 +14,13 @@ static const sx_param params[] = {
     SX_PARAMS_END,
 };
 
-/* Keys of a bucket, unless the spec says it. The fewer, the nearer is a guess, and the
+/* Keys of a cell, unless the spec says it. The fewer, the nearer is a guess, and the
  * more of a cache the guide takes. On a CPU 16: 0.08 bytes a key. On a GPU as many as
  * leave most of L2 to the rest, but 4 to 40. */
 #define GUIDE_BYTES (16u << 20)
 static uint32_t usual_bucket(uint64_t n, int gpu)
 {
-    uint64_t keys = (n / SX_GUIDE_BUCKETS * SX_GUIDE_RECORD + GUIDE_BYTES - 1) / GUIDE_BYTES;
+    uint64_t keys = (n / SX_GUIDE_CELLS * SX_GUIDE_RECORD + GUIDE_BYTES - 1) / GUIDE_BYTES;
 
     if (!gpu)
         return 16;
@@ -54,11 +54,11 @@ static sx_status shape(sx_view *v, sx_spec *spec, const sx_target *target, sx_er
     buckets = (v->n + p->bucket - 1) / p->bucket;
     g->pieces = p->pieces;
     g->bucket = p->bucket;
-    g->piece_buckets = (buckets + g->pieces - 1) / g->pieces;
-    if (g->piece_buckets < 1)
-        g->piece_buckets = 1;
-    if (g->piece_buckets > SX_PIECE_BUCKETS_MAX)
-        g->piece_buckets = SX_PIECE_BUCKETS_MAX;
+    g->piece_cells = (buckets + g->pieces - 1) / g->pieces;
+    if (g->piece_cells < 1)
+        g->piece_cells = 1;
+    if (g->piece_cells > SX_PIECE_CELLS_MAX)
+        g->piece_cells = SX_PIECE_CELLS_MAX;
     spec->given = SX_GUIDE_BUCKET | SX_GUIDE_PIECES;
     sx_shape_slots(v, v->n);
     v->unit = sx_array_unit(v);
@@ -131,10 +131,10 @@ static void explain(const sx_view *v, const sx_spec *spec, sx_text *t, sx_format
     (void)spec;
     if (format == SX_JSON)
         sx_text_add(t, ", \"bucket\": %u, \"pieces\": %u, \"piece_buckets\": %" PRIu64, g->bucket,
-                    g->pieces, g->piece_buckets);
+                    g->pieces, g->piece_cells);
     else
         sx_text_add(t, "guide    %u piece%s of %" PRIu64 " buckets, of %u key%s on average\n",
-                    g->pieces, g->pieces == 1 ? "" : "s", g->piece_buckets, g->bucket,
+                    g->pieces, g->pieces == 1 ? "" : "s", g->piece_cells, g->bucket,
                     g->bucket == 1 ? "" : "s");
 }
 

@@ -1,8 +1,8 @@
 /* guide.h - a sorted array under a histogram of its key space.
  *
- * Slots are ranks. The key space is cut into buckets of equal width, as many
+ * Slots are ranks. The key space is cut into cells of equal width, as many
  * as make `bucket` keys each on average; a record of 32 bytes says for 26
- * buckets where the first one's keys begin and how many each has:
+ * cells where the first one's keys begin and how many each has:
  *
  *     | begin, 48 bits | c0 | c1 | c2 | ... | c25 |     counts of a byte each
  *
@@ -11,21 +11,21 @@
  * query is searched among all keys up to the next record's begin. One record
  * more, at the end, begins at n.
  *
- * Keys that crowd in places would crowd a few buckets. So there can be
+ * Keys that crowd in places would crowd a few cells. So there can be
  * several pieces, of equally many keys, each with its own, equally many
- * buckets from its first key to the next piece's: a piecewise linear map that
+ * cells from its first key to the next piece's: a piecewise linear map that
  * flattens the distribution.
  *
  *     pieces   | first keys, in whole lines | maps of 16 bytes each |
  *     guide    | record | record | ...
  *
- * The map of a query to its bucket ascends with the query, whatever is in
- * the pieces; and a key's bucket is that of a query equal to it. Hence keys
- * in buckets before a query's are below it, and keys in buckets behind it are
- * above: its lower bound is in its own bucket, or right behind.
+ * The map of a query to its cell ascends with the query, whatever is in
+ * the pieces; and a key's cell is that of a query equal to it. Hence keys
+ * in cells before a query's are below it, and keys in cells behind it are
+ * above: its lower bound is in its own cell, or right behind.
  *
  * What a query costs at most: the pieces, halved; a record, and the next one's begin
- * if it is crowded; then of the bucket's keys, at most 254, the unit that is guessed,
+ * if it is crowded; then of the cell's keys, at most 254, the unit that is guessed,
  * SX_GUIDE_NEXT beside it, and as many as it takes to halve them; of a crowded record's
  * keys as many as it takes to halve those. That follows from G1 and G2.
  *
@@ -42,8 +42,8 @@
 
 typedef struct sx_part_guide {
     uint32_t pieces;
-    uint32_t bucket;              /* keys of a bucket, on average */
-    uint64_t piece_buckets;       /* buckets of a piece */
+    uint32_t bucket;              /* keys of a cell, on average */
+    uint64_t piece_cells;       /* cells of a piece */
     const unsigned char *records, *piece_keys, *piece_maps;    /* or NULL */
 } sx_guide;
 
@@ -58,31 +58,31 @@ enum { SX_SEC_PIECES = SX_SEC_OWN, SX_SEC_RECORDS };
 #define SX_PIECES_MAX 65536u
 
 #define SX_GUIDE_RECORD 32u
-#define SX_GUIDE_BUCKETS 26u      /* of a record */
+#define SX_GUIDE_CELLS 26u      /* of a record */
 #define SX_GUIDE_HEAD 6u          /* bytes of begin */
-#define SX_GUIDE_MOST 254u        /* keys of a bucket in a record not crowded */
+#define SX_GUIDE_MOST 254u        /* keys of a cell in a record not crowded */
 #define SX_GUIDE_CROWDED 255u
 /* A guess that is wrong is mostly so by a unit: so many beside it are looked at, one
  * after the other, then the rest of the window is halved, so that keys which lie badly in
- * their bucket cost a few steps, not a scan. */
+ * their cell cost a few steps, not a scan. */
 #define SX_GUIDE_NEXT 3u
-#define SX_PIECE_BUCKETS_MAX (1ull << 31)
+#define SX_PIECE_CELLS_MAX (1ull << 31)
 
 /* A query is reduced to 32 bits (its distance from the first key, shifted,
- * at most `most`); times scale, the upper half is its bucket. */
+ * at most `most`); times scale, the upper half is its cell. */
 typedef struct {
     uint64_t scale;
     uint32_t shift, most;
 } sx_piece_map;
 
-SX_FN uint64_t sx_guide_buckets(const sx_guide *g)
+SX_FN uint64_t sx_guide_cells(const sx_guide *g)
 {
-    return g->piece_buckets * g->pieces;
+    return g->piece_cells * g->pieces;
 }
 
 SX_FN uint64_t sx_guide_records(const sx_guide *g)
 {
-    return (sx_guide_buckets(g) + SX_GUIDE_BUCKETS - 1) / SX_GUIDE_BUCKETS + 1;
+    return (sx_guide_cells(g) + SX_GUIDE_CELLS - 1) / SX_GUIDE_CELLS + 1;
 }
 
 SX_FN uint64_t sx_piece_key_bytes(const sx_guide *g, uint32_t width)
@@ -102,7 +102,7 @@ SX_FN uint32_t sx_sum_bytes(uint64_t x)
     return (uint32_t)(x * 0x0001000100010001ull >> 48);
 }
 
-/* The record at p: where the keys of its bucket j begin, and how many they
+/* The record at p: where the keys of its cell j begin, and how many they
  * are; SX_GUIDE_CROWDED: the count is not known. */
 SX_FN uint64_t sx_record_window(const unsigned char *p, uint32_t j, uint32_t *count)
 {

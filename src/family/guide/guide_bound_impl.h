@@ -35,7 +35,7 @@ SX_DEV uint64_t F(guide_bound)(const sx_view *v, KEY q, uint64_t *slot, uint32_t
                                const unsigned char *top, uint64_t top_bytes)
 {
     uint32_t fraction;
-    uint64_t bucket = F(guide_bucket)(v, q, &fraction), count;
+    uint64_t bucket = F(guide_cell)(v, q, &fraction), count;
     uint64_t start = F(guide_window)(v, bucket, &count);
 
     (void)top;                    /* records are as near in L1 */

@@ -16,7 +16,7 @@
  * the unit that the walk looks at. */
 typedef struct {
     uint64_t start[SX_CHUNK], end[SX_CHUNK], rank[SX_CHUNK];
-    uint64_t at[SX_CHUNK];        /* at first, the bucket */
+    uint64_t at[SX_CHUNK];        /* at first, the cell */
     uint32_t fraction[SX_CHUNK];
     /* Walks whose guess was wrong. One is written behind the last. */
     uint16_t late[SX_CHUNK + 1];

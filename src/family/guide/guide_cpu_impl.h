@@ -16,7 +16,7 @@ SX_WALK void F(guide_ask)(const sx_view *v, uint64_t at, uint32_t unit, int rows
         __builtin_prefetch(v->rows + sx_row_offset(v, at * unit));
 }
 
-/* The buckets of all walks; their pieces as guide_piece() finds them, all walks step
+/* The cells of all walks; their pieces as guide_piece() finds them, all walks step
  * by step. */
 SX_WALK void F(guide_begin)(const sx_view *v, const KEY *q, unsigned m, guide_walks *g)
 {
@@ -26,16 +26,16 @@ SX_WALK void F(guide_begin)(const sx_view *v, const KEY *q, unsigned m, guide_wa
         for (unsigned j = 0; j < m; j++)
             g->at[j] += sx_pick(SX_LOAD(v->of.guide.piece_keys + (g->at[j] + len / 2) * W) < q[j], len / 2, 0);
     for (unsigned j = 0; j < m; j++)
-        g->at[j] = F(guide_bucket_in)(v, q[j], (uint32_t)g->at[j], &g->fraction[j]);
+        g->at[j] = F(guide_cell_in)(v, q[j], (uint32_t)g->at[j], &g->fraction[j]);
 }
 
-/* Walk j has its record, or a hint: its window, and the unit that it guesses. */
-SX_WALK void F(guide_enter)(const sx_view *v, KEY q, const uint64_t *hint, guide_walks *g,
+/* Walk j has its record, or an entry: its window, and the unit that it guesses. */
+SX_WALK void F(guide_enter)(const sx_view *v, KEY q, const uint64_t *entry, guide_walks *g,
                             unsigned j, uint32_t unit)
 {
     uint64_t count;
 
-    g->start[j] = hint ? F(guide_from_hint)(v, q, hint[j], &count, &g->fraction[j])
+    g->start[j] = entry ? F(guide_from_entry)(v, q, entry[j], &count, &g->fraction[j])
                        : F(guide_window)(v, g->at[j], &count);
     g->end[j] = g->start[j] + count;
     g->at[j] = F(guide_guess)(v, q, g->start[j], count, g->fraction[j], unit);
@@ -78,23 +78,23 @@ SX_WALK void F(guide_late)(const sx_view *v, const KEY *q, guide_walks *g, uint3
 
 /* The record first, then the unit that is guessed, then the bound: each waits for
  * one line of memory while other walks step. */
-SX_WALK void F(guide_walk)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *hint,
+SX_WALK void F(guide_walk)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *entry,
                            uint64_t *rank, uint32_t unit, int rows)
 {
     guide_walks g;
 
     /* Rows that lie elsewhere are read faster later, all in one short loop, unless
-     * there are few, or all cores are after them (hints). */
-    rows = rows && v->row_bytes != 0 && (v->block || hint || m <= PART);
+     * there are few, or all cores are after them (entries). */
+    rows = rows && v->row_bytes != 0 && (v->block || entry || m <= PART);
     g.lates = 0;
-    if (!hint)
+    if (!entry)
         F(guide_begin)(v, q, m, &g);
     for (unsigned i = 0; i < m + LOOK; i += PART) {
         unsigned a = i - ENTER, b = a + PART < m ? a + PART : m, late = g.lates;
-        for (unsigned j = i; j < i + PART && j < m && !hint; j++)
-            __builtin_prefetch(v->of.guide.records + g.at[j] / SX_GUIDE_BUCKETS * SX_GUIDE_RECORD);
+        for (unsigned j = i; j < i + PART && j < m && !entry; j++)
+            __builtin_prefetch(v->of.guide.records + g.at[j] / SX_GUIDE_CELLS * SX_GUIDE_RECORD);
         for (unsigned j = a; i >= ENTER && j < b; j++)
-            F(guide_enter)(v, q[j], hint, &g, j, unit);
+            F(guide_enter)(v, q[j], entry, &g, j, unit);
         for (unsigned j = a; i >= ENTER && j < b; j++)
             F(guide_ask)(v, g.at[j], unit, rows);
         a = i - LOOK;
@@ -109,23 +109,23 @@ SX_WALK void F(guide_walk)(const sx_view *v, const KEY *q, unsigned m, const uin
 }
 
 TARGET static void F(bounds)(const sx_view *v, const void *queries, unsigned m,
-                             const uint64_t *hint, uint64_t *rank, uint64_t *slot, int rows)
+                             const uint64_t *entry, uint64_t *rank, uint64_t *slot, int rows)
 {
     const KEY *q = queries;
     int line = v->unit == 64 / W, half = v->unit == 32 / W;
 
-    if (line && !hint && rows)
+    if (line && !entry && rows)
         F(guide_walk)(v, q, m, NULL, rank, 64 / W, 1);
-    else if (line && !hint)
+    else if (line && !entry)
         F(guide_walk)(v, q, m, NULL, rank, 64 / W, 0);
     else if (line)
-        F(guide_walk)(v, q, m, hint, rank, 64 / W, rows);
+        F(guide_walk)(v, q, m, entry, rank, 64 / W, rows);
     else if (half)
-        F(guide_walk)(v, q, m, hint, rank, 32 / W, rows);
-    else if (!hint)
+        F(guide_walk)(v, q, m, entry, rank, 32 / W, rows);
+    else if (!entry)
         F(guide_walk)(v, q, m, NULL, rank, 1, rows);
     else
-        F(guide_walk)(v, q, m, hint, rank, 1, rows);
+        F(guide_walk)(v, q, m, entry, rank, 1, rows);
     for (unsigned i = 0; slot && i < m; i++)
         slot[i] = rank[i] < v->n ? rank[i] : SX_NO_SLOT;
 }

@@ -27,7 +27,7 @@ static uint64_t search_bytes(const sx_view *v, const void **top)
 static void shared_args(const sx_view *v, sx_gpu_lookup *a)
 {
     if (a->unit > 1 && v->n > 0 && v->slots / a->unit < UINT32_MAX &&
-        sx_guide_buckets(&v->of.guide) <= UINT32_MAX)
+        sx_guide_cells(&v->of.guide) <= UINT32_MAX)
         gpu_unit_leaves(v, a);
 }
 

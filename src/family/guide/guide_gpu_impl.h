@@ -24,7 +24,7 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 
 SX_DEV uint64_t F(entry)(const sx_view *v, KEY q)
 {
-    return F(guide_hint)(v, q);
+    return F(guide_entry)(v, q);
 }
 #include "family/generic/gpu_entry_impl.h"
 
@@ -50,10 +50,10 @@ SX_DEV uint32_t F(find_window)(const sx_gpu_lookup *ap, KEY w, uint32_t *from, u
 {
     const sx_view *v = &ap->v;
     uint32_t fraction, count, shift = sx_log2(ap->unit), last = (uint32_t)((v->slots - 1) >> shift);
-    uint32_t bucket = (uint32_t)F(guide_bucket)(v, w, &fraction);
-    uint32_t record = bucket / SX_GUIDE_BUCKETS, at;
+    uint32_t bucket = (uint32_t)F(guide_cell)(v, w, &fraction);
+    uint32_t record = bucket / SX_GUIDE_CELLS, at;
     uint64_t start = F(record_window)(v->of.guide.records + (uint64_t)record * SX_GUIDE_RECORD,
-                                       bucket - record * SX_GUIDE_BUCKETS, &count);
+                                       bucket - record * SX_GUIDE_CELLS, &count);
 
     if (count == SX_GUIDE_CROWDED) {
         uint64_t keys;

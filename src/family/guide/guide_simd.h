@@ -12,7 +12,7 @@ SX_INLINE uint64_t record_window_scalar(const unsigned char *p, uint32_t j, uint
 }
 
 #ifdef SX_HAVE_X86
-/* Where `counts` has the bytes of a record that count for bucket j. */
+/* Where `counts` has the bytes of a record that count for cell j. */
 SX_TARGET_avx2 SX_INLINE uint64_t record_begin(const unsigned char *p, uint32_t j, __m256i counts,
                                                uint32_t *count)
 {

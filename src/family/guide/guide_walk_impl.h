@@ -2,7 +2,7 @@
  *
  * Parameters as in array_walk_impl.h, which comes before; and
  * SX_RECORD_WINDOW(p, j, count), as sx_record_window(). A walk is: the
- * piece, the bucket, the bucket's window of keys, and the bound in it. What
+ * piece, the cell, the cell's window of keys, and the bound in it. What
  * is in the sections never leads outside them: each step ends in a minimum. */
 
 /* The last of `len` first keys, from number `at` on, that is below q, or `at`. */
@@ -26,12 +26,12 @@ SX_WALK sx_piece_map F(guide_map)(const sx_view *v, KEY first, KEY end)
     while ((KEY)(span >> m.shift) >> 16 >> 15 > 1)
         m.shift++;
     m.most = (uint32_t)(span >> m.shift);
-    m.scale = (v->of.guide.piece_buckets << 32) / ((uint64_t)m.most + 1);
+    m.scale = (v->of.guide.piece_cells << 32) / ((uint64_t)m.most + 1);
     return m;
 }
 
-/* q's bucket, in a piece, and where it is in there, as a fraction of 2^32. */
-SX_WALK uint64_t F(guide_bucket_in)(const sx_view *v, KEY q, uint32_t piece, uint32_t *fraction)
+/* q's cell, in a piece, and where it is in there, as a fraction of 2^32. */
+SX_WALK uint64_t F(guide_cell_in)(const sx_view *v, KEY q, uint32_t piece, uint32_t *fraction)
 {
     const sx_piece_map *m = (const sx_piece_map *)(const void *)v->of.guide.piece_maps + piece;
     KEY first = SX_LOAD(v->of.guide.piece_keys + piece * (uint64_t)W);
@@ -40,25 +40,25 @@ SX_WALK uint64_t F(guide_bucket_in)(const sx_view *v, KEY q, uint32_t piece, uin
     uint64_t bucket = product >> 32;
 
     *fraction = (uint32_t)product;
-    bucket = bucket < v->of.guide.piece_buckets ? bucket : v->of.guide.piece_buckets - 1;
-    return piece * v->of.guide.piece_buckets + bucket;
+    bucket = bucket < v->of.guide.piece_cells ? bucket : v->of.guide.piece_cells - 1;
+    return piece * v->of.guide.piece_cells + bucket;
 }
 
 /* The same, in the last piece whose first key is below q, or the first piece. */
-SX_WALK uint64_t F(guide_bucket)(const sx_view *v, KEY q, uint32_t *fraction)
+SX_WALK uint64_t F(guide_cell)(const sx_view *v, KEY q, uint32_t *fraction)
 {
-    return F(guide_bucket_in)(v, q, F(guide_piece)(q, v->of.guide.piece_keys, 0, v->of.guide.pieces), fraction);
+    return F(guide_cell_in)(v, q, F(guide_piece)(q, v->of.guide.piece_keys, 0, v->of.guide.pieces), fraction);
 }
 
-/* The window of a bucket: keys before it are below, keys behind it above any
- * query of the bucket. */
+/* The window of a cell: keys before it are below, keys behind it above any
+ * query of the cell. */
 SX_WALK uint64_t F(guide_window)(const sx_view *v, uint64_t bucket, uint64_t *count)
 {
-    uint64_t record = bucket / SX_GUIDE_BUCKETS, start;
+    uint64_t record = bucket / SX_GUIDE_CELLS, start;
     const unsigned char *p = v->of.guide.records + record * SX_GUIDE_RECORD;
     uint32_t c;
 
-    start = SX_RECORD_WINDOW(p, (uint32_t)(bucket - record * SX_GUIDE_BUCKETS), &c);
+    start = SX_RECORD_WINDOW(p, (uint32_t)(bucket - record * SX_GUIDE_CELLS), &c);
     *count = c;
     if (c == SX_GUIDE_CROWDED) {          /* up to where the next record begins */
         uint64_t next = *(const uint64_t *)(const void *)(p + SX_GUIDE_RECORD) & 0xffffffffffffull;
@@ -70,7 +70,7 @@ SX_WALK uint64_t F(guide_window)(const sx_view *v, uint64_t bucket, uint64_t *co
 }
 
 /* The unit to look at first: where q would be if the window's keys were
- * evenly spaced; in a crowded bucket, where its bound is. */
+ * evenly spaced; in a crowded cell, where its bound is. */
 SX_WALK uint64_t F(guide_guess)(const sx_view *v, KEY q, uint64_t start, uint64_t count,
                                 uint32_t fraction, uint32_t unit)
 {
@@ -126,17 +126,17 @@ SX_WALK uint64_t F(guide_finish)(const sx_view *v, KEY q, uint64_t start, uint64
 
 /* ---- a walk in two parts (pivot_walk_impl.h) ---------------------------------
  *
- * A hint is the window and where q is in it:
+ * An entry is the window and where q is in it:
  *
  *     | start, 48 bits | count, 8 | fraction, its upper 8 |
  *
  * A count of SX_GUIDE_CROWDED says that the window is not known, since it is
  * too large: the walk begins anew. */
 
-SX_WALK uint64_t F(guide_hint)(const sx_view *v, KEY q)
+SX_WALK uint64_t F(guide_entry)(const sx_view *v, KEY q)
 {
     uint32_t fraction;
-    uint64_t bucket = F(guide_bucket)(v, q, &fraction), count;
+    uint64_t bucket = F(guide_cell)(v, q, &fraction), count;
     uint64_t start = F(guide_window)(v, bucket, &count);
 
     if (count > SX_GUIDE_MOST || start >> 48)
@@ -144,16 +144,16 @@ SX_WALK uint64_t F(guide_hint)(const sx_view *v, KEY q)
     return start | count << 48 | (uint64_t)(fraction >> 24) << 56;
 }
 
-/* The window, as guide_bucket() and guide_window() find it. */
-SX_WALK uint64_t F(guide_from_hint)(const sx_view *v, KEY q, uint64_t hint, uint64_t *count,
+/* The window, as guide_cell() and guide_window() find it. */
+SX_WALK uint64_t F(guide_from_entry)(const sx_view *v, KEY q, uint64_t entry, uint64_t *count,
                                     uint32_t *fraction)
 {
-    uint64_t start = hint & 0xffffffffffffull;
+    uint64_t start = entry & 0xffffffffffffull;
 
-    *count = hint >> 48 & 255;
+    *count = entry >> 48 & 255;
     if (*count == SX_GUIDE_CROWDED)
-        return F(guide_window)(v, F(guide_bucket)(v, q, fraction), count);
-    *fraction = (uint32_t)(hint >> 56) << 24;
+        return F(guide_window)(v, F(guide_cell)(v, q, fraction), count);
+    *fraction = (uint32_t)(entry >> 56) << 24;
     start = start < v->n ? start : v->n;
     *count = *count < v->n - start ? *count : v->n - start;
     return start;
@@ -161,7 +161,7 @@ SX_WALK uint64_t F(guide_from_hint)(const sx_view *v, KEY q, uint64_t hint, uint
 
 /* ---- building: keys is the sorted array, the pieces are in v ------------------ */
 
-/* Whether a key is in a bucket before this one. The bucket's piece is known, so nothing
+/* Whether a key is in a cell before this one. The cell's piece is known, so nothing
  * is searched: keys up to the piece's first are in pieces before it, and keys above the
  * next one's first in those behind it. */
 SX_WALK int F(guide_before)(const sx_view *v, KEY key, uint64_t bucket, uint32_t piece)
@@ -173,18 +173,18 @@ SX_WALK int F(guide_before)(const sx_view *v, KEY key, uint64_t bucket, uint32_t
         return 1;
     if (piece + 1 < v->of.guide.pieces && key > SX_LOAD(firsts + (piece + 1) * (uint64_t)W))
         return 0;
-    return F(guide_bucket_in)(v, key, piece, &fraction) < bucket;
+    return F(guide_cell_in)(v, key, piece, &fraction) < bucket;
 }
 
-/* The first rank from `from` on whose key is not in a bucket before this one; probably it
+/* The first rank from `from` on whose key is not in a cell before this one; probably it
  * is not farther away than `step`. */
 SX_WALK uint64_t F(guide_start)(const sx_view *v, const unsigned char *keys, uint64_t bucket,
                                 uint64_t from, uint64_t step)
 {
-    uint32_t piece = (uint32_t)(bucket / v->of.guide.piece_buckets);
+    uint32_t piece = (uint32_t)(bucket / v->of.guide.piece_cells);
     uint64_t end;
 
-    if (bucket >= sx_guide_buckets(&v->of.guide))
+    if (bucket >= sx_guide_cells(&v->of.guide))
         return v->n;
     end = sx_piece_rank(&v->of.guide, v->n, piece);        /* keys before it are not above the piece's first */
     from = end = end > from ? end : from;
@@ -206,12 +206,12 @@ SX_WALK uint64_t F(guide_start)(const sx_view *v, const unsigned char *keys, uin
 SX_WALK void F(guide_record)(const sx_view *v, const unsigned char *keys, uint64_t record,
                              unsigned char *to)
 {
-    uint64_t bucket = record * SX_GUIDE_BUCKETS;
+    uint64_t bucket = record * SX_GUIDE_CELLS;
     uint64_t start = F(guide_start)(v, keys, bucket, 0, v->n / v->of.guide.pieces + 1);
     uint64_t at = start, w[4] = {start, 0, 0, 0};
     int crowded = 0;
 
-    for (uint32_t j = 0; j < SX_GUIDE_BUCKETS; j++) {
+    for (uint32_t j = 0; j < SX_GUIDE_CELLS; j++) {
         uint64_t next = F(guide_start)(v, keys, bucket + j + 1, at, 1);
         uint32_t byte = SX_GUIDE_HEAD + j;
         crowded |= next - at > SX_GUIDE_MOST;

@@ -13,13 +13,13 @@
 
 /* ---- building --------------------------------------------------------------------- */
 
-/* One level while it is made. Each part has room for as many segments as the
+/* One level while it is made. Each part has space for as many segments as the
  * largest can have; afterwards they lie one behind the other. */
 typedef struct {
     const void *below;            /* the keys that it is of */
     sx_fitting of;
     uint32_t width;
-    uint64_t room;                /* of a part */
+    uint64_t space;                /* of a part */
     unsigned char *keys;
     sx_segment *segments;
     uint64_t count;
@@ -28,7 +28,7 @@ typedef struct {
     sx_progress *progress;
 } level;
 
-static uint64_t part_room(sx_fitting of)
+static uint64_t part_space(sx_fitting of)
 {
     return sx_pgm_most((of.n + of.cuts - 1) / of.cuts + 1, of.eps);
 }
@@ -49,8 +49,8 @@ static void fit_part(void *work, unsigned part)
         return;
     }
     w->part_count[part] = sx_pgm_fit(w->width, w->below, w->of.n, first, end, w->of.eps, hulls,
-                                     w->keys + part * w->room * w->width,
-                                     w->segments + part * w->room);
+                                     w->keys + part * w->space * w->width,
+                                     w->segments + part * w->space);
     sx_release(hulls);
     sx_progress_add(w->progress, end - first);
 }
@@ -70,10 +70,10 @@ static sx_status fit_level(const sx_sharing *sharing, level *w, sx_err *err)
     uint32_t cuts = w->of.cuts;
     sx_status st;
 
-    w->room = part_room(w->of);
-    st = sx_alloc_array(&keys, cuts * w->room, w->width, "segments", err);
+    w->space = part_space(w->of);
+    st = sx_alloc_array(&keys, cuts * w->space, w->width, "segments", err);
     if (st == SX_OK)
-        st = sx_alloc_array(&segments, cuts * w->room, SX_SEGMENT, "segments", err);
+        st = sx_alloc_array(&segments, cuts * w->space, SX_SEGMENT, "segments", err);
     if (st == SX_OK)
         st = sx_alloc_array(&counts, cuts, sizeof(uint64_t), "segments", err);
     w->keys = keys;
@@ -89,9 +89,9 @@ static sx_status fit_level(const sx_sharing *sharing, level *w, sx_err *err)
                          (unsigned long long)(sx_hull_entries(n / cuts + 1) * 4));
     }
     for (uint32_t p = 0; p < cuts && st == SX_OK; p++) {
-        memmove(w->keys + w->count * w->width, w->keys + p * w->room * w->width,
+        memmove(w->keys + w->count * w->width, w->keys + p * w->space * w->width,
                 w->part_count[p] * w->width);
-        memmove(w->segments + w->count, w->segments + p * w->room,
+        memmove(w->segments + w->count, w->segments + p * w->space,
                 w->part_count[p] * SX_SEGMENT);
         w->count += w->part_count[p];
     }
@@ -158,7 +158,7 @@ static uint64_t fit_peak(const sx_view *v)
 
     for (uint32_t l = 0; l < t->levels; l++) {
         sx_fitting of = sx_level_fitting(t, sx_level_below(t, v->n, l), t->levels - 1 - l);
-        bytes += of.cuts * (part_room(of) * (v->width + SX_SEGMENT) + sizeof(uint64_t));
+        bytes += of.cuts * (part_space(of) * (v->width + SX_SEGMENT) + sizeof(uint64_t));
     }
     return bytes;
 }

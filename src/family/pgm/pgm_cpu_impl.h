@@ -19,7 +19,7 @@ SX_WALK uint64_t F(count_from)(const unsigned char *keys, uint64_t i, uint64_t m
 
 /* Each step asks for the keys it will look at, or for
  * the line of the segment it has found. */
-SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *hint,
+SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *entry,
                             uint64_t at[GROUP], uint32_t unit, int rows)
 {
     const sx_pgm *t = &v->of.pgm;
@@ -28,7 +28,7 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const uint64
 
     for (unsigned j = 0; j < GROUP; j++)
         at[j] = 0;
-    for (uint32_t l = 1; l < t->levels && !t->concise && !hint; l++) {
+    for (uint32_t l = 1; l < t->levels && !t->concise && !entry; l++) {
         const unsigned char *keys = t->segment_keys + (t->level_first[l] + 1) * W;
         const unsigned char *segments = t->segments + t->level_first[l] * SX_SEGMENT;
         for (unsigned j = 0; j < m; j++) {
@@ -44,7 +44,7 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const uint64
             __builtin_prefetch(segments + at[j] * SX_SEGMENT + 31);
         }
     }
-    for (uint64_t some = t->level_count[t->levels - 1]; some > 1 && t->concise && !hint;
+    for (uint64_t some = t->level_count[t->levels - 1]; some > 1 && t->concise && !entry;
          some -= some / 2)
         for (unsigned j = 0; j < m; j++) {
             at[j] = F(pgm_halve)(v, at[j], some / 2, q[j]);
@@ -52,7 +52,7 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const uint64
                 __builtin_prefetch(t->segments + (first + at[j]) * SX_SEGMENT);
         }
     for (unsigned j = 0; j < m; j++) {
-        at[j] = (hint ? hint[j] : F(pgm_window)(v, at[j], q[j], &count)) / unit;
+        at[j] = (entry ? entry[j] : F(pgm_window)(v, at[j], q[j], &count)) / unit;
         at[j] = at[j] < latest ? at[j] : latest;
         __builtin_prefetch(F(array_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), unit) +
                            (len > 1 ? last_key : 0));

@@ -22,7 +22,7 @@
  *
  * Either line has a sum, dx * (y + eps - height of the line at x), exact, that goes
  * from point to point: the upper corner is below the line if it is negative, the
- * lower corner is above if it exceeds `room`, 2 * eps * dx. Most points turn
+ * lower corner is above if it exceeds `space`, 2 * eps * dx. Most points turn
  * neither line and end nothing; for these that is all.
  *
  * Bounds. Heights differ by less than 2^49 (W == 4: 2^30), x by 2^(8 * W).
@@ -124,7 +124,7 @@ typedef struct {
     F(fit_corner) from;           /* its left corner */
     KEY dx;                       /* from there to the right one */
     int64_t dy;
-    F(fit_sum) sum, room;
+    F(fit_sum) sum, space;
 } F(fit_line);
 
 typedef struct {
@@ -198,7 +198,7 @@ SX_WALK void F(fit_set_line)(F(fit_line) *l, const F(fit_line) *as, uint64_t eps
     l->dx = as->dx;
     l->dy = as->dy;
     l->sum = F(sum_of)(as->dx, (int64_t)above);
-    l->room = F(sum_of)(as->dx, (int64_t)(2 * eps));
+    l->space = F(sum_of)(as->dx, (int64_t)(2 * eps));
 }
 
 /* On to the point dx further right and one rank up. */
@@ -287,7 +287,7 @@ SX_WALK void F(fit_start)(F(fit_state) *s, KEY x, uint64_t y, uint32_t entry)
     s->least.dx = s->most.dx = 0;
     s->least.dy = s->most.dy = 0;
     s->least.sum = s->most.sum = F(sum_of)(1, -1);
-    s->least.room = s->most.room = F(sum_of)(0, 0);
+    s->least.space = s->most.space = F(sum_of)(0, 0);
 }
 
 /* The second point: it makes the lines. */
@@ -312,7 +312,7 @@ SX_WALK void F(fit_second)(F(fit_state) *s, F(fit_corner) top, F(fit_corner) low
  * rank may be far behind the part. */
 SX_WALK int F(fit_add)(F(fit_state) *s, KEY x, uint64_t y, uint32_t entry)
 {
-    F(fit_sum) none = F(sum_of)(0, 0), room1 = s->least.room, room2 = s->most.room;
+    F(fit_sum) none = F(sum_of)(0, 0), space1 = s->least.space, space2 = s->most.space;
     F(fit_corner) top, low;
     uint32_t upper_to;
     int sinks, rises;
@@ -325,13 +325,13 @@ SX_WALK int F(fit_add)(F(fit_state) *s, KEY x, uint64_t y, uint32_t entry)
         return 1;
     }
     if (y < s->eps) {             /* the span is cut off at 0 */
-        room1 = F(sum_of)(s->least.dx, (int64_t)(top.y - low.y));
-        room2 = F(sum_of)(s->most.dx, (int64_t)(top.y - low.y));
+        space1 = F(sum_of)(s->least.dx, (int64_t)(top.y - low.y));
+        space2 = F(sum_of)(s->most.dx, (int64_t)(top.y - low.y));
     }
-    if (F(sum_below)(s->least.sum, none) || F(sum_below)(room2, s->most.sum))
+    if (F(sum_below)(s->least.sum, none) || F(sum_below)(space2, s->most.sum))
         return 0;
     sinks = F(sum_below)(s->most.sum, none);
-    rises = F(sum_below)(room1, s->least.sum);
+    rises = F(sum_below)(space1, s->least.sum);
     upper_to = s->upper_to;
     if (sinks) {
         F(fit_turn_most)(s, top);
@@ -583,8 +583,8 @@ SX_WALK uint64_t F(pgm_fit_part)(const KEY *keys, uint64_t n, uint64_t first, ui
         } else {
             break;
         }
-        if (y < eps || !near || !F(sum_within)(s.least.sum, s.least.room) ||
-            !F(sum_within)(s.most.sum, s.most.room)) {
+        if (y < eps || !near || !F(sum_within)(s.least.sum, s.least.space) ||
+            !F(sum_within)(s.most.sum, s.most.space)) {
             entry = (uint32_t)((y - first) * 2 + extra);
             if (!near || !F(fit_add)(&s, x, y, entry)) {
                 out_keys[segments] = s.start.x;

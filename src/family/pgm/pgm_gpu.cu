@@ -104,7 +104,7 @@ static sx_status points(sx_gpu *g, const gpu_plan *p, gpu_stream stream, const s
 
 /* ---- building --------------------------------------------------------------------------- */
 
-/* One level while it is made, in device memory: first with room for each part,
+/* One level while it is made, in device memory: first with space for each part,
  * then one segment behind the other. */
 typedef struct {
     uint64_t count;
@@ -175,7 +175,7 @@ static sx_status gpu_fit_again(sx_gpu *g, gpu_stream stream, const sx_view *v, s
             f->host_count[p] += again++;
     if (again == 0)
         return SX_OK;
-    bytes = again * a->hull_room * sizeof(uint32_t);
+    bytes = again * a->hull_space * sizeof(uint32_t);
     st = sx_gpu_alloc(g, stream, &f->hulls, bytes, "hulls", err);
     if (st == SX_OK)
         st = sx_gpu_copy(g, stream, f->count, f->host_count, a->parts * sizeof(uint64_t), err);
@@ -193,11 +193,11 @@ static sx_status gpu_fit_parts(sx_gpu *g, gpu_stream stream, const sx_view *v, s
     uint64_t counts = (a->parts + 1) * sizeof(uint64_t);
     sx_status st;
 
-    a->hull_room = sx_hull_entries(longest);
-    a->room = sx_pgm_most(longest, a->eps);
-    st = sx_gpu_alloc(g, stream, &f->keys, a->parts * a->room * v->width, "segments", err);
+    a->hull_space = sx_hull_entries(longest);
+    a->space = sx_pgm_most(longest, a->eps);
+    st = sx_gpu_alloc(g, stream, &f->keys, a->parts * a->space * v->width, "segments", err);
     if (st == SX_OK)
-        st = sx_gpu_alloc(g, stream, &f->segments, a->parts * a->room * SX_SEGMENT, "segments", err);
+        st = sx_gpu_alloc(g, stream, &f->segments, a->parts * a->space * SX_SEGMENT, "segments", err);
     if (st == SX_OK)
         st = sx_gpu_alloc(g, stream, &f->count, counts, "segments", err);
     if (st == SX_OK)

@@ -50,7 +50,7 @@ SX_KERNEL_1024(F(k_constant), sx_gpu_lookup_constant)
 
 SX_DEV uint64_t F(entry)(const sx_view *v, KEY q)
 {
-    return F(pgm_hint)(v, q);
+    return F(pgm_entry)(v, q);
 }
 #include "family/generic/gpu_entry_impl.h"
 
@@ -106,8 +106,8 @@ SX_KERNEL(F(k_fit), sx_gpu_fit)
             end = sx_pgm_part(ap->n, ap->parts, p + 1);
         }
         count = F(near_fit_part)((const KEY *)ap->below, ap->n, first, end, ap->eps, hulls,
-                                 (KEY *)(void *)ap->keys + p * ap->room,
-                                 ap->segments + p * ap->room);
+                                 (KEY *)(void *)ap->keys + p * ap->space,
+                                 ap->segments + p * ap->space);
         if (p < ap->parts && SX_LANE % SX_FIT_LANES == 0)
             ap->count[p] = count;
     }
@@ -126,9 +126,9 @@ SX_KERNEL(F(k_fit_again), sx_gpu_fit)
             ap->count[p] = F(pgm_fit_part)((const KEY *)ap->below, ap->n,
                                            sx_pgm_part(ap->n, ap->parts, p),
                                            sx_pgm_part(ap->n, ap->parts, p + 1), ap->eps,
-                                           ap->hulls + place * ap->hull_room,
-                                           (KEY *)(void *)ap->keys + p * ap->room,
-                                           ap->segments + p * ap->room);
+                                           ap->hulls + place * ap->hull_space,
+                                           (KEY *)(void *)ap->keys + p * ap->space,
+                                           ap->segments + p * ap->space);
     }
 }
 
@@ -143,7 +143,7 @@ SX_KERNEL(F(k_collect), sx_gpu_fit)
             p += ap->count[p + half] <= i ? half : 0;
             len -= half;
         }
-        from = p * ap->room + (i - ap->count[p]);
+        from = p * ap->space + (i - ap->count[p]);
         ((KEY *)(void *)ap->to_keys)[i] = ((const KEY *)(const void *)ap->keys)[from];
         ap->to_segments[i] = ap->segments[from];
     }

@@ -11,7 +11,7 @@
  * Hence the first point of a window that changes anything is found at once, and all
  * before it are done. The keys of the next window are on their way meanwhile.
  *
- * Hulls are in shared memory, with room for SX_FIT_NEAR corners each. Let a, b be
+ * Hulls are in shared memory, with space for SX_FIT_NEAR corners each. Let a, b be
  * neighbours on a hull, c a corner of a new point: it is beyond them if it is above
  * the line through them (of an upper corner that a line sinks to) or below it (of a
  * lower one that a line rises to). The line turns about a of the first two that c is
@@ -23,7 +23,7 @@
  * one about the other are one piece of code.
  *
  * Heights are counted from the part's first rank on, in 32 bits that wrap: those
- * that are compared differ by less than 2^30. A part that needs more room for a
+ * that are compared differ by less than 2^30. A part that needs more space for a
  * hull, or whose last point is higher, is left to k_fit_again. */
 
 /* dx * dy; unsigned, as lanes without a point compute something, too. */
@@ -323,7 +323,7 @@ SX_DEV void F(near_turn)(F(near_state) *s, F(near_corner) c, int on, int sinks)
         s->upper_from = from;
         s->lower_to = to;
     }
-    if (to == SX_FIT_NEAR)        /* there is always room for one */
+    if (to == SX_FIT_NEAR)        /* there is always space for one */
         F(near_give_up)(s);
 }
 
@@ -459,10 +459,10 @@ SX_DEV int F(near_step)(F(near_state) *s, F(near_out) *out)
     F(near_sum) sum2 = F(near_minus)(         /* this line rises */
         F(near_up)(s->most.dx, (uint32_t)(s->top - s->most.from.y)),
         F(near_up)((KEY)(s->x - s->most.from.x), (uint32_t)s->most.dy));
-    F(near_sum) room1 = F(near_up)(s->least.dx, s->span), room2 = F(near_up)(s->most.dx, s->span);
-    uint32_t ends = SX_BALLOT(F(near_negative)(sum1) || F(near_below)(room2, sum2));
+    F(near_sum) space1 = F(near_up)(s->least.dx, s->span), space2 = F(near_up)(s->most.dx, s->span);
+    uint32_t ends = SX_BALLOT(F(near_negative)(sum1) || F(near_below)(space2, sum2));
     uint32_t sinks = SX_BALLOT(F(near_negative)(sum2));
-    uint32_t rises = SX_BALLOT(F(near_below)(room1, sum1));
+    uint32_t rises = SX_BALLOT(F(near_below)(space1, sum1));
     uint32_t hit = (ends | sinks | rises | s->single) & s->points, turns, lane;
     F(near_corner) top, low;
     int both, next;

@@ -122,10 +122,10 @@ SX_WALK uint64_t F(pgm_units)(const sx_view *v, uint32_t unit)
     return len < all ? len : all;
 }
 
-/* ---- a walk in two parts (pivot_walk_impl.h): a hint is where the window
+/* ---- a walk in two parts (pivot_walk_impl.h): an entry is where the window
  * begins; a driver takes it to be there at the latest where a window can be. */
 
-SX_WALK uint64_t F(pgm_hint)(const sx_view *v, KEY q)
+SX_WALK uint64_t F(pgm_entry)(const sx_view *v, KEY q)
 {
     uint64_t count;
 

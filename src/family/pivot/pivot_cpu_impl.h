@@ -4,8 +4,8 @@
 #include "family/pivot/pivot_walk_impl.h"
 
 /* Down to the line or slot that holds the bound, which is asked for, and
- * with it its rows. hint: NULL, or the pivots have been walked elsewhere. */
-SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *hint,
+ * with it its rows. entry: NULL, or the pivots have been walked elsewhere. */
+SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *entry,
                               uint64_t at[GROUP], uint32_t unit, int rows)
 {
     const sx_pivot *t = &v->of.pivot;
@@ -16,7 +16,7 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const uint64
     rows = rows && v->row_bytes != 0;
     for (unsigned j = 0; j < GROUP; j++)
         at[j] = 0;
-    for (uint32_t l = 0; !hint && l + 1 < t->levels; l++) {
+    for (uint32_t l = 0; !entry && l + 1 < t->levels; l++) {
         uint64_t last = F(pivot_last_child)(t, l);
         for (unsigned j = 0; j < m; j++) {
             at[j] = F(pivot_level)(t, l, at[j], last, q[j], unit);
@@ -30,8 +30,8 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const uint64
         uint32_t l = t->levels - 1;
         uint64_t last = F(pivot_last_child)(t, l);
         for (unsigned j = 0; j < m; j++) {
-            if (hint)
-                at[j] = F(pivot_from_hint)(v, hint[j], len, unit);
+            if (entry)
+                at[j] = F(pivot_from_entry)(v, entry[j], len, unit);
             else
                 at[j] = F(pivot_begin)(v, F(pivot_level)(t, l, at[j], last, q[j], unit), len,
                                        unit);

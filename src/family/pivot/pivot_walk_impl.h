@@ -61,10 +61,10 @@ SX_WALK uint64_t F(pivot_level)(const sx_pivot *t, uint32_t l, uint64_t at,
 /* ---- a walk in two parts ------------------------------------------------------
  *
  * Where the pivots are on another device than the keys, a walk ends there in a
- * hint, one number, and goes on from it here. A hint here is the window. unit:
+ * entry, one number, and goes on from it here. An entry here is the window. unit:
  * sx_pivot_node_unit() there, v->unit here. */
 
-SX_WALK uint64_t F(pivot_hint)(const sx_view *v, KEY q)
+SX_WALK uint64_t F(pivot_entry)(const sx_view *v, KEY q)
 {
     const sx_pivot *t = &v->of.pivot;
     uint32_t unit = sx_pivot_node_unit(t, W);
@@ -77,7 +77,7 @@ SX_WALK uint64_t F(pivot_hint)(const sx_view *v, KEY q)
 
 /* Where that window of len units begins; or some window, as pivot_begin() ends in a
  * minimum. */
-SX_WALK uint64_t F(pivot_from_hint)(const sx_view *v, uint64_t hint, uint64_t len, uint32_t unit)
+SX_WALK uint64_t F(pivot_from_entry)(const sx_view *v, uint64_t entry, uint64_t len, uint32_t unit)
 {
-    return F(pivot_begin)(v, hint, len, unit);
+    return F(pivot_begin)(v, entry, len, unit);
 }
