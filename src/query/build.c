@@ -150,8 +150,8 @@ static sx_status no_upper(const sx_spec *spec, const char *verb, sx_err *err)
     sx_text t = {list, sizeof list, 0};
     const char *sep = "";
 
-    for (unsigned i = 0; i < SX_FAM_AUTO; i++)
-        if (sx_family_of(i)->traits & SX_HAS_UPPER) {
+    for (unsigned i = 0; i < SX_FAMILIES; i++)
+        if ((sx_family_of(i)->traits & (SX_HAS_UPPER | SX_CHOSEN)) == SX_HAS_UPPER) {
             sx_text_add(&t, "%s%s", sep, sx_family_of(i)->name);
             sep = ", ";
         }
