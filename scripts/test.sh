@@ -27,7 +27,8 @@ check "device header" scripts/check_device_header.sh
 echo "C tests; with AddressSanitizer and UndefinedBehaviorSanitizer; with ThreadSanitizer"
 plain=build/test/bin asan=build/asan/test/bin tsan=build/tsan/test/bin
 # The longest first, so that the others fill the time beside them.
-long="$asan/test_matrix $asan/test_epsilon $tsan/test_threads $plain/test_matrix $asan/test_pgm"
+long="$asan/test_matrix $asan/test_changing $asan/test_epsilon $tsan/test_threads $plain/test_matrix"
+long="$long $tsan/test_tick $asan/test_pgm $asan/test_tick"
 # shellcheck disable=SC2046  # several words
 programs $(ahead "$long" $(all_tests $asan) $(all_tests $plain) \
                          $(make -s tsan-tests | sed "s|[^ ]*|$tsan/&|g"))
