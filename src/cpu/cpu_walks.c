@@ -4,44 +4,18 @@
 
 #define LEVEL scalar
 #include "cpu/cpu_fold_impl.h"
-#define W 4
-#include "cpu/cpu_walks_impl.h"
-#undef W
-#define W 8
-#include "cpu/cpu_walks_impl.h"
-#undef W
-#define W 16
-#include "cpu/cpu_walks_impl.h"
-#undef W
 #undef LEVEL
-
 #ifdef SX_HAVE_X86
 #define LEVEL avx2
 #include "cpu/cpu_fold_impl.h"
-#define W 4
-#include "cpu/cpu_walks_impl.h"
-#undef W
-#define W 8
-#include "cpu/cpu_walks_impl.h"
-#undef W
-#define W 16
-#include "cpu/cpu_walks_impl.h"
-#undef W
 #undef LEVEL
-
 #define LEVEL avx512
 #include "cpu/cpu_fold_impl.h"
-#define W 4
-#include "cpu/cpu_walks_impl.h"
-#undef W
-#define W 8
-#include "cpu/cpu_walks_impl.h"
-#undef W
-#define W 16
-#include "cpu/cpu_walks_impl.h"
-#undef W
 #undef LEVEL
 #endif
+
+#define SX_BODY "cpu/cpu_walks_impl.h"
+#include "family/generic/cpu_each.h"
 
 #define WALKS(w, level)                                                     \
     {successors_##w##_##level, equal_##w##_##level, crossed_##w##_##level,  \

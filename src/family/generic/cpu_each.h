@@ -1,5 +1,6 @@
-/* cpu_each.h - a driver for every width and instruction set: SX_BODY is a template that
- * stands between cpu_begin.h and cpu_end.h and defines F(bounds). */
+/* cpu_each.h - code for every width and instruction set: SX_BODY is a template that stands
+ * between cpu_begin.h and cpu_end.h. That of a family defines F(bounds), and SX_BOUNDS_ALL
+ * is the table of these. */
 #define LEVEL scalar
 #define W 4
 #include SX_BODY
