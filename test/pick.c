@@ -9,7 +9,7 @@ void pick_spec(rnd *r, char *out, size_t space)
 {
     static const char *const layouts[] = {
         "layout=split", "layout=pairs", "layout=pairs,block=1",
-        "layout=pairs,block=4", "layout=pairs,block=64", ""
+        "layout=pairs,block=4", "layout=pairs,block=64", "layout=once", ""
     };
     const char *layout = layouts[rnd_below(r, COUNT_OF(layouts))];
     unsigned k = 2 + (unsigned)rnd_below(r, 32);

@@ -52,7 +52,7 @@ static const struct {
 static const char *const places[] = { "host", "device", "hybrid", "both" };
 
 static const char *const layouts[] = {
-    "layout=split", "layout=pairs", "layout=pairs,block=1"
+    "layout=split", "layout=pairs", "layout=pairs,block=1", "layout=once"
 };
 
 /* Every cell gets all of these with all kinds of rows ... */

@@ -35,12 +35,11 @@ typedef struct {
 sx_status sx_contender_build(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted *sorted,
                              const sx_input *in, sx_err *err)
 {
+    sx_facts facts = sx_facts_of(sorted);
     sx_status st;
 
     s->spec = *spec;
-    st = sx_shape(&s->view, &s->spec, &dev->backend->target, sorted->width, sorted->row_bytes,
-                  sorted->n, err);
-    s->view.distinct = sorted->distinct;
+    st = sx_shape(&s->view, &s->spec, &dev->backend->target, &facts, err);
     if (st == SX_OK)
         st = dev->backend->build(dev->self, &s->view, sorted, in->threads, s->base, err);
     if (st != SX_OK)
@@ -58,11 +57,7 @@ static sx_status enter(contest *c, const sx_spec *spec, sx_err *err)
 /* The arrays are there for the next one again. */
 static void leave(contest *c)
 {
-    if (sx_shape_is_arrays(&c->s->view)) {
-        c->sorted->keys = c->s->base[SX_SEC_KEYS];
-        c->sorted->rows = c->s->base[SX_SEC_ROWS];
-        c->s->base[SX_SEC_KEYS] = c->s->base[SX_SEC_ROWS] = NULL;
-    }
+    sx_sorted_take_back(c->sorted, &c->s->view, c->s->base);
     sx_store_drop(c->s, c->dev->backend, c->dev->self);
 }
 
@@ -150,16 +145,18 @@ static void say(const contest *c, const sx_contenders *list, uint64_t begin, sx_
 /* Makes the questions out of the sorted arrays. */
 static sx_status make_questions(contest *c, uint32_t purpose, sx_err *err)
 {
-    sx_spec plain = {.family = SX_FAM_SORTED};
+    sx_spec plain = {.family = SX_FAM_SORTED, .given = SX_P_LAYOUT,
+                     .layout = c->sorted->starts ? SX_LAYOUT_ONCE : SX_SPLIT};
+    sx_facts facts = sx_facts_of(c->sorted);
     unsigned points = sx_contest_points(c->sorted->n), ranges = points / SX_POINTS_PER_RANGE;
     sx_view array;
-    sx_status st = sx_shape(&array, &plain, &c->dev->backend->target, c->sorted->width,
-                            c->sorted->row_bytes, c->sorted->n, err);
+    sx_status st = sx_shape(&array, &plain, &c->dev->backend->target, &facts, err);
 
     if (st != SX_OK)
         return st;
     sx_view_bind(&array, (const void *const[SX_SECTIONS]){
-                             [SX_SEC_KEYS] = c->sorted->keys, [SX_SEC_ROWS] = c->sorted->rows});
+                             [SX_SEC_KEYS] = c->sorted->keys, [SX_SEC_ROWS] = c->sorted->rows,
+                             [SX_SEC_STARTS] = c->sorted->starts});
     if (purpose != SX_FOR_RANGE) {
         c->q[POINTS] = sx_contest_questions(points, 0);
         st = sx_questions_make(c->dev, &array, c->in, &c->q[POINTS], err);

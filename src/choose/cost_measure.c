@@ -213,7 +213,8 @@ static sx_status measure_link(const sx_device *dev, sx_link *link, sx_err *err)
     sx_view one;
     void *there = NULL;
     uint64_t bytes;
-    sx_status st = sx_shape(&one, &plain, &dev->backend->target, 8, 0, 1, err);
+    sx_facts facts = {.n = 1, .ranks = 1, .width = 8, .distinct = 1};
+    sx_status st = sx_shape(&one, &plain, &dev->backend->target, &facts, err);
 
     be->travel(dev->self, &t);
     bytes = t.channel_bytes;         /* eight chunks of them overlap */
@@ -281,7 +282,7 @@ static sx_status make_questions(const sx_device *host, const sx_store *s, questi
     memset(q->out, 0, q->n * 8);
     for (uint64_t i = 0; i < q->n; i++) {
         x = x * 6364136223846793005u + 1442695040888963407u;
-        q->ranks[i] = (uint64_t)((unsigned __int128)x * s->view.n >> 64);
+        q->ranks[i] = (uint64_t)((unsigned __int128)x * s->view.ranks >> 64);
     }
     pick.q = q->ranks;
     pick.keys = q->keys;
@@ -425,9 +426,9 @@ static sx_status try_entries(sx_index *ix, const sx_device *host, sx_cost *c, sx
     sx_lookup get;
     sx_status st;
 
-    if (q.n > ix->store.view.n)
+    if (q.n > ix->store.view.ranks)
         c->entries.gain = 1;
-    if (q.n < 2 * bucket || q.n > ix->store.view.n)
+    if (q.n < 2 * bucket || q.n > ix->store.view.ranks)
         return SX_OK;
     st = make_questions(host, &ix->store, &q, err);
     get = get_of(&ix->store, &q);
@@ -450,7 +451,7 @@ static sx_status try_entries(sx_index *ix, const sx_device *host, sx_cost *c, sx
 static sx_status measure_index(sx_index *ix, const sx_device *host, sx_cost *c, sx_err *err)
 {
     const sx_store *here = ix->both ? &ix->both->store : &ix->store;
-    questions q = {.n = here->view.n / KEYS_PER_QUESTION};
+    questions q = {.n = here->view.ranks / KEYS_PER_QUESTION};
     sx_status st;
 
     if (q.n > QUESTIONS)
@@ -503,7 +504,7 @@ sx_status sx_cost_measure(sx_index *ix, sx_err *err)
     st = sx_device_link(ix->dev, &c.link, err);
     sx_cost_usual(&c, &ix->store.view, info.threads, here.chunk);
     usual = c;
-    if (st == SX_OK && ix->store.view.n >= MEASURED_FROM)
+    if (st == SX_OK && ix->store.view.ranks >= MEASURED_FROM)
         st = measure_index(ix, host, &c, err);
     ix->cost = st == SX_OK ? c : usual;
     return st == SX_ENOMEM ? SX_OK : st;

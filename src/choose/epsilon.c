@@ -146,15 +146,12 @@ static void drop_lines(fitting *f, lines *l)
 static sx_status shape_lines(const fitting *f, uint32_t eps, sx_view *out, sx_err *err)
 {
     sx_spec spec = f->spec;
-    sx_status st;
+    sx_facts facts = sx_facts_of(f->sorted);
 
     spec.of.pgm.eps = eps;
-    spec.layout = SX_SPLIT;
+    spec.layout = f->sorted->starts ? SX_LAYOUT_ONCE : SX_SPLIT;
     spec.given = (spec.given | SX_PGM_EPS | SX_P_LAYOUT) & ~(uint32_t)(SX_PGM_BUDGET | SX_P_BLOCK);
-    st = sx_shape(out, &spec, &f->dev->backend->target, f->sorted->width, f->sorted->row_bytes,
-                  f->sorted->n, err);
-    out->distinct = f->sorted->distinct;
-    return st;
+    return sx_shape(out, &spec, &f->dev->backend->target, &facts, err);
 }
 
 static sx_status make_lines(fitting *f, uint32_t eps, lines *out, sx_err *err)
@@ -168,8 +165,7 @@ static sx_status make_lines(fitting *f, uint32_t eps, lines *out, sx_err *err)
     if (st != SX_OK)
         return st;
     sx_view_bind(&l.view, (const void *const *)base);
-    f->sorted->keys = base[SX_SEC_KEYS];
-    f->sorted->rows = base[SX_SEC_ROWS];
+    sx_sorted_take_back(f->sorted, &l.view, base);
     l.levels = base[SX_SEC_LEVELS];
     l.segments = base[SX_SEC_SEGMENTS];
     *out = l;
@@ -370,14 +366,12 @@ static sx_status find_eps(fitting *f, uint32_t *eps, uint64_t spent_ns, sx_err *
 /* The best becomes the index, if it has its layout. */
 static int keep_best(fitting *f, sx_store *s)
 {
-    if (f->best.view.n == 0 || !sx_shape_is_arrays(&s->view))
+    if (f->best.view.n == 0 || !sx_section_stays(&s->view, SX_SEC_KEYS))
         return 0;
     s->view = f->best.view;
-    s->base[SX_SEC_KEYS] = f->sorted->keys;
-    s->base[SX_SEC_ROWS] = f->sorted->rows;
+    sx_sorted_give(f->sorted, &s->view, s->base);
     s->base[SX_SEC_LEVELS] = f->best.levels;
     s->base[SX_SEC_SEGMENTS] = f->best.segments;
-    f->sorted->keys = f->sorted->rows = NULL;
     f->best = (lines){0};
     return 1;
 }
@@ -389,6 +383,7 @@ sx_status sx_build_pgm(sx_index *ix, sx_sorted *sorted, const sx_input *in, uint
     sx_device *dev = ix->at;
     fitting f = {.dev = dev, .spec = s->spec, .sorted = sorted, .in = in, .space = UINT64_MAX,
                  .of = ix->dev, .why = {s->why, SX_WHY_MAX, strlen(s->why)}};
+    sx_facts facts = sx_facts_of(sorted);
     sx_status st = SX_OK;
 
     if (s->spec.given & SX_PGM_BUDGET)
@@ -397,9 +392,7 @@ sx_status sx_build_pgm(sx_index *ix, sx_sorted *sorted, const sx_input *in, uint
         st = find_eps(&f, &s->spec.of.pgm.eps, spent_ns, err);
     s->spec.given |= SX_PGM_EPS;
     if (st == SX_OK)
-        st = sx_shape(&s->view, &s->spec, &dev->backend->target, sorted->width,
-                      sorted->row_bytes, sorted->n, err);
-    s->view.distinct = sorted->distinct;
+        st = sx_shape(&s->view, &s->spec, &dev->backend->target, &facts, err);
     if (st == SX_OK && !keep_best(&f, s)) {
         uint32_t levels = f.best.view.of.pgm.levels, concise = f.best.view.of.pgm.concise;
         drop_lines(&f, &f.best);
@@ -425,7 +418,8 @@ static sx_status add_bounds(sx_device *at, sx_spec spec, uint32_t width, uint32_
                             uint64_t n, uint64_t space, sx_bounds *most, sx_err *err)
 {
     sx_store store = {0};
-    sx_status st = sx_shape(&store.view, &spec, &at->backend->target, width, row_bytes, n, err);
+    sx_facts facts = {.n = n, .ranks = n, .width = width, .row_bytes = row_bytes};
+    sx_status st = sx_shape(&store.view, &spec, &at->backend->target, &facts, err);
 
     if (st != SX_OK || n == 0)
         return st;

@@ -15,6 +15,7 @@ static sx_status bound_shape(sx_device *at, sx_spec spec, uint32_t width, uint32
                              uint64_t n, sx_bounds *most, sx_err *err)
 {
     sx_store store = {0};
+    sx_facts facts = {.n = n, .ranks = n, .width = width, .row_bytes = row_bytes};
     sx_status st;
 
     if (spec.family == SX_FAM_GUIDE && !(spec.given & SX_GUIDE_PIECES)) {
@@ -24,7 +25,7 @@ static sx_status bound_shape(sx_device *at, sx_spec spec, uint32_t width, uint32
             spec.of.guide.bucket = SX_LEAST_BUCKET;
         spec.given |= SX_GUIDE_PIECES | SX_GUIDE_BUCKET;
     }
-    st = sx_shape(&store.view, &spec, &at->backend->target, width, row_bytes, n, err);
+    st = sx_shape(&store.view, &spec, &at->backend->target, &facts, err);
     if (st == SX_OK) {
         at_least(&most->resident, sx_store_bytes(&store));
         at_least(&most->top, sx_top_bytes(&store.view));
@@ -65,11 +66,16 @@ sx_status sx_make(sx_index *ix, const sx_spec *spec, sx_sorted *sorted, const sx
 {
     sx_store *s = &ix->store;
     sx_device *dev = ix->at;
+    sx_facts facts;
     sx_status st = SX_OK;
 
     if (spec->family == SX_FAM_AUTO)
         return sx_choose(dev, s, spec, sorted, in, err);
     s->spec = *spec;
+    if ((spec->given & SX_P_LAYOUT) && spec->layout == SX_LAYOUT_ONCE)
+        st = dev->backend->once(dev->self, sorted, in->threads, err);
+    if (st != SX_OK)
+        return st;
     if (spec->family == SX_FAM_PGM) {
         if (one_thread(dev, in) && !(spec->given & SX_PGM_CUTS)) {
             s->spec.of.pgm.cuts = 1;      /* as few segments as there can be */
@@ -80,10 +86,9 @@ sx_status sx_make(sx_index *ix, const sx_spec *spec, sx_sorted *sorted, const sx
     if (spec->family == SX_FAM_GUIDE && !(spec->given & SX_GUIDE_PIECES))
         st = sx_resolve_pieces(dev, &s->spec, sorted, in,
                                device_space, err);
+    facts = sx_facts_of(sorted);
     if (st == SX_OK)
-        st = sx_shape(&s->view, &s->spec, &dev->backend->target, sorted->width, sorted->row_bytes,
-                      in->n, err);
-    s->view.distinct = sorted->distinct;
+        st = sx_shape(&s->view, &s->spec, &dev->backend->target, &facts, err);
     return st == SX_OK ? dev->backend->build(dev->self, &s->view, sorted, in->threads, s->base, err)
                        : st;
 }

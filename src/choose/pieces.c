@@ -127,14 +127,13 @@ static sx_status take_sample(sx_device *dev, const sx_sorted *sorted, const sx_i
                       .n = SAMPLES * KEPT, .q = all->ranks, .keys = scratch,
                       .how.threads = in->threads};
     _Alignas(64) unsigned char encoded[KEPT * 16];
-    sx_view array;
-    sx_status st = sx_shape(&array, &plain, &dev->backend->target, sorted->width,
-                            sorted->row_bytes, sorted->n, err);
+    sx_facts facts = {.n = sorted->n, .ranks = sorted->n, .width = sorted->width};
+    sx_view array;                /* of the keys that are stored */
+    sx_status st = sx_shape(&array, &plain, &dev->backend->target, &facts, err);
 
     if (st != SX_OK)
         return st;
-    sx_view_bind(&array, (const void *const[SX_SECTIONS]){
-                             [SX_SEC_KEYS] = sorted->keys, [SX_SEC_ROWS] = sorted->rows});
+    sx_view_bind(&array, (const void *const[SX_SECTIONS]){[SX_SEC_KEYS] = sorted->keys});
     choose_ranks(all);
     st = dev->backend->lookup(dev->self, &array, &pick, err);
     for (uint64_t s = 0; s < SAMPLES && st == SX_OK; s++) {
@@ -259,6 +258,7 @@ static sx_status choose_among(sx_device *dev, const sx_sample *all, const sx_sor
                               sx_spec *spec, uint64_t top_space, double *cost, sx_err *err)
 {
     sx_spec asked = *spec;
+    sx_facts facts = sx_facts_of(sorted);
     uint32_t usual = 0;
 
     for (unsigned c = 0; c < PIECES * BUCKETS; c++) {
@@ -271,8 +271,7 @@ static sx_status choose_among(sx_device *dev, const sx_sample *all, const sx_sor
             continue;             /* another is told, or this is about the usual one */
         if (c > 0 && 1 + toll >= *cost)
             continue;             /* it can't be better */
-        st = sx_shape(&v, &tried, &dev->backend->target, sorted->width, sorted->row_bytes,
-                      sorted->n, err);
+        st = sx_shape(&v, &tried, &dev->backend->target, &facts, err);
         if (st != SX_OK)
             return st;
         if (c > 0 && !can_be(dev, &v, top_space))

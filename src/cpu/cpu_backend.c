@@ -179,6 +179,7 @@ const sx_backend sx_backend_cpu = {
     .alloc = cpu_alloc,
     .release = cpu_release,
     .sort = sx_cpu_sort,
+    .once = sx_cpu_once,
     .build = sx_cpu_build,
     .build_peak = sx_cpu_build_peak,
     .lookup = sx_cpu_lookup,

@@ -14,6 +14,7 @@ typedef struct {
 } sx_cpu;
 
 sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *err);
+sx_status sx_cpu_once(void *self, sx_sorted *sorted, uint32_t threads, sx_err *err);
 sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
                        uint32_t threads, void *base[SX_SECTIONS], sx_err *err);
 uint64_t sx_cpu_build_peak(const void *self, const sx_view *shape);

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "family/slots.h"
 #include "sort/sort.h"
+#include "sort/values.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -176,7 +177,7 @@ sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *er
     sx_cpu *cpu = self;
     const sx_type_info *type = sx_type_of(in->key_type);
     input_work w = {.in = in, .type = type, .reserved_at = in->n};
-    sx_sorted s = {.n = in->n, .width = type->width};
+    sx_sorted s = {.n = in->n, .ranks = in->n, .width = type->width};
     sx_status st;
 
     sx_progress_units(in->progress, SORT_UNITS * in->n);
@@ -197,11 +198,11 @@ sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *er
     }
     st = sort_input(cpu, &w, &s, err);
     if (st == SX_OK) {
-        uint64_t repeat = sx_first_repeat(cpu->pool, in->threads, s.width, s.n, s.keys,
-                                          in->progress);
-        s.distinct = repeat == s.n;
+        sx_ascending keys = {s.width, s.n, s.keys, in->progress};
+        uint64_t repeat;
+        s.values = sx_values_count(cpu->pool, in->threads, &keys, &repeat);
         st = sx_progress_status(in->progress, err);
-        if (st == SX_OK && in->unique && !s.distinct)
+        if (st == SX_OK && in->unique && repeat < s.n)
             st = say_repeat(&s, in, repeat, err);
     }
     if (st != SX_OK) {
@@ -215,12 +216,46 @@ sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *er
     return SX_OK;
 }
 
+sx_status sx_cpu_once(void *self, sx_sorted *sorted, uint32_t threads, sx_err *err)
+{
+    sx_cpu *cpu = self;
+    sx_ascending from = {sorted->width, sorted->n, sorted->keys, sorted->progress};
+    sx_values to = {.values = sorted->values, .start_bytes = sx_start_bytes(sorted->n)};
+    uint64_t used = to.values * sorted->width, bytes = sx_round_up(used, SX_LINE);
+    sx_status st;
+
+    if (sorted->starts || sorted->n == 0)
+        return SX_OK;
+    sx_release(sorted->spare_keys);
+    sx_release(sorted->spare_rows);
+    sorted->spare_keys = sorted->spare_rows = NULL;
+    st = sx_alloc(&to.keys, bytes, "keys", err);
+    if (st == SX_OK)
+        st = sx_alloc_array(&to.starts, to.values + 1, to.start_bytes, "starts", err);
+    if (st == SX_OK) {
+        sx_progress_step(sorted->progress, sorted->n);
+        sx_values_take(cpu->pool, threads, &from, &to);
+        st = sx_progress_status(sorted->progress, err);
+    }
+    if (st != SX_OK) {
+        sx_release(to.keys);
+        sx_release(to.starts);
+        return st;
+    }
+    memset((unsigned char *)to.keys + used, 0xff, bytes - used);
+    sx_release(sorted->keys);
+    sorted->keys = to.keys;
+    sorted->starts = to.starts;
+    sorted->n = to.values;
+    return SX_OK;
+}
+
 /* ---- sorted arrays -> sections ------------------------------------------------ */
 
 typedef struct {
     const sx_view *v;             /* bound to the sections to fill */
     const sx_sorted *sorted;
-    unsigned char *keys, *rows;
+    unsigned char *keys, *rows;   /* rows: or NULL, where they stay or there are none */
     uint32_t level;
 } build_work;
 
@@ -276,7 +311,7 @@ static void build_run(void *work, uint64_t first, uint64_t end)
     sx_run r = sx_run_of(v, w->level, 0, v->n);
 
     copy_run_of(w, &r, first, end, w->keys, w->sorted->keys, v->width);
-    if (v->row_bytes)
+    if (w->rows)
         copy_run_of(w, &r, first, end, w->rows, w->sorted->rows, v->row_bytes);
 }
 
@@ -314,7 +349,7 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
     build_work w = {.v = &v, .sorted = sorted};
     const sx_family_cpu *family = sx_family_cpu_of(shape->family);
     sx_sharing sharing = sx_cpu_sharing(cpu, threads, sorted->progress);
-    int keep = sx_shape_is_arrays(shape);
+    int keep = sx_section_stays(shape, SX_SEC_KEYS);
     sx_status st = SX_OK;
 
     if (!keep && !shape->block && sorted->spare_keys &&
@@ -332,7 +367,7 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
     v = *shape;
     for (unsigned kind = 0; kind < SX_SECTIONS && st == SX_OK; kind++) {
         uint64_t bytes = sx_section_bytes(&v, kind);
-        if (bytes > 0 && !base[kind] && !(keep && (kind == SX_SEC_KEYS || kind == SX_SEC_ROWS)))
+        if (bytes > 0 && !base[kind] && !sx_section_stays(&v, kind))
             st = sx_alloc(&base[kind], bytes, sx_section_name(&v, kind), err);
     }
     if (st != SX_OK) {
@@ -341,39 +376,39 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
     }
     if (family->fill && v.n > 0)
         family->fill(&v, sorted->keys, &sharing, base);
-    if (keep || v.n == 0) {
-        st = built(sorted, base, err);
-        if (st == SX_OK && keep) {
-            base[SX_SEC_KEYS] = sorted->keys;
-            base[SX_SEC_ROWS] = sorted->rows;
-            sorted->keys = sorted->rows = NULL;
-        }
-        return st;
+    if (!keep && v.n > 0) {
+        w.keys = v.block ? base[SX_SEC_PAIRS] : base[SX_SEC_KEYS];
+        w.rows = v.block ? w.keys + v.block * v.width : base[SX_SEC_ROWS];
+        for (w.level = 0; w.level < sx_run_count(&v); w.level++)
+            sx_cpu_share(cpu, threads, sorted->progress, sx_run_of(&v, w.level, 0, v.n).n, 4096,
+                         build_run, &w);
+        pad_slots(&w);
     }
-    w.keys = v.block ? base[SX_SEC_PAIRS] : base[SX_SEC_KEYS];
-    w.rows = v.block ? w.keys + v.block * v.width : base[SX_SEC_ROWS];
-    for (w.level = 0; w.level < sx_run_count(&v); w.level++)
-        sx_cpu_share(cpu, threads, sorted->progress, sx_run_of(&v, w.level, 0, v.n).n, 4096,
-                     build_run, &w);
-    pad_slots(&w);
-    return built(sorted, base, err);
+    st = built(sorted, base, err);
+    if (st == SX_OK)
+        sx_sorted_give(sorted, shape, base);
+    return st;
 }
 
 uint64_t sx_cpu_build_peak(const void *self, const sx_view *v)
 {
     const sx_cpu *cpu = self;
-    uint64_t arrays = sx_round_up(v->n * v->width, SX_LINE) +
-                      v->n * (v->row_bytes ? v->row_bytes : 8);
+    uint64_t arrays = sx_round_up(v->ranks * v->width, SX_LINE) +
+                      v->ranks * (v->row_bytes ? v->row_bytes : 8);
     uint64_t sections = 0, sorting;
 
     sorting = 2 * arrays + SPARE_KEYS * (uint64_t)v->width +
-             sx_sort_scratch(cpu->threads, v->n, v->width + (v->row_bytes ? v->row_bytes : 8));
+             sx_sort_scratch(cpu->threads, v->ranks, v->width + (v->row_bytes ? v->row_bytes : 8));
 
     for (unsigned kind = 0; kind < SX_SECTIONS; kind++)
         sections += sx_section_bytes(v, kind);
     /* Sorting has the arrays twice; building has them beside the sections,
      * unless they become the sections. */
-    uint64_t building = sx_shape_is_arrays(v) ? sections : arrays + sections;
+    uint64_t building = sx_section_stays(v, SX_SEC_KEYS) ? sections : arrays + sections;
+
+    /* Values are taken beside all keys. */
+    if (v->traits & SX_ONCE)
+        building = arrays + sections;
 
     if (sx_family_cpu_of(v->family)->fit) {
         uint64_t fitting = arrays + sx_family_cpu_of(v->family)->fit_peak(v);

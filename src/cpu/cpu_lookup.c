@@ -1,5 +1,5 @@
 /* cpu_lookup.c - batches of questions on the CPU: encode a chunk of queries,
- * walk it, turn ranks and slots into the answers asked for. */
+ * walk it, turn positions and slots into the answers asked for. */
 #include "cpu/cpu_backend.h"
 
 #include "base/alloc.h"
@@ -16,7 +16,8 @@ typedef struct {
     _Alignas(64) unsigned char q[SX_CHUNK * 16];      /* encoded */
     _Alignas(64) unsigned char next[SX_CHUNK * 16];   /* their successors */
     unsigned char flag[SX_CHUNK];
-    uint64_t rank[SX_CHUNK], slot[SX_CHUNK];
+    uint64_t at[SX_CHUNK];        /* positions; from to_ranks() on, ranks */
+    uint64_t slot[SX_CHUNK];
 } chunk;
 
 /* What a chunk is walked with: the family's bounds, and what is done with keys beside. */
@@ -47,33 +48,64 @@ static means means_for(const sx_cpu *cpu, const sx_view *v)
                    sx_cpu_walks_for(cpu->level, v->width)};
 }
 
-/* entry: of these queries (of their successors, for right ranks), or NULL. */
-static void left_ranks(const means *w, const sx_view *v, chunk *c, const uint64_t *entry)
+/* Positions. entry: of these queries (of their successors, for right bounds), or NULL. */
+static void left_bounds(const means *w, const sx_view *v, chunk *c, const uint64_t *entry)
 {
-    w->bounds(v, c->q, c->m, entry, c->rank, NULL, 0);
+    w->bounds(v, c->q, c->m, entry, c->at, NULL, 0);
 }
 
 /* How many keys are below or equal is how many are below the successor. */
-static void right_ranks(const means *w, const sx_view *v, chunk *c, const uint64_t *entry)
+static void right_bounds(const means *w, const sx_view *v, chunk *c, const uint64_t *entry)
 {
     w->keys->successors(c->q, c->next, c->flag, c->m);
-    w->bounds(v, c->next, c->m, entry, c->rank, NULL, 0);
+    w->bounds(v, c->next, c->m, entry, c->at, NULL, 0);
     for (unsigned i = 0; i < c->m; i++)
         if (c->flag[i])
-            c->rank[i] = v->n;
+            c->at[i] = v->n;
 }
 
-/* The slots of ranks, with the memory behind them asked for. */
+/* Positions become the ranks of their first keys. */
+static void to_ranks(const sx_view *v, chunk *c)
+{
+    for (unsigned i = 0; v->starts && i < c->m; i++)
+        c->at[i] = sx_start_at(v, c->at[i]);
+}
+
+/* The slots of positions, with the keys behind them asked for, and their rows where these
+ * are in the slots. */
 static void find_slots(const sx_view *v, chunk *c)
 {
     for (unsigned i = 0; i < c->m; i++) {
-        c->slot[i] = c->rank[i] < v->n ? sx_slot_of_rank(v, c->rank[i]) : SX_NO_SLOT;
+        c->slot[i] = c->at[i] < v->n ? sx_slot_of_rank(v, c->at[i]) : SX_NO_SLOT;
         if (c->slot[i] == SX_NO_SLOT)
             continue;
         __builtin_prefetch(v->keys + sx_key_offset(v, c->slot[i]));
-        if (v->row_bytes)
+        if (v->row_bytes && !v->starts)
             __builtin_prefetch(v->rows + sx_row_offset(v, c->slot[i]));
     }
+}
+
+/* Each has the last key of its position, not the first. */
+static void to_last_ranks(const sx_view *v, chunk *c)
+{
+    for (unsigned i = 0; v->starts && i < c->m; i++)
+        c->at[i] = c->slot[i] == SX_NO_SLOT ? v->ranks : sx_start_at(v, c->at[i] + 1) - 1;
+}
+
+/* From ranks to slots: those ranks stay that there are. */
+static void find_ranks(const sx_view *v, chunk *c)
+{
+    uint64_t rank[SX_CHUNK];
+
+    if (!v->starts) {
+        find_slots(v, c);
+        return;
+    }
+    memcpy(rank, c->at, c->m * sizeof *rank);
+    for (unsigned i = 0; i < c->m; i++)
+        c->at[i] = rank[i] < v->ranks ? sx_position_of(v, rank[i]) : v->n;
+    find_slots(v, c);
+    memcpy(c->at, rank, c->m * sizeof *rank);
 }
 
 static void put_numbers(void *out, uint32_t bytes, uint64_t at, const uint64_t *x, unsigned m)
@@ -100,18 +132,24 @@ static void split_rows4(uint64_t *out, const uint64_t *slot, const uint32_t *row
         out[i] = slot[i] == SX_NO_SLOT ? SX_MISS : rows[slot[i]];
 }
 
-/* Rows of the chunk's slots, all ones where there is none. */
+/* Rows of the chunk's slots, whose ranks it has, all ones where there is none. */
 static void put_rows(const sx_view *v, const chunk *c, void *out, uint32_t bytes, uint64_t at)
 {
-    uint64_t row[SX_CHUNK];
+    uint64_t row[SX_CHUNK], rank[SX_CHUNK];
+    const uint64_t *place = c->slot;
 
+    if (v->starts) {              /* rows are in order of rank */
+        for (unsigned i = 0; i < c->m; i++)
+            rank[i] = c->slot[i] == SX_NO_SLOT || c->at[i] >= v->ranks ? SX_NO_SLOT : c->at[i];
+        place = rank;
+    }
     if (!v->block && v->row_bytes == 8)
-        split_rows8(row, c->slot, (const uint64_t *)(const void *)v->rows, c->m);
+        split_rows8(row, place, (const uint64_t *)(const void *)v->rows, c->m);
     else if (!v->block && v->row_bytes == 4)
-        split_rows4(row, c->slot, (const uint32_t *)(const void *)v->rows, c->m);
+        split_rows4(row, place, (const uint32_t *)(const void *)v->rows, c->m);
     else
         for (unsigned i = 0; i < c->m; i++)
-            row[i] = c->slot[i] == SX_NO_SLOT ? SX_MISS : sx_row_at(v, c->slot[i], c->rank[i]);
+            row[i] = place[i] == SX_NO_SLOT ? SX_MISS : sx_row_at(v, place[i], c->at[i]);
     put_numbers(out, bytes, at, row, c->m);
 }
 
@@ -152,44 +190,50 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
     const sx_lookup *job = w->job;
     const sx_view *v = w->v;
     const uint64_t *entry = job->entry ? job->entry + at : NULL;
+    int rows = job->out != NULL && !v->starts;    /* a walk can ask for them */
 
     if (job->op == SX_OP_KEY_AT)
         for (unsigned i = 0; i < c->m; i++)
-            c->rank[i] = job->rank_bytes == 0   ? sx_some_rank(at + i, job->ahead, v->n)
-                         : job->rank_bytes == 8 ? ((const uint64_t *)job->q)[at + i]
-                                                : ((const uint32_t *)job->q)[at + i];
+            c->at[i] = job->rank_bytes == 0   ? sx_some_rank(at + i, job->ahead, v->ranks)
+                       : job->rank_bytes == 8 ? ((const uint64_t *)job->q)[at + i]
+                                              : ((const uint32_t *)job->q)[at + i];
     else
         w->type->encode(c->q, (const unsigned char *)job->q + at * w->type->bytes, c->m);
 
     switch (job->op) {
     case SX_OP_GET:
-        w->walks.bounds(v, c->q, c->m, entry, c->rank, c->slot, job->out != NULL);
+        w->walks.bounds(v, c->q, c->m, entry, c->at, c->slot, rows);
         w->walks.keys->equal(v, c->q, c->slot, c->flag, c->m);
         for (unsigned i = 0; i < c->m; i++)
             if (!c->flag[i])
                 c->slot[i] = SX_NO_SLOT;
+        to_ranks(v, c);
         break;
     case SX_OP_RANK_LEFT:
-        left_ranks(&w->walks, v, c, entry);
+        left_bounds(&w->walks, v, c, entry);
+        to_ranks(v, c);
         break;
     case SX_OP_RANK_RIGHT:
-        right_ranks(&w->walks, v, c, entry);
+        right_bounds(&w->walks, v, c, entry);
+        to_ranks(v, c);
         break;
     case SX_OP_FLOOR:
-        right_ranks(&w->walks, v, c, entry);
+        right_bounds(&w->walks, v, c, entry);
         for (unsigned i = 0; i < c->m; i++)
-            c->rank[i]--;         /* 0 - 1 is past the end: no such key */
+            c->at[i]--;           /* 0 - 1 is past the end: no such key */
         find_slots(v, c);
+        to_last_ranks(v, c);
         break;
     case SX_OP_CEIL:
-        w->walks.bounds(v, c->q, c->m, entry, c->rank, c->slot, job->out != NULL);
+        w->walks.bounds(v, c->q, c->m, entry, c->at, c->slot, rows);
+        to_ranks(v, c);
         break;
     case SX_OP_KEY_AT:
-        find_slots(v, c);
+        find_ranks(v, c);
         break;
     }
     if (job->op == SX_OP_RANK_LEFT || job->op == SX_OP_RANK_RIGHT) {
-        put_numbers(job->out, job->out_bytes, at, c->rank, c->m);
+        put_numbers(job->out, job->out_bytes, at, c->at, c->m);
         return;
     }
     if (job->out)
@@ -237,16 +281,18 @@ static void span_chunk(const span_work *w, chunk *c, uint64_t at,
     unsigned char empty[SX_CHUNK];
 
     w->type->encode(c->q, (const unsigned char *)job->lo + at * bytes, c->m);
-    left_ranks(&w->walks, w->v, c, job->entry_lo ? job->entry_lo + at : NULL);
-    memcpy(start, c->rank, c->m * sizeof *start);
+    left_bounds(&w->walks, w->v, c, job->entry_lo ? job->entry_lo + at : NULL);
+    to_ranks(w->v, c);
+    memcpy(start, c->at, c->m * sizeof *start);
     memcpy(c->next, c->q, c->m * w->v->width);
     w->type->encode(c->q, (const unsigned char *)job->hi + at * bytes, c->m);
     w->walks.keys->crossed(c->next, c->q, empty, c->m);
-    right_ranks(&w->walks, w->v, c, job->entry_hi ? job->entry_hi + at : NULL);
+    right_bounds(&w->walks, w->v, c, job->entry_hi ? job->entry_hi + at : NULL);
+    to_ranks(w->v, c);
     for (unsigned i = 0; i < c->m; i++) {
         /* An index whose keys do not ascend (a damaged file) may end before
          * it starts. */
-        count[i] = empty[i] || c->rank[i] < start[i] ? 0 : c->rank[i] - start[i];
+        count[i] = empty[i] || c->at[i] < start[i] ? 0 : c->at[i] - start[i];
         if (count[i] > job->limit) {
             if (job->last)
                 start[i] += count[i] - job->limit;
@@ -301,8 +347,8 @@ static void fold_span(const span_work *w, uint64_t start, uint64_t count, sx_fol
                            : (count / 2 * (start + last));
         return;
     }
-    for (uint32_t i = 0; i < sx_run_count(v) && count > 0; i++) {
-        sx_run r = sx_run_of(v, i, start, start + count);
+    for (uint32_t i = 0; i < sx_row_run_count(v) && count > 0; i++) {
+        sx_run r = sx_row_run_of(v, i, start, start + count);
         w->walks.keys->fold_slots(v, r.slot, r.n, f);
     }
 }
@@ -431,6 +477,25 @@ typedef struct {
     const uint64_t *start;
 } fill_work;
 
+/* Rows of n places, which follow each other, to outputs [to, ...); place p has rank p. */
+static void put_row_run(const fill_work *w, uint64_t place, uint64_t n, uint64_t to)
+{
+    const sx_view *v = w->v;
+    const sx_range_out *job = w->out;
+
+    if (v->row_bytes == job->row_bytes)
+        memcpy((unsigned char *)job->rows + to * job->row_bytes,
+               v->rows + sx_row_offset(v, place), n * job->row_bytes);
+    else
+        for (uint64_t i = 0; i < n; i++) {
+            uint64_t row = sx_row_at(v, place + i, place + i);
+            if (job->row_bytes == 8)
+                ((uint64_t *)job->rows)[to + i] = row;
+            else
+                ((uint32_t *)job->rows)[to + i] = (uint32_t)row;
+        }
+}
+
 /* Ranks [a, b) to outputs [to, ...), where slots are ranks: piece by piece
  * as the blocks lie. */
 static void fill_ascending(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
@@ -442,22 +507,39 @@ static void fill_ascending(const fill_work *w, uint64_t a, uint64_t b, uint64_t 
         uint64_t n = b - a, space = v->block ? v->block - a % v->block : n;
         if (n > space)
             n = space;
-        if (job->rows && v->row_bytes == job->row_bytes)
-            memcpy((unsigned char *)job->rows + to * job->row_bytes,
-                   v->rows + sx_row_offset(v, a), n * job->row_bytes);
-        else if (job->rows)
-            for (uint64_t i = 0; i < n; i++) {
-                uint64_t row = sx_row_at(v, a + i, a + i);
-                if (job->row_bytes == 8)
-                    ((uint64_t *)job->rows)[to + i] = row;
-                else
-                    ((uint32_t *)job->rows)[to + i] = (uint32_t)row;
-            }
+        if (job->rows)
+            put_row_run(w, a, n, to);
         if (job->keys)
             w->type->decode((unsigned char *)job->keys + to * w->type->bytes,
                             v->keys + sx_key_offset(v, a), n);
         a += n;
         to += n;
+    }
+}
+
+/* The same where equal keys are stored once: rows as they lie, and each key as often as
+ * it has ranks among these. */
+static void fill_values(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
+{
+    const sx_view *v = w->v;
+    const sx_range_out *job = w->out;
+    unsigned bytes = w->type->bytes;
+    unsigned char *out = (unsigned char *)job->keys + to * bytes;
+
+    if (job->rows)
+        put_row_run(w, a, b - a, to);
+    if (!job->keys || a >= b)
+        return;
+    for (uint64_t at = sx_position_of(v, a); a < b; at++) {
+        _Alignas(16) unsigned char key[16], element[16];
+        uint64_t end = at + 1 < v->n ? sx_start_at(v, at + 1) : v->ranks;
+        end = end > b ? b : end;
+        memcpy(key, v->keys + sx_key_offset(v, sx_slot_of_rank(v, at)), v->width);
+        w->type->decode(element, key, 1);
+        for (; a < end; a++, out += bytes)
+            memcpy(out, element, bytes);
+        if (at + 1 >= v->n)
+            break;
     }
 }
 
@@ -514,9 +596,11 @@ static void fill_share(void *work, uint64_t first, uint64_t end)
         uint64_t a = w->start[i] + (b - from);
         if (from >= end)
             break;
-        if (b >= e || a > w->v->n || e - b > w->v->n - a)
+        if (b >= e || a > w->v->ranks || e - b > w->v->ranks - a)
             continue;
-        if (w->v->traits & SX_SLOTS_ARE_RANKS)
+        if (w->v->starts)
+            fill_values(w, a, a + (e - b), b);
+        else if (w->v->traits & SX_SLOTS_ARE_RANKS)
             fill_ascending(w, a, a + (e - b), b);
         else
             fill_levels(w, a, a + (e - b), b);

@@ -17,6 +17,14 @@ typedef struct {
                                      reads best */
 } sx_target;
 
+/* What is known of the keys. */
+typedef struct {
+    uint64_t n;                   /* that are stored: each one, or each value once */
+    uint64_t ranks;               /* that there are */
+    uint32_t width, row_bytes;    /* row_bytes: 0, 4, 8 */
+    uint32_t distinct;            /* none is stored twice */
+} sx_facts;
+
 typedef struct {
     const char *name, *what;
     uint32_t traits;              /* see view.h */

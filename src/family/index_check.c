@@ -34,7 +34,7 @@ sx_status sx_check_broken(const sx_view *v, const char *rule, const char *what, 
 {
     return sx_fail(err, SX_ECORRUPT, "%s, invariant %s: %s %llu (of %llu keys)",
                    sx_family_of(v->family)->name, rule, what, (unsigned long long)where,
-                   (unsigned long long)v->n);
+                   (unsigned long long)v->ranks);
 }
 
 /* Whether there is an element of the type that this key stands for. */
@@ -85,6 +85,26 @@ static sx_status check_order(const sx_view *v, int key_type, int unique, sx_prog
     return SX_OK;
 }
 
+/* Where the rows of each value begin. */
+static sx_status check_starts(const sx_view *v, int unique, sx_err *err)
+{
+    if (!(v->traits & SX_ONCE))
+        return SX_OK;
+    if (unique && v->n != v->ranks)
+        return sx_check_broken(v, "V1", "keys are unique, and those stored are not as many, but",
+                               v->n, err);
+    if (sx_start_at(v, 0) != 0)
+        return sx_check_broken(v, "V1", "the first value does not begin at rank 0, but",
+                               sx_start_at(v, 0), err);
+    for (uint64_t i = 0; i < v->n; i++)
+        if (sx_start_at(v, i) >= sx_start_at(v, i + 1))
+            return sx_check_broken(v, "V1", "no rank has value", i, err);
+    if (sx_start_raw(v, v->n) != v->ranks)
+        return sx_check_broken(v, "V1", "the last value does not end where ranks do, but at",
+                               sx_start_raw(v, v->n), err);
+    return SX_OK;
+}
+
 static sx_status check_unused(const sx_view *v, sx_err *err)
 {
     const char *rule = sx_family_of(v->family)->unused;
@@ -92,7 +112,7 @@ static sx_status check_unused(const sx_view *v, sx_err *err)
     for (uint64_t slot = v->n; slot < v->slots; slot++) {
         if (sx_check_key(v, v->keys + sx_key_offset(v, slot)) != sx_check_largest(v))
             return sx_check_broken(v, rule, "not the largest key in unused slot", slot, err);
-        if (v->block && sx_row_at(v, slot, 0) != (v->row_bytes == 8 ? SX_MISS : SX_MISS32))
+        if (v->block && sx_row_in(v, slot) != (v->row_bytes == 8 ? SX_MISS : SX_MISS32))
             return sx_check_broken(v, "R2", "a row in unused slot", slot, err);
     }
     return SX_OK;
@@ -101,14 +121,15 @@ static sx_status check_unused(const sx_view *v, sx_err *err)
 static sx_status check_rows(const sx_view *v, uint64_t max_row, sx_progress *progress,
                             sx_err *err)
 {
-    uint64_t max = v->row_bytes ? 0 : v->n - 1;   /* not stored: they are ranks */
+    uint64_t places = v->traits & SX_ONCE ? v->ranks : v->n;
+    uint64_t max = v->row_bytes ? 0 : v->ranks - 1;   /* not stored: they are ranks */
 
-    for (uint64_t slot = 0; v->row_bytes && slot < v->n; slot++) {
-        uint64_t row = sx_row_at(v, slot, 0);
+    for (uint64_t slot = 0; v->row_bytes && slot < places; slot++) {
+        uint64_t row = sx_row_in(v, slot);
         if (stopped_at(progress, slot))
             return sx_progress_status(progress, err);
         if (row > max_row)
-            return sx_check_broken(v, "R1", "a row above the largest in slot", slot, err);
+            return sx_check_broken(v, "R1", "a row above the largest in place", slot, err);
         max = row > max ? row : max;
     }
     if (max != max_row)
@@ -129,6 +150,8 @@ sx_status sx_index_check(const sx_view *v, int key_type, uint64_t max_row, int u
         return max_row == 0 ? SX_OK : sx_check_broken(v, "R1", "the largest row is", max_row, err);
     sx_progress_units(progress, CHECK_UNITS * v->n);
     st = check_order(v, key_type, unique, progress, err);
+    if (st == SX_OK)
+        st = check_starts(v, unique, err);
     if (st == SX_OK)
         st = check_unused(v, err);
     if (st == SX_OK && family->check)

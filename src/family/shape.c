@@ -31,8 +31,10 @@ static void shape_block(sx_view *v, sx_spec *spec, const sx_target *target)
     uint32_t natural = target->node_bytes / v->width;
 
     /* Without rows there is nothing to keep beside the keys. */
-    if (!(spec->given & SX_P_LAYOUT) || v->row_bytes == 0)
+    if (!(spec->given & SX_P_LAYOUT) || (spec->layout == SX_PAIRS && v->row_bytes == 0))
         spec->layout = SX_SPLIT;
+    if (spec->layout == SX_LAYOUT_ONCE)
+        v->traits |= SX_ONCE;
     v->block_shift = 63;
     if (spec->layout != SX_PAIRS)
         return;
@@ -46,22 +48,23 @@ static void shape_block(sx_view *v, sx_spec *spec, const sx_target *target)
         spec->block = v->width / v->row_bytes;
     if (spec->block * v->width < v->row_bytes)
         spec->block = v->row_bytes / v->width;
-    v->block = spec->block;
-    v->block_shift = (uint32_t)__builtin_ctz(v->block);
-    v->block_bytes = v->block * (uint64_t)(v->width + v->row_bytes);
+    v->block = (uint16_t)spec->block;
+    v->block_shift = (uint16_t)__builtin_ctz(v->block);
+    v->block_bytes = spec->block * (uint32_t)(v->width + v->row_bytes);
 }
 
-sx_status sx_shape(sx_view *out, sx_spec *spec, const sx_target *target, uint32_t width,
-                   uint32_t row_bytes, uint64_t n, sx_err *err)
+sx_status sx_shape(sx_view *out, sx_spec *spec, const sx_target *target, const sx_facts *facts,
+                   sx_err *err)
 {
     const sx_family *family = sx_family_of(spec->family);
-    sx_view v = {.n = n, .family = spec->family, .traits = family->traits, .width = width,
-                 .row_bytes = row_bytes};
+    sx_view v = {.n = facts->n, .ranks = facts->ranks, .family = spec->family,
+                 .traits = family->traits, .width = (uint16_t)facts->width,
+                 .row_bytes = (uint16_t)facts->row_bytes, .distinct = facts->distinct != 0};
     sx_status st;
 
-    if (n > SX_KEYS_MAX)
+    if (v.ranks > SX_KEYS_MAX)
         return sx_fail(err, SX_EINVAL, "%llu keys are more than an index can hold (%llu)",
-                       (unsigned long long)n, (unsigned long long)SX_KEYS_MAX);
+                       (unsigned long long)v.ranks, (unsigned long long)SX_KEYS_MAX);
     if (family->traits & SX_CHOSEN)
         return sx_fail(err, SX_EINVAL, "'%s' has no shape of its own", family->name);
     shape_block(&v, spec, target);
@@ -77,7 +80,7 @@ sx_status sx_shape(sx_view *out, sx_spec *spec, const sx_target *target, uint32_
 
 const char *sx_section_name(const sx_view *v, unsigned section)
 {
-    static const char *const leaves[] = {"keys", "rows", "pairs"};
+    static const char *const leaves[] = {"keys", "rows", "pairs", "starts"};
 
     return section < SX_SEC_OWN ? leaves[section]
                                 : sx_family_of(v->family)->sections[section - SX_SEC_OWN];
@@ -93,9 +96,11 @@ uint64_t sx_section_bytes(const sx_view *v, unsigned section)
     case SX_SEC_KEYS:
         return v->block ? 0 : v->slots * v->width;
     case SX_SEC_ROWS:
-        return v->block ? 0 : v->n * v->row_bytes;
+        return v->block ? 0 : v->ranks * v->row_bytes;
     case SX_SEC_PAIRS:
         return v->block ? v->slots / v->block * v->block_bytes : 0;
+    case SX_SEC_STARTS:
+        return v->traits & SX_ONCE ? (v->n + 1) * sx_start_bytes(v->ranks) : 0;
     default:
         return family->sections[section - SX_SEC_OWN] ? family->bytes(v, section) : 0;
     }
@@ -108,9 +113,20 @@ uint64_t sx_upper_bytes(const sx_view *v, unsigned section)
     return family->upper && sx_section_bytes(v, section) > 0 ? family->upper(v, section) : 0;
 }
 
-int sx_shape_is_arrays(const sx_view *v)
+int sx_section_stays(const sx_view *v, unsigned section)
 {
-    return (v->traits & SX_SLOTS_ARE_RANKS) && !v->block;
+    int arrays = (v->traits & SX_SLOTS_ARE_RANKS) && !v->block;
+
+    switch (section) {
+    case SX_SEC_KEYS:
+        return arrays;
+    case SX_SEC_ROWS:
+        return arrays || (v->traits & SX_ONCE);
+    case SX_SEC_STARTS:
+        return (v->traits & SX_ONCE) != 0;
+    default:
+        return 0;
+    }
 }
 
 void sx_view_bind(sx_view *v, const void *const base[SX_SECTIONS])
@@ -123,6 +139,7 @@ void sx_view_bind(sx_view *v, const void *const base[SX_SECTIONS])
     } else {
         v->keys = base[SX_SEC_KEYS];
         v->rows = base[SX_SEC_ROWS];
+        v->starts = base[SX_SEC_STARTS];
     }
     if (family->bind)
         family->bind(v, base);

@@ -5,9 +5,9 @@
 #include "family/family.h"
 
 /* Fills a view but for its pointers, and completes the spec: every
- * parameter the family has is given afterwards. row_bytes: 0, 4, 8. */
-sx_status sx_shape(sx_view *out, sx_spec *spec, const sx_target *target, uint32_t width,
-                   uint32_t row_bytes, uint64_t n, sx_err *err);
+ * parameter the family has is given afterwards. */
+sx_status sx_shape(sx_view *out, sx_spec *spec, const sx_target *target, const sx_facts *facts,
+                   sx_err *err);
 /* A file's, whose spec is complete. */
 extern const sx_target sx_any_target;
 
@@ -24,9 +24,9 @@ uint64_t sx_section_bytes(const sx_view *v, unsigned section);
  * before it comes to the leaves, and what a device has of a hybrid index. 0:
  * nothing of it is. */
 uint64_t sx_upper_bytes(const sx_view *v, unsigned section);
-/* Sorted keys and rows, each in whole lines, are sections of this shape as
- * they are: nothing needs to be moved. */
-int sx_shape_is_arrays(const sx_view *v);
+/* Whether a section is an array as the sort leaves it: sorted keys, in whole lines, rows in
+ * order of rank, starts. Nothing needs to be moved. */
+int sx_section_stays(const sx_view *v, unsigned section);
 /* Points the view at its sections; base[section] NULL where there is none. */
 void sx_view_bind(sx_view *v, const void *const base[SX_SECTIONS]);
 

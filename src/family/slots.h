@@ -1,4 +1,5 @@
-/* slots.h - rank <-> slot for every family. */
+/* slots.h - rank <-> slot for every family. Where equal keys are stored once, a rank here is
+ * a position (view.h), but for rows. */
 #ifndef SX_SLOTS_H
 #define SX_SLOTS_H
 
@@ -64,10 +65,22 @@ SX_FN sx_run sx_run_of(const sx_view *v, uint32_t i, uint64_t a, uint64_t b)
     return r;
 }
 
-/* The rank of a run's j-th key. */
-SX_FN uint64_t sx_run_rank(const sx_view *v, const sx_run *r, uint64_t j)
+/* The same for rows, whose places (`once`) are ranks. */
+SX_FN uint32_t sx_row_run_count(const sx_view *v)
 {
-    return sx_rank_of_slot(v, r->slot + j);
+    return v->starts ? 1 : sx_run_count(v);
+}
+
+SX_FN sx_run sx_row_run_of(const sx_view *v, uint32_t i, uint64_t a, uint64_t b)
+{
+    sx_run r;
+
+    if (!v->starts)
+        return sx_run_of(v, i, a, b);
+    r.slot = r.first = a;
+    r.n = b - a;
+    r.level = 0;
+    return r;
 }
 
 /* The ranks of a run's keys, one after the other. In a tree in level order

@@ -13,7 +13,7 @@
 #define SX_P_LAYOUT (1u << 30)
 #define SX_P_BLOCK (1u << 31)
 
-enum { SX_SPLIT, SX_PAIRS };                              /* layout= */
+enum { SX_SPLIT, SX_PAIRS, SX_LAYOUT_ONCE };              /* layout= */
 enum { SX_FOR_MIXED, SX_FOR_POINT, SX_FOR_RANGE, SX_FOR_MEMORY }; /* for= */
 enum { SX_PLACE_USUAL, SX_PLACE_HOST, SX_PLACE_DEVICE, SX_PLACE_HYBRID,
        SX_PLACE_BOTH };           /* place= */
@@ -44,7 +44,7 @@ typedef struct {
 #define SX_PARAM(name, bit, field, min, max) {name, bit, offsetof(sx_spec, field), min, max, {0}}
 /* Those that all families have. */
 #define SX_PARAMS_OF_LEAVES                                                              \
-    {"layout", SX_P_LAYOUT, offsetof(sx_spec, layout), 0, 0, {"split", "pairs"}},        \
+    {"layout", SX_P_LAYOUT, offsetof(sx_spec, layout), 0, 0, {"split", "pairs", "once"}},        \
     {"block", SX_P_BLOCK, offsetof(sx_spec, block), 1, SX_BLOCK_MAX, {0}}
 #define SX_PARAMS_END {NULL, 0, 0, 0, 0, {0}}
 

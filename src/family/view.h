@@ -13,6 +13,14 @@
  *
  * One formula addresses both: split is a single block without end.
  *
+ *   once    as split, but equal keys are in one slot. Beside the keys it is noted
+ *           where the rows of each begin; rows are in order of rank.
+ *           keys   |k0|k1|..|kn-1|     starts |s0|s1|..|sn-1|ranks|     rows |r0|r1| ...
+ *
+ * So a key has a position, its place among the n keys that are stored, and a rank, its
+ * place among all keys there are. Walks find positions. sx_rank_at() says the rank of the
+ * first key of a position: the same number, but for `once`.
+ *
  * Row bytes 0: rows are not stored, a key's row is its rank.
  * Unused slots hold the largest key: no key is below it, so they never
  * count in a lower bound. */
@@ -22,31 +30,37 @@
 #include "family/parts.h"
 #include "keys/encode.h"
 
-/* What is true of a view's family, as bits, so that nobody need ask which it is. */
+/* What is true of a view's family and layout, as bits, so that nobody need ask which they
+ * are. */
 enum {
-    SX_SLOTS_ARE_RANKS = 1,       /* else sx_slot_of_rank() computes them */
+    SX_SLOTS_ARE_RANKS = 1,       /* slots are positions, and so, but for `once`, ranks;
+                                     else sx_slot_of_rank() computes them */
     SX_HAS_UPPER = 2,             /* sections, or a part of one, above the leaves, which
                                      can be in another memory than they are */
     SX_SIZES_KNOWN = 4,           /* n and the spec determine all sizes; else the keys do */
-    SX_CHOSEN = 8                 /* it is no index, but becomes one */
+    SX_CHOSEN = 8,                /* it is no index, but becomes one */
+    SX_ONCE = 16                  /* of a view's layout: equal keys are stored once */
 };
 
 /* The head is what every walk ends in; `of` is the family's own. */
 typedef struct {
-    uint64_t n;
+    uint64_t n;                   /* keys that are stored */
+    uint64_t ranks;               /* keys that there are: n, but for `once` */
     uint64_t slots;
     uint32_t family;              /* SX_FAM_, never AUTO */
     uint32_t traits;
-    uint32_t width;               /* bytes of a key */
-    uint32_t row_bytes;           /* 0, 4, 8 */
-    uint32_t unit;                /* keys that a walk compares at once where it ends:
+    uint16_t width;               /* bytes of a key */
+    uint16_t row_bytes;           /* 0, 4, 8 */
+    uint16_t unit;                /* keys that a walk compares at once where it ends:
                                      aligned to 16 bytes, in a line; 1: one by one */
-    uint32_t distinct;            /* no key comes twice */
-    uint32_t block;               /* keys in a block; split: 0 */
-    uint32_t block_shift;         /* log2(block); split: 63 */
-    uint64_t block_bytes;
+    uint16_t distinct;            /* no key is stored twice */
+    uint16_t block;               /* keys in a block; split: 0 */
+    uint16_t block_shift;         /* log2(block); split: 63 */
+    uint32_t block_bytes;
     const unsigned char *keys;    /* slot 0's key */
-    const unsigned char *rows;    /* slot 0's row, or NULL */
+    const unsigned char *rows;    /* slot 0's row, or that of rank 0; or NULL */
+    const unsigned char *starts;  /* `once`: the rank of each position's first key, and
+                                     how many ranks there are; or NULL */
     union {
 #define SX_FAMILY(TAG, name) struct sx_part_##name name;
 #include "family/families.def"
@@ -55,7 +69,7 @@ typedef struct {
 } sx_view;
 
 /* A view and what its keys are: what kernels of a user's own get by value. */
-#define SX_KERNEL_VIEW_VERSION 4u
+#define SX_KERNEL_VIEW_VERSION 5u
 typedef struct {
     uint32_t version;
     int32_t key_type;
@@ -80,16 +94,75 @@ SX_FN uint64_t sx_row_offset(const sx_view *v, uint64_t slot)
            (slot & ((1ull << v->block_shift) - 1)) * v->row_bytes;
 }
 
-/* The row in a slot, whose key has this rank. */
-SX_FN uint64_t sx_row_at(const sx_view *v, uint64_t slot, uint64_t rank)
-{
-    const unsigned char *p;
+/* ---- ranks and positions ---------------------------------------------------------- */
 
-    if (v->row_bytes == 0)
+/* Bytes of a rank in the section `starts`. */
+SX_FN uint32_t sx_start_bytes(uint64_t ranks)
+{
+    return ranks > UINT32_MAX ? 8 : 4;
+}
+
+/* position <= n; as a file has it, and so that it is a rank or their number in any case. */
+SX_FN uint64_t sx_start_raw(const sx_view *v, uint64_t position)
+{
+    return sx_start_bytes(v->ranks) == 8
+               ? ((const uint64_t *)(const void *)v->starts)[position]
+               : ((const uint32_t *)(const void *)v->starts)[position];
+}
+
+SX_FN uint64_t sx_start_at(const sx_view *v, uint64_t position)
+{
+    return sx_min64(sx_start_raw(v, position), v->ranks);
+}
+
+/* The rank of a position's first key; of position n: how many ranks there are. */
+SX_FN uint64_t sx_rank_at(const sx_view *v, uint64_t position)
+{
+    return v->starts ? sx_start_at(v, position) : position;
+}
+
+/* The position that has this rank, which there is. */
+SX_FN uint64_t sx_position_of(const sx_view *v, uint64_t rank)
+{
+    uint64_t at = 0, len = v->n;
+
+    if (!v->starts)
         return rank;
-    p = v->rows + sx_row_offset(v, slot);
+    while (len > 1) {             /* it is in [at, at + len) */
+        uint64_t half = len / 2;
+        if (sx_start_at(v, at + half) <= rank)
+            at += half;
+        len -= half;
+    }
+    return at;
+}
+
+/* A row that is stored in this place: a slot, or (`once`) a rank. */
+SX_FN uint64_t sx_row_in(const sx_view *v, uint64_t place)
+{
+    const unsigned char *p = v->rows + sx_row_offset(v, place);
+
     return v->row_bytes == 8 ? *(const uint64_t *)(const void *)p
                              : *(const uint32_t *)(const void *)p;
+}
+
+/* The row of the key of this rank, which is in this slot. There is such a rank. */
+SX_FN uint64_t sx_row_at(const sx_view *v, uint64_t slot, uint64_t rank)
+{
+    return v->row_bytes == 0 ? rank : sx_row_in(v, v->starts ? rank : slot);
+}
+
+/* The row of a position, in this slot: of its first key, or its last. */
+SX_FN uint64_t sx_row_of(const sx_view *v, uint64_t slot, uint64_t position, int last)
+{
+    uint64_t rank = position;
+
+    if (v->starts) {
+        rank = last ? sx_start_at(v, position + 1) - 1 : sx_start_at(v, position);
+        if (rank >= v->ranks)     /* in a damaged file */
+            return UINT64_MAX;
+    }
+    return sx_row_at(v, slot, rank);
 }
 
 /* Of a power of two, as every unit that keys are compared in is: a division by it

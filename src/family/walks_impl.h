@@ -11,7 +11,7 @@
 #include "family/pivot/pivot_bound_impl.h"
 #include "family/sorted/sorted_bound_impl.h"
 
-/* The rank of the lower bound of q, and its slot. */
+/* The position of the lower bound of q, and its slot. */
 SX_DEV uint64_t F(bound)(const sx_view *v, KEY q, uint64_t *slot)
 {
     *slot = SX_NO_SLOT;
@@ -28,7 +28,7 @@ SX_DEV uint64_t F(bound)(const sx_view *v, KEY q, uint64_t *slot)
     }
 }
 
-SX_DEV uint64_t F(right_rank)(const sx_view *v, KEY q)
+SX_DEV uint64_t F(right_bound)(const sx_view *v, KEY q)
 {
     uint64_t slot;
 

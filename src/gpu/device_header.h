@@ -128,13 +128,14 @@ SX_DEV int sx_handle_is(const sx_handle *h, int type)
 
 SX_DEVICE_FUNCTION uint64_t sx_device_count(const sx_handle *h)
 {
-    return h->version == SX_KERNEL_VIEW_VERSION ? h->view.n : 0;
+    return h->version == SX_KERNEL_VIEW_VERSION ? h->view.ranks : 0;
 }
 
 SX_DEVICE_FUNCTION uint64_t sx_device_row_at(const sx_handle *h, uint64_t rank)
 {
     return rank < sx_device_count(h)
-               ? sx_row_at(&h->view, sx_slot_of_rank(&h->view, rank), rank) : SX_MISS;
+               ? sx_row_at(&h->view, sx_slot_of_rank(&h->view, sx_position_of(&h->view, rank)), rank)
+               : SX_MISS;
 }
 
 /* ---- of each type --------------------------------------------------------------- */
@@ -171,7 +172,7 @@ SX_DEVICE_FUNCTION uint64_t sx_device_row_at(const sx_handle *h, uint64_t rank)
     {                                                                                           \
         bits b = 0;                                                                             \
         T key;                                                                                  \
-        if (sx_handle_is(h, TAG) && rank < h->view.n)                                           \
+        if (sx_handle_is(h, TAG) && rank < h->view.ranks)                                       \
             b = sx_dec_##name(sx_dev_key_##width(&h->view, rank));                              \
         memcpy(&key, &b, sizeof key);                                                           \
         return key;                                                                             \
@@ -193,7 +194,7 @@ SX_DEVICE_ASK(SX_B16, b16, const void *, 16, sx_dev_encode_b16)
 
 SX_DEVICE_FUNCTION void sx_device_key_at_b16(const sx_handle *h, uint64_t rank, void *key)
 {
-    int there = sx_handle_is(h, SX_B16) && rank < h->view.n;
+    int there = sx_handle_is(h, SX_B16) && rank < h->view.ranks;
 
     sx_dec_b16(there ? sx_dev_key_16(&h->view, rank) : 0, (unsigned char *)key);
 }

@@ -91,6 +91,7 @@ typedef struct {
     unsigned long long reserved_at;   /* first row of all ones, or n */
     unsigned long long descent_at;    /* near a key above the next one, or n: none */
     unsigned long long repeat_at;     /* first key equal to the next one, or n */
+    unsigned long long repeats;       /* keys equal to the next one */
 } sx_gpu_facts;
 
 typedef struct {
@@ -102,10 +103,20 @@ typedef struct {
     sx_gpu_facts *facts;
 } sx_gpu_input;
 
+#define SX_VALUES_TILE 1024u
+
+typedef struct {
+    uint64_t n;
+    const void *keys;
+    uint64_t *count;              /* of each tile of keys; then of all before it */
+    void *to_keys, *starts;       /* to_keys NULL: only count */
+    uint32_t start_bytes;
+} sx_gpu_values;
+
 typedef struct {
     sx_view v;
     const void *from_keys, *from_rows;
-    unsigned char *keys, *rows;
+    unsigned char *keys, *rows;   /* rows: or NULL */
     unsigned char *own[SX_SECTIONS - SX_SEC_OWN];     /* the family's sections */
     uint64_t whole;               /* k_blocks: so many blocks; k_slots: the slots
                                      before are there already */

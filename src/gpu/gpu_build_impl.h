@@ -187,7 +187,7 @@ static sx_status gpu_step_done(sx_progress *progress, uint64_t units, sx_err *er
 static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
 {
     uint64_t n = b->in->n, bytes = sx_round_up(n * s->width, SX_LINE);
-    sx_gpu_facts facts = {0, n, n, n};
+    sx_gpu_facts facts = {0, n, n, n, 0};
     sx_gpu *g = b->g;
     int ascending;
     sx_status st;
@@ -229,10 +229,10 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
         a.keys = s->keys;
         GPU_RUN_W(k_repeat, s->width, n, b->stream, &a);
         st = gpu_read_facts(b, &facts, "looking for equal keys", err);
-        s->distinct = facts.repeat_at == n;
+        s->values = n - facts.repeats;
         if (st == SX_OK)
             st = gpu_step_done(b->in->progress, n, err);
-        if (st == SX_OK && b->in->unique && !s->distinct)
+        if (st == SX_OK && b->in->unique && facts.repeats > 0)
             st = gpu_say_repeat(b, s, facts.repeat_at, err);
     }
     return st;
@@ -246,7 +246,7 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
     void *facts = NULL;
     sx_status st = gpu_enter(g, err);
 
-    s.n = in->n;
+    s.n = s.ranks = in->n;
     s.width = sx_type_of(in->key_type)->width;
     s.max_row = in->n ? in->n - 1 : 0;
     if (st != SX_OK || in->n == 0) {
@@ -277,6 +277,67 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
     return SX_OK;
 }
 
+/* ---- each value once --------------------------------------------------------------- */
+
+static sx_status gpu_backend_once(void *self, sx_sorted *sorted, uint32_t threads, sx_err *err)
+{
+    sx_gpu *g = (sx_gpu *)self;
+    gpu_stream stream = gpu_stream_of(NULL);
+    uint64_t tiles = (sorted->n + SX_VALUES_TILE - 1) / SX_VALUES_TILE, scratch_bytes = 0;
+    uint64_t used = sorted->values * sorted->width, bytes = sx_round_up(used, SX_LINE);
+    void *counts = NULL, *keys = NULL, *starts = NULL, *scratch = NULL;
+    sx_gpu_values a = {0};
+    sx_status st = gpu_enter(g, err);
+
+    (void)threads;
+    if (st != SX_OK || sorted->starts || sorted->n == 0)
+        return st;
+    sx_progress_step(sorted->progress, sorted->n);
+    a.n = sorted->n;
+    a.keys = sorted->keys;
+    a.start_bytes = sx_start_bytes(sorted->n);
+    st = sx_gpu_alloc(g, stream, &keys, bytes, "keys", err);
+    if (st == SX_OK)
+        st = sx_gpu_alloc(g, stream, &starts, (sorted->values + 1) * a.start_bytes, "starts", err);
+    if (st == SX_OK)
+        st = sx_gpu_alloc(g, stream, &counts, tiles * sizeof(uint64_t), "values", err);
+    a.count = (uint64_t *)counts;
+    if (st == SX_OK)
+        st = gpu_sum_up(g, stream, NULL, &scratch_bytes, a.count, tiles, err);
+    if (st == SX_OK)
+        st = sx_gpu_alloc(g, stream, &scratch, scratch_bytes, "values", err);
+    if (st == SX_OK) {
+        GPU_RUN_W(k_values, sorted->width, tiles * 32, stream, &a);
+        st = sx_gpu_launched(g, "counting values", err);
+    }
+    if (st == SX_OK)
+        st = gpu_sum_up(g, stream, scratch, &scratch_bytes, a.count, tiles, err);
+    if (st == SX_OK)
+        st = gpu_set(g, stream, (unsigned char *)keys + used, 0xff, bytes - used, err);
+    if (st == SX_OK) {
+        a.to_keys = keys;
+        a.starts = starts;
+        GPU_RUN_W(k_values, sorted->width, tiles * 32, stream, &a);
+        st = sx_gpu_launched(g, "taking values", err);
+    }
+    if (st == SX_OK)
+        st = sx_gpu_wait(g, stream, "taking values", err);
+    if (st == SX_OK)
+        st = gpu_step_done(sorted->progress, sorted->n, err);
+    sx_gpu_free(g, stream, counts);
+    sx_gpu_free(g, stream, scratch);
+    if (st != SX_OK) {
+        sx_gpu_free(g, stream, keys);
+        sx_gpu_free(g, stream, starts);
+        return st;
+    }
+    sx_gpu_free(g, stream, sorted->keys);
+    sorted->keys = keys;
+    sorted->starts = starts;
+    sorted->n = sorted->values;
+    return SX_OK;
+}
+
 /* ---- build ------------------------------------------------------------------------ */
 
 static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted,
@@ -285,7 +346,7 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
     sx_gpu *g = (sx_gpu *)self;
     sx_gpu_build a = {0};
     const sx_family_gpu *family = sx_family_gpu_of(shape->family);
-    int keep = sx_shape_is_arrays(shape);
+    int keep = sx_section_stays(shape, SX_SEC_KEYS);
     gpu_stream stream = gpu_stream_of(NULL);
     sx_status st = gpu_enter(g, err);
 
@@ -295,7 +356,7 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
         st = family->fit(g, stream, shape, sorted->keys, sorted->progress, base, err);
     for (int kind = 0; kind < SX_SECTIONS && st == SX_OK; kind++) {
         uint64_t bytes = sx_section_bytes(shape, (unsigned)kind);
-        if (bytes > 0 && !base[kind] && !(keep && (kind == SX_SEC_KEYS || kind == SX_SEC_ROWS)))
+        if (bytes > 0 && !base[kind] && !sx_section_stays(shape, (unsigned)kind))
             st = sx_gpu_alloc(g, stream, &base[kind], bytes, sx_section_name(shape, (unsigned)kind),
                            err);
     }
@@ -329,11 +390,7 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
         }
         return st;
     }
-    if (keep) {
-        base[SX_SEC_KEYS] = sorted->keys;
-        base[SX_SEC_ROWS] = sorted->rows;
-        sorted->keys = sorted->rows = NULL;
-    }
+    sx_sorted_give(sorted, shape, base);
     return SX_OK;
 }
 
@@ -341,7 +398,7 @@ static uint64_t gpu_backend_peak(const void *self, const sx_view *v)
 {
     /* The input, encoded and sorted, and the sort's own scratch, each at most
      * keys and rows once, but for what does not depend on n; or arrays and sections. */
-    uint64_t arrays = sx_round_up(v->n * v->width, SX_LINE) + v->n * 8, sections = 0;
+    uint64_t arrays = sx_round_up(v->ranks * v->width, SX_LINE) + v->ranks * 8, sections = 0;
 
     (void)self;
     for (int kind = 0; kind < SX_SECTIONS; kind++)

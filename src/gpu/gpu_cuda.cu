@@ -526,7 +526,7 @@ static const sx_backend cuda_backend = {
     {1, 32},                           /* a sector: measured faster than 64 and 16 */
     cuda_open, cuda_close, cuda_describe,
     gpu_backend_alloc, gpu_backend_release, gpu_backend_settle, gpu_backend_copy,
-    gpu_backend_sort, gpu_backend_build, gpu_backend_peak,
+    gpu_backend_sort, gpu_backend_once, gpu_backend_build, gpu_backend_peak,
     gpu_backend_lookup, gpu_backend_count, gpu_backend_range, gpu_backend_fold,
     cuda_use_allocator, cuda_check_pointer,
     gpu_backend_entry, gpu_backend_bucket, gpu_backend_pin, gpu_backend_unpin, gpu_backend_space,

@@ -19,8 +19,8 @@ SX_KERNEL(F(k_key_at), sx_gpu_lookup)
 
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         uint64_t rank = ap->rank_bytes ? sx_number_at(ap->q, ap->rank_bytes, i)
-                                       : sx_some_rank(i, ap->ahead, v->n);
-        uint64_t slot = rank < v->n ? sx_slot_of_rank(v, rank) : SX_NO_SLOT;
+                                       : sx_some_rank(i, ap->ahead, v->ranks);
+        uint64_t slot = rank < v->ranks ? sx_slot_of_rank(v, sx_position_of(v, rank)) : SX_NO_SLOT;
         F(put)(ap, i, slot == SX_NO_SLOT || !ap->out ? SX_MISS : sx_row_at(v, slot, rank), slot);
     }
 }
@@ -62,9 +62,11 @@ SX_KERNEL_2048(F(k_fill), sx_gpu_fill)
         for (uint64_t to = o + SX_LANE; to < stop; to += 32) {
             i = F(span_of)(ap->first, ap->n, i, to);
             rank = ap->start[i] + (to - ap->first[i]);
-            if (rank >= v->n)     /* the caller changed ranges, or first, meanwhile */
+            if (rank >= v->ranks) /* the caller changed ranges, or first, meanwhile */
                 continue;
-            slot = sx_slot_of_rank(v, rank);
+            slot = 0;
+            if (!v->starts || ap->keys)
+                slot = sx_slot_of_rank(v, sx_position_of(v, rank));
             if (ap->rows)
                 sx_put_number(ap->rows, ap->row_bytes, to - ap->from, sx_row_at(v, slot, rank));
             if (ap->keys)
@@ -108,6 +110,7 @@ SX_KERNEL(F(k_descent), sx_gpu_input)
 SX_KERNEL(F(k_repeat), sx_gpu_input)
 {
     const KEY *k = (const KEY *)ap->keys;
+    uint64_t first = UINT64_MAX, again = 0;
 
     for (uint64_t base = (SX_THREAD - SX_LANE) * SX_LOOK; base + 1 < ap->n;
          base += SX_THREADS * SX_LOOK) {
@@ -120,16 +123,45 @@ SX_KERNEL(F(k_repeat), sx_gpu_input)
         SX_UNROLL
         for (unsigned t = 0; t < SX_LOOK; t++) {
             unsigned repeats = SX_BALLOT(same[t]);
-            if (repeats) {        /* the lowest lane that saw one */
-                if (SX_LANE == 0)
-                    atomicMin(&ap->facts->repeat_at,
-                              (sx_word)(base + t * 32 + SX_POPC((repeats - 1) & ~repeats)));
-                return;
-            }
+            if (repeats && first == UINT64_MAX)       /* the lowest lane that saw one */
+                first = base + t * 32 + SX_POPC((repeats - 1) & ~repeats);
+            again += SX_POPC(repeats);
         }
+    }
+    if (SX_LANE == 0 && again > 0) {
+        atomicMin(&ap->facts->repeat_at, (sx_word)first);
+        atomicAdd(&ap->facts->repeats, (sx_word)again);
     }
 }
 #undef SX_LOOK
+
+/* Each value once, and where its keys begin. A warp has a tile of keys: it counts the
+ * values that begin there (to_keys NULL), and, when the counts are those of all tiles
+ * before, writes them. */
+SX_KERNEL(F(k_values), sx_gpu_values)
+{
+    const KEY *k = (const KEY *)ap->keys;
+    uint64_t tiles = (ap->n - 1) / SX_VALUES_TILE + 1;
+
+    for (uint64_t tile = SX_THREAD / 32; tile < tiles; tile += SX_THREADS / 32) {
+        uint64_t at = ap->to_keys ? ap->count[tile] : 0;
+        for (uint64_t i = tile * SX_VALUES_TILE + SX_LANE, t = 0; t < SX_VALUES_TILE / 32;
+             t++, i += 32) {
+            int begins = i < ap->n && (i == 0 || k[i] != k[i - 1]);
+            unsigned all = SX_BALLOT(begins);
+            if (begins && ap->to_keys) {
+                uint64_t to = at + SX_POPC(all & ((1u << SX_LANE) - 1));
+                ((KEY *)ap->to_keys)[to] = k[i];
+                sx_put_number(ap->starts, ap->start_bytes, to, i);
+            }
+            at += SX_POPC(all);
+        }
+        if (!ap->to_keys && SX_LANE == 0)
+            ap->count[tile] = at;
+        else if (tile == tiles - 1 && SX_LANE == 0)
+            sx_put_number(ap->starts, ap->start_bytes, at, ap->n);
+    }
+}
 
 /* One load and one store per slot: where its key comes from is arithmetic. */
 SX_KERNEL(F(k_slots), sx_gpu_build)
@@ -148,7 +180,7 @@ SX_KERNEL(F(k_slots), sx_gpu_build)
         }
         rank = sx_rank_of_slot(v, slot);
         *to = ((const KEY *)ap->from_keys)[rank];
-        if (v->row_bytes)
+        if (row)
             sx_put_number(row, v->row_bytes, 0,
                           sx_number_at(ap->from_rows, v->row_bytes, rank));
     }

@@ -366,6 +366,7 @@ const sx_backend sx_backend_simt = {
     .settle = gpu_backend_settle,
     .copy = gpu_backend_copy,
     .sort = gpu_backend_sort,
+    .once = gpu_backend_once,
     .build = gpu_backend_build,
     .build_peak = gpu_backend_peak,
     .lookup = gpu_backend_lookup,

@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/types.h"
 
-#define SX_BACKEND_ABI 14
+#define SX_BACKEND_ABI 15
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -108,18 +108,51 @@ typedef struct {
 } sx_input;
 
 typedef struct {
-    uint64_t n, max_row;
+    uint64_t n;                   /* keys here: all, or each value once */
+    uint64_t ranks;               /* keys that there are */
+    uint64_t values;              /* different ones among them */
+    uint64_t max_row;
     uint32_t width;
     uint32_t row_bytes;           /* 0: the input ascends and rows are ranks */
-    uint32_t distinct;            /* no key comes twice */
     void *keys;                   /* whole lines, the rest the largest key */
-    void *rows;
+    void *rows;                   /* of all ranks */
+    void *starts;                 /* NULL, or keys are each value once (see sx_view) */
     void *spare_keys, *spare_rows; /* arrays the sort needed, at least as large;
                                      build may make sections of them. Or NULL */
     uint64_t spare_key_bytes;
     sx_progress *progress;        /* of builds, a step each; or NULL. Set after the
                                      sort */
 } sx_sorted;
+
+static inline sx_facts sx_facts_of(const sx_sorted *s)
+{
+    sx_facts f = {s->n, s->ranks, s->width, s->row_bytes, s->n == s->values && s->n > 0};
+
+    return f;
+}
+
+static inline void sx_hand_over(void **from, void **to, int stays)
+{
+    if (stays) {
+        *to = *from;
+        *from = NULL;
+    }
+}
+
+/* Arrays that are sections as they are become those; and are arrays again. */
+static inline void sx_sorted_give(sx_sorted *s, const sx_view *v, void *base[SX_SECTIONS])
+{
+    sx_hand_over(&s->keys, &base[SX_SEC_KEYS], sx_section_stays(v, SX_SEC_KEYS));
+    sx_hand_over(&s->rows, &base[SX_SEC_ROWS], sx_section_stays(v, SX_SEC_ROWS));
+    sx_hand_over(&s->starts, &base[SX_SEC_STARTS], sx_section_stays(v, SX_SEC_STARTS));
+}
+
+static inline void sx_sorted_take_back(sx_sorted *s, const sx_view *v, void *base[SX_SECTIONS])
+{
+    sx_hand_over(&base[SX_SEC_KEYS], &s->keys, sx_section_stays(v, SX_SEC_KEYS));
+    sx_hand_over(&base[SX_SEC_ROWS], &s->rows, sx_section_stays(v, SX_SEC_ROWS));
+    sx_hand_over(&base[SX_SEC_STARTS], &s->starts, sx_section_stays(v, SX_SEC_STARTS));
+}
 
 /* How columns of the host come to a device and back: what a cost is computed
  * with. Who answers where either side could, if the device's name says. */
@@ -162,13 +195,16 @@ typedef struct {
                       uint64_t bytes, sx_err *err);
 
     sx_status (*sort)(void *self, const sx_input *in, sx_sorted *out, sx_err *err);
+    /* Keys become each value once, and get their starts; what the sort left besides is
+     * given back. On failure all is as it was. */
+    sx_status (*once)(void *self, sx_sorted *sorted, uint32_t threads, sx_err *err);
     /* Makes the sections of a shape, and completes it where it depends on the
      * keys (the levels of a pgm). It may keep arrays of `sorted` as sections,
      * and sets those to NULL there. base[] is all NULL before. */
     sx_status (*build)(void *self, sx_view *shape, sx_sorted *sorted,
                        uint32_t threads, void *base[SX_SECTIONS],
                        sx_err *err);
-    /* Most memory that sort and build of this shape take, all at once. */
+    /* Most memory that sort, once and build of this shape take, all at once. */
     uint64_t (*build_peak)(const void *self, const sx_view *shape);
 
     sx_status (*lookup)(void *self, const sx_view *v, const sx_lookup *job, sx_err *err);

@@ -44,7 +44,8 @@ typedef struct {
     uint8_t width, row_bytes;
     uint16_t flags;
     char spec[SX_SPEC_MAX];
-    unsigned char zero[64];
+    uint64_t keys;                /* that are stored: n, but for layout=once */
+    unsigned char zero[56];
 } file_header;
 
 typedef struct {
@@ -154,7 +155,8 @@ sx_status sx_store_save(const sx_store *store, const char *path, sx_progress *pr
     memcpy(front.head.magic, magic, sizeof magic);
     front.head.format = FORMAT;
     front.head.order_mark = ORDER_MARK;
-    front.head.n = store->view.n;
+    front.head.n = store->view.ranks;
+    front.head.keys = store->view.n;
     front.head.max_row = store->max_row;
     front.head.key_type = (uint32_t)store->key_type;
     front.head.width = (uint8_t)store->view.width;
@@ -233,13 +235,14 @@ static sx_status read_shape(sx_store *s, const file_header *h, const char *path,
 {
     const sx_type_info *type = sx_type_of((int)h->key_type);
     char canonical[SX_SPEC_MAX];
+    sx_facts facts;
     sx_err inner;
 
     if (!type || h->key_type > INT32_MAX || h->width != type->width)
         return damaged(path, "its key type is unknown", err);
     if (h->row_bytes != 0 && h->row_bytes != 4 && h->row_bytes != 8)
         return damaged(path, "its rows have an impossible width", err);
-    if (h->n > SX_KEYS_MAX || h->n > h->file_bytes)
+    if (h->n > SX_KEYS_MAX || h->keys > h->file_bytes)
         return damaged(path, "its number of keys can't be", err);
     if ((h->n == 0 && h->max_row != 0) ||
         (h->row_bytes == 0 && h->max_row != (h->n ? h->n - 1 : 0)) ||
@@ -251,14 +254,17 @@ static sx_status read_shape(sx_store *s, const file_header *h, const char *path,
         (sx_family_of(s->spec.family)->traits & SX_CHOSEN) || s->spec.place ||
         (h->flags & ~FLAG_DISTINCT) != (s->spec.unique ? FLAG_UNIQUE : 0))
         return damaged(path, "its spec can't be read", err);
+    if (s->spec.layout == SX_LAYOUT_ONCE ? h->keys > h->n || !h->keys != !h->n : h->keys != h->n)
+        return damaged(path, "its number of stored keys can't be", err);
     if (h->n == 0 && (h->flags & FLAG_DISTINCT))
         return damaged(path, "it has no keys, but they are said to be distinct", err);
-    if (sx_shape(&s->view, &s->spec, &sx_any_target, type->width, h->row_bytes, h->n, &inner) != SX_OK)
+    facts = (sx_facts){.n = h->keys, .ranks = h->n, .width = type->width,
+                       .row_bytes = h->row_bytes, .distinct = h->flags / FLAG_DISTINCT};
+    if (sx_shape(&s->view, &s->spec, &sx_any_target, &facts, &inner) != SX_OK)
         return damaged(path, inner.text, err);
     sx_spec_print(&s->spec, canonical);
     if (memcmp(canonical, h->spec, sizeof canonical) != 0)
         return damaged(path, "its spec is not a resolved one", err);
-    s->view.distinct = h->flags / FLAG_DISTINCT;
     s->key_type = (int)h->key_type;
     s->max_row = h->max_row;
     return SX_OK;

@@ -317,7 +317,7 @@ static sx_status check_total(const sx_index *ix, const sx_span_query *job, uint6
                              sx_err *err)
 {
     static const uint64_t *const none[2] = {NULL, NULL};
-    uint64_t n = ix->store.view.n, most = job->limit < n ? job->limit : n, total = 0;
+    uint64_t n = ix->store.view.ranks, most = job->limit < n ? job->limit : n, total = 0;
     uint64_t piece = max_bytes && max_bytes / sizeof total < TOTAL_PIECE
                          ? max_bytes / sizeof total : TOTAL_PIECE;
     void *memory;

@@ -291,6 +291,7 @@ static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx
         sx_store_bind(s);
     be->release(dev->self, sorted.keys);
     be->release(dev->self, sorted.rows);
+    be->release(dev->self, sorted.starts);
     be->release(dev->self, sorted.spare_keys);
     be->release(dev->self, sorted.spare_rows);
     return st;
@@ -519,7 +520,7 @@ static sx_status place_loaded(sx_index *ix, unsigned flags, const sx_call *how,
     sx_status st;
 
     spec.place = place_of_flags(flags);
-    st = settle_place(ix->dev, &spec, s->key_type, s->view.n, 0, "sx_load", &ix->at, why, err);
+    st = settle_place(ix->dev, &spec, s->key_type, s->view.ranks, 0, "sx_load", &ix->at, why, err);
     if (st == SX_OK)
         st = check_loaded(ix, &spec, flags, how->max_bytes, err);
     if (st != SX_OK) {

@@ -84,7 +84,7 @@ sx_status sx_describe(const sx_index *ix, sx_index_info *out)
     if (st != SX_OK)
         return sx_report(&err, st);
     const sx_store *s = &ix->store;
-    info->n = s->view.n;
+    info->n = s->view.ranks;
     info->max_row = s->max_row;
     info->bytes = sx_store_bytes(s);
     info->key_type = s->key_type;
@@ -128,7 +128,7 @@ sx_status sx_check(const sx_index *ix, const sx_call *call)
 
 static double per_key(const sx_store *s)
 {
-    return s->view.n ? (double)sx_store_bytes(s) / (double)s->view.n : 0;
+    return s->view.ranks ? (double)sx_store_bytes(s) / (double)s->view.ranks : 0;
 }
 
 static uint32_t place_of(const sx_index *ix)

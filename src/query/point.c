@@ -16,7 +16,7 @@ static sx_status run(const sx_index *ix, sx_lookup *job, sx_column *rows, sx_col
     if (st == SX_OK && !rows && !keys)
         return sx_fail(err, SX_EINVAL, "%s: no output is wanted, rows and keys are NULL", verb);
     if (st == SX_OK && rows)
-        st = sx_check_out_numbers(rows, ix->dev, how, job->n, ranks ? s->view.n : s->max_row,
+        st = sx_check_out_numbers(rows, ix->dev, how, job->n, ranks ? s->view.ranks : s->max_row,
                                   !ranks, verb, ranks ? "ranks" : "rows", err);
     if (st == SX_OK && keys)
         st = sx_check_out_keys(ix, keys, how, job->n, verb, "keys", err);

@@ -223,17 +223,11 @@ typedef struct {
     sx_progress *progress;
 } neighbour_work;
 
-/* The first i in [i, e) whose key is above (or equal to) the next one, or e. */
+/* The first i in [i, e) whose key is above the next one, or e. */
 #define NEIGHBOURS(type)                                                    \
     static uint64_t descent_##type(const type *k, uint64_t i, uint64_t e)   \
     {                                                                       \
         while (i < e && k[i] <= k[i + 1])                                   \
-            i++;                                                            \
-        return i;                                                           \
-    }                                                                       \
-    static uint64_t repeat_##type(const type *k, uint64_t i, uint64_t e)    \
-    {                                                                       \
-        while (i < e && k[i] != k[i + 1])                                   \
             i++;                                                            \
         return i;                                                           \
     }
@@ -248,13 +242,6 @@ static uint64_t descent(const neighbour_work *w, uint64_t i, uint64_t e)
                            : descent_sx_key16(w->keys, i, e);
 }
 
-static uint64_t repeat(const neighbour_work *w, uint64_t i, uint64_t e)
-{
-    return w->width == 4   ? repeat_sx_key4(w->keys, i, e)
-           : w->width == 8 ? repeat_sx_key8(w->keys, i, e)
-                           : repeat_sx_key16(w->keys, i, e);
-}
-
 static void found(neighbour_work *w, uint64_t i)
 {
     uint64_t seen = atomic_load(&w->first);
@@ -266,23 +253,6 @@ static void found(neighbour_work *w, uint64_t i)
 static uint64_t neighbour_begin(const neighbour_work *w, unsigned part)
 {
     return part == w->parts ? w->n : w->n / w->parts * part;
-}
-
-static void part_repeat(void *work, unsigned part)
-{
-    neighbour_work *w = work;
-    uint64_t i = neighbour_begin(w, part), e = neighbour_begin(w, part + 1);
-
-    if (e == w->n)
-        e--;                      /* the last key has no next one */
-    uint64_t n = e - i;
-
-    if (i >= atomic_load(&w->first) || sx_progress_stopped(w->progress))
-        return;
-    i = repeat(w, i, e);
-    if (i < e)
-        found(w, i);
-    sx_progress_add(w->progress, n);
 }
 
 #define COPY_KEYS 1024u           /* that are looked at while they are in L1 */
@@ -333,14 +303,4 @@ int sx_take_ascending(sx_pool *pool, unsigned threads, uint32_t width, uint64_t 
             return 0;
     }
     return 1;
-}
-
-uint64_t sx_first_repeat(sx_pool *pool, unsigned threads, uint32_t width, uint64_t n,
-                         const void *keys, sx_progress *progress)
-{
-    neighbour_work w = neighbours(width, n, keys, progress);
-
-    if (n > 1)
-        sx_pool_run(pool, threads, w.parts, part_repeat, &w);
-    return atomic_load(&w.first);
 }

@@ -33,9 +33,5 @@ uint64_t sx_sort_scratch(unsigned threads, uint64_t n, uint32_t pair_bytes);
  * they may be already), and it is the copy that ascends; else some of them have. */
 int sx_take_ascending(sx_pool *pool, unsigned threads, uint32_t width, uint64_t n,
                       void *keys, const void *from, sx_progress *progress);
-/* The first i with key i == key i+1, or n. Where progress is stopped, either says
- * something that does not matter. */
-uint64_t sx_first_repeat(sx_pool *pool, unsigned threads, uint32_t width,
-                         uint64_t n, const void *keys, sx_progress *progress);
 
 #endif

@@ -6,7 +6,7 @@ SX_DEV_FAR uint64_t F(bound_far)(const sx_view *v, KEY w, uint64_t *slot, uint32
     return F(bound_near)(v, w, slot, unit, 0, 0);
 }
 
-SX_DEV uint64_t F(right_rank)(const sx_view *v, KEY q)
+SX_DEV uint64_t F(right_bound)(const sx_view *v, KEY q)
 {
     uint64_t slot;
 

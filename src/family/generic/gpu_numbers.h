@@ -76,16 +76,11 @@ SX_DEV void sx_fold_run(const sx_view *v, sx_gpu_fold_state *f, const sx_run *r,
 {
     uint64_t slot = r->slot, end = slot + r->n, head = (slot + 3) & ~3ull;
 
-    if (v->row_bytes == 0) {
-        for (uint64_t j = me; j < r->n; j += lanes)
-            sx_fold_row(f, sx_run_rank(v, r, j), extremes);
-        return;
-    }
     if (v->row_bytes == 4 && (!v->block || v->block % 4 == 0) && head + 4 <= end &&
         (uintptr_t)v->rows % 16 == 0 && v->block_bytes % 16 == 0) {
         uint64_t body = (end - head) & ~3ull, j = 4 * me, step = 4 * lanes;
         for (uint64_t s = slot + me; s < head; s += lanes)
-            sx_fold_row(f, sx_row_at(v, s, 0), extremes);
+            sx_fold_row(f, sx_row_in(v, s), extremes);
         for (; j + (SX_FOLD_AHEAD - 1) * step < body; j += SX_FOLD_AHEAD * step) {
             uint4 x[SX_FOLD_AHEAD];
             SX_UNROLL
@@ -100,14 +95,19 @@ SX_DEV void sx_fold_run(const sx_view *v, sx_gpu_fold_state *f, const sx_run *r,
         slot = head + body;
     }
     for (uint64_t s = slot + me; s < end; s += lanes)
-        sx_fold_row(f, sx_row_at(v, s, 0), extremes);
+        sx_fold_row(f, sx_row_in(v, s), extremes);
 }
 
 SX_DEV void sx_fold_span(const sx_view *v, sx_gpu_fold_state *f, uint64_t start, uint64_t count,
                          unsigned me, unsigned lanes, int extremes)
 {
-    for (uint32_t i = 0; i < sx_run_count(v) && count > 0; i++) {
-        sx_run r = sx_run_of(v, i, start, start + count);
+    if (v->row_bytes == 0) {      /* rows are the ranks */
+        for (uint64_t j = me; j < count; j += lanes)
+            sx_fold_row(f, start + j, extremes);
+        return;
+    }
+    for (uint32_t i = 0; i < sx_row_run_count(v) && count > 0; i++) {
+        sx_run r = sx_row_run_of(v, i, start, start + count);
         sx_fold_run(v, f, &r, me, lanes, extremes);
     }
 }

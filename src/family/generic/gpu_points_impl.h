@@ -30,27 +30,28 @@ SX_DEV KEY F(walked)(const sx_gpu_lookup *ap, KEY q, int *all)
     return (KEY)(q + (right && !*all));
 }
 
-/* The number that answers q, whose walk ended with rank and *slot; *slot
+/* The number that answers q, whose walk ended with a position and *slot; *slot
  * becomes that of the key that answers. checked: a slot's key is equal to q
  * where that is asked for. */
-SX_DEV uint64_t F(number)(const sx_gpu_lookup *ap, KEY q, int all, uint64_t rank, uint64_t *slot,
-                          int checked)
+SX_DEV uint64_t F(number)(const sx_gpu_lookup *ap, KEY q, int all, uint64_t position,
+                          uint64_t *slot, int checked)
 {
     const sx_view *v = &ap->v;
 
     if (all) {
-        rank = v->n;
+        position = v->n;
         *slot = SX_NO_SLOT;
     }
     if (ap->op == SX_OP_RANK_LEFT || ap->op == SX_OP_RANK_RIGHT)
-        return rank;
+        return sx_rank_at(v, position);
     if (ap->op == SX_OP_FLOOR) {
-        rank--;                   /* 0 - 1 is past the end: no such key */
-        *slot = rank < v->n ? sx_slot_of_rank(v, rank) : SX_NO_SLOT;
+        position--;               /* 0 - 1 is past the end: no such key */
+        *slot = position < v->n ? sx_slot_of_rank(v, position) : SX_NO_SLOT;
     }
     if (ap->op == SX_OP_GET && !checked && *slot != SX_NO_SLOT && F(slot_key)(v, *slot) != q)
         *slot = SX_NO_SLOT;
-    return *slot == SX_NO_SLOT || !ap->out ? SX_MISS : sx_row_at(v, *slot, rank);
+    return *slot == SX_NO_SLOT || !ap->out ? SX_MISS
+                                           : sx_row_of(v, *slot, position, ap->op == SX_OP_FLOOR);
 }
 
 SX_DEV void F(put)(const sx_gpu_lookup *ap, uint64_t i, uint64_t number, uint64_t slot)

@@ -19,7 +19,8 @@ SX_KERNEL_1024(F(k_spans), sx_gpu_spans)
 
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         KEY lo = F(read_key)(ap->key_type, ap->lo, i), hi = F(read_key)(ap->key_type, ap->hi, i);
-        uint64_t slot, start = F(bound_near)(v, lo, &slot, v->unit, 0, 0), end = F(right_rank)(v, hi);
+        uint64_t slot, start = sx_rank_at(v, F(bound_near)(v, lo, &slot, v->unit, 0, 0));
+        uint64_t end = sx_rank_at(v, F(right_bound)(v, hi));
         uint64_t count = F(span)(ap, lo, hi, &start, end);
         if (ap->start)
             ap->start[i] = start;
@@ -49,7 +50,7 @@ SX_KERNEL_1024(F(k_fold), sx_gpu_folds)
             hi = F(read_key)(ap->spans.key_type, ap->spans.hi, i);
             int all = upper && hi == (KEY)~(KEY)0;
             bound = F(bound_far)(v, upper ? (KEY)(hi + !all) : lo, &slot, ap->unit);
-            bound = all ? v->n : bound;
+            bound = sx_rank_at(v, all ? v->n : bound);
         }
         start = SX_SHUFFLE(bound, SX_LANE % ranges);
         end = SX_SHUFFLE(bound, SX_LANE % ranges + ranges);

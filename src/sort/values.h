@@ -1,0 +1,30 @@
+/* values.h - the values among sorted keys: how many there are, and each of them once. */
+#ifndef SX_VALUES_H
+#define SX_VALUES_H
+
+#include "base/pool.h"
+#include "base/tick.h"
+
+typedef struct {
+    uint32_t width;               /* bytes of a key: 4, 8, 16 */
+    uint64_t n;
+    const void *keys;             /* they ascend */
+    sx_progress *progress;        /* or NULL; a key is a unit. Where it is stopped, what
+                                     comes out does not matter */
+} sx_ascending;
+
+/* How many values there are; *repeat: the first i with key i == key i+1, or n. */
+uint64_t sx_values_count(sx_pool *pool, unsigned threads, const sx_ascending *of,
+                         uint64_t *repeat);
+
+/* Each value, `keys`, and the place of its first key, `starts`, of 4 or 8 bytes; behind
+ * the last one n. There are so many values. */
+typedef struct {
+    uint64_t values;
+    uint32_t start_bytes;
+    void *keys, *starts;
+} sx_values;
+void sx_values_take(sx_pool *pool, unsigned threads, const sx_ascending *of,
+                    const sx_values *to);
+
+#endif
