@@ -220,8 +220,10 @@ sx_status sx_cpu_once(void *self, sx_sorted *sorted, uint32_t threads, sx_err *e
 {
     sx_cpu *cpu = self;
     sx_ascending from = {sorted->width, sorted->n, sorted->keys, sorted->progress};
-    sx_values to = {.values = sorted->values, .start_bytes = sx_start_bytes(sorted->n)};
+    sx_values to = {.values = sorted->values, .start_bytes = sx_start_bytes(sorted->n),
+                    .row_bytes = sorted->row_bytes, .rows = sorted->rows};
     uint64_t used = to.values * sorted->width, bytes = sx_round_up(used, SX_LINE);
+    uint64_t firsts = sx_firsts_offset(to.values, sorted->n);
     sx_status st;
 
     if (sorted->starts || sorted->n == 0)
@@ -231,8 +233,13 @@ sx_status sx_cpu_once(void *self, sx_sorted *sorted, uint32_t threads, sx_err *e
     sorted->spare_keys = sorted->spare_rows = NULL;
     st = sx_alloc(&to.keys, bytes, "keys", err);
     if (st == SX_OK)
-        st = sx_alloc_array(&to.starts, to.values + 1, to.start_bytes, "starts", err);
+        st = sx_alloc(&to.starts, sx_starts_bytes(to.values, sorted->n, to.row_bytes), "starts",
+                      err);
     if (st == SX_OK) {
+        unsigned char *starts = to.starts;
+        uint64_t end = (to.values + 1) * to.start_bytes;
+        memset(starts + end, 0, firsts - end);
+        to.firsts = starts + firsts;
         sx_progress_step(sorted->progress, sorted->n);
         sx_values_take(cpu->pool, threads, &from, &to);
         st = sx_progress_status(sorted->progress, err);

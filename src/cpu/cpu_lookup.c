@@ -132,21 +132,28 @@ static void split_rows4(uint64_t *out, const uint64_t *slot, const uint32_t *row
         out[i] = slot[i] == SX_NO_SLOT ? SX_MISS : rows[slot[i]];
 }
 
-/* Rows of the chunk's slots, whose ranks it has, all ones where there is none. */
-static void put_rows(const sx_view *v, const chunk *c, void *out, uint32_t bytes, uint64_t at)
+/* Rows of the chunk's slots, all ones where there is none. It has their ranks, or
+ * (firsts) the positions that they are the first rows of. */
+static void put_rows(const sx_view *v, const chunk *c, int firsts, void *out, uint32_t bytes,
+                     uint64_t at)
 {
-    uint64_t row[SX_CHUNK], rank[SX_CHUNK];
+    uint64_t row[SX_CHUNK], other[SX_CHUNK];
     const uint64_t *place = c->slot;
+    const void *rows = v->rows;
 
-    if (v->starts) {              /* rows are in order of rank */
+    /* Rows are in order of rank, or of position, which a slot may be. */
+    if (v->starts && !(firsts && (v->traits & SX_SLOTS_ARE_RANKS))) {
+        uint64_t most = firsts ? v->n : v->ranks;
         for (unsigned i = 0; i < c->m; i++)
-            rank[i] = c->slot[i] == SX_NO_SLOT || c->at[i] >= v->ranks ? SX_NO_SLOT : c->at[i];
-        place = rank;
+            other[i] = c->slot[i] == SX_NO_SLOT || c->at[i] >= most ? SX_NO_SLOT : c->at[i];
+        place = other;
     }
+    if (firsts)
+        rows = v->starts + sx_firsts_offset(v->n, v->ranks);
     if (!v->block && v->row_bytes == 8)
-        split_rows8(row, place, (const uint64_t *)(const void *)v->rows, c->m);
+        split_rows8(row, place, rows, c->m);
     else if (!v->block && v->row_bytes == 4)
-        split_rows4(row, place, (const uint32_t *)(const void *)v->rows, c->m);
+        split_rows4(row, place, rows, c->m);
     else
         for (unsigned i = 0; i < c->m; i++)
             row[i] = place[i] == SX_NO_SLOT ? SX_MISS : sx_row_at(v, place[i], c->at[i]);
@@ -191,6 +198,7 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
     const sx_view *v = w->v;
     const uint64_t *entry = job->entry ? job->entry + at : NULL;
     int rows = job->out != NULL && !v->starts;    /* a walk can ask for them */
+    int firsts = v->starts && v->row_bytes && (job->op == SX_OP_GET || job->op == SX_OP_CEIL);
 
     if (job->op == SX_OP_KEY_AT)
         for (unsigned i = 0; i < c->m; i++)
@@ -207,7 +215,8 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
         for (unsigned i = 0; i < c->m; i++)
             if (!c->flag[i])
                 c->slot[i] = SX_NO_SLOT;
-        to_ranks(v, c);
+        if (!firsts)
+            to_ranks(v, c);
         break;
     case SX_OP_RANK_LEFT:
         left_bounds(&w->walks, v, c, entry);
@@ -226,7 +235,8 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
         break;
     case SX_OP_CEIL:
         w->walks.bounds(v, c->q, c->m, entry, c->at, c->slot, rows);
-        to_ranks(v, c);
+        if (!firsts)
+            to_ranks(v, c);
         break;
     case SX_OP_KEY_AT:
         find_ranks(v, c);
@@ -237,7 +247,7 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
         return;
     }
     if (job->out)
-        put_rows(v, c, job->out, job->out_bytes, at);
+        put_rows(v, c, firsts, job->out, job->out_bytes, at);
     if (job->keys)
         put_keys(v, c, w->type, job->keys, at);
 }

@@ -96,9 +96,15 @@ static sx_status check_starts(const sx_view *v, int unique, sx_err *err)
     if (sx_start_at(v, 0) != 0)
         return sx_check_broken(v, "V1", "the first value does not begin at rank 0, but",
                                sx_start_at(v, 0), err);
-    for (uint64_t i = 0; i < v->n; i++)
+    for (uint64_t i = 0; i < v->n; i++) {
         if (sx_start_at(v, i) >= sx_start_at(v, i + 1))
             return sx_check_broken(v, "V1", "no rank has value", i, err);
+        if (v->row_bytes && sx_first_row(v, i) != sx_row_in(v, sx_start_at(v, i)))
+            return sx_check_broken(v, "V2", "another row is said to be the first of value", i, err);
+    }
+    for (uint64_t i = (v->n + 1) * sx_start_bytes(v->ranks); i < sx_firsts_offset(v->n, v->ranks); i++)
+        if (v->starts[i])
+            return sx_check_broken(v, "V1", "not 0 behind starts, in byte", i, err);
     if (sx_start_raw(v, v->n) != v->ranks)
         return sx_check_broken(v, "V1", "the last value does not end where ranks do, but at",
                                sx_start_raw(v, v->n), err);

@@ -9,7 +9,8 @@
  *   K1  every key is what encode.h makes of some element of its type: others, as floats
  *       have them, would equal no query
  *   K2  keys that are stored are distinct if, and only if, they are said to be
- *   V1  layout=once: starts ascend strictly from 0 to the number of ranks
+ *   V1  layout=once: starts ascend strictly from 0 to the number of ranks, zeros behind
+ *   V2  layout=once: first rows are those of the ranks that start
  *   R1  no row is above max_row, and some row equals it; 0 where there are none
  *   R2  unused slots of pairs hold rows of all ones */
 sx_status sx_index_check(const sx_view *v, int key_type, uint64_t max_row, int unique,

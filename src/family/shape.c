@@ -100,7 +100,7 @@ uint64_t sx_section_bytes(const sx_view *v, unsigned section)
     case SX_SEC_PAIRS:
         return v->block ? v->slots / v->block * v->block_bytes : 0;
     case SX_SEC_STARTS:
-        return v->traits & SX_ONCE ? (v->n + 1) * sx_start_bytes(v->ranks) : 0;
+        return v->traits & SX_ONCE ? sx_starts_bytes(v->n, v->ranks, v->row_bytes) : 0;
     default:
         return family->sections[section - SX_SEC_OWN] ? family->bytes(v, section) : 0;
     }

@@ -14,8 +14,11 @@
  * One formula addresses both: split is a single block without end.
  *
  *   once    as split, but equal keys are in one slot. Beside the keys it is noted
- *           where the rows of each begin; rows are in order of rank.
- *           keys   |k0|k1|..|kn-1|     starts |s0|s1|..|sn-1|ranks|     rows |r0|r1| ...
+ *           where the rows of each begin, and the first of these rows, which is asked for
+ *           most; rows are in order of rank.
+ *           keys   |k0|k1|..|kn-1|                          rows |r0|r1| ...
+ *           starts |s0|s1|..|sn-1|ranks|0..|f0|f1|..|fn-1|  fi is the row of rank si, from
+ *                                                           a multiple of 16 bytes on
  *
  * So a key has a position, its place among the n keys that are stored, and a rank, its
  * place among all keys there are. Walks find positions. sx_rank_at() says the rank of the
@@ -59,8 +62,8 @@ typedef struct {
     uint32_t block_bytes;
     const unsigned char *keys;    /* slot 0's key */
     const unsigned char *rows;    /* slot 0's row, or that of rank 0; or NULL */
-    const unsigned char *starts;  /* `once`: the rank of each position's first key, and
-                                     how many ranks there are; or NULL */
+    const unsigned char *starts;  /* `once`: the rank of each position's first key, how
+                                     many ranks there are, and first rows; or NULL */
     union {
 #define SX_FAMILY(TAG, name) struct sx_part_##name name;
 #include "family/families.def"
@@ -102,6 +105,17 @@ SX_FN uint32_t sx_start_bytes(uint64_t ranks)
     return ranks > UINT32_MAX ? 8 : 4;
 }
 
+/* Where first rows begin in it, and all of it. */
+SX_FN uint64_t sx_firsts_offset(uint64_t n, uint64_t ranks)
+{
+    return ((n + 1) * sx_start_bytes(ranks) + 15) / 16 * 16;
+}
+
+SX_FN uint64_t sx_starts_bytes(uint64_t n, uint64_t ranks, uint32_t row_bytes)
+{
+    return sx_firsts_offset(n, ranks) + n * row_bytes;
+}
+
 /* position <= n; as a file has it, and so that it is a rank or their number in any case. */
 SX_FN uint64_t sx_start_raw(const sx_view *v, uint64_t position)
 {
@@ -137,13 +151,22 @@ SX_FN uint64_t sx_position_of(const sx_view *v, uint64_t rank)
     return at;
 }
 
+SX_FN uint64_t sx_row_load(const sx_view *v, const unsigned char *p)
+{
+    return v->row_bytes == 8 ? *(const uint64_t *)(const void *)p
+                             : *(const uint32_t *)(const void *)p;
+}
+
 /* A row that is stored in this place: a slot, or (`once`) a rank. */
 SX_FN uint64_t sx_row_in(const sx_view *v, uint64_t place)
 {
-    const unsigned char *p = v->rows + sx_row_offset(v, place);
+    return sx_row_load(v, v->rows + sx_row_offset(v, place));
+}
 
-    return v->row_bytes == 8 ? *(const uint64_t *)(const void *)p
-                             : *(const uint32_t *)(const void *)p;
+/* `once`, and rows are stored: the row of a position's first key. */
+SX_FN uint64_t sx_first_row(const sx_view *v, uint64_t position)
+{
+    return sx_row_load(v, v->starts + sx_firsts_offset(v->n, v->ranks) + position * v->row_bytes);
 }
 
 /* The row of the key of this rank, which is in this slot. There is such a rank. */
@@ -157,6 +180,8 @@ SX_FN uint64_t sx_row_of(const sx_view *v, uint64_t slot, uint64_t position, int
 {
     uint64_t rank = position;
 
+    if (v->starts && !last && v->row_bytes)
+        return sx_first_row(v, position);
     if (v->starts) {
         rank = last ? sx_start_at(v, position + 1) - 1 : sx_start_at(v, position);
         if (rank >= v->ranks)     /* in a damaged file */

@@ -109,8 +109,10 @@ typedef struct {
     uint64_t n;
     const void *keys;
     uint64_t *count;              /* of each tile of keys; then of all before it */
-    void *to_keys, *starts;       /* to_keys NULL: only count */
-    uint32_t start_bytes;
+    void *to_keys;                /* NULL: only count */
+    void *starts, *firsts;        /* see sx_view */
+    const void *rows;
+    uint32_t start_bytes, row_bytes;
 } sx_gpu_values;
 
 typedef struct {

@@ -285,6 +285,7 @@ static sx_status gpu_backend_once(void *self, sx_sorted *sorted, uint32_t thread
     gpu_stream stream = gpu_stream_of(NULL);
     uint64_t tiles = (sorted->n + SX_VALUES_TILE - 1) / SX_VALUES_TILE, scratch_bytes = 0;
     uint64_t used = sorted->values * sorted->width, bytes = sx_round_up(used, SX_LINE);
+    uint64_t firsts, end;         /* in starts: where first rows begin, ranks end */
     void *counts = NULL, *keys = NULL, *starts = NULL, *scratch = NULL;
     sx_gpu_values a = {0};
     sx_status st = gpu_enter(g, err);
@@ -296,9 +297,15 @@ static sx_status gpu_backend_once(void *self, sx_sorted *sorted, uint32_t thread
     a.n = sorted->n;
     a.keys = sorted->keys;
     a.start_bytes = sx_start_bytes(sorted->n);
+    a.rows = sorted->rows;
+    a.row_bytes = sorted->row_bytes;
+    firsts = sx_firsts_offset(sorted->values, sorted->n);
+    end = (sorted->values + 1) * a.start_bytes;
     st = sx_gpu_alloc(g, stream, &keys, bytes, "keys", err);
     if (st == SX_OK)
-        st = sx_gpu_alloc(g, stream, &starts, (sorted->values + 1) * a.start_bytes, "starts", err);
+        st = sx_gpu_alloc(g, stream, &starts,
+                          sx_starts_bytes(sorted->values, sorted->n, sorted->row_bytes), "starts",
+                          err);
     if (st == SX_OK)
         st = sx_gpu_alloc(g, stream, &counts, tiles * sizeof(uint64_t), "values", err);
     a.count = (uint64_t *)counts;
@@ -314,9 +321,12 @@ static sx_status gpu_backend_once(void *self, sx_sorted *sorted, uint32_t thread
         st = gpu_sum_up(g, stream, scratch, &scratch_bytes, a.count, tiles, err);
     if (st == SX_OK)
         st = gpu_set(g, stream, (unsigned char *)keys + used, 0xff, bytes - used, err);
+    if (st == SX_OK)
+        st = gpu_set(g, stream, (unsigned char *)starts + end, 0, firsts - end, err);
     if (st == SX_OK) {
         a.to_keys = keys;
         a.starts = starts;
+        a.firsts = (unsigned char *)starts + firsts;
         GPU_RUN_W(k_values, sorted->width, tiles * 32, stream, &a);
         st = sx_gpu_launched(g, "taking values", err);
     }

@@ -153,6 +153,9 @@ SX_KERNEL(F(k_values), sx_gpu_values)
                 uint64_t to = at + SX_POPC(all & ((1u << SX_LANE) - 1));
                 ((KEY *)ap->to_keys)[to] = k[i];
                 sx_put_number(ap->starts, ap->start_bytes, to, i);
+                if (ap->row_bytes)
+                    sx_put_number(ap->firsts, ap->row_bytes, to,
+                                  sx_number_at(ap->rows, ap->row_bytes, i));
             }
             at += SX_POPC(all);
         }

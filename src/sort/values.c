@@ -17,6 +17,19 @@ typedef struct {
     _Atomic uint64_t repeat;
 } values_work;
 
+/* Where a value begins, and its first row. */
+static inline void note(const sx_values *to, uint64_t at, uint64_t i)
+{
+    if (to->start_bytes == 8)
+        ((uint64_t *)to->starts)[at] = i;
+    else
+        ((uint32_t *)to->starts)[at] = (uint32_t)i;
+    if (to->row_bytes == 8)
+        ((uint64_t *)to->firsts)[at] = ((const uint64_t *)to->rows)[i];
+    else if (to->row_bytes == 4)
+        ((uint32_t *)to->firsts)[at] = ((const uint32_t *)to->rows)[i];
+}
+
 /* Values that begin in [i, e), and the first key in it that is equal to the one before
  * it, or e. i > 0. */
 #define VALUES(type)                                                                     \
@@ -41,11 +54,7 @@ typedef struct {
             if (i > 0 && k[i] == k[i - 1])                                               \
                 continue;                                                                \
             ((type *)to->keys)[at] = k[i];                                               \
-            if (to->start_bytes == 8)                                                    \
-                ((uint64_t *)to->starts)[at] = i;                                        \
-            else                                                                         \
-                ((uint32_t *)to->starts)[at] = (uint32_t)i;                              \
-            at++;                                                                        \
+            note(to, at++, i);                                                           \
         }                                                                                \
     }
 VALUES(sx_key4)

@@ -18,11 +18,13 @@ uint64_t sx_values_count(sx_pool *pool, unsigned threads, const sx_ascending *of
                          uint64_t *repeat);
 
 /* Each value, `keys`, and the place of its first key, `starts`, of 4 or 8 bytes; behind
- * the last one n. There are so many values. */
+ * the last one n. There are so many values. And, of `rows` of 4 or 8 bytes, those of first
+ * keys. */
 typedef struct {
     uint64_t values;
-    uint32_t start_bytes;
-    void *keys, *starts;
+    uint32_t start_bytes, row_bytes;      /* row_bytes 0: there are no rows */
+    void *keys, *starts, *firsts;
+    const void *rows;
 } sx_values;
 void sx_values_take(sx_pool *pool, unsigned threads, const sx_ascending *of,
                     const sx_values *to);
