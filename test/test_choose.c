@@ -11,7 +11,7 @@
 #include "on_device.h"
 #include "query/index.h"
 
-enum { EVEN, CROWDED, ROUGH, UNEVEN, REPEATED, KINDS };
+enum { EVEN, CROWDED, ROUGH, UNEVEN, REPEATED, TWICE, FIVE_TIMES, KINDS };
 static uint64_t n = 1 << 17;      /* keys */
 
 /* Ascending keys: equally far apart; crowded at one end, but even within some pieces;
@@ -25,7 +25,9 @@ static uint64_t *keys_of(unsigned kind)
         x += kind == UNEVEN ? (i % 8 ? 1 : 1ull << rnd_below(&r, 14))
              : kind == ROUGH && i % 97 == 0 ? 1ull << rnd_below(&r, 50) : 1;
         keys[i] = kind == EVEN ? i << 40 : kind == CROWDED ? i * i * i + i
-                  : kind == REPEATED ? i * 1000 / n << 30 : x;
+                  : kind == REPEATED ? i * 1000 / n << 30
+                  : kind == TWICE ? i / 2 << 30
+                  : kind == FIVE_TIMES ? i / 5 << 30 : x;
     }
     return keys;
 }
@@ -263,9 +265,9 @@ static void test_memory(void **state)
     (void)state;
     uint64_t before = n;
     bool built_before = false;
-    n = 1 << 14;
     if (kernel_is_gpu())
         SKIP("a GPU's memory is not capped so narrowly");
+    n = 1 << 14;
     uint64_t *keys = keys_of(EVEN);
     sx_column k = column(SX_U64, n, keys);
     for (unsigned kib = 120; kib <= 200; kib += 2) {
@@ -325,10 +327,13 @@ static void test_settled(void **state)
         { CROWDED, 23, "auto(for=point)", "guide(bucket=4,pieces=" },
         { ROUGH, 17, "auto(for=point)", "pivot(k=5,leaf=8,levels=7,layout=split)" },
         { ROUGH, 23, "auto", "pivot(k=5,leaf=8,levels=9,layout=pairs," },
-        { REPEATED, 20, "auto(for=point)", "pgm(eps=2," },
-        { REPEATED, 20, "auto", "pivot(k=5,leaf=8,levels=8,layout=split)" },
-        { REPEATED, 23, "auto", "pgm(eps=8," },
-        { REPEATED, 23, "auto(for=range)", "pivot(k=5,leaf=8,levels=9,layout=split)" },
+        { REPEATED, 20, "auto(for=point)", "pivot(k=5,leaf=8,levels=3,layout=once)" },
+        { REPEATED, 20, "auto", "pivot(k=5,leaf=8,levels=3,layout=once)" },
+        { REPEATED, 23, "auto(for=range)", "pivot(k=5,leaf=8,levels=3,layout=once)" },
+        { REPEATED, 20, "auto(for=memory)", "sorted(layout=once)" },
+        { TWICE, 18, "auto(for=point)", "guide(bucket=4,pieces=1,layout=pairs,block=4)" },
+        { FIVE_TIMES, 20, "auto(for=memory)", "eytzinger(k=5,layout=once)" },
+        { FIVE_TIMES, 20, "auto(for=point)", "guide(bucket=4,pieces=1,layout=once)" },
     };
     uint64_t before = n;
     sx_device *dev = device_open(kernel_with(""));

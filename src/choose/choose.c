@@ -41,11 +41,11 @@
 #define GUIDE_CPU 2.5
 /* Up to so many, 8-byte keys and 8-byte rows are best side by side under a guide. */
 #define GUIDE_PAIRS 1.25
-/* Keys have few values where so many of them are in long runs of equal ones: then lines,
- * which take longest to build, are the fastest. Where so many are in short runs, rows
- * that are side by side are read faster. */
-#define FEW_VALUES 0.95
-#define LONG_RUN 512u
+/* Equal keys are stored once where there are so many keys for each value: a search among
+ * values is worth more than a key beside its row. */
+#define KEYS_PER_VALUE 4u
+/* Where so many keys are in short runs of equal ones, rows that are side by side are read
+ * faster. */
 #define SOME_RUNS 0.1
 #define SHORT_RUN 32u
 
@@ -54,7 +54,7 @@
 /* What was seen of the keys: how many are in runs of equal ones, and for both layouts
  * the guide that suits them with what its walks cost. */
 typedef struct {
-    double in_runs, in_long_runs;
+    double in_runs;
     double cost[2];
     sx_spec guide[2];
 } seen;
@@ -88,13 +88,6 @@ static sx_spec with_layout(sx_spec spec, uint32_t family, uint32_t layout)
     spec.layout = layout;
     spec.given |= SX_P_LAYOUT;
     return spec;
-}
-
-static sx_spec lines_of(sx_spec spec, uint32_t eps, uint32_t layout)
-{
-    spec.of.pgm.eps = eps;
-    spec.given = SX_PGM_EPS;
-    return with_layout(spec, SX_FAM_PGM, layout);
 }
 
 /* A GPU's pairs of a leaf are one read. */
@@ -137,9 +130,6 @@ static sx_spec settle_gpu(sx_spec spec, uint32_t purpose, uint64_t n, uint32_t w
     int near = bytes <= NEAR_BYTES, runs = looked->in_runs >= SOME_RUNS;
     int may_pair = purpose != SX_FOR_RANGE && row_bytes > 0 && width <= 8, pairs = may_pair;
 
-    if (looked->in_long_runs >= FEW_VALUES && n <= SX_PGM_MOST && purpose != SX_FOR_RANGE &&
-        (!near || purpose == SX_FOR_POINT))
-        return near && row_bytes > 0 ? lines_of(spec, 2, SX_PAIRS) : lines_of(spec, 8, SX_SPLIT);
     if (width > 8    ? looked->cost[0] < GUIDE_WIDE
         : near       ? guide_wins_near(looked, n, width, &pairs)
                      : guide_wins_far(looked, purpose, bytes)) {
@@ -167,13 +157,9 @@ static void list_gpu(sx_contenders *list, sx_spec spec, uint32_t purpose, uint64
     add(list, guide[0]);
     if (purpose == SX_FOR_RANGE)
         return;
-    if (n <= SX_PGM_MOST)
-        add(list, lines_of(spec, 8, SX_SPLIT));
     if (row_bytes > 0) {
         add(list, guide[1]);
         add(list, pivot_pairs(spec, n, width, 1));    /* the larger one */
-        if (n <= SX_PGM_MOST && n * (width + row_bytes) <= NEAR_BYTES)
-            add(list, lines_of(spec, 2, SX_PAIRS));
     }
 }
 
@@ -248,6 +234,30 @@ uint64_t sx_contest_bytes(const sx_device *dev, const sx_spec *asked, uint64_t n
     return has_contest(dev, asked, n) ? sx_question_bytes(dev, n) : 0;
 }
 
+/* ---- equal keys ----------------------------------------------------------------- */
+
+/* Whether equal keys are to be stored once. */
+static int once_pays(const sx_spec *asked, const sx_sorted *sorted)
+{
+    uint64_t all = sorted->n * sorted->width;
+
+    if (sorted->n == 0)
+        return 0;
+    if (asked->purpose == SX_FOR_MEMORY)
+        return sorted->values * sorted->width +
+                   sx_starts_bytes(sorted->values, sorted->n, sorted->row_bytes) < all;
+    return sorted->values <= sorted->n / KEYS_PER_VALUE;
+}
+
+/* The same list, of once. */
+static void store_once(sx_contenders *list)
+{
+    for (unsigned i = 0; i < list->count; i++) {
+        list->spec[i].layout = SX_LAYOUT_ONCE;
+        list->spec[i].given |= SX_P_LAYOUT;
+    }
+}
+
 /* ---- the look --------------------------------------------------------------------- */
 
 /* Keys that can't be looked at, for want of memory, get no guide. */
@@ -262,7 +272,14 @@ static sx_status look(sx_device *dev, const sx_spec *asked, const sx_sorted *sor
     if (st != SX_OK || !sample)
         return st == SX_ENOMEM ? SX_OK : st;
     out->in_runs = sx_sample_repeats(sample, SHORT_RUN);
-    out->in_long_runs = sx_sample_repeats(sample, LONG_RUN);
+    if (sorted->starts) {         /* there are no pairs then */
+        sx_spec guide = guide_of(dev, spec, SX_LAYOUT_ONCE, sorted->width, sorted->row_bytes);
+        st = sx_sample_guide(sample, dev, &guide, sorted, UINT64_MAX, &out->cost[0], err);
+        out->guide[0] = out->guide[1] = guide;
+        out->cost[1] = out->cost[0];
+        sx_sample_drop(sample);
+        return st;
+    }
     for (int pairs = 1; pairs >= 0 && st == SX_OK; pairs--) {
         sx_spec guide = guide_of(dev, spec, pairs ? SX_PAIRS : SX_SPLIT, sorted->width,
                                  sorted->row_bytes);
@@ -282,6 +299,13 @@ static sx_status look(sx_device *dev, const sx_spec *asked, const sx_sorted *sor
     }
     sx_sample_drop(sample);
     return st;
+}
+
+static void say_once(const sx_sorted *sorted, sx_text *why)
+{
+    sx_text_add(why, "%s%llu keys have %llu values, so equal keys are stored once",
+                why->length ? "; " : "", (unsigned long long)sorted->ranks,
+                (unsigned long long)sorted->values);
 }
 
 static void say_seen(const seen *looked, sx_text *why)
@@ -308,17 +332,28 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *asked, sx_sorted
                     const sx_input *in, sx_err *err)
 {
     sx_text why = {s->why, SX_WHY_MAX, strlen(s->why)};
-    int looks = has_look(dev, asked, sorted->n), contest;
+    int looks, contest;
     sx_contenders list;
     seen looked = {0};
     unsigned taken = 0;
     sx_status st = SX_OK;
 
-    if (looks)
+    if (once_pays(asked, sorted)) {
+        st = dev->backend->once(dev->self, sorted, in->threads, err);
+        if (st == SX_ENOMEM)      /* then they are stored as they come */
+            st = SX_OK;
+        if (sorted->starts)
+            say_once(sorted, &why);
+    }
+    looks = has_look(dev, asked, sorted->n);
+    if (st == SX_OK && looks)
         st = look(dev, asked, sorted, in, &looked, err);
     if (st != SX_OK)
         return st;
-    list = list_all(dev, asked, sorted->n, sorted->width, sorted->row_bytes, &looked);
+    list = list_all(dev, asked, sorted->n, sorted->width, sorted->starts ? 0 : sorted->row_bytes,
+                    &looked);
+    if (sorted->starts)
+        store_once(&list);
     contest = has_contest(dev, asked, sorted->n) && list.count > 1;
     if (why.length)
         sx_text_add(&why, "; ");
