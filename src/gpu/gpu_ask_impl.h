@@ -184,14 +184,15 @@ static sx_status gpu_backend_lookup(void *self, const sx_view *v, const sx_looku
 typedef struct {
     const sx_view *v;
     const sx_span_query *job;
-    uint64_t *start;              /* of spans, in device memory, or NULL */
+    uint64_t *start;              /* fill: of spans, in device memory, or NULL */
     const sx_range_folds *folds;
     const sx_range_out *out;
     const uint64_t *first;        /* in device memory */
     uint64_t from, n;             /* fill: the first output, how many spans */
 } gpu_ranges;
 
-enum { RANGE_LO, RANGE_HI, RANGE_COUNT, RANGE_MIN, RANGE_MAX, RANGE_SUM, RANGE_COLUMNS };
+enum { RANGE_LO, RANGE_HI, RANGE_START, RANGE_COUNT, RANGE_MIN, RANGE_MAX, RANGE_SUM,
+       RANGE_COLUMNS };
 
 static sx_gpu_spans gpu_spans_args(const gpu_ranges *w, uint64_t n, void *const dev[])
 {
@@ -204,6 +205,7 @@ static sx_gpu_spans gpu_spans_args(const gpu_ranges *w, uint64_t n, void *const 
     a.limit = w->job->limit;
     a.lo = dev[RANGE_LO];
     a.hi = dev[RANGE_HI];
+    a.start = (uint64_t *)dev[RANGE_START];
     a.count = (uint64_t *)dev[RANGE_COUNT];
     return a;
 }
@@ -214,18 +216,17 @@ static sx_status gpu_spans_work(sx_gpu *g, gpu_stream stream, const void *work, 
     const gpu_ranges *w = (const gpu_ranges *)work;
     sx_gpu_spans a = gpu_spans_args(w, n, dev);
 
-    a.start = w->start ? w->start + at : NULL;
+    (void)at;
     sx_family_gpu_of(w->v->family)->spans(g, stream, &a);
     return sx_gpu_launched(g, "finding ranges", err);
 }
 
-/* The columns of ranges [at, ...) that their kernels read. */
-static void gpu_range_columns(gpu_column columns[RANGE_COLUMNS], const sx_span_query *job,
-                              uint64_t at)
+/* The columns of ranges that their kernels read. */
+static void gpu_range_columns(gpu_column columns[RANGE_COLUMNS], const sx_span_query *job)
 {
     uint64_t bytes = sx_type_of(job->key_type)->bytes;
-    gpu_column lo = {gpu_at(job->lo, at, bytes), bytes, 1, 0, job->lo_there, 0};
-    gpu_column hi = {gpu_at(job->hi, at, bytes), bytes, 1, 0, job->hi_there, 0};
+    gpu_column lo = {job->lo, bytes, 1, 0, job->lo_there, 0};
+    gpu_column hi = {job->hi, bytes, 1, 0, job->hi_there, 0};
 
     memset(columns, 0, RANGE_COLUMNS * sizeof columns[0]);
     columns[RANGE_LO] = lo;
@@ -240,16 +241,17 @@ static void gpu_out_column(gpu_column *c, uint64_t *data, uint32_t there)
     c->there = there;
 }
 
-static sx_status gpu_find_spans(sx_gpu *g, const sx_view *v, const sx_span_query *job, uint64_t at,
-                                uint64_t n, uint64_t *start, uint64_t *count, uint32_t count_there,
-                                sx_err *err)
+/* start may be NULL; it and count are both in device memory (there), or neither is. */
+static sx_status gpu_find_spans(sx_gpu *g, const sx_view *v, const sx_span_query *job,
+                                uint64_t *start, uint64_t *count, uint32_t there, sx_err *err)
 {
-    gpu_ranges w = {v, job, start, NULL, NULL, NULL, 0, 0};
+    gpu_ranges w = {v, job, NULL, NULL, NULL, NULL, 0, 0};
     gpu_column columns[RANGE_COLUMNS];
 
-    gpu_range_columns(columns, job, at);
-    gpu_out_column(&columns[RANGE_COUNT], count, count_there);
-    return gpu_run_columns(g, &job->how, columns, RANGE_COLUMNS, n, gpu_spans_work, &w,
+    gpu_range_columns(columns, job);
+    gpu_out_column(&columns[RANGE_START], start, there);
+    gpu_out_column(&columns[RANGE_COUNT], count, there);
+    return gpu_run_columns(g, &job->how, columns, RANGE_COLUMNS, job->n, gpu_spans_work, &w,
                            "finding ranges", err);
 }
 
@@ -260,7 +262,7 @@ static sx_status gpu_backend_count(void *self, const sx_view *v, const sx_span_q
     sx_status st = gpu_enter(g, err);
 
     if (st == SX_OK)
-        st = gpu_find_spans(g, v, job, 0, job->n, NULL, count, count_there, err);
+        st = gpu_find_spans(g, v, job, NULL, count, count_there, err);
     return st == SX_OK ? gpu_say_done(g, &job->how, err) : st;
 }
 
@@ -293,7 +295,7 @@ static sx_status gpu_backend_fold(void *self, const sx_view *v, const sx_span_qu
     gpu_column columns[RANGE_COLUMNS];
     sx_status st = gpu_enter(g, err);
 
-    gpu_range_columns(columns, job, 0);
+    gpu_range_columns(columns, job);
     gpu_out_column(&columns[RANGE_COUNT], out->count, out->count_there);
     gpu_out_column(&columns[RANGE_MIN], out->min, out->min_there);
     gpu_out_column(&columns[RANGE_MAX], out->max, out->max_there);
@@ -335,133 +337,162 @@ static sx_status gpu_fill_work(sx_gpu *g, gpu_stream stream, const void *work, u
     return sx_gpu_launched(g, "collecting ranges", err);
 }
 
-/* Outputs [from, from + total), all results of the spans in *w. */
-static sx_status gpu_fill(sx_gpu *g, gpu_ranges *w, uint64_t from, uint64_t total, sx_err *err)
+/* All `total` results of the spans in *w, of which w->from is the first output. */
+static sx_status gpu_fill(sx_gpu *g, const gpu_ranges *w, uint64_t total, sx_err *err)
 {
     const sx_range_out *out = w->out;
     uint64_t key_bytes = sx_type_of(w->job->key_type)->bytes;
     gpu_column columns[FILL_COLUMNS] = {
-        {gpu_at(out->rows, from, out->row_bytes), out->row_bytes, 0, 1,
-         out->rows_there, 0},
-        {gpu_at(out->keys, from, key_bytes), key_bytes, 0, 1, out->keys_there, 0},
+        {gpu_at(out->rows, w->from, out->row_bytes), out->row_bytes, 0, 1, out->rows_there, 0},
+        {gpu_at(out->keys, w->from, key_bytes), key_bytes, 0, 1, out->keys_there, 0},
     };
 
-    w->from = from;
     return gpu_run_columns(g, &w->job->how, columns, FILL_COLUMNS, total, gpu_fill_work, w,
                            "collecting ranges", err);
 }
 
-/* first is on the host: count there; then find the spans again, so many at a
- * time that memory is bounded, and fill what is theirs. */
-static sx_status gpu_range_host(sx_gpu *g, const sx_view *v, const sx_span_query *job,
+/* The offsets of ranges, from device memory to the host. */
+static sx_status gpu_first_work(sx_gpu *g, gpu_stream stream, const void *work, uint64_t at,
+                                uint64_t n, void *const dev[], sx_err *err)
+{
+    const gpu_ranges *w = (const gpu_ranges *)work;
+
+    return sx_gpu_copy(g, stream, dev[0], w->first + at, n * 8, err);
+}
+
+static sx_status gpu_bring_first(sx_gpu *g, const gpu_ranges *w, sx_err *err)
+{
+    gpu_column column = {w->out->first, 8, 0, 1, 0, 0};
+    sx_how how = {0};
+
+    how.threads = w->job->how.threads;
+    return gpu_run_columns(g, &how, &column, 1, w->n + 1, gpu_first_work, w, "ranges", err);
+}
+
+/* With a stream: queued behind the search, which knows no total yet. */
+static sx_status gpu_queue_fill(sx_gpu *g, gpu_stream stream, const gpu_ranges *w, sx_err *err)
+{
+    const sx_range_out *out = w->out;
+    sx_gpu_fill a = gpu_fill_args(w, out->rows, out->keys);
+
+    a.to = UINT64_MAX;
+    a.space = out->rows_wanted ? out->rows_space : UINT64_MAX;
+    if (out->keys_wanted && out->keys_space < a.space)
+        a.space = out->keys_space;
+    a.status = w->job->how.status;
+    if (w->start)
+        GPU_RUN_W(k_fill, w->v->width, (uint64_t)g->multiprocessors * g->resident, stream, &a);
+    GPU_RUN(k_space, 1, stream, &a);
+    return sx_gpu_launched(g, "collecting ranges", err);
+}
+
+/* The same where the device has no memory for all spans: they go to the host, and come
+ * again, so many at a time. */
+static sx_status gpu_range_poor(sx_gpu *g, const sx_view *v, const sx_span_query *job,
                                 const sx_range_out *out, sx_err *err)
 {
-    uint64_t most = job->n < GPU_SPANS ? job->n : GPU_SPANS;
+    uint64_t most = job->n < GPU_SPANS ? job->n : GPU_SPANS, total = 0;
     gpu_ranges w = {v, job, NULL, NULL, out, NULL, 0, 0};
     gpu_stream stream = gpu_stream_of(NULL);
-    void *start = NULL, *first = NULL, *count = NULL;
-    uint64_t total = 0, from = 0;
+    void *here = NULL, *start = NULL, *first = NULL;
+    int fills = out->rows || out->keys;
     sx_status st = SX_OK;
 
-    if (out->rows || out->keys) {
+    if (fills)
+        st = sx_alloc_array(&here, job->n, 8, "ranges", err);
+    if (st == SX_OK && fills)
         st = sx_gpu_alloc(g, stream, &start, most * 8, "ranges", err);
-        if (st == SX_OK)
-            st = sx_gpu_alloc(g, stream, &count, most * 8, "ranges", err);
-        if (st == SX_OK)
-            st = sx_gpu_alloc(g, stream, &first, (most + 1) * 8, "ranges", err);
-        if (st == SX_OK)
-            st = sx_gpu_wait(g, stream, "ranges", err);      /* lanes are other streams */
-    }
+    if (st == SX_OK && fills)
+        st = sx_gpu_alloc(g, stream, &first, (most + 1) * 8, "ranges", err);
     if (st == SX_OK)
-        st = gpu_find_spans(g, v, job, 0, job->n, NULL, out->first, 0, err);
+        st = sx_gpu_wait(g, stream, "ranges", err);
+    if (st == SX_OK)
+        st = gpu_find_spans(g, v, job, (uint64_t *)here, out->first, 0, err);
     if (st == SX_OK) {
         total = sx_ranges_sum_up(out->first, job->n);
         st = sx_ranges_check_space(out, total, err);
     }
+    sx_progress_phase(job->how.progress, SX_PROGRESS_ALL);
+    sx_progress_units(job->how.progress, total);
     w.start = (uint64_t *)start;
     w.first = (const uint64_t *)first;
-    sx_progress_phase(job->how.progress, SX_PROGRESS_ALL);
-    sx_progress_units(job->how.progress, job->n + total);
-    for (uint64_t at = 0; at < job->n && st == SX_OK && start; at += w.n) {
+    for (uint64_t at = 0; at < job->n && st == SX_OK && fills; at += w.n) {
         w.n = job->n - at < most ? job->n - at : most;
-        st = gpu_find_spans(g, v, job, at, w.n, w.start, (uint64_t *)count, 1, err);
+        st = sx_gpu_copy(g, stream, start, (const uint64_t *)here + at, w.n * 8, err);
         if (st == SX_OK)
             st = sx_gpu_copy(g, stream, first, out->first + at, (w.n + 1) * 8, err);
         if (st == SX_OK)
             st = sx_gpu_wait(g, stream, "ranges", err);
         if (st == SX_OK) {        /* read once: whatever it is, outputs end at total */
             uint64_t to = *(const volatile uint64_t *)&out->first[at + w.n];
-            to = to > total ? total : to < from ? from : to;
-            st = gpu_fill(g, &w, from, to - from, err);
-            from = to;
+            to = to > total ? total : to < w.from ? w.from : to;
+            st = gpu_fill(g, &w, to - w.from, err);
+            w.from = to;
         }
     }
+    sx_release(here);
     sx_gpu_free(g, stream, start);
-    sx_gpu_free(g, stream, count);
     sx_gpu_free(g, stream, first);
     return st;
 }
 
-/* first is in device memory: it is summed up there, and the space compared
- * there too if all outputs are. */
-static sx_status gpu_range_there(sx_gpu *g, const sx_view *v, const sx_span_query *job,
-                                 const sx_range_out *out, sx_err *err)
+/* The spans of all ranges stay in device memory from the search to the results: where they
+ * begin, and how many results are before them, which is summed up there. So ends of ranges
+ * travel once and are searched for once. */
+static sx_status gpu_backend_range(void *self, const sx_view *v, const sx_span_query *job,
+                                   const sx_range_out *out, sx_err *err)
 {
-    gpu_ranges w = {v, job, NULL, NULL, out, out->first, 0, job->n};
+    sx_gpu *g = (sx_gpu *)self;
+    gpu_ranges w = {v, job, NULL, NULL, out, NULL, 0, job->n};
     gpu_stream stream = gpu_stream_of(job->how.stream);
-    void *start = NULL, *scratch = NULL;
-    uint64_t total = 0, bytes = 0;
-    /* all memory first: who has too little finds his outputs as they were */
-    sx_status st = gpu_sum_up(g, stream, NULL, &bytes, out->first, job->n + 1, err);
+    void *start = NULL, *scratch = NULL, *own = NULL;
+    uint64_t total = 0, bytes = 0, *first = out->first;
+    sx_status st = gpu_enter(g, err);
 
+    /* all memory first: who has too little finds his outputs as they were */
+    if (st == SX_OK && !out->first_there) {
+        st = sx_gpu_alloc(g, stream, &own, (job->n + 1) * 8, "ranges", err);
+        first = (uint64_t *)own;
+    }
+    if (st == SX_OK)
+        st = gpu_sum_up(g, stream, NULL, &bytes, first, job->n + 1, err);
     if (st == SX_OK)
         st = sx_gpu_alloc(g, stream, &scratch, bytes, "ranges", err);
     if (st == SX_OK && (out->rows || out->keys) && job->n > 0)
         st = sx_gpu_alloc(g, stream, &start, job->n * 8, "ranges", err);
     if (st == SX_OK && !job->how.stream)
-        st = sx_gpu_wait(g, stream, "ranges", err);
+        st = sx_gpu_wait(g, stream, "ranges", err);   /* channels are other streams */
+    if (st == SX_ENOMEM && !out->first_there) {
+        sx_gpu_free(g, stream, own);
+        sx_gpu_free(g, stream, start);
+        sx_gpu_free(g, stream, scratch);
+        return gpu_range_poor(g, v, job, out, err);
+    }
     w.start = (uint64_t *)start;
+    w.first = first;
     if (st == SX_OK)
-        st = gpu_find_spans(g, v, job, 0, job->n, w.start, out->first, 1, err);
+        st = gpu_find_spans(g, v, job, w.start, first, 1, err);
     if (st == SX_OK)
-        st = gpu_set(g, stream, out->first + job->n, 0, 8, err);
+        st = gpu_set(g, stream, first + job->n, 0, 8, err);
     if (st == SX_OK)
-        st = gpu_sum_up(g, stream, scratch, &bytes, out->first, job->n + 1, err);
+        st = gpu_sum_up(g, stream, scratch, &bytes, first, job->n + 1, err);
     if (st == SX_OK && job->how.stream) {
-        sx_gpu_fill a = gpu_fill_args(&w, out->rows, out->keys);
-        a.to = UINT64_MAX;
-        a.space = out->rows_wanted ? out->rows_space : UINT64_MAX;
-        if (out->keys_wanted && out->keys_space < a.space)
-            a.space = out->keys_space;
-        a.status = job->how.status;
-        if (start)
-            GPU_RUN_W(k_fill, v->width, (uint64_t)g->multiprocessors * g->resident, stream, &a);
-        GPU_RUN(k_space, 1, stream, &a);
-        st = sx_gpu_launched(g, "collecting ranges", err);
+        st = gpu_queue_fill(g, stream, &w, err);
     } else if (st == SX_OK) {
-        st = sx_gpu_copy(g, stream, &total, out->first + job->n, 8, err);
+        st = sx_gpu_copy(g, stream, &total, first + job->n, 8, err);
         if (st == SX_OK)
             st = sx_gpu_wait(g, stream, "finding ranges", err);
+        if (st == SX_OK && own)
+            st = gpu_bring_first(g, &w, err);
         if (st == SX_OK)
             st = sx_ranges_check_space(out, total, err);
         sx_progress_phase(job->how.progress, SX_PROGRESS_ALL);
         sx_progress_units(job->how.progress, total);
         if (st == SX_OK && start)
-            st = gpu_fill(g, &w, 0, total, err);
+            st = gpu_fill(g, &w, total, err);
     }
+    sx_gpu_free(g, stream, own);
     sx_gpu_free(g, stream, start);
     sx_gpu_free(g, stream, scratch);
     return st;
-}
-
-static sx_status gpu_backend_range(void *self, const sx_view *v, const sx_span_query *job,
-                                   const sx_range_out *out, sx_err *err)
-{
-    sx_gpu *g = (sx_gpu *)self;
-    sx_status st = gpu_enter(g, err);
-
-    if (st != SX_OK)
-        return st;
-    return out->first_there ? gpu_range_there(g, v, job, out, err)
-                            : gpu_range_host(g, v, job, out, err);
 }

@@ -13,7 +13,7 @@
  * no filling and emptying. A batch small enough is read and written by the
  * kernel in pinned memory itself: one launch is all there is to wait for. */
 
-#define GPU_COLUMNS_MAX 6
+#define GPU_COLUMNS_MAX 7
 
 typedef struct {
     const void *data;             /* the caller's; NULL: no such column */

@@ -7,13 +7,13 @@
 #define GPU_BLOCK_MOST 1024u
 #define GPU_GRID_MOST (1u << 30)
 #define GPU_IDLE_MOST 4u
+#define GPU_SPANS (1ull << 20)
 #define GPU_CHANNELS 4u
 #define GPU_CHANNEL_BYTES (16ull << 20)
 #define GPU_CHUNK_LEAST 1024ull
 #define GPU_SCRATCH (16ull << 20)
 #define GPU_CHUNK_GOOD (1ull << 18)
 #define GPU_DIRECT_BYTES (128ull << 10)
-#define GPU_SPANS (1ull << 24)
 #define GPU_WINDOW_BYTES 16384u    /* of ascending questions */
 #define GPU_BUCKET (1ull << 21)
 #define GPU_SAMPLE (1ull << 18)

@@ -14,13 +14,13 @@
 #define GPU_BLOCK_MOST 128u
 #define GPU_GRID_MOST 7u          /* several turns of a loop for some threads, none for some */
 #define GPU_IDLE_MOST 4u
+#define GPU_SPANS 50ull
 #define GPU_CHANNELS 3u
 #define GPU_CHANNEL_BYTES 2048ull
 #define GPU_CHUNK_LEAST 8ull
 #define GPU_SCRATCH 4096ull
 #define GPU_CHUNK_GOOD 32ull
 #define GPU_DIRECT_BYTES 256ull
-#define GPU_SPANS 50ull
 #define GPU_WINDOW_BYTES 512u
 #define GPU_BUCKET 48ull
 #define GPU_SAMPLE 256ull
