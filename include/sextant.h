@@ -188,8 +188,9 @@ typedef struct sx_device sx_device;
  *                     4G or 4GiB; K, M, G, T; 0: no limit)
  *   persist=BYTES     keep so much of an index's upper part in L2: faster by 10 %,
  *                     while other kernels have that much less of it (0)
- *   walk=alone|shared a thread reads its nodes itself, or neighbours
- *                     read them together, in turns
+ *   walk=alone|shared|whole    a thread reads its nodes itself; neighbours
+ *                     read them together, in turns; all keys of a small
+ *                     index are in shared memory
  *   pin=none|steps|full    the upper part of the index in shared memory:
  *                     nothing, whole steps, as much as fits
  *   scan=thread|mixed|warp     who reads the entries of a range

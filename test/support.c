@@ -395,6 +395,7 @@ static const char *const kernel_told[KERNEL_OPTIONS] = {
     "walk=shared,pin=full,bucket=24,side=gpu",
     "pin=constant",
     "walk=group,bucket=17,side=gpu",
+    "walk=whole,bucket=21,side=gpu",
     "reorder=lookup,bucket=40,side=gpu",
     "reorder=double,pin=steps,block=256,each=8",
     "schedule=dynamic,each=3,block=128",

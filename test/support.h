@@ -145,7 +145,7 @@ extern const char *const simd_names[SIMD_LEVELS];   /* "cpu:scalar" ... */
 /* Devices that run the GPU's kernels: the emulator, or what SX_TEST_GPU names
  * (cuda:0), with every value of every option somewhere, and on the emulator
  * with its threads taking turns in three orders. */
-#define KERNEL_OPTIONS 20u
+#define KERNEL_OPTIONS 21u
 #define KERNEL_DEVICES (3 * KERNEL_OPTIONS)         /* at most */
 unsigned kernel_devices(void);
 const char *kernel_device(unsigned i);              /* below kernel_devices() */

@@ -536,7 +536,7 @@ static void test_lab(void **state)
     (void)state;
     static const char *const lab[] = { "walk=group", "pin=constant", "reorder=none", "schedule=static",
                                        "block=256", "each=2", "memory=1GiB,each=2" };
-    static const char *const plain[] = { "", "walk=alone", "walk=shared,pin=full", "pin=none",
+    static const char *const plain[] = { "", "walk=alone", "walk=shared,pin=full", "walk=whole", "pin=none",
                                          "scan=warp,bucket=32,search=concise,side=cpu,persist=0" };
     sx_gpu_tune tune;
     sx_err err;
@@ -549,7 +549,7 @@ static void test_lab(void **state)
         for (int with = 0; with < 2; with++)
             assert_int_equal(sx_gpu_tune_parse(&tune, plain[i], "cuda", with, &err), SX_OK);
     assert_int_equal(sx_gpu_tune_parse(&tune, "walk=some", "cuda", 0, &err), SX_EINVAL);
-    assert_non_null(strstr(err.text, "allowed: alone, shared"));
+    assert_non_null(strstr(err.text, "allowed: alone, shared, whole"));
     assert_null(strstr(err.text, "group"));
 }
 

@@ -201,6 +201,16 @@ SX_FN uint32_t sx_log2(uint32_t power)
 #endif
 }
 
+/* The number of the lowest bit that is 0, from 1 on; there is one. */
+SX_FN uint32_t sx_first_zero(uint32_t x)
+{
+#ifdef __CUDA_ARCH__
+    return (uint32_t)__ffs((int)~x);
+#else
+    return (uint32_t)__builtin_ffs((int)~x);
+#endif
+}
+
 /* yes where take (0 or 1), no else; never a branch, which a search would
  * take at random. */
 SX_FN uint64_t sx_pick(int take, uint64_t yes, uint64_t no)

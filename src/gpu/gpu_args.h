@@ -33,6 +33,7 @@ typedef struct {                  /* see sx_lookup */
     uint32_t each, window;        /* ascending: questions of a thread in a tile,
                                      keys of a window at most */
     uint32_t twice;               /* reorder: results too */
+    uint32_t steps;               /* whole: of the search */
     uint32_t ahead;               /* key_at: of ranks that are nowhere */
 } sx_gpu_lookup;
 

@@ -6,7 +6,8 @@
  * What a device's options leave open is chosen by the shape of the index.
  * Measured on an H200 (doc/papers/binary-search.md has the tables):
  *
- *   walk      shared where it can be, see shared_args() of families: a node is asked
+ *   walk      whole where all keys fit into shared memory and there are questions
+ *             enough to pay for the copy. Else shared where it can be, see shared_args() of families: a node is asked
  *             for once instead of piece by piece. Else alone, and under lines
  *             where keys are in L2. Group never won: lanes that wait together
  *             wait as long as one.
@@ -23,6 +24,42 @@
  *             18 % longer), so only if told. Instead leaves are read such that
  *             they go first from L2
  */
+/* Steps of a search in a tree of all keys in `space` bytes of shared memory; 0: it can't
+ * be. */
+static uint32_t gpu_whole_steps(const sx_view *v, uint64_t space)
+{
+    uint32_t steps = 0;
+
+    if (!(v->traits & SX_SLOTS_ARE_RANKS))
+        return 0;
+    while (v->n >> steps > 0 && steps < 31)
+        steps++;
+    return (uint64_t)v->width << steps <= space ? steps : 0;
+}
+
+/* A block that has all keys in shared memory, if it can be and is wanted, or pays: so many
+ * questions for each node that is copied. */
+static int gpu_plan_whole(const sx_gpu *g, const sx_view *v, sx_gpu_lookup *a, gpu_plan *p)
+{
+    const sx_gpu_tune *tune = &g->tune;
+    uint64_t blocks = (uint64_t)g->multiprocessors * (g->resident / GPU_BLOCK_MOST);
+    uint32_t steps = gpu_whole_steps(v, gpu_whole_space(g, g->resident / GPU_BLOCK_MOST));
+    int told = tune->walk || tune->pin || tune->reorder || tune->schedule || tune->each;
+
+    if (steps == 0 || (told && tune->walk != SX_WALK_WHOLE) ||
+        (!told && a->n < (blocks << steps) * GPU_WHOLE_EACH))
+        return 0;
+    p->walk = SX_WALK_WHOLE;
+    p->pin = SX_PIN_NONE;
+    p->schedule = SX_SCHEDULE_STATIC;
+    p->block = tune->block ? tune->block : GPU_BLOCK_MOST;
+    p->each = 1;
+    p->resident = g->resident;
+    p->shared_bytes = v->width << steps;
+    a->steps = steps;
+    return 1;
+}
+
 static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup *a, int ascending,
                                 int waits)
 {
@@ -33,11 +70,13 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     gpu_plan p = {0};
     uint64_t all;
 
+    if (!ascending && gpu_plan_whole(g, v, a, &p))
+        return p;
     p.ascending = ascending;
     if (family->shared_args)
         family->shared_args(v, a);
     p.walk = tune->walk ? tune->walk : habits.alone ? SX_WALK_ALONE : SX_WALK_SHARED;
-    if (p.walk == SX_WALK_SHARED && a->leaf_bytes == 0)
+    if (p.walk == SX_WALK_WHOLE || (p.walk == SX_WALK_SHARED && a->leaf_bytes == 0))
         p.walk = SX_WALK_ALONE;
     p.constant = tune->pin == SX_PIN_CONSTANT && habits.constant && v->n > 0 &&
                  !ascending && waits;
@@ -93,6 +132,20 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     return p;
 }
 
+static sx_status gpu_launch_whole(sx_gpu *g, const gpu_plan *p, gpu_stream stream,
+                                  const sx_gpu_lookup *a, sx_err *err)
+{
+    (void)g;
+    (void)err;
+    if (a->v.width == 4)
+        SX_LAUNCH(k_whole_4, p->grid, p->block, p->shared_bytes, stream, a);
+    else if (a->v.width == 8)
+        SX_LAUNCH(k_whole_8, p->grid, p->block, p->shared_bytes, stream, a);
+    else
+        SX_LAUNCH(k_whole_16, p->grid, p->block, p->shared_bytes, stream, a);
+    return SX_OK;
+}
+
 static unsigned gpu_plan_grid(const sx_gpu *g, const gpu_plan *p, uint64_t threads)
 {
     uint64_t per_block = (uint64_t)p->block * p->each, blocks = (threads + per_block - 1) / per_block;
@@ -140,7 +193,9 @@ static sx_status gpu_points_work(sx_gpu *g, gpu_stream stream, const void *work,
         } else {
             gpu_plan plan = gpu_points_plan(g, w->v, &a, ascending, !job->how.stream);
             plan.grid = gpu_plan_grid(g, &plan, plan.walk == SX_WALK_GROUP ? a.n * a.lanes : a.n);
-            sx_status st = sx_family_gpu_of(w->v->family)->points(g, &plan, stream, &a, err);
+            sx_status st = plan.walk == SX_WALK_WHOLE
+                               ? gpu_launch_whole(g, &plan, stream, &a, err)
+                               : sx_family_gpu_of(w->v->family)->points(g, &plan, stream, &a, err);
             if (st != SX_OK)
                 return st;
         }

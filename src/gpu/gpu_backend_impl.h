@@ -17,10 +17,11 @@
  *   gpu_sort, gpu_sum_up           device-wide primitives
  *   sx_gpu_grid(g, threads)           blocks of GPU_BLOCK threads
  *   gpu_pin_space(g, blocks)        shared memory for each, if so many share it
+ *   gpu_whole_space(g, blocks)      the same for all keys of an index
  *   GPU_BLOCK, GPU_BLOCK_MOST      threads of a block: usually, at most;
  *                                  GPU_FIT_BLOCK: of a kernel of few, slow threads
  *   GPU_IDLE_MOST, GPU_CHANNELS, GPU_CHANNEL_BYTES, GPU_CHUNK_LEAST, GPU_CHUNK_GOOD,
- *   GPU_DIRECT_BYTES, GPU_SPANS, GPU_GRID_MOST, GPU_BUCKET, GPU_SAMPLE, GPU_SCRATCH     see where
+ *   GPU_DIRECT_BYTES, GPU_SPANS, GPU_WHOLE_EACH, GPU_GRID_MOST, GPU_BUCKET, GPU_SAMPLE, GPU_SCRATCH     see where
  *   they are used */
 #include "gpu/gpu_stage_impl.h"
 

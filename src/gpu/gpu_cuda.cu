@@ -167,6 +167,12 @@ static uint64_t gpu_pin_space(const sx_gpu *g, uint32_t blocks)
     return space < most ? space : most;
 }
 
+/* The same for all keys of an index: what threads read besides needs little of L1. */
+static uint64_t gpu_whole_space(const sx_gpu *g, uint32_t blocks)
+{
+    return g->shared_bytes / 5 * 3 / blocks;
+}
+
 /* ---- memory --------------------------------------------------------------------------- */
 
 static uint64_t gpu_free_bytes(sx_gpu *g)

@@ -2,16 +2,10 @@
  * out. */
 #include "family/generic/gpu_begin.h"
 #include "family/generic/gpu_columns_impl.h"
+#include "family/generic/gpu_answer_impl.h"
+#include "gpu/gpu_whole_impl.h"
 
 /* ---- ranks and keys ----------------------------------------------------------------- */
-
-SX_DEV void F(put)(const sx_gpu_lookup *ap, uint64_t i, uint64_t number, uint64_t slot)
-{
-    if (ap->out)
-        sx_put_result(ap->out, ap->out_bytes, i, number);
-    if (ap->keys && slot != SX_NO_SLOT)
-        F(write_key)(ap->key_type, ap->keys, i, F(slot_key)(&ap->v, slot));
-}
 
 SX_KERNEL(F(k_key_at), sx_gpu_lookup)
 {

@@ -18,7 +18,7 @@ typedef struct {
 
 #define AT(field) offsetof(sx_gpu_tune, field)
 static const tune_option options[] = {
-    {"walk", {"alone", "shared", "group"}, 0, 0, AT(walk), 2},
+    {"walk", {"alone", "shared", "whole", "group"}, 0, 0, AT(walk), 3},
     {"pin", {"none", "steps", "full", "constant"}, 0, 0, AT(pin), 3},
     {"reorder", {"none", "lookup", "double"}, 0, 0, AT(reorder), LAB},
     {"schedule", {"static", "dynamic"}, 0, 0, AT(schedule), LAB},

@@ -15,6 +15,7 @@
 #define GPU_GRID_MOST 7u          /* several turns of a loop for some threads, none for some */
 #define GPU_IDLE_MOST 4u
 #define GPU_SPANS 50ull
+#define GPU_WHOLE_EACH 1u
 #define GPU_CHANNELS 3u
 #define GPU_CHANNEL_BYTES 2048ull
 #define GPU_CHUNK_LEAST 8ull
