@@ -42,19 +42,23 @@ static uint32_t gpu_whole_steps(const sx_view *v, uint64_t space)
 static int gpu_plan_whole(const sx_gpu *g, const sx_view *v, sx_gpu_lookup *a, gpu_plan *p)
 {
     const sx_gpu_tune *tune = &g->tune;
-    uint64_t blocks = (uint64_t)g->multiprocessors * (g->resident / GPU_BLOCK_MOST);
-    uint32_t steps = gpu_whole_steps(v, gpu_whole_space(g, g->resident / GPU_BLOCK_MOST));
+    uint32_t blocks = g->resident / GPU_BLOCK_MOST;       /* of a multiprocessor */
+    uint32_t steps = gpu_whole_steps(v, gpu_whole_space(g, blocks));
     int told = tune->walk || tune->pin || tune->reorder || tune->schedule || tune->each;
 
+    if (steps == 0 && blocks > 1) {       /* one with more keys still is faster than others */
+        blocks = 1;
+        steps = gpu_whole_steps(v, gpu_whole_space(g, blocks));
+    }
     if (steps == 0 || (told && tune->walk != SX_WALK_WHOLE) ||
-        (!told && a->n < (blocks << steps) * GPU_WHOLE_EACH))
+        (!told && a->n < ((uint64_t)g->multiprocessors * blocks << steps) * GPU_WHOLE_EACH))
         return 0;
     p->walk = SX_WALK_WHOLE;
     p->pin = SX_PIN_NONE;
     p->schedule = SX_SCHEDULE_STATIC;
     p->block = tune->block ? tune->block : GPU_BLOCK_MOST;
     p->each = 1;
-    p->resident = g->resident;
+    p->resident = blocks * GPU_BLOCK_MOST;
     p->shared_bytes = v->width << steps;
     a->steps = steps;
     return 1;
