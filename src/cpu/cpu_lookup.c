@@ -43,9 +43,11 @@ static void no_bounds(const sx_view *v, const void *q, unsigned m, const uint64_
 static means means_for(const sx_cpu *cpu, const sx_view *v)
 {
     unsigned width = v->width == 4 ? 0 : v->width == 8 ? 1 : 2;
+    sx_bounds_fn *bounds = v->n > 0 ? sx_cpu_small_for(cpu->level, v) : no_bounds;
 
-    return (means){v->n > 0 ? sx_family_cpu_of(v->family)->bounds[cpu->level][width] : no_bounds,
-                   sx_cpu_walks_for(cpu->level, v->width)};
+    if (!bounds)
+        bounds = sx_family_cpu_of(v->family)->bounds[cpu->level][width];
+    return (means){bounds, sx_cpu_walks_for(cpu->level, v->width)};
 }
 
 /* Positions. entry: of these queries (of their successors, for right bounds), or NULL. */
@@ -132,6 +134,51 @@ static void split_rows4(uint64_t *out, const uint64_t *slot, const uint32_t *row
         out[i] = slot[i] == SX_NO_SLOT ? SX_MISS : rows[slot[i]];
 }
 
+/* The same of slots whose keys are q, of keys and rows in arrays: what is asked most, in one
+ * pass. */
+#define GET_ROWS(w, r)                                                                      \
+    static void get_rows_##w##_##r(uint64_t *out, const uint64_t *slot, const void *queries, \
+                                   const void *keys, const void *rows, unsigned m)          \
+    {                                                                                       \
+        const sx_key##w *q = queries, *k = keys;                                            \
+        const uint##r##_t *row = rows;                                                      \
+        for (unsigned i = 0; i < m; i++) {                                                  \
+            uint64_t at = slot[i] == SX_NO_SLOT ? 0 : slot[i];                              \
+            int hit = (slot[i] != SX_NO_SLOT) & (k[at] == q[i]);                            \
+            uint64_t its = row[at];                                                         \
+            out[i] = hit ? its : SX_MISS;                                                   \
+        }                                                                                   \
+    }
+GET_ROWS(4, 32)
+GET_ROWS(4, 64)
+GET_ROWS(8, 32)
+GET_ROWS(8, 64)
+GET_ROWS(16, 32)
+GET_ROWS(16, 64)
+
+/* Rows of a get, if that can be done so. */
+static int put_get_rows(const sx_view *v, const chunk *c, const sx_lookup *job, uint64_t at)
+{
+    uint64_t row[SX_CHUNK];
+    const void *rows = v->rows;
+    int ranks = (v->traits & SX_SLOTS_ARE_RANKS) != 0;
+
+    if (job->keys || !job->out || v->block || v->row_bytes == 0 || (v->starts && !ranks))
+        return 0;
+    if (v->starts)
+        rows = v->starts + sx_firsts_offset(v->n, v->ranks);
+    switch (v->width * 16 + v->row_bytes) {
+    case 0x044: get_rows_4_32(row, c->slot, c->q, v->keys, rows, c->m); break;
+    case 0x048: get_rows_4_64(row, c->slot, c->q, v->keys, rows, c->m); break;
+    case 0x084: get_rows_8_32(row, c->slot, c->q, v->keys, rows, c->m); break;
+    case 0x088: get_rows_8_64(row, c->slot, c->q, v->keys, rows, c->m); break;
+    case 0x104: get_rows_16_32(row, c->slot, c->q, v->keys, rows, c->m); break;
+    default:    get_rows_16_64(row, c->slot, c->q, v->keys, rows, c->m); break;
+    }
+    put_numbers(job->out, job->out_bytes, at, row, c->m);
+    return 1;
+}
+
 /* Rows of the chunk's slots, all ones where there is none. It has their ranks, or
  * (firsts) the positions that they are the first rows of. */
 static void put_rows(const sx_view *v, const chunk *c, int firsts, void *out, uint32_t bytes,
@@ -211,6 +258,8 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
     switch (job->op) {
     case SX_OP_GET:
         w->walks.bounds(v, c->q, c->m, entry, c->at, c->slot, rows);
+        if (v->n > 0 && put_get_rows(v, c, job, at))
+            return;
         w->walks.keys->equal(v, c->q, c->slot, c->flag, c->m);
         for (unsigned i = 0; i < c->m; i++)
             if (!c->flag[i])
