@@ -27,13 +27,14 @@ static void write_seed(const char *dir, unsigned number, const char *kind,
 }
 
 /* One file more, with one byte of it changed: a field of the header, of the
- * first section's entry, or of the data. Its hashes are made right again by
+ * run, of the first section's entry, or of the data. Its hashes are made right again by
  * the target, except for the first. */
 static void write_damaged(const char *dir, unsigned number, unsigned char *file,
                           size_t bytes)
 {
-    static const unsigned at[] = { 24, 8, 12, 16, 32, 36, 40, 48, 56, 61, 64,
-                                   200, 256, 272, 280, 300 };
+    static const unsigned at[] = { 24, 8, 12, 16, 32, 36, 40, 44, 48, 56, 64, 100, 128, 256, 260,
+                                   264, 272, 280, 288, 289, 290, 300, 320, 336, 340, 344, 352,
+                                   370 };
     unsigned place = at[number % (sizeof at / sizeof *at)];
     if (number >= sizeof at / sizeof *at || place + 1 >= bytes)
         place = (unsigned)bytes - 100;
@@ -52,6 +53,9 @@ static void write_index(const char *dir, sx_device *dev, const char *spec,
     char path[4096];
     for (size_t i = 0; i < sizeof keys; i++)
         keys[i] = (unsigned char)(i * 37 + i / 7);
+    /* Three of a value, where each value is stored once. */
+    for (size_t i = 0, w = sx_type_bytes(type); i < n && strstr(spec, "once"); i++)
+        memcpy(keys + i * w, keys + i / 3 * 3 * w, w);
     for (unsigned i = 0; i < 64; i++)
         rows[i] = i * 3;
     sx_column k = { .type = type, .n = n, .data = keys };
@@ -106,6 +110,11 @@ static const struct {
     { "guide(bucket=1,pieces=7,layout=pairs)", SX_B16, 50, SX_U64 },
     { "guide(pieces=2) unique", SX_F64, 1, SX_U32 },
     { "pgm(budget=1)", SX_I64, 64, SX_U32 },
+    { "sorted(layout=once)", SX_U32, 60, SX_U32 },
+    { "eytzinger(k=5,layout=once)", SX_U64, 50, SX_U64 },
+    { "pivot(k=3,layout=once)", SX_F32, 60, 0 },
+    { "guide(bucket=2,pieces=3,layout=once)", SX_B16, 40, SX_U32 },
+    { "pgm(eps=1,eps2=1,layout=once)", SX_I32, 64, SX_U64 },
 };
 
 int main(int argc, char **argv)

@@ -51,7 +51,7 @@ static void test_truncations(void **state)
     (void)state;
     for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
         specimen s = make_specimen(dev, kind, 40);
-        size_t header = get32(s.file + F_HEADER_BYTES);
+        size_t header = get32(s.file + F_FRONT_BYTES);
         for (size_t n = 0; n < s.bytes;
              n += n < header || n + 70 > s.bytes ? 1 : 7)
             refused("cut off", s.file, n);
@@ -65,26 +65,32 @@ static void test_truncations(void **state)
     }
 }
 
-/* Every bit of a file is checked, or refused if it is set: the header, what is between
- * sections and why it was chosen always, the rest when asked for. */
+/* Sections whose checksum is compared whenever a file is loaded. */
+static bool always_verified(const unsigned char *entry)
+{
+    return get32(entry + S_FLAGS) == 1 || strcmp((const char *)entry, "why") == 0;
+}
+
+/* Every bit of a file is checked, or refused if it is set: the front, what is between
+ * sections, and small ones always, the rest when asked for. */
 static void every_bit(const specimen *s, unsigned char *file)
 {
-    size_t header = get32(file + F_HEADER_BYTES);
+    size_t front = get32(file + F_FRONT_BYTES);
     for (size_t bit = 0; bit < 8 * s->bytes; bit++) {
         size_t at = bit / 8;
         bool data = false;
         for (uint32_t i = 0; i < get32(s->file + F_SECTIONS); i++) {
-            const unsigned char *e = s->file + F_HEADER + i * S_ENTRY;
+            const unsigned char *e = s->file + F_TABLE + i * S_ENTRY;
             data |= at >= get64(e + S_OFFSET) && at < get64(e + S_OFFSET) + get64(e + S_BYTES) &&
-                    strcmp((const char *)e, "why") != 0;
+                    !always_verified(e);
         }
         unsigned flags = (data ? SX_LOAD_VERIFY : 0) | (bit % 3 ? 0 : SX_LOAD_COPY);
         file[at] ^= (unsigned char)(1u << bit % 8);
         if (try_bytes("a flipped bit", file, s->bytes, flags) == SX_OK)
-            fail_msg("%s, %llu keys: bit %zu of byte %zu was not seen", s->file + F_SPEC,
+            fail_msg("%s, %llu keys: bit %zu of byte %zu was not seen", s->file + R_SPEC,
                      (unsigned long long)s->d->n, bit % 8, at);
         /* No size in a damaged header is held against the file. */
-        if (at >= F_BYTES && at < header && !strstr(sx_detail(), "header"))
+        if (at >= F_BYTES && at < front && !strstr(sx_detail(), "header"))
             fail_msg("bit %zu of byte %zu: %s", bit % 8, at, sx_detail());
         file[at] ^= (unsigned char)(1u << bit % 8);
     }
@@ -111,7 +117,7 @@ static void test_data_flips(void **state)
     (void)state;
     for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
         specimen s = make_specimen(dev, kind, 50);
-        const unsigned char *entries = s.file + F_HEADER;
+        const unsigned char *entries = s.file + F_TABLE;
         for (uint32_t sec = 0; sec < get32(s.file + F_SECTIONS); sec++) {
             uint64_t at = get64(entries + sec * S_ENTRY + S_OFFSET);
             uint64_t n = get64(entries + sec * S_ENTRY + S_BYTES);
@@ -157,8 +163,11 @@ static void test_forged_numbers(void **state)
 {
     (void)state;
     static const struct { const char *what; size_t at, bytes; } fields[] = {
-        { "file bytes", F_BYTES, 8 }, { "header bytes", F_HEADER_BYTES, 4 },
-        { "sections", F_SECTIONS, 4 }, { "n", F_N, 8 },
+        { "file bytes", F_BYTES, 8 }, { "front bytes", F_FRONT_BYTES, 4 },
+        { "runs", F_RUNS, 4 }, { "sections", F_SECTIONS, 4 }, { "n", F_N, 8 },
+        { "largest row", F_MAX_ROW, 8 }, { "flags", F_FLAGS, 4 }, { "sign", R_SIGN, 4 },
+        { "the run's sections", R_SECTIONS, 4 }, { "stored keys", R_STORED, 8 },
+        { "the run's n", R_N, 8 }, { "the run's largest row", R_MAX_ROW, 8 },
     };
     static const uint64_t lies[] = {
         0, 1, 2, 63, 64, 255, 256, 257, 320, 1u << 16, UINT32_MAX,
@@ -172,30 +181,44 @@ static void test_forged_numbers(void **state)
                 if (fields[f].bytes == 8 || lies[i] <= UINT32_MAX)
                     forge(&s, fields[f].what, fields[f].at, lies[i],
                           fields[f].bytes);
-        forge(&s, "n", F_N, 1200, 8);
-        forge(&s, "n", F_N, 800, 8);
+        for (size_t at = 0; at < 3; at++) {
+            static const size_t of_n[] = { F_N, R_N, R_STORED };
+            uint64_t n = get64(s.file + of_n[at]);
+            forge(&s, "n", of_n[at], n + 200, 8);
+            forge(&s, "n", of_n[at], n - 200, 8);
+            forge(&s, "n", of_n[at], n + 1, 8);
+            forge(&s, "n", of_n[at], n - 1, 8);
+        }
         forge(&s, "version", F_VERSION, 0, 4);
-        forge(&s, "version", F_VERSION, 2, 4);
+        forge(&s, "version", F_VERSION, 1, 4);
+        forge(&s, "version", F_VERSION, 3, 4);
         forge(&s, "byte order", F_ORDER, 0x04030201, 4);
         for (uint64_t type = 0; type < 300; type += type < 20 ? 1 : 47)
             if (sx_type_bytes((int)type) != s.d->width)
                 forge(&s, "type", F_TYPE, type, 4);
         for (uint64_t i = 0; i < 256; i += i < 33 ? 1 : 31) {
-            forge(&s, "width", F_WIDTH, i, 1);
-            forge(&s, "row bytes", F_ROW_BYTES, i, 1);
+            forge(&s, "width", R_WIDTH, i, 1);
+            forge(&s, "row bytes", R_ROW_BYTES, i, 1);
         }
         for (unsigned bit = 2; bit < 16; bit++)
-            forge(&s, "flags", F_FLAGS, s.file[F_FLAGS] | 1u << bit, 2);
-        forge(&s, "flags", F_FLAGS, s.file[F_FLAGS] ^ 1u, 2);  /* unique */
+            forge(&s, "the run's flags", R_FLAGS, s.file[R_FLAGS] | 1u << bit, 2);
+        for (unsigned bit = 1; bit < 32; bit++)
+            forge(&s, "flags", F_FLAGS, s.file[F_FLAGS] | 1u << bit, 4);
+        forge(&s, "flags", F_FLAGS, s.file[F_FLAGS] ^ 1u, 4);  /* unique */
+        forge(&s, "the run's flags", R_FLAGS, s.file[R_FLAGS] ^ 1u, 2);
         for (size_t i = F_ZERO; i < F_HEADER; i++)
             forge(&s, "reserved byte", i, 1, 1);
+        for (size_t i = R_ZERO; i < F_TABLE; i++)
+            forge(&s, "reserved byte of the run", i, 1, 1);
         /* A section less, with a header of matching length. */
         uint32_t sections = get32(s.file + F_SECTIONS);
         put(s.file + F_SECTIONS, sections - 1, 4);
-        put(s.file + F_HEADER_BYTES, F_HEADER + S_ENTRY * (sections - 1), 4);
+        put(s.file + F_FRONT_BYTES, F_TABLE + S_ENTRY * (sections - 1), 4);
         forged(&s, "a section less");
-        put(s.file + F_SECTIONS, 0x03fffffc, 4);  /* 256 + 64 * wraps to 0 */
-        put(s.file + F_HEADER_BYTES, 0, 4);
+        put(s.file + R_SECTIONS, get32(s.file + R_SECTIONS) - 1, 4);
+        forged(&s, "a section less of the run");
+        put(s.file + F_SECTIONS, 0x03fffffb, 4);  /* 320 + 64 * wraps to 0 */
+        put(s.file + F_FRONT_BYTES, 0, 4);
         forged(&s, "sections that overflow");
         free_specimen(&s);
     }
@@ -213,7 +236,7 @@ static void test_forged_sections(void **state)
         uint32_t sections = get32(s.file + F_SECTIONS);
         assert_true(sections >= 1);
         for (uint32_t sec = 0; sec < sections; sec++) {
-            size_t e = F_HEADER + sec * S_ENTRY;
+            size_t e = F_TABLE + sec * S_ENTRY;
             uint64_t at = get64(s.file + e + S_OFFSET);
             uint64_t n = get64(s.file + e + S_BYTES);
             for (size_t i = 0; i < COUNT_OF(lies); i++) {
@@ -231,6 +254,11 @@ static void test_forged_sections(void **state)
             forge(&s, "section bytes", e + S_BYTES, s.bytes, 8);
             for (size_t i = S_ZERO; i < S_ENTRY; i++)
                 forge(&s, "reserved byte", e + i, 1, 1);
+            for (unsigned bit = 0; bit < 32; bit++) {
+                forge(&s, "run", e + S_RUN, get32(s.file + e + S_RUN) ^ 1u << bit, 4);
+                forge(&s, "flags", e + S_FLAGS, get32(s.file + e + S_FLAGS) ^ 1u << bit, 4);
+            }
+            forge(&s, "run", e + S_RUN, UINT32_MAX, 4);
             /* Names: another one, none, too long, of another section. */
             unsigned char name[16];
             static const char *const names[] = {
@@ -244,11 +272,11 @@ static void test_forged_sections(void **state)
                 forged(&s, "a section's name");
             }
             if (sections > 1) {
-                memcpy(s.file + e, s.file + F_HEADER + S_ENTRY *
+                memcpy(s.file + e, s.file + F_TABLE + S_ENTRY *
                        ((sec + 1) % sections), 16);
                 forged(&s, "two sections of one name");
                 memcpy(s.file + e, name, 16);
-                put(s.file + e + S_OFFSET, get64(s.file + F_HEADER + S_ENTRY *
+                put(s.file + e + S_OFFSET, get64(s.file + F_TABLE + S_ENTRY *
                     ((sec + 1) % sections) + S_OFFSET), 8);
                 forged(&s, "two sections in one place");
                 put(s.file + e + S_OFFSET, at, 8);
@@ -274,10 +302,10 @@ static void test_forged_specs(void **state)
     for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
         specimen s = make_specimen(dev, kind, 1000);
         char right[SX_SPEC_MAX];
-        memcpy(right, s.file + F_SPEC, sizeof right);
+        memcpy(right, s.file + R_SPEC, sizeof right);
         for (size_t i = 0; i < COUNT_OF(lies); i++) {
-            memset(s.file + F_SPEC, 0, SX_SPEC_MAX);
-            memcpy(s.file + F_SPEC, lies[i], strlen(lies[i]));
+            memset(s.file + R_SPEC, 0, SX_SPEC_MAX);
+            memcpy(s.file + R_SPEC, lies[i], strlen(lies[i]));
             /* Refused, or a spec that these sections fit just as well. */
             seal_header(s.file, s.bytes);
             for (unsigned flags = 0; flags < 4; flags++)
@@ -285,16 +313,16 @@ static void test_forged_specs(void **state)
             if (i < 6 || i == 9)
                 refused(lies[i], s.file, s.bytes);
         }
-        memset(s.file + F_SPEC, 'k', SX_SPEC_MAX);
+        memset(s.file + R_SPEC, 'k', SX_SPEC_MAX);
         forged(&s, "a spec without end");
-        memset(s.file + F_SPEC, ' ', SX_SPEC_MAX);
+        memset(s.file + R_SPEC, ' ', SX_SPEC_MAX);
         forged(&s, "a spec of blanks");
-        memcpy(s.file + F_SPEC, right, sizeof right);
-        memset(s.file + F_SPEC + strlen(right), ' ',
+        memcpy(s.file + R_SPEC, right, sizeof right);
+        memset(s.file + R_SPEC + strlen(right), ' ',
                SX_SPEC_MAX - strlen(right));
         forged(&s, "a spec with blanks for an end");
-        memcpy(s.file + F_SPEC, right, sizeof right);
-        s.file[F_SPEC + SX_SPEC_MAX - 1] = 'x';
+        memcpy(s.file + R_SPEC, right, sizeof right);
+        s.file[R_SPEC + SX_SPEC_MAX - 1] = 'x';
         forged(&s, "something behind the spec");
         free_specimen(&s);
     }
@@ -340,7 +368,7 @@ static void test_forged_data(void **state)
                     unsigned char *file = need(s.bytes);
                     memcpy(file, s.file, s.bytes);
                     for (uint32_t j = 0; j < sections; j++) {
-                        unsigned char *e = file + F_HEADER + j * S_ENTRY;
+                        unsigned char *e = file + F_TABLE + j * S_ENTRY;
                         if (j == sec || sec == sections)
                             fill(file + get64(e + S_OFFSET),
                                  get64(e + S_BYTES), how, &r);
@@ -358,7 +386,7 @@ static void test_forged_data(void **state)
 static unsigned char *section(specimen *s, const char *name, uint64_t *bytes)
 {
     for (uint32_t i = 0; i < get32(s->file + F_SECTIONS); i++) {
-        unsigned char *e = s->file + F_HEADER + i * S_ENTRY;
+        unsigned char *e = s->file + F_TABLE + i * S_ENTRY;
         if (strncmp((char *)e, name, 16) == 0) {
             *bytes = get64(e + S_BYTES);
             return s->file + get64(e + S_OFFSET);
@@ -425,7 +453,7 @@ static void checked(specimen *s, const char *what)
         sx_free(ix);
     }
     if (status != SX_ECORRUPT)
-        fail_msg("%s, %s: status %d", what, s->file + F_SPEC, (int)status);
+        fail_msg("%s, %s: status %d", what, s->file + R_SPEC, (int)status);
     assert_true(strlen(sx_detail()) > 10);
 }
 
@@ -469,15 +497,16 @@ static void test_check_finds(void **state)
                 }
         if ((p = section(&s, "rows", &n))) {
             /* A row above the one the header calls the largest. */
-            memset(p + n / 2 / 8 * 8, 0xff, s.file[F_ROW_BYTES]);
+            memset(p + n / 2 / 8 * 8, 0xff, s.file[R_ROW_BYTES]);
             checked(&s, "a reserved row");
             memcpy(s.file, pristine, s.bytes);
         }
         put(s.file + F_MAX_ROW, get64(s.file + F_MAX_ROW) - 1, 8);
+        put(s.file + R_MAX_ROW, get64(s.file + R_MAX_ROW) - 1, 8);
         checked(&s, "a smaller largest row");
         memcpy(s.file, pristine, s.bytes);
-        if (s.file[F_FLAGS] & 2) {
-            s.file[F_FLAGS] ^= 2;
+        if (s.file[R_FLAGS] & 2) {
+            s.file[R_FLAGS] ^= 2;
             checked(&s, "distinct keys that are not said to be");
         }
         free(pristine);
@@ -497,12 +526,17 @@ static void test_check_finds(void **state)
         rnd r = rnd_start(test_seed());
         s = (specimen){ .path = temp_path("specimen.sxt") };
         s.d = data_make(kinds[kind].type, KEYS_DUPLICATES, 300, kinds[kind].rows, 60, &r);
+        if (is_once(kind)) {
+            free(s.path);
+            data_free(s.d);
+            continue;
+        }
         if (kind == unique || data_build(s.d, dev, kinds[kind].spec, NULL, &s.ix) != SX_OK) {
             assert_int_equal(kind, unique);
         } else {
             s.file = saved_bytes(s.ix, s.path, &s.bytes);
-            assert_int_equal(s.file[F_FLAGS], 0);
-            s.file[F_FLAGS] = 2;
+            assert_int_equal(s.file[R_FLAGS], 0);
+            s.file[R_FLAGS] = 2;
             checked(&s, "equal keys and distinct");
         }
         free_specimen(&s);
@@ -512,10 +546,10 @@ static void test_check_finds(void **state)
 /* Whether a byte of a section belongs to a key or row that is there. */
 static bool is_entry(const specimen *s, const char *name, uint64_t at)
 {
-    const char *block = strstr((const char *)s->file + F_SPEC, "block=");
-    uint64_t width = s->d->width, row_bytes = s->file[F_ROW_BYTES];
+    const char *block = strstr((const char *)s->file + R_SPEC, "block=");
+    uint64_t width = s->d->width, row_bytes = s->file[R_ROW_BYTES];
     if (strcmp(name, "keys") == 0)
-        return at < s->d->n * width;
+        return at < get64(s->file + R_STORED) * width;
     if (strcmp(name, "rows") == 0)
         return true;
     if (strcmp(name, "pairs") != 0)
@@ -535,9 +569,10 @@ static void test_check_every_bit(void **state)
         specimen s = make_specimen(dev, kind, 21);
         unsigned found = 0;
         for (uint32_t i = 0; i < get32(s.file + F_SECTIONS); i++) {
-            unsigned char *e = s.file + F_HEADER + i * S_ENTRY, *p = s.file + get64(e + S_OFFSET);
+            unsigned char *e = s.file + F_TABLE + i * S_ENTRY, *p = s.file + get64(e + S_OFFSET);
             const char *name = (const char *)e;
-            if (strcmp(name, "why") == 0 || strcmp(name, "segments") == 0)
+            if (strcmp(name, "why") == 0 || strcmp(name, "segments") == 0 ||
+                strcmp(name, "starts") == 0)
                 continue;
             for (uint64_t bit = 0; bit < 8 * get64(e + S_BYTES); bit++) {
                 if (is_entry(&s, name, bit / 8))
@@ -551,6 +586,129 @@ static void test_check_every_bit(void **state)
         assert_true(found > 0);
         free_specimen(&s);
     }
+}
+
+/* Where each value's ranks begin ascends from 0 to where ranks end: then they are another
+ * index's. */
+static bool starts_are_sound(const unsigned char *p, uint64_t stored, uint64_t ranks)
+{
+    for (uint64_t i = 0; i < stored; i++)
+        if (get32(p + 4 * i) >= get32(p + 4 * i + 4))
+            return false;
+    return get32(p) == 0 && get32(p + 4 * stored) == ranks;
+}
+
+static void check_starts(specimen *s, uint64_t stored, const unsigned char *starts,
+                         const char *what)
+{
+    sx_index *ix = NULL;
+    seal_sections(s->file, s->bytes);
+    seal_header(s->file, s->bytes);
+    if (sx_load(&ix, dev, memory_file(s->file, s->bytes), SX_LOAD_VERIFY, NULL) != SX_OK)
+        fail_msg("%s: %s", what, sx_detail());
+    bool sound = starts_are_sound(starts, stored, get64(s->file + R_N));
+    sx_status status = sx_check(ix, NULL);
+    if (status != (sound ? SX_OK : SX_ECORRUPT) || (!sound && !strstr(sx_detail(), "V1")))
+        fail_msg("%s, %s: status %d, '%s'", what, s->file + R_SPEC, (int)status, sx_detail());
+    const char *wrong = exercise(ix, stored);
+    if (wrong)
+        fail_msg("%s: %s", what, wrong);
+    sx_free(ix);
+}
+
+/* Starts can be anything: such files load, no question leaves the index, and a check says
+ * that it is they. */
+static void test_starts(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    unsigned tried = 0;
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
+        if (!is_once(kind))
+            continue;
+        specimen s = make_specimen(dev, kind, 61);
+        uint64_t n = 0, stored = get64(s.file + R_STORED), ranks = get64(s.file + R_N);
+        unsigned char *p = section(&s, "starts", &n), *pristine = need(n);
+        assert_non_null(p);
+        assert_true(stored < ranks && n == 4 * (stored + 1) && starts_are_sound(p, stored, ranks));
+        memcpy(pristine, p, n);
+        for (uint64_t bit = 0; bit < 8 * n; bit++, tried++) {
+            p[bit / 8] ^= (unsigned char)(1u << bit % 8);
+            check_starts(&s, stored, p, "a flipped bit of starts");
+            memcpy(p, pristine, n);
+        }
+        for (int how = 0; how < 5; how++)
+            for (unsigned round = 0; round < 20; round++) {
+                fill(p, n, how, &r);
+                check_starts(&s, stored, p, "filled starts");
+                memcpy(p, pristine, n);
+            }
+        /* More keys, or fewer, than starts have. */
+        for (uint64_t other = ranks - 1; other <= ranks + 1; other += 2)
+            if (s.file[R_ROW_BYTES] == 0) {
+                put(s.file + F_N, other, 8);
+                put(s.file + R_N, other, 8);
+                put(s.file + F_MAX_ROW, other - 1, 8);
+                put(s.file + R_MAX_ROW, other - 1, 8);
+                check_starts(&s, stored, p, "another number of keys");
+            }
+        free(pristine);
+        free_specimen(&s);
+    }
+    assert_true(tried > 0);
+}
+
+/* ---- what this library does not read -------------------------------------------- */
+
+static void told(const void *bytes, size_t n, const char *sentence)
+{
+    for (unsigned flags = 0; flags < 4; flags++) {
+        assert_int_equal(try_bytes(sentence, bytes, n, flags), SX_ECORRUPT);
+        if (!strstr(sx_detail(), sentence))
+            fail_msg("'%s' is not '%s'", sx_detail(), sentence);
+    }
+}
+
+/* The header of an empty index, as Sextant 0.1 wrote it. */
+static void test_format_1(void **state)
+{
+    (void)state;
+    unsigned char f[256] = F_MAGIC_BYTES;
+    put(f + 8, 1, 4);
+    put(f + 12, 0x01020304, 4);
+    put(f + 16, sizeof f, 8);
+    put(f + 32, sizeof f, 4);
+    put(f + 56, SX_U64, 4);
+    f[60] = 8;
+    memcpy(f + 64, "sorted(layout=split)", 20);
+    put(f + 24, front_hash(f, sizeof f), 8);
+    told(f, sizeof f, "has format 1, of Sextant before 0.3; this library reads 2: build it again "
+         "from its keys");
+    put(f + 8, 3, 4);
+    told(f, sizeof f, "has format 3; this library reads 2");
+    put(f + 12, 0x04030201, 4);
+    told(f, sizeof f, "other byte order");
+}
+
+/* One run more, as a later library may write; and a run that takes keys away. */
+static void test_runs(void **state)
+{
+    (void)state;
+    specimen s = make_specimen(dev, 0, 100);
+    unsigned char *file = need(s.bytes + 192);
+    memcpy(file, s.file, F_TABLE);
+    memcpy(file + F_TABLE, s.file + F_HEADER, 192);
+    memcpy(file + F_TABLE + 192, s.file + F_TABLE, s.bytes - F_TABLE);
+    put(file + F_BYTES, s.bytes + 192, 8);
+    put(file + F_RUNS, 2, 4);
+    put(file + F_FRONT_BYTES, get32(file + F_FRONT_BYTES) + 192, 4);
+    seal_header(file, s.bytes + 192);
+    told(file, s.bytes + 192, "has 2 runs; this library reads 1");
+    free(file);
+    put(s.file + R_SIGN, UINT32_MAX, 4);
+    seal_header(s.file, s.bytes);
+    told(s.file, s.bytes, "has a run of sign -1; this library reads 1");
+    free_specimen(&s);
 }
 
 /* An index of unsigned keys, called one of floats: as the keys are stored, it is right if
@@ -625,12 +783,16 @@ static void test_forged_empty(void **state)
         assert_int_equal(try_bytes("empty", s.file, s.bytes, 0), SX_OK);
         assert_int_equal(try_bytes("empty", s.file, s.bytes, 3), SX_OK);
         for (uint64_t n = 1; n; n *= 16)
-            forge(&s, "n of an empty index", F_N, n, 8);
-        forge(&s, "flags of an empty index", F_FLAGS, s.file[F_FLAGS] | 2u, 2);
+            for (unsigned at = 0; at < 3; at++)
+                forge(&s, "n of an empty index", at == 0 ? F_N : at == 1 ? R_N : R_STORED, n, 8);
+        forge(&s, "flags of an empty index", R_FLAGS, s.file[R_FLAGS] | 2u, 2);
         for (unsigned row_bytes = 0; row_bytes <= 8; row_bytes += 4) {
-            s.file[F_ROW_BYTES] = (unsigned char)row_bytes;
-            forge(&s, "largest row of an empty index", F_MAX_ROW, 1, 8);
-            forge(&s, "largest row of an empty index", F_MAX_ROW, 77, 8);
+            s.file[R_ROW_BYTES] = (unsigned char)row_bytes;
+            for (uint64_t row = 1; row < 100; row += 76) {
+                put(s.file + R_MAX_ROW, row, 8);
+                forge(&s, "largest row of an empty index", F_MAX_ROW, row, 8);
+                put(s.file + R_MAX_ROW, 0, 8);
+            }
         }
         free_specimen(&s);
     }
@@ -648,7 +810,7 @@ static void test_forged_at_random(void **state)
         if (!kept[kind].file)
             kept[kind] = make_specimen(dev, kind, 30);
         s = kept[kind];
-        size_t header = get32(s.file + F_HEADER_BYTES);
+        size_t header = get32(s.file + F_FRONT_BYTES);
         unsigned char *file = need(s.bytes);
         memcpy(file, s.file, s.bytes);
         for (uint64_t i = 0; i <= rnd_below(&r, 4); i++) {
@@ -679,6 +841,9 @@ int main(void)
         cmocka_unit_test(test_forged_at_random),
         cmocka_unit_test(test_check_finds),
         cmocka_unit_test(test_check_every_bit),
+        cmocka_unit_test(test_starts),
+        cmocka_unit_test(test_format_1),
+        cmocka_unit_test(test_runs),
         cmocka_unit_test(test_check_floats),
     };
     test_seed();

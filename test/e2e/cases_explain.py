@@ -198,9 +198,9 @@ def verify_finds_a_flipped_bit(t, spec, where):
 
 def gaps(whole):
     """Where bytes are between sections, or behind the last, as FORMAT.md has it."""
-    sections, = struct.unpack_from("<I", whole, 36)
+    sections, = struct.unpack_from("<I", whole, 40)
     for i in range(sections):
-        name, at, size = struct.unpack_from("<16sQQ", whole, 256 + 64 * i)
+        name, _, at, size = struct.unpack_from("<16sQQQ", whole, 320 + 64 * i)
         for place in range(at + size, -(-(at + size) // 64) * 64):
             yield name.rstrip(b"\0").decode(), place
 
@@ -225,7 +225,8 @@ def nothing_is_between_sections(t, spec):
 BROKEN = {
     "empty": lambda whole: b"",
     "one byte": lambda whole: whole[:1],
-    "half of the header": lambda whole: whole[:128],
+    "half of the header": lambda whole: whole[:64],
+    "the header alone": lambda whole: whole[:128],
     "cut in half": lambda whole: whole[:len(whole) // 2],
     "a byte short": lambda whole: whole[:-1],
     "a byte long": lambda whole: whole + b"\0",
