@@ -63,6 +63,10 @@ static inline specimen make_specimen(sx_device *dev, size_t kind,
                     : is_once(kind) ? KEYS_DUPLICATES : KEYS_RANDOM, n, kinds[kind].rows, 60, &r);
     if (data_build(s.d, dev, kinds[kind].spec, NULL, &s.ix) != SX_OK)
         die("%s: %s", kinds[kind].spec, sx_detail());
+    /* Every third has notes, behind why or other sections. */
+    if (kind % 3 == 0 && (sx_note(s.ix, "unit", "ns") != SX_OK ||
+                          sx_note(s.ix, "\xc3\xa4", "") != SX_OK))
+        die("%s", sx_detail());
     s.file = saved_bytes(s.ix, s.path, &s.bytes);
     return s;
 }

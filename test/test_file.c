@@ -76,7 +76,7 @@ static void check_format(const specimen *s, size_t kind)
         const char *name = (const char *)e + S_NAME;
         uint64_t at = get64(e + S_OFFSET), n = get64(e + S_BYTES);
         static const char *const names[] = { "keys", "rows", "pairs", "starts", "pivots", "pieces",
-                                             "guide", "levels", "segments", "why" };
+                                             "guide", "levels", "segments", "why", "notes" };
         bool known = false;
         for (size_t j = 0; j < COUNT_OF(names); j++)
             known |= strncmp(name, names[j], 16) == 0;
@@ -86,16 +86,18 @@ static void check_format(const specimen *s, size_t kind)
         assert_true(n <= s->bytes - at);
         assert_int_equal(get64(e + S_HASH), XXH3_64bits(f + at, with_gap(n)));
         assert_int_equal(get32(e + S_FLAGS), strcmp(name, "levels") == 0);
-        assert_int_equal(get32(e + S_RUN), 0);
-        of_run++;
+        bool notes = strcmp(name, "notes") == 0;
+        assert_int_equal(get32(e + S_RUN), notes ? UINT32_MAX : 0);
+        of_run += !notes;
         assert_true(all_zero(e + S_ZERO, S_ENTRY - S_ZERO));
         end = at + n;
-        if (strcmp(name, "why") != 0)
+        if (strcmp(name, "why") != 0 && !notes)
             data_bytes += n;
     }
     assert_true(s->bytes - end < 64 && all_zero(f + end, s->bytes - end));
     assert_int_equal(info.bytes, data_bytes);
     assert_int_equal(get32(f + R_SECTIONS), of_run);
+    assert_int_equal(sections - of_run, kind % 3 == 0);
     assert_true(data_bytes >= stored * s->d->width + s->d->n * f[R_ROW_BYTES]);
 }
 

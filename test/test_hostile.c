@@ -68,7 +68,8 @@ static void test_truncations(void **state)
 /* Sections whose checksum is compared whenever a file is loaded. */
 static bool always_verified(const unsigned char *entry)
 {
-    return get32(entry + S_FLAGS) == 1 || strcmp((const char *)entry, "why") == 0;
+    return get32(entry + S_FLAGS) == 1 || strcmp((const char *)entry, "why") == 0 ||
+           strcmp((const char *)entry, "notes") == 0;
 }
 
 /* Every bit of a file is checked, or refused if it is set: the front, what is between
@@ -216,7 +217,7 @@ static void test_forged_numbers(void **state)
         put(s.file + F_FRONT_BYTES, F_TABLE + S_ENTRY * (sections - 1), 4);
         forged(&s, "a section less");
         put(s.file + R_SECTIONS, get32(s.file + R_SECTIONS) - 1, 4);
-        forged(&s, "a section less of the run");
+        forged(&s, "a section less, of the run too");
         put(s.file + F_SECTIONS, 0x03fffffb, 4);  /* 320 + 64 * wraps to 0 */
         put(s.file + F_FRONT_BYTES, 0, 4);
         forged(&s, "sections that overflow");
@@ -440,6 +441,73 @@ static void test_forged_why(void **state)
     free_specimen(&s);
 }
 
+/* Notes are believed no more than other sections: what sx_note() refuses is refused here,
+ * and so is another order. */
+static void test_forged_notes(void **state)
+{
+    (void)state;
+#define TEXTS(s) s, sizeof s              /* with the 0 at its end */
+    static const struct { const char *text; size_t bytes; const char *word; } forged_as[] = {
+        { TEXTS("a\0b\0ab\0"), NULL },
+        { TEXTS("=\0b"), "U+003D" },
+        { TEXTS("\n\0b"), "U+000A" },
+        { TEXTS("\0b"), "0 bytes; allowed: 1 to 63" },
+        { TEXTS("a\0\xff"), "0xff" },
+        { TEXTS("\xc3\0\xa4"), "0xc3" },
+        { TEXTS("b\0\0a\0"), "'b' comes before note 'a'" },
+        { TEXTS("a\0x\0a\0y"), "'a' comes before note 'a'" },
+        { TEXTS("a\0x\0b"), "3 texts" },
+        { TEXTS(""), "1 texts" },
+        { "a\0b", 3, "1 texts" },
+        { "abc", 3, "0 texts" },
+        { "a\0\0\0", 4, "3 texts" },
+    };
+#undef TEXTS
+    specimen s = make_specimen(dev, 0, 10);
+    uint32_t sections = get32(s.file + F_SECTIONS);
+    size_t entry = F_TABLE + (sections - 1) * S_ENTRY, at = get64(s.file + entry + S_OFFSET);
+    assert_string_equal((char *)s.file + entry, "notes");
+    /* These, then too long a name, too long a value, too many, as many as can be. */
+    for (size_t i = 0; i < COUNT_OF(forged_as) + 4; i++) {
+        size_t given = i - COUNT_OF(forged_as), n = 0;
+        char *text = need(70000);
+        const char *word = i < COUNT_OF(forged_as) ? forged_as[i].word
+                         : given == 0 ? "64 bytes" : given == 1 ? "4096 bytes"
+                         : given == 2 ? "130 texts" : NULL;
+        memset(text, 'x', 70000);
+        if (i < COUNT_OF(forged_as)) {
+            n = forged_as[i].bytes;
+            memcpy(text, forged_as[i].text, n);
+        } else if (given < 2) {
+            text[given == 0 ? 64 : 1] = '\0';
+            n = given == 0 ? 66 : 2 + 4096 + 1;
+            text[n - 1] = '\0';
+        } else {
+            for (unsigned j = 0; j < (given == 2 ? 65 : 64); j++, n += 1000) {
+                sprintf(text + n, "%02u", j);
+                text[n + 999] = '\0';
+            }
+        }
+        unsigned char *file = need(at + with_gap(n));
+        memset(file, 0, at + with_gap(n));
+        memcpy(file, s.file, at);
+        memcpy(file + at, text, n);
+        put(file + entry + S_BYTES, n, 8);
+        put(file + F_BYTES, at + with_gap(n), 8);
+        seal_sections(file, at + with_gap(n));
+        seal_header(file, at + with_gap(n));
+        for (unsigned flags = 0; flags < 4; flags++) {
+            sx_status status = try_bytes("forged notes", file, at + with_gap(n), flags);
+            if (status != (word ? SX_ECORRUPT : SX_OK) ||
+                (word && (!strstr(sx_detail(), "'notes'") || !strstr(sx_detail(), word))))
+                fail_msg("notes %zu: status %d, %s", i, (int)status, sx_detail());
+        }
+        free(text);
+        free(file);
+    }
+    free_specimen(&s);
+}
+
 /* sx_check() proves what loading takes on trust. */
 static void checked(specimen *s, const char *what)
 {
@@ -572,7 +640,7 @@ static void test_check_every_bit(void **state)
             unsigned char *e = s.file + F_TABLE + i * S_ENTRY, *p = s.file + get64(e + S_OFFSET);
             const char *name = (const char *)e;
             if (strcmp(name, "why") == 0 || strcmp(name, "segments") == 0 ||
-                strcmp(name, "starts") == 0)
+                strcmp(name, "starts") == 0 || strcmp(name, "notes") == 0)
                 continue;
             for (uint64_t bit = 0; bit < 8 * get64(e + S_BYTES); bit++) {
                 if (is_entry(&s, name, bit / 8))
@@ -837,6 +905,7 @@ int main(void)
         cmocka_unit_test(test_forged_specs),
         cmocka_unit_test(test_forged_data),
         cmocka_unit_test(test_forged_why),
+        cmocka_unit_test(test_forged_notes),
         cmocka_unit_test(test_forged_empty),
         cmocka_unit_test(test_forged_at_random),
         cmocka_unit_test(test_check_finds),

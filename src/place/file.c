@@ -31,8 +31,9 @@
 #define FLAG_META 1u              /* of a section: sizes of others follow from it */
 #define OF_FILE UINT32_MAX        /* run of a section that is of none */
 #define WHY_NAME "why"
-/* All kinds, and why. */
-#define TABLE_MAX (SX_SECTIONS + 1)
+#define NOTES_NAME "notes"
+/* All kinds, why, and notes. */
+#define TABLE_MAX (SX_SECTIONS + 2)
 
 static const unsigned char magic[8] = {0x89, 'S', 'X', 'T', 0x0d, 0x0a, 0x1a, 0x0a};
 
@@ -117,8 +118,8 @@ static void add_section(file_front *front, const char *name, uint32_t run, uint3
 
 /* The front a store must have, but for hashes. data[i] is where section i lies in
  * memory. Offsets count from the end of the front until all sections are known. */
-static void lay_out(const sx_store *store, size_t why_bytes, file_front *front,
-                    const void *data[TABLE_MAX])
+static void lay_out(const sx_store *store, uint64_t why_bytes, uint64_t notes_bytes,
+                    file_front *front, const void *data[TABLE_MAX])
 {
     const sx_view *v = &store->view;
     const sx_family *family = sx_family_of(v->family);
@@ -156,6 +157,10 @@ static void lay_out(const sx_store *store, size_t why_bytes, file_front *front,
     if (why_bytes > 0) {
         data[front->head.sections] = store->why;
         add_section(front, WHY_NAME, 0, 0, why_bytes);
+    }
+    if (notes_bytes > 0) {
+        data[front->head.sections] = store->notes.text;
+        add_section(front, NOTES_NAME, OF_FILE, 0, notes_bytes);
     }
     front->head.front_bytes = (uint32_t)(offsetof(file_front, table) +
                                          front->head.sections * sizeof(file_section));
@@ -215,7 +220,7 @@ sx_status sx_store_save(const sx_store *store, const char *path, sx_progress *pr
     unsigned count = 0;
     sx_status st = SX_OK;
 
-    lay_out(store, strlen(store->why), &front, data);
+    lay_out(store, strlen(store->why), store->notes.bytes, &front, data);
     sx_progress_units(progress, (1 + SX_WRITE_UNITS) * front.head.file_bytes);
     for (uint32_t i = 0; i < front.head.sections && st == SX_OK; i++)
         st = hash_section(data[i], &front.table[i], progress, &front.table[i].hash, err);
@@ -406,6 +411,14 @@ static sx_status read_meta(sx_store *s, int fd, const file_front *front, const c
                    sx_section_name(&s->view, family->meta));
 }
 
+/* Bytes of the last of so many sections, if it has that name. */
+static uint64_t bytes_of_last(const file_front *front, uint32_t count, const char *name)
+{
+    const file_section *e = count > 0 ? &front->table[count - 1] : NULL;
+
+    return e && strncmp(e->name, name, sizeof e->name) == 0 ? e->bytes : 0;
+}
+
 /* The front must be the one this shape has. */
 static sx_status check_table(const sx_store *s, const file_front *front, const char *path,
                              sx_err *err)
@@ -413,14 +426,13 @@ static sx_status check_table(const sx_store *s, const file_front *front, const c
     file_front expected;
     const void *data[TABLE_MAX];
     uint32_t count = front->head.sections;
-    uint64_t why = 0;
+    uint64_t notes = bytes_of_last(front, count, NOTES_NAME);
+    uint64_t why = bytes_of_last(front, count - (notes > 0), WHY_NAME);
 
-    if (count > 0 && strncmp(front->table[count - 1].name, WHY_NAME, 16) == 0) {
-        why = front->table[count - 1].bytes;
-        if (why == 0 || why >= SX_WHY_MAX)
-            return damaged(path, "the section 'why' has an impossible size", err);
-    }
-    lay_out(s, why, &expected, data);
+    if (why >= SX_WHY_MAX || notes > SX_NOTES_BYTES_MOST)
+        return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: the section '%s' has an impossible "
+                       "size", path, why >= SX_WHY_MAX ? WHY_NAME : NOTES_NAME);
+    lay_out(s, why, notes, &expected, data);
     if (expected.head.sections != count || expected.head.file_bytes != front->head.file_bytes)
         return damaged(path, "its sections do not fit its keys", err);
     for (uint32_t i = 0; i < count; i++) {
@@ -506,6 +518,25 @@ static sx_status read_why(sx_store *s, int fd, const file_section *e, const char
     return st;
 }
 
+static sx_status read_notes(sx_store *s, int fd, const file_section *e, const char *path,
+                            sx_err *err)
+{
+    sx_notes notes = {NULL, e->bytes};
+    sx_err inner;
+    sx_status st = sx_alloc((void **)&notes.text, e->bytes + gap_behind(e), "notes", err);
+
+    if (st == SX_OK)
+        st = read_small(fd, notes.text, e, path, err);
+    if (st == SX_OK && sx_notes_check(&notes, &inner) != SX_OK)
+        st = sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: section '%s': %.200s", path,
+                     NOTES_NAME, inner.text);
+    if (st == SX_OK)
+        s->notes = notes;
+    else
+        sx_notes_drop(&notes);
+    return st;
+}
+
 /* Sections into memory of their own, or into one mapping of the file. */
 static sx_status read_sections(sx_store *s, int fd, const file_front *front, unsigned flags,
                                const char *path, sx_progress *progress, sx_err *err)
@@ -533,8 +564,10 @@ static sx_status read_sections(sx_store *s, int fd, const file_front *front, uns
         if (st == SX_OK && (flags & SX_LOAD_VERIFY))
             st = verify_section(s->base[kind], e, path, progress, err);
     }
+    if (st == SX_OK && at < front->run.sections)
+        st = read_why(s, fd, &front->table[at++], path, err);
     if (st == SX_OK && at < front->head.sections)
-        st = read_why(s, fd, &front->table[at], path, err);
+        st = read_notes(s, fd, &front->table[at], path, err);
     return st;
 }
 

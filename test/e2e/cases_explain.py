@@ -170,6 +170,49 @@ def pairs_without_rows_are_split(t, spec, order, with_rows):
           [i + 7 * (with_rows == "rows") for i in range(5)], "rows")
 
 
+# ---- notes ------------------------------------------------------------------
+
+NOTES = {"unit": "ns since 1970", "Größe": "µm 😀", "how": 'a "line" \\ of = text\nand one more',
+         "empty": "", "esc": "\x1b[31m\x7f\u009b"}
+
+
+@case(["cpu", "simt"], ["sorted", "auto", "pgm(eps=4,layout=once)"])
+def notes_come_back(t, device, spec):
+    keys = np.sort(oracle.random_keys(t.rng, "u64", 300))
+    plain = t.tool.build(keys, spec, "u64", name="plain")
+    check("notes" not in t.tool.explain(plain), "notes of an index without any")
+    words = [word for name, value in NOTES.items() for word in ("--note", f"{name}={value}")]
+    index = t.tool.build(keys, spec, "u64", *words, "--device", device)
+    equal(t.tool.explain(index)["notes"], NOTES, "the notes")
+    equal(list(t.tool.explain(index)["notes"]), sorted(NOTES, key=str.encode), "their order")
+    t.tool.ok("verify", index)
+    text = t.tool.ok("explain", index).out.decode()
+    for line in ("note     unit=ns since 1970\n", "note     Größe=µm 😀\n", "note     empty=\n",
+                 'note     how=a "line" \\\\ of = text\\u000aand one more\n',
+                 "note     esc=\\u001b[31m\\u007f\\u009b\n"):
+        check(line in text, f"{line!r} is not in {text!r}")
+
+
+@case()
+def notes_in_any_order_are_the_same_file(t):
+    keys = oracle.random_keys(t.rng, "u32", 100)
+    files = []
+    for turn in (1, -1):
+        words = [f"--note={name}={value}" for name, value in list(NOTES.items())[::turn]]
+        files.append(t.path(t.tool.build(keys, "pivot", "u32", *words)).read_bytes())
+    check(files[0] == files[1], "another order, another file")
+
+
+@case()
+def a_file_of_format_1_is_told(t):
+    old = bytearray(256)
+    old[:16] = struct.pack("<8sII", b"\x89SXT\r\n\x1a\n", 1, 0x01020304)
+    t.path("old.sxt").write_bytes(old)
+    for verb in ("explain", "verify"):
+        t.tool.fails(1, "'old.sxt' has format 1, of Sextant before 0.3; this library reads 2: "
+                     "build it again from its keys", verb, "old.sxt")
+
+
 # ---- damage -----------------------------------------------------------------
 
 def survives(t, index, queries):
