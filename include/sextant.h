@@ -100,7 +100,11 @@ typedef struct {                  /* keys, queries, rows, results */
     uint64_t n;                   /* elements */
     void *data;                   /* only read when it is an input; on the
                                      device at a multiple of an element */
-    uint64_t reserved[5];         /* zero */
+                                  /* for strings, not used yet: ... */
+    void *offsets;                /* NULL; later n + 1: where each begins in data */
+    void *validity;               /* NULL; later a bitmap of those that are there */
+    uint32_t offset_bytes;        /* 0; later 4 or 8, bytes of an offset */
+    uint32_t reserved[5];         /* zero */
 } sx_column;                      /* 64 bytes */
 
 /* "No match" in a column of rows, by the column's type. */
