@@ -198,7 +198,7 @@ static void test_build_arguments(void **state)
     }
     keys.offsets = &keys;         REFUSED(build("sorted", NULL), SX_EINVAL, "offsets of keys");
     keys.validity = &keys;        REFUSED(build("sorted", NULL), SX_EINVAL, "validity of keys");
-    keys.offset_bytes = 8;        REFUSED(build("sorted", NULL), SX_EINVAL, "offset_bytes of keys is 8");
+    keys.offset_bytes = 8;        REFUSED(build("sorted", NULL), SX_EINVAL, "offset_bytes of keys");
     call.size = 0;                REFUSED(build("sorted", NULL), SX_EINVAL, "size");
     call.size = 5;                REFUSED(build("sorted", NULL), SX_EINVAL, "5");
     call.hints = 2;               REFUSED(build("sorted", NULL), SX_EINVAL, "hints");
