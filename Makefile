@@ -7,7 +7,7 @@
 #   build/clang/     clang's AddressSanitizer and UndefinedBehaviorSanitizer
 #   build/fuzzer/    the same for fuzzers
 
-VERSION := 0.2.0
+VERSION := 0.3.0
 SOVERSION := 1
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib

@@ -15,6 +15,7 @@ typedef struct {
     const char *keys, *rows, *spec, *out;
     int type, row_type, format;
     uint64_t max_bytes;
+    word_list notes;
     bool json;
 } build_options;
 
@@ -46,6 +47,41 @@ static void note_layout(const build_options *o, const sx_index *ix)
     if (strstr(o->spec, "pairs") && info.implicit_rows)
         fprintf(stderr, "layout=pairs became split, %s: no rows are stored, "
                 "for each is its key's rank\n", info.spec);
+}
+
+/* The notes of the command line into the index. */
+static void set_notes(const build_options *o, sx_index *ix)
+{
+    for (unsigned i = 0; i < o->notes.n; i++) {
+        const char *word = o->notes.word[i], *value = strchr(word, '=');
+        char *name;
+
+        if (!value)
+            fail_usage("--note wants NAME=VALUE, not '%s'", word);
+        name = strndup(word, (size_t)(value - word));
+        if (!name)
+            fail("no memory for a note");
+        if (sx_note_of(ix, name))
+            fail_usage("--note gives '%s' twice", name);
+        expect_ok_usage(sx_note(ix, name, value + 1), NULL);
+        free(name);
+    }
+}
+
+/* Fails before any work is done if they can't be: an empty index takes them, too. */
+static void check_notes(const build_options *o)
+{
+    sx_column none = { .type = SX_U64 };
+    sx_device *cpu;
+    sx_index *ix;
+
+    if (o->notes.n == 0)
+        return;
+    expect_ok(sx_open(&cpu, "cpu"), NULL);
+    expect_ok(sx_build(&ix, cpu, "sorted", &none, NULL, NULL), NULL);
+    set_notes(o, ix);
+    sx_free(ix);
+    sx_close(cpu);
 }
 
 static void print_summary(const sx_index *ix, double seconds)
@@ -97,6 +133,8 @@ int cmd_build(int argc, char **argv)
           "rows of the keys (0, 1, 2, ...)" },
         { "--row-type", 0, OPT_CHOICE, "u32|u64", &o.row_type,
           "type of the rows (as an .npy file says, else u64)" },
+        { "--note", 0, OPT_WORDS, "NAME=VALUE", &o.notes,
+          "text to keep in the index, e.g. unit=ns; again for more" },
         { "--max-bytes", 0, OPT_COUNT, "N", &o.max_bytes,
           "memory that building may take (no limit)" },
         OPTION_OUTPUT(&o.out, "the index file; replaced when complete"),
@@ -120,6 +158,7 @@ int cmd_build(int argc, char **argv)
     if (o.row_type && !o.rows)
         fail_usage("--row-type is for --rows, and there is none: rows are "
                    "positions");
+    check_notes(&o);
     expect_other_file(o.out, o.keys);
     if (o.rows) {
         expect_one_stdin(o.keys, o.rows);
@@ -138,6 +177,7 @@ int cmd_build(int argc, char **argv)
                  (unsigned long long)rows.n);
     }
     ix = build(&o, &keys, o.rows ? &rows : NULL, &seconds);
+    set_notes(&o, ix);
     free(keys.data);
     if (o.rows)
         free(rows.data);

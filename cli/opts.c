@@ -45,6 +45,14 @@ static void set_option(const option *o, const char *text)
             fail_usage("%s needs a value that is not empty", o->name);
         *(const char **)o->to = text;
         return;
+    case OPT_WORDS: {
+        word_list *list = o->to;
+
+        if (list->n == WORDS_MOST)
+            fail_usage("%s is given more than %u times", o->name, WORDS_MOST);
+        list->word[list->n++] = text;
+        return;
+    }
     case OPT_SIZE:
     case OPT_COUNT:
         if (!parse_size(text, o->to))

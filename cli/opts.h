@@ -12,11 +12,18 @@
 typedef enum {
     OPT_FLAG,                     /* bool */
     OPT_WORD,                     /* const char * */
+    OPT_WORDS,                    /* word_list: may be given again */
     OPT_SIZE,                     /* uint64_t, see parse_size() */
     OPT_COUNT,                    /* uint64_t, the same, at least 1 */
     OPT_FRACTION,                 /* double from 0 to 1 */
     OPT_CHOICE                    /* int: 1 for the first word of value */
 } option_kind;
+
+#define WORDS_MOST 64u
+typedef struct {
+    const char *word[WORDS_MOST];
+    unsigned n;
+} word_list;
 
 typedef struct {
     const char *name;             /* "--mode"; NULL ends the table */

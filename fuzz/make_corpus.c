@@ -27,13 +27,14 @@ static void write_seed(const char *dir, unsigned number, const char *kind,
 }
 
 /* One file more, with one byte of it changed: a field of the header, of the
- * first section's entry, or of the data. Its hashes are made right again by
+ * run, of the first section's entry, or of the data. Its hashes are made right again by
  * the target, except for the first. */
 static void write_damaged(const char *dir, unsigned number, unsigned char *file,
                           size_t bytes)
 {
-    static const unsigned at[] = { 24, 8, 12, 16, 32, 36, 40, 48, 56, 61, 64,
-                                   200, 256, 272, 280, 300 };
+    static const unsigned at[] = { 24, 8, 12, 16, 32, 36, 40, 44, 48, 56, 64, 100, 128, 256, 260,
+                                   264, 272, 280, 288, 289, 290, 300, 320, 336, 340, 344, 352,
+                                   370 };
     unsigned place = at[number % (sizeof at / sizeof *at)];
     if (number >= sizeof at / sizeof *at || place + 1 >= bytes)
         place = (unsigned)bytes - 100;
@@ -44,7 +45,7 @@ static void write_damaged(const char *dir, unsigned number, unsigned char *file,
 
 /* A file of n keys behind the byte that says how to load it. */
 static void write_index(const char *dir, sx_device *dev, const char *spec,
-                        int type, uint64_t n, int row_type)
+                        int type, uint64_t n, int row_type, int with_notes)
 {
     static unsigned number;
     unsigned char keys[64 * 16], file[16384];
@@ -52,6 +53,9 @@ static void write_index(const char *dir, sx_device *dev, const char *spec,
     char path[4096];
     for (size_t i = 0; i < sizeof keys; i++)
         keys[i] = (unsigned char)(i * 37 + i / 7);
+    /* Three of a value, where each value is stored once. */
+    for (size_t i = 0, w = sx_type_bytes(type); i < n && strstr(spec, "once"); i++)
+        memcpy(keys + i * w, keys + i / 3 * 3 * w, w);
     for (unsigned i = 0; i < 64; i++)
         rows[i] = i * 3;
     sx_column k = { .type = type, .n = n, .data = keys };
@@ -59,6 +63,7 @@ static void write_index(const char *dir, sx_device *dev, const char *spec,
     sx_index *ix = NULL;
     snprintf(path, sizeof path, "%s/making", dir);
     if (sx_build(&ix, dev, spec, &k, row_type ? &r : NULL, NULL) != SX_OK ||
+        (with_notes && (sx_note(ix, "unit", "ns") || sx_note(ix, "\xc3\xa4", "\n"))) ||
         sx_save(ix, path, NULL) != SX_OK)
         fail(spec);
     sx_free(ix);
@@ -78,34 +83,43 @@ static const struct {
     int type;
     unsigned n;
     int rows;                     /* 0: positions */
+    int notes;
 } indexes[] = {
-    { "sorted", SX_U64, 0, 0 },
-    { "sorted", SX_U64, 1, SX_U32 },
-    { "sorted(layout=pairs)", SX_U32, 20, SX_U32 },
-    { "sorted unique", SX_B16, 12, SX_U64 },
-    { "eytzinger(k=2)", SX_F32, 33, 0 },
-    { "eytzinger(k=9)", SX_I64, 40, SX_U64 },
-    { "eytzinger(k=5,layout=pairs)", SX_F64, 30, SX_U64 },
-    { "eytzinger(k=33)", SX_U32, 50, SX_U32 },
-    { "pivot(k=3)", SX_U64, 50, SX_U64 },
-    { "pivot(k=2,leaf=1)", SX_I32, 30, 0 },
-    { "pivot(k=5,layout=pairs,block=1)", SX_B16, 40, SX_U32 },
-    { "pivot(k=4,levels=1)", SX_U32, 60, SX_U64 },
-    { "auto", SX_U64, 30, SX_U64 },
-    { "sorted", SX_U64, 50, 0 },
-    { "eytzinger(k=3)", SX_U32, 50, 0 },
-    { "eytzinger(k=3,layout=pairs)", SX_B16, 20, SX_U32 },
-    { "pivot", SX_F64, 60, SX_U64 },
-    { "pivot(k=17,layout=pairs) unique", SX_U32, 60, SX_U64 },
-    { "pgm(eps=1,eps2=1)", SX_U64, 60, 0 },
-    { "pgm(eps=1,eps2=1,cuts=9)", SX_U32, 60, SX_U32 },
-    { "pgm(eps=2,layout=pairs)", SX_B16, 64, SX_U64 },
-    { "pgm", SX_F64, 1, 0 },
-    { "guide", SX_U64, 64, 0 },
-    { "guide(bucket=2,pieces=3)", SX_U32, 60, SX_U32 },
-    { "guide(bucket=1,pieces=7,layout=pairs)", SX_B16, 50, SX_U64 },
-    { "guide(pieces=2) unique", SX_F64, 1, SX_U32 },
-    { "pgm(budget=1)", SX_I64, 64, SX_U32 },
+    { "sorted", SX_U64, 0, 0, 0 },
+    { "sorted", SX_U64, 1, SX_U32, 0 },
+    { "sorted(layout=pairs)", SX_U32, 20, SX_U32, 0 },
+    { "sorted unique", SX_B16, 12, SX_U64, 0 },
+    { "eytzinger(k=2)", SX_F32, 33, 0, 0 },
+    { "eytzinger(k=9)", SX_I64, 40, SX_U64, 0 },
+    { "eytzinger(k=5,layout=pairs)", SX_F64, 30, SX_U64, 0 },
+    { "eytzinger(k=33)", SX_U32, 50, SX_U32, 0 },
+    { "pivot(k=3)", SX_U64, 50, SX_U64, 0 },
+    { "pivot(k=2,leaf=1)", SX_I32, 30, 0, 0 },
+    { "pivot(k=5,layout=pairs,block=1)", SX_B16, 40, SX_U32, 0 },
+    { "pivot(k=4,levels=1)", SX_U32, 60, SX_U64, 0 },
+    { "auto", SX_U64, 30, SX_U64, 0 },
+    { "sorted", SX_U64, 50, 0, 0 },
+    { "eytzinger(k=3)", SX_U32, 50, 0, 0 },
+    { "eytzinger(k=3,layout=pairs)", SX_B16, 20, SX_U32, 0 },
+    { "pivot", SX_F64, 60, SX_U64, 0 },
+    { "pivot(k=17,layout=pairs) unique", SX_U32, 60, SX_U64, 0 },
+    { "pgm(eps=1,eps2=1)", SX_U64, 60, 0, 0 },
+    { "pgm(eps=1,eps2=1,cuts=9)", SX_U32, 60, SX_U32, 0 },
+    { "pgm(eps=2,layout=pairs)", SX_B16, 64, SX_U64, 0 },
+    { "pgm", SX_F64, 1, 0, 0 },
+    { "guide", SX_U64, 64, 0, 0 },
+    { "guide(bucket=2,pieces=3)", SX_U32, 60, SX_U32, 0 },
+    { "guide(bucket=1,pieces=7,layout=pairs)", SX_B16, 50, SX_U64, 0 },
+    { "guide(pieces=2) unique", SX_F64, 1, SX_U32, 0 },
+    { "pgm(budget=1)", SX_I64, 64, SX_U32, 0 },
+    { "sorted(layout=once)", SX_U32, 60, SX_U32, 0 },
+    { "eytzinger(k=5,layout=once)", SX_U64, 50, SX_U64, 0 },
+    { "pivot(k=3,layout=once)", SX_F32, 60, 0, 0 },
+    { "guide(bucket=2,pieces=3,layout=once)", SX_B16, 40, SX_U32, 0 },
+    { "pgm(eps=1,eps2=1,layout=once)", SX_I32, 64, SX_U64, 0 },
+    { "sorted", SX_U64, 0, 0, 1 },
+    { "auto", SX_U32, 20, SX_U32, 1 },
+    { "pgm(eps=1)", SX_U32, 30, SX_U32, 1 },
 };
 
 int main(int argc, char **argv)
@@ -143,7 +157,7 @@ int main(int argc, char **argv)
         fail("open");
     for (unsigned i = 0; i < sizeof indexes / sizeof *indexes; i++)
         write_index(argv[1], dev, indexes[i].spec, indexes[i].type, indexes[i].n,
-                    indexes[i].rows);
+                    indexes[i].rows, indexes[i].notes);
     sx_close(dev);
     return 0;
 }

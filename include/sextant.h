@@ -51,7 +51,7 @@ extern "C" {
 
 /* ---- versions and errors --------------------------------------------- */
 
-#define SX_VERSION 200            /* major*10000 + minor*100 + patch */
+#define SX_VERSION 300            /* major*10000 + minor*100 + patch */
 SX_API int sx_version(void);      /* the same, of the library loaded */
 
 typedef enum {                    /* ABI: append only */
@@ -100,7 +100,11 @@ typedef struct {                  /* keys, queries, rows, results */
     uint64_t n;                   /* elements */
     void *data;                   /* only read when it is an input; on the
                                      device at a multiple of an element */
-    uint64_t reserved[5];         /* zero */
+                                  /* for strings, not used yet: ... */
+    void *offsets;                /* NULL; later n + 1: where each begins in data */
+    void *validity;               /* NULL; later a bitmap of those that are there */
+    uint32_t offset_bytes;        /* 0; later 4 or 8, bytes of an offset */
+    uint32_t reserved[5];         /* zero */
 } sx_column;                      /* 64 bytes */
 
 /* "No match" in a column of rows, by the column's type. */
@@ -528,7 +532,8 @@ SX_API sx_status sx_save(const sx_index *ix, const char *path,
 /* The file is mapped, and must not be changed while the index lives. The header is
  * always verified, and that there is nothing between the sections. The data are
  * verified when SX_LOAD_VERIFY is set: then no bit of the file can have changed.
- * A damaged file never makes a lookup read outside the index.
+ * A damaged file never makes a lookup read outside the index. Files of Sextant before
+ * 0.3 have another format: SX_ECORRUPT, and the detail says so.
  *
  * At most one flag says a place, as place= does in a spec (sx_build()). Without one
  * the index goes to the memory of the device. With SX_LOAD_HYBRID and SX_LOAD_BOTH
@@ -547,6 +552,30 @@ SX_API sx_status sx_save(const sx_index *ix, const char *path,
 #define SX_LOAD_BOTH   32u        /* place=both */
 SX_API sx_status sx_load(sx_index **out, sx_device *dev, const char *path,
                          unsigned flags, const sx_call *call);
+
+/* ---- notes ---------------------------------------------------------------
+ *
+ * Pairs of text that you keep in an index: what its keys are, their unit, how they
+ * were written. Files have them. sx_explain() lists them, and nothing else looks at
+ * them. Setting a note is not safe beside any other call on the same index; reading
+ * is safe beside reading and questions. */
+
+#define SX_NOTES_MOST 64u         /* notes of an index, and of all of them ... */
+#define SX_NOTES_BYTES_MOST 65536u  /* ... bytes, with a NUL for each text */
+#define SX_NOTE_NAME_MOST 63u     /* bytes of a name, without the NUL: at least 1 */
+#define SX_NOTE_VALUE_MOST 4095u  /* bytes of a value, without the NUL */
+
+/* Sets a note, in place of the one of that name, or takes it away (value NULL; fine
+ * if there is none). Both are UTF-8. A name has no control characters and no '='. What
+ * these limits do not allow is SX_EINVAL, and all notes stay as they were. */
+SX_API sx_status sx_note(sx_index *ix, const char *name, const char *value);
+
+/* The value of a note, or NULL; and the i-th note, in the order of the names' bytes
+ * (SX_EINVAL past the last one). These texts are the index's, and valid until a note is
+ * set or the index freed. */
+SX_API const char *sx_note_of(const sx_index *ix, const char *name);
+SX_API sx_status sx_note_at(const sx_index *ix, unsigned i, const char **name,
+                            const char **value);
 
 /* ---- looking at an index ------------------------------------------------- */
 

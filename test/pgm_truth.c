@@ -164,7 +164,7 @@ uint64_t pgm_fewest(const oracle *o, uint64_t eps)
 unsigned char *file_section(unsigned char *file, const char *name, uint64_t *bytes)
 {
     for (uint32_t i = 0; i < get32(file + F_SECTIONS); i++) {
-        unsigned char *e = file + F_HEADER + i * S_ENTRY;
+        unsigned char *e = file + F_TABLE + i * S_ENTRY;
         if (strncmp((char *)e, name, 16) == 0) {
             *bytes = get64(e + S_BYTES);
             return file + get64(e + S_OFFSET);
@@ -177,9 +177,9 @@ const char *pgm_open(pgm_file *p, unsigned char *file)
 {
     unsigned eps, eps2, cuts;
     uint64_t bytes;
-    *p = (pgm_file){ .type = (int)get32(file + F_TYPE), .width = file[F_WIDTH],
+    *p = (pgm_file){ .type = (int)get32(file + F_TYPE), .width = file[R_WIDTH],
                      .n = get64(file + F_N) };
-    if (sscanf((const char *)file + F_SPEC, "pgm(eps=%u,eps2=%u,cuts=%u,layout=", &eps, &eps2,
+    if (sscanf((const char *)file + R_SPEC, "pgm(eps=%u,eps2=%u,cuts=%u,layout=", &eps, &eps2,
                &cuts) != 3)
         return "not the spec of a pgm";
     p->eps = eps;

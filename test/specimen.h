@@ -28,8 +28,23 @@ static const struct specimen_kind {
     { "guide(bucket=2,pieces=3,layout=pairs)", SX_B16, ROWS_U64_WIDE, 8 },
     { "pgm(eps=1,eps2=1)", SX_U64, ROWS_NULL, 4 },
     { "pgm(eps=2,cuts=3,layout=pairs)", SX_B16, ROWS_U64_WIDE, 8 },
+    { "sorted(layout=once)", SX_U64, ROWS_U64_WIDE, 8 },
+    { "sorted(layout=once)", SX_F32, ROWS_IMPLICIT, 0 },
+    { "eytzinger(k=9,layout=once)", SX_I32, ROWS_U32, 4 },
+    { "guide(bucket=3,pieces=5,layout=once)", SX_B16, ROWS_NULL, 4 },
+    { "pgm(eps=2,cuts=3,layout=once)", SX_F64, ROWS_U64_EDGE, 8 },
     { "pivot(k=17) unique", SX_I32, ROWS_IMPLICIT, 0 },
 };
+
+static inline bool is_unique(size_t kind)
+{
+    return strstr(kinds[kind].spec, "unique") != NULL;
+}
+
+static inline bool is_once(size_t kind)
+{
+    return strstr(kinds[kind].spec, "once") != NULL;
+}
 
 typedef struct {
     dataset *d;
@@ -44,10 +59,14 @@ static inline specimen make_specimen(sx_device *dev, size_t kind,
 {
     specimen s = { .path = temp_path("specimen.sxt") };
     rnd r = rnd_start(test_seed() + kind);
-    s.d = data_make(kinds[kind].type, strstr(kinds[kind].spec, "unique")
-                    ? KEYS_DENSE : KEYS_RANDOM, n, kinds[kind].rows, 60, &r);
+    s.d = data_make(kinds[kind].type, is_unique(kind) ? KEYS_DENSE
+                    : is_once(kind) ? KEYS_DUPLICATES : KEYS_RANDOM, n, kinds[kind].rows, 60, &r);
     if (data_build(s.d, dev, kinds[kind].spec, NULL, &s.ix) != SX_OK)
         die("%s: %s", kinds[kind].spec, sx_detail());
+    /* Every third has notes, behind why or other sections. */
+    if (kind % 3 == 0 && (sx_note(s.ix, "unit", "ns") != SX_OK ||
+                          sx_note(s.ix, "\xc3\xa4", "") != SX_OK))
+        die("%s", sx_detail());
     s.file = saved_bytes(s.ix, s.path, &s.bytes);
     return s;
 }

@@ -3,8 +3,9 @@
  * Written from the description of the format, not from the library, so that
  * a change of the format shows. Files are native little-endian:
  *
- *   header, 256 bytes | 64 bytes per section | sections, each at a multiple
- *   of 64, gaps zero, the file's length a multiple of 64
+ *   header, 128 bytes | 192 per run, of which there is one | 64 bytes per
+ *   section | sections, each at a multiple of 64, gaps zero, the file's
+ *   length a multiple of 64
  */
 #ifndef SXFILE_H
 #define SXFILE_H
@@ -16,27 +17,39 @@
 
 enum {                            /* offsets in the header */
     F_MAGIC = 0,                  /* 8 bytes */
-    F_VERSION = 8,                /* u32: 1 */
+    F_VERSION = 8,                /* u32: 2 */
     F_ORDER = 12,                 /* u32: 0x01020304 */
     F_BYTES = 16,                 /* u64: of the whole file */
-    F_HASH = 24,                  /* u64: of the header, itself zero */
-    F_HEADER_BYTES = 32,          /* u32: 256 + 64 * sections */
-    F_SECTIONS = 36,              /* u32 */
-    F_N = 40,                     /* u64 */
-    F_MAX_ROW = 48,               /* u64 */
-    F_TYPE = 56,                  /* u32 */
-    F_WIDTH = 60,                 /* u8 */
-    F_ROW_BYTES = 61,             /* u8: 0, 4, 8 */
-    F_FLAGS = 62,                 /* u16: bit 0 unique, bit 1 distinct */
-    F_SPEC = 64,                  /* char[128] */
-    F_ZERO = 192,                 /* 64 bytes */
-    F_HEADER = 256,
+    F_HASH = 24,                  /* u64: of the front, itself zero */
+    F_FRONT_BYTES = 32,           /* u32: 128 + 192 * runs + 64 * sections */
+    F_RUNS = 36,                  /* u32 */
+    F_SECTIONS = 40,              /* u32 */
+    F_TYPE = 44,                  /* u32 */
+    F_N = 48,                     /* u64: keys there are */
+    F_MAX_ROW = 56,               /* u64 */
+    F_FLAGS = 64,                 /* u32: bit 0 unique */
+    F_ZERO = 68,                  /* 60 bytes */
+    F_HEADER = 128,
+
+    R_SPEC = F_HEADER,            /* char[128]; the run, from the file's begin */
+    R_SIGN = F_HEADER + 128,      /* i32: 1 */
+    R_SECTIONS = F_HEADER + 132,  /* u32: all but notes */
+    R_STORED = F_HEADER + 136,    /* u64: layout=once: each value once */
+    R_N = F_HEADER + 144,         /* u64 */
+    R_MAX_ROW = F_HEADER + 152,   /* u64 */
+    R_WIDTH = F_HEADER + 160,     /* u8 */
+    R_ROW_BYTES = F_HEADER + 161, /* u8: 0, 4, 8 */
+    R_FLAGS = F_HEADER + 162,     /* u16: bit 0 unique, bit 1 stored keys are distinct */
+    R_ZERO = F_HEADER + 164,      /* 28 bytes */
+    F_TABLE = F_HEADER + 192,     /* the sections' entries */
 
     S_NAME = 0,                   /* char[16]; offsets in a section's entry */
-    S_OFFSET = 16,                /* u64 */
-    S_BYTES = 24,                 /* u64 */
-    S_HASH = 32,                  /* u64 */
-    S_ZERO = 40,                  /* 24 bytes */
+    S_RUN = 16,                   /* u32: 0, or all ones: of none */
+    S_FLAGS = 20,                 /* u32: bit 0, others' sizes follow from it */
+    S_OFFSET = 24,                /* u64 */
+    S_BYTES = 32,                 /* u64 */
+    S_HASH = 40,                  /* u64: of it and the gap behind */
+    S_ZERO = 48,                  /* 16 bytes */
     S_ENTRY = 64
 };
 
@@ -61,7 +74,17 @@ static inline void put(unsigned char *p, uint64_t x, size_t bytes)
     memcpy(p, &x, bytes);
 }
 
-static inline uint64_t header_hash(const unsigned char *file, size_t length)
+/* How many keys there are, all stored, in both places that say so; and the largest row. */
+static inline void put_keys(unsigned char *file, uint64_t n, uint64_t max_row)
+{
+    put(file + F_N, n, 8);
+    put(file + R_N, n, 8);
+    put(file + R_STORED, n, 8);
+    put(file + F_MAX_ROW, max_row, 8);
+    put(file + R_MAX_ROW, max_row, 8);
+}
+
+static inline uint64_t front_hash(const unsigned char *file, size_t length)
 {
     static const unsigned char zero[8];
     XXH3_state_t *state = XXH3_createState();
@@ -77,16 +100,22 @@ static inline uint64_t header_hash(const unsigned char *file, size_t length)
     return hash;
 }
 
-/* Makes the header's hash right for what is there, as far as the header
- * claims to reach and the file does. */
+/* Makes the front's hash right for what is there, as far as the header
+ * claims it to reach and the file does. */
 static inline void seal_header(unsigned char *file, size_t bytes)
 {
     if (bytes < F_HEADER)
         return;
-    size_t length = get32(file + F_HEADER_BYTES);
-    if (length < F_HASH + 8 || length > bytes)
+    size_t length = get32(file + F_FRONT_BYTES);
+    if (length < F_HEADER || length > bytes)
         length = F_HEADER;
-    put(file + F_HASH, header_hash(file, length), 8);
+    put(file + F_HASH, front_hash(file, length), 8);
+}
+
+/* Bytes that a section takes with the gap behind it. */
+static inline uint64_t with_gap(uint64_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
 }
 
 /* The same for the sections, as far as they lie inside the file. */
@@ -94,12 +123,12 @@ static inline void seal_sections(unsigned char *file, size_t bytes)
 {
     uint64_t sections = get32(file + F_SECTIONS);
     for (uint64_t i = 0; i < sections; i++) {
-        unsigned char *entry = file + F_HEADER + i * S_ENTRY;
-        if (F_HEADER + (i + 1) * S_ENTRY > bytes)
+        unsigned char *entry = file + F_TABLE + i * S_ENTRY;
+        if (F_TABLE + (i + 1) * S_ENTRY > bytes)
             return;
         uint64_t at = get64(entry + S_OFFSET), n = get64(entry + S_BYTES);
-        if (at <= bytes && n <= bytes - at)
-            put(entry + S_HASH, XXH3_64bits(file + at, n), 8);
+        if (at <= bytes && n <= bytes - at && with_gap(n) <= bytes - at)
+            put(entry + S_HASH, XXH3_64bits(file + at, with_gap(n)), 8);
     }
 }
 

@@ -245,6 +245,29 @@ static void test_first_call(void **state)
     assert_int_equal(sx_check(ix, &call), SX_EINVAL);
 }
 
+/* Columns have no size that says which version they are of: theirs is frozen, and what a
+ * program of the first version left zero behind `data` is still to be zero. */
+static void test_columns(void **state)
+{
+    (void)state;
+    static const struct { const char *name; size_t at, bytes; } fields[] = {
+        { "offsets", 24, 8 }, { "validity", 32, 8 }, { "offset_bytes", 40, 4 },
+        { "reserved[0]", 44, 4 }, { "reserved[1]", 48, 4 }, { "reserved[2]", 52, 4 },
+        { "reserved[3]", 56, 4 }, { "reserved[4]", 60, 4 },
+    };
+    assert_int_equal(sizeof(sx_column), 64);
+    assert_true(offsetof(sx_column, type) == 0 && offsetof(sx_column, place) == 4 &&
+                offsetof(sx_column, n) == 8 && offsetof(sx_column, data) == 16);
+    for (size_t i = 0; i < COUNT_OF(fields); i++)
+        for (size_t b = 0; b < fields[i].bytes; b++)
+            for (int wrong = 0; wrong < 2; wrong++) {
+                sx_column q = keys, rows = out;
+                ((unsigned char *)(wrong ? &rows : &q))[fields[i].at + b] = 1;
+                REFUSED(sx_get(ix, &q, &rows, NULL), SX_EINVAL, fields[i].name);
+                REFUSED(sx_get(ix, &q, &rows, NULL), SX_EINVAL, wrong ? "rows" : "queries");
+            }
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -277,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_newer),
         cmocka_unit_test(test_no_size),
         cmocka_unit_test(test_first_call),
+        cmocka_unit_test(test_columns),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -25,6 +25,7 @@ typedef struct {
     const char *spec;
     const dataset *d;
     const sx_index *ix;
+    sx_index *noted;
     const char *path;
     unsigned flags;
     sx_index *made;               /* what the call gave, or NULL */
@@ -254,6 +255,12 @@ static sx_status load(attempt *a)
     return sx_load(&a->made, a->dev, a->path, a->flags, NULL);
 }
 
+/* In place of the same note. */
+static sx_status note(attempt *a)
+{
+    return sx_note(a->noted, "unit", "ns");
+}
+
 static sx_status question(attempt *a)
 {
     const dataset *d = a->d;
@@ -309,6 +316,12 @@ static void check_questions(sx_device *dev, uint64_t n, uint64_t queries)
             char name[SX_SPEC_MAX + 32];
             snprintf(name, sizeof name, "question %d, %s", a.verb, specs[i]);
             every_failure(name, question, &a);
+        }
+        if (i % 2 == 0) {         /* files with notes, and without */
+            assert_int_equal(sx_note(ix, "unit", "ns"), SX_OK);
+            a.noted = ix;
+            assert_int_equal(every_failure("note", note, &a), 1);
+            assert_string_equal(sx_note_of(ix, "unit"), "ns");
         }
         every_failure("save", save, &a);
         for (a.flags = 0; a.flags < 4; a.flags++) {

@@ -74,7 +74,8 @@ static void test_columns(void **state)
             sx_column_free(&c, devices[d]);
             OK(sx_column_new(&c, devices[d], key_types[t], 10));
             assert_int_equal(c.place, d == 0 ? SX_DEVICE : SX_HOST);
-            assert_true(c.n == 10 && c.data && !c.reserved[0] && !c.reserved[4]);
+            assert_true(c.n == 10 && c.data && !c.offsets && !c.validity &&
+                        !c.offset_bytes && !c.reserved[0] && !c.reserved[4]);
             sx_column_free(&c, devices[d]);
             assert_true(!c.data && c.n == 0);
             sx_column_free(&c, devices[d]);     /* as free(NULL) */

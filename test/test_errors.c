@@ -196,6 +196,9 @@ static void test_build_arguments(void **state)
         keys.reserved[i] = 1;
         REFUSED(build("sorted", NULL), SX_EINVAL, "reserved");
     }
+    keys.offsets = &keys;         REFUSED(build("sorted", NULL), SX_EINVAL, "offsets of keys");
+    keys.validity = &keys;        REFUSED(build("sorted", NULL), SX_EINVAL, "validity of keys");
+    keys.offset_bytes = 8;        REFUSED(build("sorted", NULL), SX_EINVAL, "offset_bytes of keys");
     call.size = 0;                REFUSED(build("sorted", NULL), SX_EINVAL, "size");
     call.size = 5;                REFUSED(build("sorted", NULL), SX_EINVAL, "5");
     call.hints = 2;               REFUSED(build("sorted", NULL), SX_EINVAL, "hints");
@@ -323,6 +326,9 @@ static void test_points(void **state)
         q.place = 2;              REFUSED(point(verb), SX_EINVAL, "2");
         q.data = NULL;            REFUSED(point(verb), SX_EINVAL, "NULL");
         q.reserved[0] = 1;        REFUSED(point(verb), SX_EINVAL, "reserved");
+        q.offsets = &q;           REFUSED(point(verb), SX_EINVAL, "offsets of");
+        q.validity = &q;          REFUSED(point(verb), SX_EINVAL, "validity of");
+        out.offset_bytes = 4;     REFUSED(point(verb), SX_EINVAL, "offset_bytes of");
         out.type = SX_I64;        REFUSED(point(verb), SX_EINVAL, "i64");
         out.type = SX_B16;        REFUSED(point(verb), SX_EINVAL, "b16");
         out.type = 12;            REFUSED(point(verb), SX_EINVAL, "12");

@@ -33,40 +33,50 @@ static void check_format(const specimen *s, size_t kind)
     const unsigned char *f = s->file;
     sx_index_info info = { .size = sizeof info };
     uint32_t sections = get32(f + F_SECTIONS);
-    size_t header = F_HEADER + S_ENTRY * (size_t)sections, end = header;
+    size_t header = F_TABLE + S_ENTRY * (size_t)sections, end = header;
+    uint32_t of_run = 0;
     assert_int_equal(sx_describe(s->ix, &info), SX_OK);
     assert_memory_equal(f + F_MAGIC, F_MAGIC_BYTES, 8);
-    assert_int_equal(get32(f + F_VERSION), 1);
+    assert_int_equal(get32(f + F_VERSION), 2);
+    assert_int_equal(get32(f + F_RUNS), 1);
     assert_int_equal(get32(f + F_ORDER), 0x01020304);
     assert_int_equal(get64(f + F_BYTES), s->bytes);
     assert_int_equal(s->bytes % 64, 0);
-    assert_int_equal(get32(f + F_HEADER_BYTES), header);
-    assert_int_equal(get64(f + F_HASH), header_hash(f, header));
+    assert_int_equal(get32(f + F_FRONT_BYTES), header);
+    assert_int_equal(get64(f + F_HASH), front_hash(f, header));
     assert_int_equal(get64(f + F_N), s->d->n);
+    assert_int_equal(get64(f + R_N), s->d->n);
     assert_int_equal(get64(f + F_MAX_ROW), s->d->truth->max_row);
+    assert_int_equal(get64(f + R_MAX_ROW), s->d->truth->max_row);
+    assert_int_equal(get32(f + R_SIGN), 1);
     assert_int_equal(get32(f + F_TYPE), s->d->type);
-    assert_int_equal(f[F_WIDTH], s->d->width);
-    assert_int_equal(f[F_ROW_BYTES],
+    assert_int_equal(f[R_WIDTH], s->d->width);
+    assert_int_equal(f[R_ROW_BYTES],
                      info.implicit_rows ? 0 : kinds[kind].row_bytes);
     bool are_positions = true;    /* few keys that are shuffled may be sorted again */
     for (uint64_t i = 0; i < s->d->n; i++)
         are_positions &= s->d->truth->rows[i] == i;
     assert_true(!info.implicit_rows || are_positions);
-    bool distinct = s->d->n > 0;
+    uint64_t values = s->d->n > 0, stored;
     for (uint64_t i = 1; i < s->d->n; i++)
-        distinct &= oracle_compare(s->d->type, oracle_key(s->d->truth, i - 1),
-                                   oracle_key(s->d->truth, i)) != 0;
-    assert_int_equal(f[F_FLAGS] | f[F_FLAGS + 1] << 8, info.unique | distinct << 1);
-    assert_memory_equal(f + F_SPEC, info.spec, sizeof info.spec);
+        values += oracle_compare(s->d->type, oracle_key(s->d->truth, i - 1),
+                                 oracle_key(s->d->truth, i)) != 0;
+    stored = strstr(info.spec, "layout=once") ? values : s->d->n;
+    assert_int_equal(get64(f + R_STORED), stored);
+    assert_int_equal(get32(f + F_FLAGS), info.unique);
+    assert_int_equal(f[R_FLAGS] | f[R_FLAGS + 1] << 8,
+                     info.unique | (stored > 0 && stored == values) << 1);
+    assert_memory_equal(f + R_SPEC, info.spec, sizeof info.spec);
     assert_true(all_zero(f + F_ZERO, F_HEADER - F_ZERO));
+    assert_true(all_zero(f + R_ZERO, F_TABLE - R_ZERO));
 
     uint64_t data_bytes = 0;
     for (uint32_t i = 0; i < sections; i++) {
-        const unsigned char *e = f + F_HEADER + i * S_ENTRY;
+        const unsigned char *e = f + F_TABLE + i * S_ENTRY;
         const char *name = (const char *)e + S_NAME;
         uint64_t at = get64(e + S_OFFSET), n = get64(e + S_BYTES);
-        static const char *const names[] = { "keys", "rows", "pairs", "pivots", "pieces",
-                                             "guide", "levels", "segments", "why" };
+        static const char *const names[] = { "keys", "rows", "pairs", "starts", "pivots", "pieces",
+                                             "guide", "levels", "segments", "why", "notes" };
         bool known = false;
         for (size_t j = 0; j < COUNT_OF(names); j++)
             known |= strncmp(name, names[j], 16) == 0;
@@ -74,15 +84,21 @@ static void check_format(const specimen *s, size_t kind)
         assert_true(at % 64 == 0 && at >= end && at - end < 64);
         assert_true(all_zero(f + end, at - end));
         assert_true(n <= s->bytes - at);
-        assert_int_equal(get64(e + S_HASH), XXH3_64bits(f + at, n));
+        assert_int_equal(get64(e + S_HASH), XXH3_64bits(f + at, with_gap(n)));
+        assert_int_equal(get32(e + S_FLAGS), strcmp(name, "levels") == 0);
+        bool notes = strcmp(name, "notes") == 0;
+        assert_int_equal(get32(e + S_RUN), notes ? UINT32_MAX : 0);
+        of_run += !notes;
         assert_true(all_zero(e + S_ZERO, S_ENTRY - S_ZERO));
         end = at + n;
-        if (strcmp(name, "why") != 0)
+        if (strcmp(name, "why") != 0 && !notes)
             data_bytes += n;
     }
     assert_true(s->bytes - end < 64 && all_zero(f + end, s->bytes - end));
     assert_int_equal(info.bytes, data_bytes);
-    assert_true(data_bytes >= s->d->n * (s->d->width + f[F_ROW_BYTES]));
+    assert_int_equal(get32(f + R_SECTIONS), of_run);
+    assert_int_equal(sections - of_run, kind % 3 == 0);
+    assert_true(data_bytes >= stored * s->d->width + s->d->n * f[R_ROW_BYTES]);
 }
 
 static void test_format(void **state)
@@ -209,10 +225,10 @@ static void test_auto(void **state)
     assert_int_equal(data_build(d, dev, info.spec, NULL, &again), SX_OK);
     unsigned char *file2 = saved_bytes(again, path, &n2);
     for (uint32_t i = 0; i < get32(file2 + F_SECTIONS); i++) {
-        const unsigned char *e2 = file2 + F_HEADER + i * S_ENTRY;
+        const unsigned char *e2 = file2 + F_TABLE + i * S_ENTRY;
         bool found = false;
         for (uint32_t j = 0; j < get32(file + F_SECTIONS); j++) {
-            const unsigned char *e = file + F_HEADER + j * S_ENTRY;
+            const unsigned char *e = file + F_TABLE + j * S_ENTRY;
             found |= memcmp(e, e2, 16) == 0 &&
                      get64(e + S_HASH) == get64(e2 + S_HASH);
         }
@@ -261,25 +277,27 @@ static void test_save_over_mapped(void **state)
 
 /* The front of a file with a hole for its n keys, a multiple of 16: all are 0, and
  * nothing of it is read but what the questions touch. Returns the file's bytes. */
-#define HOLE_FRONT (F_HEADER + S_ENTRY)
+#define HOLE_FRONT (F_TABLE + S_ENTRY)
 static uint64_t hole_front(uint64_t n, unsigned char f[HOLE_FRONT])
 {
     const uint64_t header = HOLE_FRONT;
     memset(f, 0, header);
     memcpy(f + F_MAGIC, F_MAGIC_BYTES, 8);
-    put(f + F_VERSION, 1, 4);
+    put(f + F_VERSION, 2, 4);
     put(f + F_ORDER, 0x01020304, 4);
     put(f + F_BYTES, header + n * 4, 8);
-    put(f + F_HEADER_BYTES, header, 4);
+    put(f + F_FRONT_BYTES, header, 4);
+    put(f + F_RUNS, 1, 4);
     put(f + F_SECTIONS, 1, 4);
-    put(f + F_N, n, 8);
-    put(f + F_MAX_ROW, n - 1, 8);
+    put(f + R_SECTIONS, 1, 4);
+    put(f + R_SIGN, 1, 4);
+    put_keys(f, n, n - 1);
     put(f + F_TYPE, SX_U32, 4);
-    f[F_WIDTH] = 4;
-    memcpy(f + F_SPEC, "sorted(layout=split)", 20);
-    memcpy(f + F_HEADER, "keys", 4);
-    put(f + F_HEADER + S_OFFSET, header, 8);
-    put(f + F_HEADER + S_BYTES, n * 4, 8);
+    f[R_WIDTH] = 4;
+    memcpy(f + R_SPEC, "sorted(layout=split)", 20);
+    memcpy(f + F_TABLE, "keys", 4);
+    put(f + F_TABLE + S_OFFSET, header, 8);
+    put(f + F_TABLE + S_BYTES, n * 4, 8);
     seal_header(f, header);
     return header + n * 4;
 }

@@ -12,8 +12,7 @@
 #include <cmocka.h>
 
 #include "exercise.h"
-#include "specimen.h"
-#include "sxfile.h"
+#include "forge.h"
 
 static sx_device *dev;
 
@@ -51,7 +50,7 @@ static void test_truncations(void **state)
     (void)state;
     for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
         specimen s = make_specimen(dev, kind, 40);
-        size_t header = get32(s.file + F_HEADER_BYTES);
+        size_t header = get32(s.file + F_FRONT_BYTES);
         for (size_t n = 0; n < s.bytes;
              n += n < header || n + 70 > s.bytes ? 1 : 7)
             refused("cut off", s.file, n);
@@ -65,26 +64,33 @@ static void test_truncations(void **state)
     }
 }
 
-/* Every bit of a file is checked, or refused if it is set: the header, what is between
- * sections and why it was chosen always, the rest when asked for. */
+/* Sections whose checksum is compared whenever a file is loaded. */
+static bool always_verified(const unsigned char *entry)
+{
+    return get32(entry + S_FLAGS) == 1 || strcmp((const char *)entry, "why") == 0 ||
+           strcmp((const char *)entry, "notes") == 0;
+}
+
+/* Every bit of a file is checked, or refused if it is set: the front, what is between
+ * sections, and small ones always, the rest when asked for. */
 static void every_bit(const specimen *s, unsigned char *file)
 {
-    size_t header = get32(file + F_HEADER_BYTES);
+    size_t front = get32(file + F_FRONT_BYTES);
     for (size_t bit = 0; bit < 8 * s->bytes; bit++) {
         size_t at = bit / 8;
         bool data = false;
         for (uint32_t i = 0; i < get32(s->file + F_SECTIONS); i++) {
-            const unsigned char *e = s->file + F_HEADER + i * S_ENTRY;
+            const unsigned char *e = s->file + F_TABLE + i * S_ENTRY;
             data |= at >= get64(e + S_OFFSET) && at < get64(e + S_OFFSET) + get64(e + S_BYTES) &&
-                    strcmp((const char *)e, "why") != 0;
+                    !always_verified(e);
         }
         unsigned flags = (data ? SX_LOAD_VERIFY : 0) | (bit % 3 ? 0 : SX_LOAD_COPY);
         file[at] ^= (unsigned char)(1u << bit % 8);
         if (try_bytes("a flipped bit", file, s->bytes, flags) == SX_OK)
-            fail_msg("%s, %llu keys: bit %zu of byte %zu was not seen", s->file + F_SPEC,
+            fail_msg("%s, %llu keys: bit %zu of byte %zu was not seen", s->file + R_SPEC,
                      (unsigned long long)s->d->n, bit % 8, at);
         /* No size in a damaged header is held against the file. */
-        if (at >= F_BYTES && at < header && !strstr(sx_detail(), "header"))
+        if (at >= F_BYTES && at < front && !strstr(sx_detail(), "header"))
             fail_msg("bit %zu of byte %zu: %s", bit % 8, at, sx_detail());
         file[at] ^= (unsigned char)(1u << bit % 8);
     }
@@ -111,7 +117,7 @@ static void test_data_flips(void **state)
     (void)state;
     for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
         specimen s = make_specimen(dev, kind, 50);
-        const unsigned char *entries = s.file + F_HEADER;
+        const unsigned char *entries = s.file + F_TABLE;
         for (uint32_t sec = 0; sec < get32(s.file + F_SECTIONS); sec++) {
             uint64_t at = get64(entries + sec * S_ENTRY + S_OFFSET);
             uint64_t n = get64(entries + sec * S_ENTRY + S_BYTES);
@@ -157,8 +163,11 @@ static void test_forged_numbers(void **state)
 {
     (void)state;
     static const struct { const char *what; size_t at, bytes; } fields[] = {
-        { "file bytes", F_BYTES, 8 }, { "header bytes", F_HEADER_BYTES, 4 },
-        { "sections", F_SECTIONS, 4 }, { "n", F_N, 8 },
+        { "file bytes", F_BYTES, 8 }, { "front bytes", F_FRONT_BYTES, 4 },
+        { "runs", F_RUNS, 4 }, { "sections", F_SECTIONS, 4 }, { "n", F_N, 8 },
+        { "largest row", F_MAX_ROW, 8 }, { "flags", F_FLAGS, 4 }, { "sign", R_SIGN, 4 },
+        { "the run's sections", R_SECTIONS, 4 }, { "stored keys", R_STORED, 8 },
+        { "the run's n", R_N, 8 }, { "the run's largest row", R_MAX_ROW, 8 },
     };
     static const uint64_t lies[] = {
         0, 1, 2, 63, 64, 255, 256, 257, 320, 1u << 16, UINT32_MAX,
@@ -172,30 +181,44 @@ static void test_forged_numbers(void **state)
                 if (fields[f].bytes == 8 || lies[i] <= UINT32_MAX)
                     forge(&s, fields[f].what, fields[f].at, lies[i],
                           fields[f].bytes);
-        forge(&s, "n", F_N, 1200, 8);
-        forge(&s, "n", F_N, 800, 8);
+        for (size_t at = 0; at < 3; at++) {
+            static const size_t of_n[] = { F_N, R_N, R_STORED };
+            uint64_t n = get64(s.file + of_n[at]);
+            forge(&s, "n", of_n[at], n + 200, 8);
+            forge(&s, "n", of_n[at], n - 200, 8);
+            forge(&s, "n", of_n[at], n + 1, 8);
+            forge(&s, "n", of_n[at], n - 1, 8);
+        }
         forge(&s, "version", F_VERSION, 0, 4);
-        forge(&s, "version", F_VERSION, 2, 4);
+        forge(&s, "version", F_VERSION, 1, 4);
+        forge(&s, "version", F_VERSION, 3, 4);
         forge(&s, "byte order", F_ORDER, 0x04030201, 4);
         for (uint64_t type = 0; type < 300; type += type < 20 ? 1 : 47)
             if (sx_type_bytes((int)type) != s.d->width)
                 forge(&s, "type", F_TYPE, type, 4);
         for (uint64_t i = 0; i < 256; i += i < 33 ? 1 : 31) {
-            forge(&s, "width", F_WIDTH, i, 1);
-            forge(&s, "row bytes", F_ROW_BYTES, i, 1);
+            forge(&s, "width", R_WIDTH, i, 1);
+            forge(&s, "row bytes", R_ROW_BYTES, i, 1);
         }
         for (unsigned bit = 2; bit < 16; bit++)
-            forge(&s, "flags", F_FLAGS, s.file[F_FLAGS] | 1u << bit, 2);
-        forge(&s, "flags", F_FLAGS, s.file[F_FLAGS] ^ 1u, 2);  /* unique */
+            forge(&s, "the run's flags", R_FLAGS, s.file[R_FLAGS] | 1u << bit, 2);
+        for (unsigned bit = 1; bit < 32; bit++)
+            forge(&s, "flags", F_FLAGS, s.file[F_FLAGS] | 1u << bit, 4);
+        forge(&s, "flags", F_FLAGS, s.file[F_FLAGS] ^ 1u, 4);  /* unique */
+        forge(&s, "the run's flags", R_FLAGS, s.file[R_FLAGS] ^ 1u, 2);
         for (size_t i = F_ZERO; i < F_HEADER; i++)
             forge(&s, "reserved byte", i, 1, 1);
+        for (size_t i = R_ZERO; i < F_TABLE; i++)
+            forge(&s, "reserved byte of the run", i, 1, 1);
         /* A section less, with a header of matching length. */
         uint32_t sections = get32(s.file + F_SECTIONS);
         put(s.file + F_SECTIONS, sections - 1, 4);
-        put(s.file + F_HEADER_BYTES, F_HEADER + S_ENTRY * (sections - 1), 4);
+        put(s.file + F_FRONT_BYTES, F_TABLE + S_ENTRY * (sections - 1), 4);
         forged(&s, "a section less");
-        put(s.file + F_SECTIONS, 0x03fffffc, 4);  /* 256 + 64 * wraps to 0 */
-        put(s.file + F_HEADER_BYTES, 0, 4);
+        put(s.file + R_SECTIONS, get32(s.file + R_SECTIONS) - 1, 4);
+        forged(&s, "a section less, of the run too");
+        put(s.file + F_SECTIONS, 0x03fffffb, 4);  /* 320 + 64 * wraps to 0 */
+        put(s.file + F_FRONT_BYTES, 0, 4);
         forged(&s, "sections that overflow");
         free_specimen(&s);
     }
@@ -213,7 +236,7 @@ static void test_forged_sections(void **state)
         uint32_t sections = get32(s.file + F_SECTIONS);
         assert_true(sections >= 1);
         for (uint32_t sec = 0; sec < sections; sec++) {
-            size_t e = F_HEADER + sec * S_ENTRY;
+            size_t e = F_TABLE + sec * S_ENTRY;
             uint64_t at = get64(s.file + e + S_OFFSET);
             uint64_t n = get64(s.file + e + S_BYTES);
             for (size_t i = 0; i < COUNT_OF(lies); i++) {
@@ -231,6 +254,11 @@ static void test_forged_sections(void **state)
             forge(&s, "section bytes", e + S_BYTES, s.bytes, 8);
             for (size_t i = S_ZERO; i < S_ENTRY; i++)
                 forge(&s, "reserved byte", e + i, 1, 1);
+            for (unsigned bit = 0; bit < 32; bit++) {
+                forge(&s, "run", e + S_RUN, get32(s.file + e + S_RUN) ^ 1u << bit, 4);
+                forge(&s, "flags", e + S_FLAGS, get32(s.file + e + S_FLAGS) ^ 1u << bit, 4);
+            }
+            forge(&s, "run", e + S_RUN, UINT32_MAX, 4);
             /* Names: another one, none, too long, of another section. */
             unsigned char name[16];
             static const char *const names[] = {
@@ -244,11 +272,11 @@ static void test_forged_sections(void **state)
                 forged(&s, "a section's name");
             }
             if (sections > 1) {
-                memcpy(s.file + e, s.file + F_HEADER + S_ENTRY *
+                memcpy(s.file + e, s.file + F_TABLE + S_ENTRY *
                        ((sec + 1) % sections), 16);
                 forged(&s, "two sections of one name");
                 memcpy(s.file + e, name, 16);
-                put(s.file + e + S_OFFSET, get64(s.file + F_HEADER + S_ENTRY *
+                put(s.file + e + S_OFFSET, get64(s.file + F_TABLE + S_ENTRY *
                     ((sec + 1) % sections) + S_OFFSET), 8);
                 forged(&s, "two sections in one place");
                 put(s.file + e + S_OFFSET, at, 8);
@@ -274,10 +302,10 @@ static void test_forged_specs(void **state)
     for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
         specimen s = make_specimen(dev, kind, 1000);
         char right[SX_SPEC_MAX];
-        memcpy(right, s.file + F_SPEC, sizeof right);
+        memcpy(right, s.file + R_SPEC, sizeof right);
         for (size_t i = 0; i < COUNT_OF(lies); i++) {
-            memset(s.file + F_SPEC, 0, SX_SPEC_MAX);
-            memcpy(s.file + F_SPEC, lies[i], strlen(lies[i]));
+            memset(s.file + R_SPEC, 0, SX_SPEC_MAX);
+            memcpy(s.file + R_SPEC, lies[i], strlen(lies[i]));
             /* Refused, or a spec that these sections fit just as well. */
             seal_header(s.file, s.bytes);
             for (unsigned flags = 0; flags < 4; flags++)
@@ -285,45 +313,22 @@ static void test_forged_specs(void **state)
             if (i < 6 || i == 9)
                 refused(lies[i], s.file, s.bytes);
         }
-        memset(s.file + F_SPEC, 'k', SX_SPEC_MAX);
+        memset(s.file + R_SPEC, 'k', SX_SPEC_MAX);
         forged(&s, "a spec without end");
-        memset(s.file + F_SPEC, ' ', SX_SPEC_MAX);
+        memset(s.file + R_SPEC, ' ', SX_SPEC_MAX);
         forged(&s, "a spec of blanks");
-        memcpy(s.file + F_SPEC, right, sizeof right);
-        memset(s.file + F_SPEC + strlen(right), ' ',
+        memcpy(s.file + R_SPEC, right, sizeof right);
+        memset(s.file + R_SPEC + strlen(right), ' ',
                SX_SPEC_MAX - strlen(right));
         forged(&s, "a spec with blanks for an end");
-        memcpy(s.file + F_SPEC, right, sizeof right);
-        s.file[F_SPEC + SX_SPEC_MAX - 1] = 'x';
+        memcpy(s.file + R_SPEC, right, sizeof right);
+        s.file[R_SPEC + SX_SPEC_MAX - 1] = 'x';
         forged(&s, "something behind the spec");
         free_specimen(&s);
     }
 }
 
 /* ---- forged data: every hash is right -------------------------------------- */
-
-/* 0: zeros, 1: ones, 2: noise, 3: backwards, 4: an ascending run, then
- * noise. */
-static void fill(unsigned char *p, uint64_t n, int how, rnd *r)
-{
-    for (uint64_t i = 0; i < n; i++)
-        switch (how) {
-        case 0: p[i] = 0; break;
-        case 1: p[i] = 0xff; break;
-        case 2: p[i] = (unsigned char)rnd_next(r); break;
-        case 3:
-            if (i < n / 2) {
-                unsigned char t = p[i];
-                p[i] = p[n - 1 - i];
-                p[n - 1 - i] = t;
-            }
-            break;
-        default:
-            if (i > n / 3)
-                p[i] = (unsigned char)rnd_next(r);
-            break;
-        }
-}
 
 static void test_forged_data(void **state)
 {
@@ -340,7 +345,7 @@ static void test_forged_data(void **state)
                     unsigned char *file = need(s.bytes);
                     memcpy(file, s.file, s.bytes);
                     for (uint32_t j = 0; j < sections; j++) {
-                        unsigned char *e = file + F_HEADER + j * S_ENTRY;
+                        unsigned char *e = file + F_TABLE + j * S_ENTRY;
                         if (j == sec || sec == sections)
                             fill(file + get64(e + S_OFFSET),
                                  get64(e + S_BYTES), how, &r);
@@ -353,18 +358,6 @@ static void test_forged_data(void **state)
                 }
                 free_specimen(&s);
             }
-}
-
-static unsigned char *section(specimen *s, const char *name, uint64_t *bytes)
-{
-    for (uint32_t i = 0; i < get32(s->file + F_SECTIONS); i++) {
-        unsigned char *e = s->file + F_HEADER + i * S_ENTRY;
-        if (strncmp((char *)e, name, 16) == 0) {
-            *bytes = get64(e + S_BYTES);
-            return s->file + get64(e + S_OFFSET);
-        }
-    }
-    return NULL;
 }
 
 /* The text of why auto chose is shown as it is, so it may be anything. */
@@ -412,208 +405,124 @@ static void test_forged_why(void **state)
     free_specimen(&s);
 }
 
-/* sx_check() proves what loading takes on trust. */
-static void checked(specimen *s, const char *what)
-{
-    sx_index *ix = NULL;
-    seal_sections(s->file, s->bytes);
-    seal_header(s->file, s->bytes);
-    sx_status status = sx_load(&ix, dev, memory_file(s->file, s->bytes),
-                               SX_LOAD_VERIFY, NULL);
-    if (status == SX_OK) {
-        status = sx_check(ix, NULL);
-        sx_free(ix);
-    }
-    if (status != SX_ECORRUPT)
-        fail_msg("%s, %s: status %d", what, s->file + F_SPEC, (int)status);
-    assert_true(strlen(sx_detail()) > 10);
-}
-
-static void test_check_finds(void **state)
+/* Notes are believed no more than other sections: what sx_note() refuses is refused here,
+ * and so is another order. */
+static void test_forged_notes(void **state)
 {
     (void)state;
-    static const char *const with_keys[] = { "keys", "pairs", "pivots" };
-    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
-        specimen s = make_specimen(dev, kind, 500);
-        unsigned char *pristine = need(s.bytes), *p;
-        uint64_t n, width = s.d->width;
-        memcpy(pristine, s.file, s.bytes);
-        for (size_t i = 0; i < COUNT_OF(with_keys); i++) {
-            if (!(p = section(&s, with_keys[i], &n)))
-                continue;
-            /* A key changes places with the next, at the start and later. */
-            for (int end = 0; end < 2 && i != 1; end++) {
-                uint64_t last = n / width > 200 ? 200 : n / width - 2;
-                unsigned char *a = end ? p + last * width : p, t[16];
-                memcpy(t, a, width);
-                memmove(a, a + width, width);
-                memcpy(a + width, t, width);
-                if (memcmp(s.file, pristine, s.bytes) != 0)
-                    checked(&s, "two keys exchanged");
-                memcpy(s.file, pristine, s.bytes);
-            }
-            memset(p, 0xff, width);             /* the largest comes first */
-            checked(&s, "largest first");
-            memcpy(s.file, pristine, s.bytes);
-            fill(p, n, 3, NULL);
-            checked(&s, "backwards");
-            memcpy(s.file, pristine, s.bytes);
-        }
-        /* A guide is what its keys determine, to the last bit. */
-        for (unsigned i = 0; i < 2; i++)
-            if ((p = section(&s, i ? "guide" : "pieces", &n)))
-                for (uint64_t at = 0; at < n; at += 1 + at / 8) {
-                    p[at] ^= (unsigned char)(1u << at % 8);
-                    checked(&s, i ? "another record" : "another piece");
-                    memcpy(s.file, pristine, s.bytes);
-                }
-        if ((p = section(&s, "rows", &n))) {
-            /* A row above the one the header calls the largest. */
-            memset(p + n / 2 / 8 * 8, 0xff, s.file[F_ROW_BYTES]);
-            checked(&s, "a reserved row");
-            memcpy(s.file, pristine, s.bytes);
-        }
-        put(s.file + F_MAX_ROW, get64(s.file + F_MAX_ROW) - 1, 8);
-        checked(&s, "a smaller largest row");
-        memcpy(s.file, pristine, s.bytes);
-        if (s.file[F_FLAGS] & 2) {
-            s.file[F_FLAGS] ^= 2;
-            checked(&s, "distinct keys that are not said to be");
-        }
-        free(pristine);
-        free_specimen(&s);
-    }
-    /* Equal keys in an index that says unique. */
-    size_t unique = COUNT_OF(kinds) - 1;        /* the last kind is */
-    specimen s = make_specimen(dev, unique, 500);
-    uint64_t n;
-    unsigned char *keys = section(&s, "keys", &n);
-    assert_non_null(keys);
-    memcpy(keys + 100 * s.d->width, keys + 99 * s.d->width, s.d->width);
-    checked(&s, "equal keys and unique");
-    free_specimen(&s);
-    /* ... or distinct, which is told nowhere else. */
-    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
-        rnd r = rnd_start(test_seed());
-        s = (specimen){ .path = temp_path("specimen.sxt") };
-        s.d = data_make(kinds[kind].type, KEYS_DUPLICATES, 300, kinds[kind].rows, 60, &r);
-        if (kind == unique || data_build(s.d, dev, kinds[kind].spec, NULL, &s.ix) != SX_OK) {
-            assert_int_equal(kind, unique);
+#define TEXTS(s) s, sizeof s              /* with the 0 at its end */
+    static const struct { const char *text; size_t bytes; const char *word; } forged_as[] = {
+        { TEXTS("a\0b\0ab\0"), NULL },
+        { TEXTS("=\0b"), "U+003D" },
+        { TEXTS("\n\0b"), "U+000A" },
+        { TEXTS("\0b"), "0 bytes; allowed: 1 to 63" },
+        { TEXTS("a\0\xff"), "0xff" },
+        { TEXTS("\xc3\0\xa4"), "0xc3" },
+        { TEXTS("b\0\0a\0"), "'b' comes before note 'a'" },
+        { TEXTS("a\0x\0a\0y"), "'a' comes before note 'a'" },
+        { TEXTS("a\0x\0b"), "3 texts" },
+        { TEXTS(""), "1 texts" },
+        { "a\0b", 3, "1 texts" },
+        { "abc", 3, "0 texts" },
+        { "a\0\0\0", 4, "3 texts" },
+    };
+#undef TEXTS
+    specimen s = make_specimen(dev, 0, 10);
+    uint32_t sections = get32(s.file + F_SECTIONS);
+    size_t entry = F_TABLE + (sections - 1) * S_ENTRY, at = get64(s.file + entry + S_OFFSET);
+    assert_string_equal((char *)s.file + entry, "notes");
+    /* These, then too long a name, too long a value, too many, as many as can be. */
+    for (size_t i = 0; i < COUNT_OF(forged_as) + 4; i++) {
+        size_t given = i - COUNT_OF(forged_as), n = 0;
+        char *text = need(70000);
+        const char *word = i < COUNT_OF(forged_as) ? forged_as[i].word
+                         : given == 0 ? "64 bytes" : given == 1 ? "4096 bytes"
+                         : given == 2 ? "130 texts" : NULL;
+        memset(text, 'x', 70000);
+        if (i < COUNT_OF(forged_as)) {
+            n = forged_as[i].bytes;
+            memcpy(text, forged_as[i].text, n);
+        } else if (given < 2) {
+            text[given == 0 ? 64 : 1] = '\0';
+            n = given == 0 ? 66 : 2 + 4096 + 1;
+            text[n - 1] = '\0';
         } else {
-            s.file = saved_bytes(s.ix, s.path, &s.bytes);
-            assert_int_equal(s.file[F_FLAGS], 0);
-            s.file[F_FLAGS] = 2;
-            checked(&s, "equal keys and distinct");
+            for (unsigned j = 0; j < (given == 2 ? 65 : 64); j++, n += 1000) {
+                sprintf(text + n, "%02u", j);
+                text[n + 999] = '\0';
+            }
         }
-        free_specimen(&s);
+        unsigned char *file = need(at + with_gap(n));
+        memset(file, 0, at + with_gap(n));
+        memcpy(file, s.file, at);
+        memcpy(file + at, text, n);
+        put(file + entry + S_BYTES, n, 8);
+        put(file + F_BYTES, at + with_gap(n), 8);
+        seal_sections(file, at + with_gap(n));
+        seal_header(file, at + with_gap(n));
+        for (unsigned flags = 0; flags < 4; flags++) {
+            sx_status status = try_bytes("forged notes", file, at + with_gap(n), flags);
+            if (status != (word ? SX_ECORRUPT : SX_OK) ||
+                (word && (!strstr(sx_detail(), "'notes'") || !strstr(sx_detail(), word))))
+                fail_msg("notes %zu: status %d, %s", i, (int)status, sx_detail());
+        }
+        free(text);
+        free(file);
+    }
+    free_specimen(&s);
+}
+
+/* ---- what this library does not read -------------------------------------------- */
+
+static void told(const void *bytes, size_t n, const char *sentence)
+{
+    for (unsigned flags = 0; flags < 4; flags++) {
+        assert_int_equal(try_bytes(sentence, bytes, n, flags), SX_ECORRUPT);
+        if (!strstr(sx_detail(), sentence))
+            fail_msg("'%s' is not '%s'", sx_detail(), sentence);
     }
 }
 
-/* Whether a byte of a section belongs to a key or row that is there. */
-static bool is_entry(const specimen *s, const char *name, uint64_t at)
-{
-    const char *block = strstr((const char *)s->file + F_SPEC, "block=");
-    uint64_t width = s->d->width, row_bytes = s->file[F_ROW_BYTES];
-    if (strcmp(name, "keys") == 0)
-        return at < s->d->n * width;
-    if (strcmp(name, "rows") == 0)
-        return true;
-    if (strcmp(name, "pairs") != 0)
-        return false;
-    assert_non_null(block);
-    uint64_t b = strtoull(block + 6, NULL, 10), in = at % (b * (width + row_bytes));
-    uint64_t slot = in < b * width ? in / width : (in - b * width) / row_bytes;
-    return at / (b * (width + row_bytes)) * b + slot < s->d->n;
-}
-
-/* What sx_check() lets pass, every hash being right, is another index: keys in order, or
- * rows. Nothing is there that is not looked at. (Lines may be others, if they are right.) */
-static void test_check_every_bit(void **state)
+/* The header of an empty index, as Sextant 0.1 wrote it. */
+static void test_format_1(void **state)
 {
     (void)state;
-    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
-        specimen s = make_specimen(dev, kind, 21);
-        unsigned found = 0;
-        for (uint32_t i = 0; i < get32(s.file + F_SECTIONS); i++) {
-            unsigned char *e = s.file + F_HEADER + i * S_ENTRY, *p = s.file + get64(e + S_OFFSET);
-            const char *name = (const char *)e;
-            if (strcmp(name, "why") == 0 || strcmp(name, "segments") == 0)
-                continue;
-            for (uint64_t bit = 0; bit < 8 * get64(e + S_BYTES); bit++) {
-                if (is_entry(&s, name, bit / 8))
-                    continue;
-                p[bit / 8] ^= (unsigned char)(1u << bit % 8);
-                checked(&s, name);
-                p[bit / 8] ^= (unsigned char)(1u << bit % 8);
-                found++;
-            }
-        }
-        assert_true(found > 0);
-        free_specimen(&s);
-    }
+    unsigned char f[256] = F_MAGIC_BYTES;
+    put(f + 8, 1, 4);
+    put(f + 12, 0x01020304, 4);
+    put(f + 16, sizeof f, 8);
+    put(f + 32, sizeof f, 4);
+    put(f + 56, SX_U64, 4);
+    f[60] = 8;
+    memcpy(f + 64, "sorted(layout=split)", 20);
+    put(f + 24, front_hash(f, sizeof f), 8);
+    told(f, sizeof f, "has format 1, of Sextant before 0.3; this library reads 2: build it again "
+         "from its keys");
+    put(f + 8, 3, 4);
+    told(f, sizeof f, "has format 3; this library reads 2");
+    put(f + 12, 0x04030201, 4);
+    told(f, sizeof f, "other byte order");
 }
 
-/* An index of unsigned keys, called one of floats: as the keys are stored, it is right if
- * each is what becomes of a float. Others, which no query becomes, are found. */
-static void test_check_floats(void **state)
+/* One run more, as a later library may write; and a run that takes keys away. */
+static void test_runs(void **state)
 {
     (void)state;
-    static const char *const specs[] = {
-        "sorted", "sorted(layout=pairs)", "eytzinger", "eytzinger(k=2,layout=pairs)",
-        "pivot(k=3)", "pivot(k=3,layout=pairs)", "guide(bucket=1,pieces=2)",
-        "guide(bucket=1,pieces=2,layout=pairs)", "pgm(eps=1)", "pgm(eps=1,layout=pairs)",
-    };
-    static const struct {
-        int stored, type;
-        uint64_t right[8];        /* -inf, -1, 0, the least above, 1, inf, NaN, NaN */
-        uint64_t wrong[7];        /* -NaN, -NaN, -0, NaNs around the one, and the largest */
-    } of[] = {
-        { SX_U32, SX_F32,
-          { 0x007fffff, 0x407fffff, 0x80000000, 0x80000001, 0xbf800000, 0xff800000, 0xffc00000,
-            0xffc00000 },
-          { 0, 0x003fffff, 0x007ffffe, 0x7fffffff, 0xff800001, 0xffc00001, 0xffffffff } },
-        { SX_U64, SX_F64,
-          { 0x000fffffffffffff, 0x400fffffffffffff, 0x8000000000000000, 0x8000000000000001,
-            0xbff0000000000000, 0xfff0000000000000, 0xfff8000000000000, 0xfff8000000000000 },
-          { 0, 0x0007ffffffffffff, 0x000ffffffffffffe, 0x7fffffffffffffff, 0xfff0000000000001,
-            0xfff8000000000001, 0xffffffffffffffff } },
-    };
-    char *path = temp_path("floats.sxt");
-    for (size_t t = 0; t < COUNT_OF(of); t++)
-        for (size_t i = 0; i < COUNT_OF(specs); i++)
-            for (size_t w = 0; w <= COUNT_OF(of[t].wrong); w++) {
-                uint32_t narrow[9];
-                uint64_t wide[9], rows[9] = { 8, 7, 6, 5, 4, 3, 2, 1, 0 }, n = 8;
-                bool right = w == COUNT_OF(of[t].wrong);
-                memcpy(wide, of[t].right, sizeof of[t].right);
-                if (!right)
-                    wide[n++] = of[t].wrong[w];
-                for (uint64_t j = 0; j < n; j++)
-                    narrow[j] = (uint32_t)wide[j];
-                sx_column keys = column(of[t].stored, n,
-                                        t == 0 ? (void *)narrow : (void *)wide);
-                sx_column row = column(SX_U64, n, rows);
-                specimen s = { .path = path };
-                if (sx_build(&s.ix, dev, specs[i], &keys, &row, NULL) != SX_OK)
-                    fail_msg("%s", sx_detail());
-                s.file = saved_bytes(s.ix, path, &s.bytes);
-                put(s.file + F_TYPE, (uint64_t)of[t].type, 4);
-                if (right) {
-                    sx_index *ix = NULL;
-                    seal_header(s.file, s.bytes);
-                    assert_int_equal(sx_load(&ix, dev, memory_file(s.file, s.bytes), 2, NULL),
-                                     SX_OK);
-                    assert_int_equal(sx_check(ix, NULL), SX_OK);
-                    sx_free(ix);
-                } else {
-                    checked(&s, "no float's key");
-                    if (!strstr(sx_detail(), "K1"))
-                        fail_msg("%s", sx_detail());
-                }
-                sx_free(s.ix);
-                free(s.file);
-            }
-    free(path);
+    specimen s = make_specimen(dev, 0, 100);
+    unsigned char *file = need(s.bytes + 192);
+    memcpy(file, s.file, F_TABLE);
+    memcpy(file + F_TABLE, s.file + F_HEADER, 192);
+    memcpy(file + F_TABLE + 192, s.file + F_TABLE, s.bytes - F_TABLE);
+    put(file + F_BYTES, s.bytes + 192, 8);
+    put(file + F_RUNS, 2, 4);
+    put(file + F_FRONT_BYTES, get32(file + F_FRONT_BYTES) + 192, 4);
+    seal_header(file, s.bytes + 192);
+    told(file, s.bytes + 192, "has 2 runs; this library reads 1");
+    free(file);
+    put(s.file + R_SIGN, UINT32_MAX, 4);
+    seal_header(s.file, s.bytes);
+    told(s.file, s.bytes, "has a run of sign -1; this library reads 1");
+    free_specimen(&s);
 }
 
 /* Nothing but a header: the smallest file, and lies in it. */
@@ -625,12 +534,16 @@ static void test_forged_empty(void **state)
         assert_int_equal(try_bytes("empty", s.file, s.bytes, 0), SX_OK);
         assert_int_equal(try_bytes("empty", s.file, s.bytes, 3), SX_OK);
         for (uint64_t n = 1; n; n *= 16)
-            forge(&s, "n of an empty index", F_N, n, 8);
-        forge(&s, "flags of an empty index", F_FLAGS, s.file[F_FLAGS] | 2u, 2);
+            for (unsigned at = 0; at < 3; at++)
+                forge(&s, "n of an empty index", at == 0 ? F_N : at == 1 ? R_N : R_STORED, n, 8);
+        forge(&s, "flags of an empty index", R_FLAGS, s.file[R_FLAGS] | 2u, 2);
         for (unsigned row_bytes = 0; row_bytes <= 8; row_bytes += 4) {
-            s.file[F_ROW_BYTES] = (unsigned char)row_bytes;
-            forge(&s, "largest row of an empty index", F_MAX_ROW, 1, 8);
-            forge(&s, "largest row of an empty index", F_MAX_ROW, 77, 8);
+            s.file[R_ROW_BYTES] = (unsigned char)row_bytes;
+            for (uint64_t row = 1; row < 100; row += 76) {
+                put(s.file + R_MAX_ROW, row, 8);
+                forge(&s, "largest row of an empty index", F_MAX_ROW, row, 8);
+                put(s.file + R_MAX_ROW, 0, 8);
+            }
         }
         free_specimen(&s);
     }
@@ -648,7 +561,7 @@ static void test_forged_at_random(void **state)
         if (!kept[kind].file)
             kept[kind] = make_specimen(dev, kind, 30);
         s = kept[kind];
-        size_t header = get32(s.file + F_HEADER_BYTES);
+        size_t header = get32(s.file + F_FRONT_BYTES);
         unsigned char *file = need(s.bytes);
         memcpy(file, s.file, s.bytes);
         for (uint64_t i = 0; i <= rnd_below(&r, 4); i++) {
@@ -675,11 +588,11 @@ int main(void)
         cmocka_unit_test(test_forged_specs),
         cmocka_unit_test(test_forged_data),
         cmocka_unit_test(test_forged_why),
+        cmocka_unit_test(test_forged_notes),
         cmocka_unit_test(test_forged_empty),
         cmocka_unit_test(test_forged_at_random),
-        cmocka_unit_test(test_check_finds),
-        cmocka_unit_test(test_check_every_bit),
-        cmocka_unit_test(test_check_floats),
+        cmocka_unit_test(test_format_1),
+        cmocka_unit_test(test_runs),
     };
     test_seed();
     dev = device_open("cpu:threads=1");

@@ -271,7 +271,7 @@ static void damage_file(unsigned char *file, unsigned how, rnd *r)
     uint32_t sections = get32(file + F_SECTIONS);
     uint64_t only = rnd_below(r, 2) ? rnd_below(r, sections) : sections;
     for (uint32_t i = 0; i < sections; i++) {
-        const unsigned char *entry = file + F_HEADER + i * S_ENTRY;
+        const unsigned char *entry = file + F_TABLE + i * S_ENTRY;
         if ((only == sections || only == i) && strcmp((const char *)entry, "levels") != 0 &&
             strcmp((const char *)entry, "why") != 0)
             damage(file + get64(entry + S_OFFSET), get64(entry + S_BYTES), how, get64(file + F_N),

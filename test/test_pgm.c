@@ -214,7 +214,7 @@ static void test_one_thread(void **state)
     assert_int_equal(b[3].p.cuts, n / 4096);
     assert_true(segments_of(&b[2]) < segments_of(&b[0]) + b[2].p.cuts);
     assert_true(segments_of(&b[2]) >= segments_of(&b[0]));
-    same_elsewhere(&b[2], o, (const char *)b[2].file + F_SPEC, true);
+    same_elsewhere(&b[2], o, (const char *)b[2].file + R_SPEC, true);
     for (unsigned i = 0; i < 4; i++)
         built_free(&b[i]);
     sx_close(bound);
@@ -332,7 +332,7 @@ static void test_many(void **state)
         dataset *d = shaped_data(many[i].s, many[i].type, n, 64, 5000, &r);
         answers_right(cpu, d, many[i].spec, "cpu");
         built b = build_of(cpu, d->truth, many[i].spec, 0);
-        same_elsewhere(&b, d->truth, (const char *)b.file + F_SPEC, i == 1);
+        same_elsewhere(&b, d->truth, (const char *)b.file + R_SPEC, i == 1);
         built_free(&b);
         data_free(d);
     }
@@ -346,7 +346,7 @@ static bool found(const built *b, const dataset *d, sx_device *const devices[SIM
 {
     sx_index *ix = NULL;
     bool bad = false;
-    begin_step("%s, %" PRIu64 ": %s of %" PRIu64, b->file + F_SPEC, d->n, what, where);
+    begin_step("%s, %" PRIu64 ": %s of %" PRIu64, b->file + R_SPEC, d->n, what, where);
     seal_sections(b->file, b->bytes);
     seal_header(b->file, b->bytes);
     for (unsigned i = 0; i < SIMD_LEVELS && !bad; i++) {
@@ -565,18 +565,18 @@ static unsigned char *with_levels(const built *b, const void *levels, size_t byt
     uint32_t sections = get32(b->file + F_SECTIONS), kept = 0;
     unsigned char *file = need(b->bytes + bytes + 1024);
     memset(file, 0, b->bytes + bytes + 1024);
-    memcpy(file, b->file, F_HEADER);
+    memcpy(file, b->file, F_TABLE);
     uint32_t count = sections - !levels + (extra != NULL);
-    size_t at = F_HEADER + count * S_ENTRY;
+    size_t at = F_TABLE + count * S_ENTRY;
     for (uint32_t i = 0; i < sections + (extra != NULL); i++) {
-        const unsigned char *from = i < sections ? b->file + F_HEADER + i * S_ENTRY : NULL;
+        const unsigned char *from = i < sections ? b->file + F_TABLE + i * S_ENTRY : NULL;
         bool is = from && strncmp((const char *)from, "levels", 16) == 0;
-        unsigned char *e = file + F_HEADER + kept * S_ENTRY;
+        unsigned char *e = file + F_TABLE + kept * S_ENTRY;
         size_t m = is ? bytes : from ? get64(from + S_BYTES) : 64;
         if (is && !levels)
             continue;
         kept++;
-        memcpy(e, from ? (const char *)from : extra, from ? 16 : strlen(extra));
+        memcpy(e, from ? (const char *)from : extra, from ? S_OFFSET : strlen(extra));
         put(e + S_OFFSET, at, 8);
         put(e + S_BYTES, m, 8);
         if (from)
@@ -584,7 +584,8 @@ static unsigned char *with_levels(const built *b, const void *levels, size_t byt
         at = (at + m + 63) / 64 * 64;
     }
     put(file + F_SECTIONS, count, 4);
-    put(file + F_HEADER_BYTES, F_HEADER + count * S_ENTRY, 4);
+    put(file + R_SECTIONS, count, 4);
+    put(file + F_FRONT_BYTES, F_TABLE + count * S_ENTRY, 4);
     put(file + F_BYTES, at, 8);
     seal_sections(file, at);
     seal_header(file, at);
@@ -597,7 +598,7 @@ static void levels_refused(const built *b, const void *levels, size_t bytes, con
 {
     size_t size;
     unsigned char *file = with_levels(b, levels, bytes, extra, &size);
-    begin_step("%s: %s", b->file + F_SPEC, what);
+    begin_step("%s: %s", b->file + R_SPEC, what);
     for (unsigned flags = 0; flags < 4; flags++) {
         sx_index *ix = NULL;
         sx_status st = sx_load(&ix, flags % 2 ? simt : cpu, memory_file(file, size), flags, NULL);

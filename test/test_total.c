@@ -29,11 +29,10 @@ static const char *huge_file(sx_device *dev)
     OK(sx_build(&ix, dev, "sorted", &keys, NULL, NULL));
     unsigned char *file = saved_bytes(ix, path, &bytes);
     assert_int_equal(get32(file + F_SECTIONS), 1);
-    uint64_t begin = get64(file + F_HEADER + S_OFFSET);
-    put(file + F_N, KEYS, 8);
-    put(file + F_MAX_ROW, KEYS - 1, 8);
+    uint64_t begin = get64(file + F_TABLE + S_OFFSET);
+    put_keys(file, KEYS, KEYS - 1);
     put(file + F_BYTES, begin + KEYS * 4, 8);
-    put(file + F_HEADER + S_BYTES, KEYS * 4, 8);
+    put(file + F_TABLE + S_BYTES, KEYS * 4, 8);
     seal_header(file, bytes);
     const char *huge = memory_file(file, bytes);
     assert_int_equal(truncate(huge, (off_t)(begin + KEYS * 4)), 0);

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void sx_text_add(sx_text *t, const char *format, ...)
 {
@@ -25,17 +26,72 @@ void sx_text_fixed(sx_text *t, double x, unsigned decimals)
     sx_text_add(t, "%llu.%0*llu", n / scale, (int)decimals, n % scale);
 }
 
+/* ---- characters ------------------------------------------------------------------ */
+
+unsigned sx_text_char(const char *s, uint32_t *code)
+{
+    /* By how many bytes follow the first: the least code that needs so many. */
+    static const uint32_t least[] = {1, 0x80, 0x800, 0x10000};
+    unsigned char c = (unsigned char)*s;
+    unsigned more = c < 0x80 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
+    uint32_t x = more ? c & (0x3fu >> more) : c;
+
+    if ((c >= 0x80 && c < 0xc0) || c >= 0xf8)
+        return 0;
+    for (unsigned i = 1; i <= more; i++) {
+        if (((unsigned char)s[i] & 0xc0) != 0x80)
+            return 0;             /* the 0 at the end, too */
+        x = x << 6 | ((unsigned char)s[i] & 0x3f);
+    }
+    if (x < least[more] || x > 0x10ffff || (x >= 0xd800 && x < 0xe000))
+        return 0;
+    *code = x;
+    return more + 1;
+}
+
+int sx_text_control(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0);
+}
+
+static void add_code(sx_text *t, uint32_t code)
+{
+    if (code >= 0x10000)
+        sx_text_add(t, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10),
+                    0xdc00 + (code & 0x3ff));
+    else
+        sx_text_add(t, "\\u%04x", code);
+}
+
+/* What is not UTF-8 becomes the character for that. */
+static void add_escaped(sx_text *t, const char *s, const char *escaped, uint32_t first_coded)
+{
+    uint32_t code = 0;
+
+    for (unsigned n; *s; s += n) {
+        n = sx_text_char(s, &code);
+        if (n == 0) {
+            code = 0xfffd;
+            n = 1;
+            add_code(t, code);
+        } else if (code < 0x80 && strchr(escaped, (int)code)) {
+            sx_text_add(t, "\\%c", (int)code);
+        } else if (sx_text_control(code) || code >= first_coded) {
+            add_code(t, code);
+        } else {
+            sx_text_add(t, "%.*s", (int)n, s);
+        }
+    }
+}
+
 void sx_text_json(sx_text *t, const char *s)
 {
     sx_text_add(t, "\"");
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\')
-            sx_text_add(t, "\\%c", c);
-        else if (c < 0x20 || c >= 0x7f)
-            sx_text_add(t, "\\u%04x", c);
-        else
-            sx_text_add(t, "%c", c);
-    }
+    add_escaped(t, s, "\"\\", 0x80);
     sx_text_add(t, "\"");
+}
+
+void sx_text_line(sx_text *t, const char *s)
+{
+    add_escaped(t, s, "\\", UINT32_MAX);
 }

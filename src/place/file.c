@@ -1,7 +1,10 @@
 /* file.c - saving and loading (doc/FORMAT.md).
  *
- * A file is believed only as far as it can be checked: from the header come
- * a spec, a type and a number of keys; everything else, down to the offset
+ *     header | runs | sections' entries | section | 0s | section | 0s ...
+ *     '---------- the front ----------'
+ *
+ * A file is believed only as far as it can be checked: from the front come
+ * a type, a spec and numbers of keys; everything else, down to the offset
  * of each section, follows from these and must be exactly so. Lengths are
  * compared with the file's real size before anything is allocated. */
 #define _GNU_SOURCE
@@ -20,13 +23,17 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define FORMAT 1u
+#define FORMAT 2u
 #define ORDER_MARK 0x01020304u
+#define RUNS 1u                   /* in a file */
 #define FLAG_UNIQUE 1u            /* it was told so */
 #define FLAG_DISTINCT 2u          /* it is so */
+#define FLAG_META 1u              /* of a section: sizes of others follow from it */
+#define OF_FILE UINT32_MAX        /* run of a section that is of none */
 #define WHY_NAME "why"
-/* All kinds, and why. */
-#define TABLE_MAX (SX_SECTIONS + 1)
+#define NOTES_NAME "notes"
+/* All kinds, why, and notes. */
+#define TABLE_MAX (SX_SECTIONS + 2)
 
 static const unsigned char magic[8] = {0x89, 'S', 'X', 'T', 0x0d, 0x0a, 0x1a, 0x0a};
 
@@ -35,41 +42,58 @@ typedef struct {
     uint32_t format;
     uint32_t order_mark;
     uint64_t file_bytes;
-    uint64_t header_hash;         /* of the header and table, this as 0 */
-    uint32_t header_bytes;
+    uint64_t front_hash;          /* of the whole front, this as 0 */
+    uint32_t front_bytes;
+    uint32_t runs;
     uint32_t sections;
-    uint64_t n;
-    uint64_t max_row;
     uint32_t key_type;
-    uint8_t width, row_bytes;
-    uint16_t flags;
-    char spec[SX_SPEC_MAX];
-    uint64_t keys;                /* that are stored: n, but for layout=once */
-    unsigned char zero[56];
+    uint64_t keys;                /* that there are, in all runs */
+    uint64_t max_row;
+    uint32_t flags;               /* FLAG_UNIQUE */
+    unsigned char zero[60];
 } file_header;
 
 typedef struct {
-    char name[16];
-    uint64_t offset;
-    uint64_t bytes;
-    uint64_t hash;
-    unsigned char zero[24];
-} file_section;
+    char spec[SX_SPEC_MAX];
+    int32_t sign;                 /* 1: its keys are there */
+    uint32_t sections;
+    uint64_t stored;              /* keys in slots: as many as ranks, but for layout=once */
+    uint64_t ranks;
+    uint64_t max_row;
+    uint8_t width, row_bytes;
+    uint16_t flags;               /* FLAG_UNIQUE, FLAG_DISTINCT */
+    unsigned char zero[28];
+} file_run;
 
 typedef struct {
+    char name[16];
+    uint32_t run;
+    uint32_t flags;               /* FLAG_META */
+    uint64_t offset;
+    uint64_t bytes;
+    uint64_t hash;                /* of the bytes and of the zeros behind them */
+    unsigned char zero[16];
+} file_section;
+
+/* What is before the sections. */
+typedef struct {
     file_header head;
+    file_run run;
     file_section table[TABLE_MAX];
 } file_front;
 
-_Static_assert(sizeof(file_header) == 256, "the header is 256 bytes");
-_Static_assert(sizeof(file_section) == 64, "a table entry is 64 bytes");
+_Static_assert(sizeof(file_header) == 128, "the header is 128 bytes");
+_Static_assert(sizeof(file_run) == 192, "a run's entry is 192 bytes");
+_Static_assert(sizeof(file_section) == 64, "a section's entry is 64 bytes");
+_Static_assert(offsetof(file_front, table) == 320, "nothing is between them");
+_Static_assert(SX_WHY_MAX % SX_LINE == 0, "why is read with the zeros behind it");
 
 static uint64_t hash_front(const file_front *front)
 {
     file_front copy = *front;
 
-    copy.head.header_hash = 0;
-    return XXH3_64bits(&copy, copy.head.header_bytes);
+    copy.head.front_hash = 0;
+    return XXH3_64bits(&copy, copy.head.front_bytes);
 }
 
 /* Bytes, all zero, up to where the next section begins, or the file ends. */
@@ -78,64 +102,111 @@ static uint64_t gap_behind(const file_section *e)
     return sx_round_up(e->bytes, SX_LINE) - e->bytes;
 }
 
-/* The table a store must have, but for hashes; returns the file's bytes.
- * data[i] is where section i lies in memory. */
-static uint64_t lay_out(const sx_store *store, size_t why_bytes, file_front *front,
-                        const void *data[TABLE_MAX])
+static void add_section(file_front *front, const char *name, uint32_t run, uint32_t flags,
+                        uint64_t bytes)
 {
-    uint64_t at;
-    uint32_t count = 0;
+    file_section *e = &front->table[front->head.sections++];
 
-    memset(front->table, 0, sizeof front->table);
+    strncpy(e->name, name, sizeof e->name - 1);
+    e->run = run;
+    e->flags = flags;
+    e->bytes = bytes;
+    e->offset = front->head.file_bytes;
+    front->head.file_bytes += bytes + gap_behind(e);
+    front->run.sections += run != OF_FILE;
+}
+
+/* The front a store must have, but for hashes. data[i] is where section i lies in
+ * memory. Offsets count from the end of the front until all sections are known. */
+static void lay_out(const sx_store *store, uint64_t why_bytes, uint64_t notes_bytes,
+                    file_front *front, const void *data[TABLE_MAX])
+{
+    const sx_view *v = &store->view;
+    const sx_family *family = sx_family_of(v->family);
+    sx_spec spec = store->spec;
+
+    memset(front, 0, sizeof *front);
+    memcpy(front->head.magic, magic, sizeof magic);
+    front->head.format = FORMAT;
+    front->head.order_mark = ORDER_MARK;
+    front->head.runs = RUNS;
+    front->head.key_type = (uint32_t)store->key_type;
+    front->head.keys = v->ranks;
+    front->head.max_row = store->max_row;
+    front->head.flags = spec.unique ? FLAG_UNIQUE : 0;
+
+    spec.place = SX_PLACE_USUAL;  /* a file is the same wherever its index was */
+    sx_spec_print(&spec, front->run.spec);
+    front->run.sign = 1;
+    front->run.stored = v->n;
+    front->run.ranks = v->ranks;
+    front->run.max_row = store->max_row;
+    front->run.width = (uint8_t)v->width;
+    front->run.row_bytes = (uint8_t)v->row_bytes;
+    front->run.flags = (uint16_t)((spec.unique ? FLAG_UNIQUE : 0) |
+                                  (v->distinct ? FLAG_DISTINCT : 0));
+
     for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
-        uint64_t bytes = sx_section_bytes(&store->view, kind);
+        uint64_t bytes = sx_section_bytes(v, kind);
         if (bytes == 0)
             continue;
-        strncpy(front->table[count].name, sx_section_name(&store->view, kind), 15);
-        front->table[count].bytes = bytes;
-        data[count++] = store->base[kind];
+        data[front->head.sections] = store->base[kind];
+        add_section(front, sx_section_name(v, kind), 0,
+                    family->complete && kind == family->meta ? FLAG_META : 0, bytes);
     }
     if (why_bytes > 0) {
-        strncpy(front->table[count].name, WHY_NAME, 15);
-        front->table[count].bytes = why_bytes;
-        data[count++] = store->why;
+        data[front->head.sections] = store->why;
+        add_section(front, WHY_NAME, 0, 0, why_bytes);
     }
-    front->head.sections = count;
-    front->head.header_bytes = (uint32_t)(sizeof(file_header) + count * sizeof(file_section));
-    at = front->head.header_bytes;
-    for (uint32_t i = 0; i < count; i++) {
-        front->table[i].offset = at;
-        at += front->table[i].bytes + gap_behind(&front->table[i]);
+    if (notes_bytes > 0) {
+        data[front->head.sections] = store->notes.text;
+        add_section(front, NOTES_NAME, OF_FILE, 0, notes_bytes);
     }
-    return at;
+    front->head.front_bytes = (uint32_t)(offsetof(file_front, table) +
+                                         front->head.sections * sizeof(file_section));
+    front->head.file_bytes += front->head.front_bytes;
+    for (uint32_t i = 0; i < front->head.sections; i++)
+        front->table[i].offset += front->head.front_bytes;
 }
 
 /* ---- checksums ----------------------------------------------------------- */
 
 #define PIECE (4u << 20)          /* bytes between two looks at progress */
 
-/* A byte is a unit of progress. */
-static sx_status hash_section(const void *data, uint64_t bytes, sx_progress *progress,
+static const unsigned char zeros[SX_LINE];
+
+/* Of a section with the zeros behind it, which need not be in memory. A byte is a unit of
+ * progress. */
+static sx_status hash_section(const void *data, const file_section *e, sx_progress *progress,
                               uint64_t *out, sx_err *err)
 {
-    XXH3_state_t *state;
+    XXH3_state_t *state = XXH3_createState();
 
-    if (!progress) {
-        *out = XXH3_64bits(data, bytes);
-        return SX_OK;
-    }
-    state = XXH3_createState();
     if (!state)
         return sx_fail(err, SX_ENOMEM, "no memory for a checksum's state");
     XXH3_64bits_reset(state);
-    for (uint64_t at = 0, n; at < bytes && !sx_progress_stopped(progress); at += n) {
-        n = bytes - at < PIECE ? bytes - at : PIECE;
+    for (uint64_t at = 0, n; at < e->bytes && !sx_progress_stopped(progress); at += n) {
+        n = progress && e->bytes - at > PIECE ? PIECE : e->bytes - at;
         XXH3_64bits_update(state, (const unsigned char *)data + at, n);
         sx_progress_add(progress, n);
     }
+    XXH3_64bits_update(state, zeros, gap_behind(e));
     *out = XXH3_64bits_digest(state);
     XXH3_freeState(state);
     return sx_progress_status(progress, err);
+}
+
+static sx_status wrong_hash(const char *path, const file_section *e, sx_err *err)
+{
+    return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: the checksum of section '%.15s' is "
+                   "wrong", path, e->name);
+}
+
+static sx_status gap_is_set(const char *path, const file_section *e, sx_err *err)
+{
+    return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: the %llu bytes behind section '%.15s', "
+                   "at %llu, are not all zero", path, (unsigned long long)gap_behind(e), e->name,
+                   (unsigned long long)(e->offset + e->bytes));
 }
 
 /* ---- saving --------------------------------------------------------------- */
@@ -144,36 +215,20 @@ sx_status sx_store_save(const sx_store *store, const char *path, sx_progress *pr
                         sx_err *err)
 {
     file_front front;
-    sx_spec spec = store->spec;
     const void *data[TABLE_MAX];
-    static const unsigned char zeros[SX_LINE];
     sx_part parts[1 + 2 * TABLE_MAX];     /* the front, then sections with gaps behind them */
     unsigned count = 0;
     sx_status st = SX_OK;
 
-    memset(&front, 0, sizeof front);
-    memcpy(front.head.magic, magic, sizeof magic);
-    front.head.format = FORMAT;
-    front.head.order_mark = ORDER_MARK;
-    front.head.n = store->view.ranks;
-    front.head.keys = store->view.n;
-    front.head.max_row = store->max_row;
-    front.head.key_type = (uint32_t)store->key_type;
-    front.head.width = (uint8_t)store->view.width;
-    front.head.row_bytes = (uint8_t)store->view.row_bytes;
-    front.head.flags = (uint16_t)((store->spec.unique ? FLAG_UNIQUE : 0) |
-                                  (store->view.distinct ? FLAG_DISTINCT : 0));
-    spec.place = SX_PLACE_USUAL;  /* a file is the same wherever its index was */
-    sx_spec_print(&spec, front.head.spec);
-    front.head.file_bytes = lay_out(store, strlen(store->why), &front, data);
+    lay_out(store, strlen(store->why), store->notes.bytes, &front, data);
     sx_progress_units(progress, (1 + SX_WRITE_UNITS) * front.head.file_bytes);
     for (uint32_t i = 0; i < front.head.sections && st == SX_OK; i++)
-        st = hash_section(data[i], front.table[i].bytes, progress, &front.table[i].hash, err);
+        st = hash_section(data[i], &front.table[i], progress, &front.table[i].hash, err);
     if (st != SX_OK)
         return st;
-    front.head.header_hash = hash_front(&front);
+    front.head.front_hash = hash_front(&front);
 
-    parts[count++] = (sx_part){&front, front.head.header_bytes};
+    parts[count++] = (sx_part){&front, front.head.front_bytes};
     for (uint32_t i = 0; i < front.head.sections; i++) {
         parts[count++] = (sx_part){data[i], front.table[i].bytes};
         parts[count++] = (sx_part){zeros, gap_behind(&front.table[i])};
@@ -196,13 +251,10 @@ static sx_status damaged(const char *path, const char *what, sx_err *err)
     return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: %s", path, what);
 }
 
-/* The header alone: is it ours, whole and unchanged? Nothing it says is believed before
- * its checksum is, but for how far that reaches. */
-static sx_status check_front(const file_front *front, uint64_t file_bytes, const char *path,
-                             sx_err *err)
+/* A header that is ours, of a format and with as many runs as this library reads. */
+static sx_status check_format(const file_header *h, uint64_t file_bytes, const char *path,
+                              sx_err *err)
 {
-    const file_header *h = &front->head;
-
     if (file_bytes < sizeof *h || memcmp(h->magic, magic, sizeof magic) != 0)
         return sx_fail(err, SX_ECORRUPT, "'%.200s' is not a Sextant index", path);
     if (h->order_mark == __builtin_bswap32(ORDER_MARK))
@@ -210,19 +262,38 @@ static sx_status check_front(const file_front *front, uint64_t file_bytes, const
                        "order (mark %08x)", path, h->order_mark);
     if (h->order_mark != ORDER_MARK)
         return damaged(path, "its header has no byte order mark", err);
+    if (h->format == 1)
+        return sx_fail(err, SX_ECORRUPT, "'%.200s' has format 1, of Sextant before 0.3; this "
+                       "library reads %u: build it again from its keys", path, FORMAT);
     if (h->format != FORMAT)
         return sx_fail(err, SX_ECORRUPT, "'%.200s' has format %u; this library reads %u",
                        path, h->format, FORMAT);
-    if (h->sections > TABLE_MAX ||
-        h->header_bytes != sizeof *h + h->sections * sizeof(file_section))
+    if (h->front_bytes != sizeof *h + h->runs * (uint64_t)sizeof(file_run) +
+                              h->sections * (uint64_t)sizeof(file_section))
         return damaged(path, "its header has an impossible size", err);
-    if (h->header_bytes > file_bytes)
+    if (h->runs != RUNS)
+        return sx_fail(err, SX_ECORRUPT, "'%.200s' has %u runs; this library reads %u", path,
+                       h->runs, RUNS);
+    if (h->sections > TABLE_MAX)
+        return damaged(path, "its header has an impossible size", err);
+    return SX_OK;
+}
+
+/* The front alone: is it whole and unchanged? Nothing it says is believed before its
+ * checksum is, but for how far that reaches. */
+static sx_status check_front(const file_front *front, uint64_t file_bytes, const char *path,
+                             sx_err *err)
+{
+    const file_header *h = &front->head;
+    sx_status st = check_format(h, file_bytes, path, err);
+
+    if (st != SX_OK)
+        return st;
+    if (h->front_bytes > file_bytes)
         return sx_fail(err, SX_ECORRUPT, "'%.200s' is cut off: %llu bytes, and its header is "
-                       "one of %u", path, (unsigned long long)file_bytes, h->header_bytes);
-    if (hash_front(front) != h->header_hash)
+                       "one of %u", path, (unsigned long long)file_bytes, h->front_bytes);
+    if (hash_front(front) != h->front_hash)
         return damaged(path, "its header's checksum is wrong", err);
-    if (!all_zero(h->zero, sizeof h->zero))
-        return damaged(path, "reserved bytes of its header are set", err);
     if (h->file_bytes != file_bytes)
         return sx_fail(err, SX_ECORRUPT, "'%.200s' is cut off or too long: %llu bytes instead "
                        "of %llu", path, (unsigned long long)file_bytes,
@@ -230,43 +301,50 @@ static sx_status check_front(const file_front *front, uint64_t file_bytes, const
     return SX_OK;
 }
 
-/* What the header says, made into the shape of a store. */
-static sx_status read_shape(sx_store *s, const file_header *h, const char *path, sx_err *err)
+/* What the header and the run's entry say, made into the shape of a store. What is in
+ * either a second time is compared with the shape, by check_table(). */
+static sx_status read_shape(sx_store *s, const file_front *front, const char *path, sx_err *err)
 {
+    const file_header *h = &front->head;
+    const file_run *r = &front->run;
     const sx_type_info *type = sx_type_of((int)h->key_type);
     char canonical[SX_SPEC_MAX];
     sx_facts facts;
     sx_err inner;
 
-    if (!type || h->key_type > INT32_MAX || h->width != type->width)
+    if (!type || h->key_type > INT32_MAX || r->width != type->width)
         return damaged(path, "its key type is unknown", err);
-    if (h->row_bytes != 0 && h->row_bytes != 4 && h->row_bytes != 8)
+    if (r->sign != 1)
+        return sx_fail(err, SX_ECORRUPT, "'%.200s' has a run of sign %d; this library reads 1",
+                       path, r->sign);
+    if (r->row_bytes != 0 && r->row_bytes != 4 && r->row_bytes != 8)
         return damaged(path, "its rows have an impossible width", err);
-    if (h->n > SX_KEYS_MAX || h->keys > h->file_bytes)
+    if (r->ranks > SX_KEYS_MAX || r->stored > h->file_bytes)
         return damaged(path, "its number of keys can't be", err);
-    if ((h->n == 0 && h->max_row != 0) ||
-        (h->row_bytes == 0 && h->max_row != (h->n ? h->n - 1 : 0)) ||
-        (h->row_bytes == 4 && h->max_row >= SX_MISS32) ||
-        (h->row_bytes == 8 && h->max_row == SX_MISS))
+    if ((r->ranks == 0 && r->max_row != 0) ||
+        (r->row_bytes == 0 && r->max_row != (r->ranks ? r->ranks - 1 : 0)) ||
+        (r->row_bytes == 4 && r->max_row >= SX_MISS32) ||
+        (r->row_bytes == 8 && r->max_row == SX_MISS))
         return damaged(path, "its largest row can't be", err);
-    if (!memchr(h->spec, '\0', sizeof h->spec) ||
-        sx_spec_parse(&s->spec, h->spec, &inner) != SX_OK ||
+    if (!memchr(r->spec, '\0', sizeof r->spec) ||
+        sx_spec_parse(&s->spec, r->spec, &inner) != SX_OK ||
         (sx_family_of(s->spec.family)->traits & SX_CHOSEN) || s->spec.place ||
-        (h->flags & ~FLAG_DISTINCT) != (s->spec.unique ? FLAG_UNIQUE : 0))
+        (r->flags & ~FLAG_DISTINCT) != (s->spec.unique ? FLAG_UNIQUE : 0))
         return damaged(path, "its spec can't be read", err);
-    if (s->spec.layout == SX_LAYOUT_ONCE ? h->keys > h->n || !h->keys != !h->n : h->keys != h->n)
+    if (s->spec.layout == SX_LAYOUT_ONCE ? r->stored > r->ranks || !r->stored != !r->ranks
+                                         : r->stored != r->ranks)
         return damaged(path, "its number of stored keys can't be", err);
-    if (h->n == 0 && (h->flags & FLAG_DISTINCT))
+    if (r->ranks == 0 && (r->flags & FLAG_DISTINCT))
         return damaged(path, "it has no keys, but they are said to be distinct", err);
-    facts = (sx_facts){.n = h->keys, .ranks = h->n, .width = type->width,
-                       .row_bytes = h->row_bytes, .distinct = h->flags / FLAG_DISTINCT};
+    facts = (sx_facts){.n = r->stored, .ranks = r->ranks, .width = type->width,
+                       .row_bytes = r->row_bytes, .distinct = r->flags / FLAG_DISTINCT};
     if (sx_shape(&s->view, &s->spec, &sx_any_target, &facts, &inner) != SX_OK)
         return damaged(path, inner.text, err);
     sx_spec_print(&s->spec, canonical);
-    if (memcmp(canonical, h->spec, sizeof canonical) != 0)
+    if (memcmp(canonical, r->spec, sizeof canonical) != 0)
         return damaged(path, "its spec is not a resolved one", err);
     s->key_type = (int)h->key_type;
-    s->max_row = h->max_row;
+    s->max_row = r->max_row;
     return SX_OK;
 }
 
@@ -289,6 +367,19 @@ static int read_all(int fd, void *to, uint64_t bytes, uint64_t at)
     return 0;
 }
 
+/* A small section with the zeros behind it, of which the table says a place inside the
+ * file. Its checksum is always compared. */
+static sx_status read_small(int fd, void *to, const file_section *e, const char *path, sx_err *err)
+{
+    uint64_t bytes = e->bytes + gap_behind(e);
+
+    if (read_all(fd, to, bytes, e->offset) < 0)
+        return sx_io_failed("can't read", path, err);
+    if (!all_zero((const unsigned char *)to + e->bytes, gap_behind(e)))
+        return gap_is_set(path, e, err);
+    return XXH3_64bits(to, bytes) == e->hash ? SX_OK : wrong_hash(path, e, err);
+}
+
 /* What a family must know of its index beforehand, and its keys do not say: its section
  * `meta`. */
 #define META_MAX 4096u
@@ -297,45 +388,52 @@ static sx_status read_meta(sx_store *s, int fd, const file_front *front, const c
                            sx_err *err)
 {
     const sx_family *family = sx_family_of(s->view.family);
-    const char *name = sx_section_name(&s->view, family->meta);
     _Alignas(16) unsigned char meta[META_MAX];
     sx_err inner;
+    sx_status st;
 
     if (!family->complete || s->view.n == 0)
         return SX_OK;
     for (uint32_t i = 0; i < front->head.sections; i++) {
         const file_section *e = &front->table[i];
-        if (strncmp(e->name, name, sizeof e->name) != 0)
+        if (!(e->flags & FLAG_META))
             continue;
         if (e->bytes > sizeof meta || e->offset > front->head.file_bytes ||
-            e->bytes > front->head.file_bytes - e->offset)
-            return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: the section '%s' has an "
-                           "impossible size", path, name);
-        if (read_all(fd, meta, e->bytes, e->offset) < 0)
-            return sx_io_failed("can't read", path, err);
-        if (family->complete(&s->view, meta, e->bytes, &inner) != SX_OK)
-            return damaged(path, inner.text, err);
-        return SX_OK;
+            e->bytes + gap_behind(e) > front->head.file_bytes - e->offset)
+            return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: the section '%.15s' has an "
+                           "impossible size", path, e->name);
+        st = read_small(fd, meta, e, path, err);
+        if (st == SX_OK && family->complete(&s->view, meta, e->bytes, &inner) != SX_OK)
+            st = damaged(path, inner.text, err);
+        return st;
     }
-    return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: it has no section '%s'", path, name);
+    return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: it has no section '%s'", path,
+                   sx_section_name(&s->view, family->meta));
 }
 
-/* The table must be the one this shape has. */
+/* Bytes of the last of so many sections, if it has that name. */
+static uint64_t bytes_of_last(const file_front *front, uint32_t count, const char *name)
+{
+    const file_section *e = count > 0 ? &front->table[count - 1] : NULL;
+
+    return e && strncmp(e->name, name, sizeof e->name) == 0 ? e->bytes : 0;
+}
+
+/* The front must be the one this shape has. */
 static sx_status check_table(const sx_store *s, const file_front *front, const char *path,
                              sx_err *err)
 {
-    file_front expected = *front;
+    file_front expected;
     const void *data[TABLE_MAX];
     uint32_t count = front->head.sections;
-    uint64_t why = 0, bytes;
+    uint64_t notes = bytes_of_last(front, count, NOTES_NAME);
+    uint64_t why = bytes_of_last(front, count - (notes > 0), WHY_NAME);
 
-    if (count > 0 && strncmp(front->table[count - 1].name, WHY_NAME, 16) == 0) {
-        why = front->table[count - 1].bytes;
-        if (why == 0 || why >= SX_WHY_MAX)
-            return damaged(path, "the section 'why' has an impossible size", err);
-    }
-    bytes = lay_out(s, why, &expected, data);
-    if (expected.head.sections != count || bytes != front->head.file_bytes)
+    if (why >= SX_WHY_MAX || notes > SX_NOTES_BYTES_MOST)
+        return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: the section '%s' has an impossible "
+                       "size", path, why >= SX_WHY_MAX ? WHY_NAME : NOTES_NAME);
+    lay_out(s, why, notes, &expected, data);
+    if (expected.head.sections != count || expected.head.file_bytes != front->head.file_bytes)
         return damaged(path, "its sections do not fit its keys", err);
     for (uint32_t i = 0; i < count; i++) {
         expected.table[i].hash = front->table[i].hash;
@@ -345,23 +443,28 @@ static sx_status check_table(const sx_store *s, const file_front *front, const c
                            expected.table[i].name, (unsigned long long)expected.table[i].bytes,
                            (unsigned long long)expected.table[i].offset);
     }
+    if (memcmp(&expected.run, &front->run, sizeof expected.run) != 0)
+        return damaged(path, "reserved bytes of its run are set, or it has another number of "
+                       "sections", err);
+    expected.head.front_hash = front->head.front_hash;
+    if (memcmp(&expected.head, &front->head, sizeof expected.head) != 0)
+        return damaged(path, "reserved bytes of its header are set, or it does not say what its "
+                       "run does", err);
     return SX_OK;
 }
 
-/* Behind sections there is nothing: no checksum covers that. */
+/* Behind sections there is nothing. The checksum of a section, which covers that, is
+ * compared only when asked for; these few bytes always are. */
 static sx_status check_gaps(int fd, const file_front *front, const char *path, sx_err *err)
 {
     unsigned char gap[SX_LINE];
 
     for (uint32_t i = 0; i < front->head.sections; i++) {
         const file_section *e = &front->table[i];
-        uint64_t bytes = gap_behind(e), at = e->offset + e->bytes;
-        if (read_all(fd, gap, bytes, at) < 0)
+        if (read_all(fd, gap, gap_behind(e), e->offset + e->bytes) < 0)
             return sx_io_failed("can't read", path, err);
-        if (!all_zero(gap, bytes))
-            return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: the %llu bytes behind section "
-                           "'%s', at %llu, are not all zero", path, (unsigned long long)bytes,
-                           e->name, (unsigned long long)at);
+        if (!all_zero(gap, gap_behind(e)))
+            return gap_is_set(path, e, err);
     }
     return SX_OK;
 }
@@ -393,15 +496,44 @@ static sx_status read_section(int fd, void *to, const file_section *e, const cha
     return sx_progress_status(progress, err);
 }
 
+/* The zeros behind it are known to be there. */
 static sx_status verify_section(const void *data, const file_section *e, const char *path,
                                 sx_progress *progress, sx_err *err)
 {
     uint64_t hash;
-    sx_status st = hash_section(data, e->bytes, progress, &hash, err);
+    sx_status st = hash_section(data, e, progress, &hash, err);
 
-    if (st == SX_OK && hash != e->hash)
-        st = sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: the checksum of section '%s' "
-                     "is wrong", path, e->name);
+    return st == SX_OK && hash != e->hash ? wrong_hash(path, e, err) : st;
+}
+
+/* Why is a text that is shown as it is, so it must be one. */
+static sx_status read_why(sx_store *s, int fd, const file_section *e, const char *path,
+                          sx_err *err)
+{
+    sx_status st = read_small(fd, s->why, e, path, err);
+
+    for (uint64_t i = 0; i < e->bytes && st == SX_OK; i++)
+        if (s->why[i] < ' ' || s->why[i] > '~')
+            st = damaged(path, "the section 'why' is not plain text", err);
+    return st;
+}
+
+static sx_status read_notes(sx_store *s, int fd, const file_section *e, const char *path,
+                            sx_err *err)
+{
+    sx_notes notes = {NULL, e->bytes};
+    sx_err inner;
+    sx_status st = sx_alloc((void **)&notes.text, e->bytes + gap_behind(e), "notes", err);
+
+    if (st == SX_OK)
+        st = read_small(fd, notes.text, e, path, err);
+    if (st == SX_OK && sx_notes_check(&notes, &inner) != SX_OK)
+        st = sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: section '%s': %.200s", path,
+                     NOTES_NAME, inner.text);
+    if (st == SX_OK)
+        s->notes = notes;
+    else
+        sx_notes_drop(&notes);
     return st;
 }
 
@@ -432,16 +564,10 @@ static sx_status read_sections(sx_store *s, int fd, const file_front *front, uns
         if (st == SX_OK && (flags & SX_LOAD_VERIFY))
             st = verify_section(s->base[kind], e, path, progress, err);
     }
-    if (st == SX_OK && at < front->head.sections) {
-        const file_section *e = &front->table[at];
-        if (read_all(fd, s->why, e->bytes, e->offset) < 0)
-            st = sx_io_failed("can't read", path, err);
-        else if (XXH3_64bits(s->why, e->bytes) != e->hash)
-            st = damaged(path, "the checksum of section 'why' is wrong", err);
-        for (uint64_t i = 0; i < e->bytes && st == SX_OK; i++)
-            if (s->why[i] < ' ' || s->why[i] > '~')
-                st = damaged(path, "the section 'why' is not plain text", err);
-    }
+    if (st == SX_OK && at < front->run.sections)
+        st = read_why(s, fd, &front->table[at++], path, err);
+    if (st == SX_OK && at < front->head.sections)
+        st = read_notes(s, fd, &front->table[at], path, err);
     return st;
 }
 
@@ -463,7 +589,7 @@ static sx_status load_open(sx_store *s, int fd, unsigned flags, uint64_t max_byt
         return sx_io_failed("can't read", path, err);
     st = check_front(&front, bytes, path, err);
     if (st == SX_OK)
-        st = read_shape(s, &front.head, path, err);
+        st = read_shape(s, &front, path, err);
     if (st == SX_OK)
         st = read_meta(s, fd, &front, path, err);
     if (st == SX_OK)

@@ -6,6 +6,7 @@
 #define SX_STORE_H
 
 #include "place/backend.h"
+#include "place/notes.h"
 
 #define SX_WHY_MAX 2048
 
@@ -19,6 +20,8 @@ typedef struct {
                                      is a block of its backend */
     uint64_t map_bytes;
     char why[SX_WHY_MAX];         /* why auto chose this spec, or a pgm its eps; or "" */
+    sx_notes notes;               /* of the index, which drops them; copies of a store
+                                     share them */
 } sx_store;
 
 uint64_t sx_store_bytes(const sx_store *store);

@@ -122,10 +122,17 @@ sx_status sx_check_column(const sx_column *c, const sx_device *dev, const sx_cal
     if (how->stream && c->place != SX_DEVICE && c->n > 0)
         return sx_fail(err, SX_EINVAL, "%s: %s is on the host, but with a stream every column is "
                        "in device memory", verb, name);
+    if (c->offsets || c->validity)
+        return sx_fail(err, SX_EINVAL, "%s: %s of %s is %p, not NULL: it is for strings, and there "
+                       "are none yet", verb, c->offsets ? "offsets" : "validity", name,
+                       c->offsets ? c->offsets : c->validity);
+    if (c->offset_bytes)
+        return sx_fail(err, SX_EINVAL, "%s: offset_bytes of %s is %u, not 0: it is for strings, and "
+                       "there are none yet", verb, name, c->offset_bytes);
     for (unsigned i = 0; i < sizeof c->reserved / sizeof c->reserved[0]; i++)
         if (c->reserved[i])
-            return sx_fail(err, SX_EINVAL, "%s: reserved[%u] of %s is %llu, not 0", verb, i,
-                           name, (unsigned long long)c->reserved[i]);
+            return sx_fail(err, SX_EINVAL, "%s: reserved[%u] of %s is %u, not 0", verb, i, name,
+                           c->reserved[i]);
     if (__builtin_mul_overflow(c->n, (uint64_t)type->bytes, &bytes) || bytes > PTRDIFF_MAX)
         return sx_fail(err, SX_EINVAL, "%s: %s can't have %llu elements of %u bytes", verb,
                        name, (unsigned long long)c->n, type->bytes);

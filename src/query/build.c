@@ -425,6 +425,7 @@ void sx_free(sx_index *ix)
     sx_hybrid_free(ix);
     sx_both_free(ix);
     sx_store_drop(&ix->store, ix->at->backend, ix->at->self);
+    sx_notes_drop(&ix->store.notes);
     sx_device_drop(ix->dev);
     sx_release(ix);
 }
@@ -565,6 +566,8 @@ sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned fla
     if (st == SX_OK)
         st = place_loaded(ix, flags, &how, progress, &err);
     if (st != SX_OK) {
+        if (ix)
+            sx_notes_drop(&ix->store.notes);
         sx_release(ix);
         return sx_report(&err, st);
     }

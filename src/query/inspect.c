@@ -165,6 +165,30 @@ static void explain_sections(const sx_index *ix, sx_text *t)
     }
 }
 
+static void explain_notes(const sx_store *s, sx_format format, sx_text *t)
+{
+    const char *name, *value;
+
+    if (format == SX_JSON && s->notes.bytes > 0)
+        sx_text_add(t, ", \"notes\": {");
+    for (unsigned i = 0; sx_notes_at(&s->notes, i, &name, &value); i++) {
+        if (format == SX_JSON) {
+            sx_text_add(t, i > 0 ? ", " : "");
+            sx_text_json(t, name);
+            sx_text_add(t, ": ");
+            sx_text_json(t, value);
+        } else {
+            sx_text_add(t, "note     ");
+            sx_text_line(t, name);
+            sx_text_add(t, "=");
+            sx_text_line(t, value);
+            sx_text_add(t, "\n");
+        }
+    }
+    if (format == SX_JSON && s->notes.bytes > 0)
+        sx_text_add(t, "}");
+}
+
 static void explain_text(const sx_index *ix, const sx_index_info *info,
                          const sx_device_info *dev, sx_text *t)
 {
@@ -206,6 +230,7 @@ static void explain_text(const sx_index *ix, const sx_index_info *info,
     sx_text_add(t, "device   %s (%s)\n", dev->name, dev->detail);
     if (s->why[0])
         sx_text_add(t, "why      %s\n", s->why);
+    explain_notes(s, SX_TEXT, t);
 }
 
 static void explain_json(const sx_index *ix, const sx_index_info *info,
@@ -244,6 +269,7 @@ static void explain_json(const sx_index *ix, const sx_index_info *info,
         sx_text_add(t, ", \"why\": ");
         sx_text_json(t, s->why);
     }
+    explain_notes(s, SX_JSON, t);
     sx_text_add(t, "}");
 }
 

@@ -15,6 +15,10 @@ _Static_assert(SX_COLLECT_OPTIONS_SIZE_1 == 24, "the first sx_collect_options");
 _Static_assert(SX_COLLECTOR_INFO_SIZE_1 == 64, "the first sx_collector_info");
 _Static_assert(SX_INDEX_INFO_SIZE_1 == 176, "the first sx_index_info");
 
+/* A column has no size: it is as large as it was, whatever its bytes are called. */
+_Static_assert(sizeof(sx_column) == 64 && offsetof(sx_column, data) == 16 &&
+               offsetof(sx_column, offsets) == 24, "a column never changes");
+
 /* Every struct begins with it. */
 static size_t size_of(const void *given)
 {

@@ -170,6 +170,49 @@ def pairs_without_rows_are_split(t, spec, order, with_rows):
           [i + 7 * (with_rows == "rows") for i in range(5)], "rows")
 
 
+# ---- notes ------------------------------------------------------------------
+
+NOTES = {"unit": "ns since 1970", "Größe": "µm 😀", "how": 'a "line" \\ of = text\nand one more',
+         "empty": "", "esc": "\x1b[31m\x7f\u009b"}
+
+
+@case(["cpu", "simt"], ["sorted", "auto", "pgm(eps=4,layout=once)"])
+def notes_come_back(t, device, spec):
+    keys = np.sort(oracle.random_keys(t.rng, "u64", 300))
+    plain = t.tool.build(keys, spec, "u64", name="plain")
+    check("notes" not in t.tool.explain(plain), "notes of an index without any")
+    words = [word for name, value in NOTES.items() for word in ("--note", f"{name}={value}")]
+    index = t.tool.build(keys, spec, "u64", *words, "--device", device)
+    equal(t.tool.explain(index)["notes"], NOTES, "the notes")
+    equal(list(t.tool.explain(index)["notes"]), sorted(NOTES, key=str.encode), "their order")
+    t.tool.ok("verify", index)
+    text = t.tool.ok("explain", index).out.decode()
+    for line in ("note     unit=ns since 1970\n", "note     Größe=µm 😀\n", "note     empty=\n",
+                 'note     how=a "line" \\\\ of = text\\u000aand one more\n',
+                 "note     esc=\\u001b[31m\\u007f\\u009b\n"):
+        check(line in text, f"{line!r} is not in {text!r}")
+
+
+@case()
+def notes_in_any_order_are_the_same_file(t):
+    keys = oracle.random_keys(t.rng, "u32", 100)
+    files = []
+    for turn in (1, -1):
+        words = [f"--note={name}={value}" for name, value in list(NOTES.items())[::turn]]
+        files.append(t.path(t.tool.build(keys, "pivot", "u32", *words)).read_bytes())
+    check(files[0] == files[1], "another order, another file")
+
+
+@case()
+def a_file_of_format_1_is_told(t):
+    old = bytearray(256)
+    old[:16] = struct.pack("<8sII", b"\x89SXT\r\n\x1a\n", 1, 0x01020304)
+    t.path("old.sxt").write_bytes(old)
+    for verb in ("explain", "verify"):
+        t.tool.fails(1, "'old.sxt' has format 1, of Sextant before 0.3; this library reads 2: "
+                     "build it again from its keys", verb, "old.sxt")
+
+
 # ---- damage -----------------------------------------------------------------
 
 def survives(t, index, queries):
@@ -198,9 +241,9 @@ def verify_finds_a_flipped_bit(t, spec, where):
 
 def gaps(whole):
     """Where bytes are between sections, or behind the last, as FORMAT.md has it."""
-    sections, = struct.unpack_from("<I", whole, 36)
+    sections, = struct.unpack_from("<I", whole, 40)
     for i in range(sections):
-        name, at, size = struct.unpack_from("<16sQQ", whole, 256 + 64 * i)
+        name, _, at, size = struct.unpack_from("<16sQQQ", whole, 320 + 64 * i)
         for place in range(at + size, -(-(at + size) // 64) * 64):
             yield name.rstrip(b"\0").decode(), place
 
@@ -225,7 +268,8 @@ def nothing_is_between_sections(t, spec):
 BROKEN = {
     "empty": lambda whole: b"",
     "one byte": lambda whole: whole[:1],
-    "half of the header": lambda whole: whole[:128],
+    "half of the header": lambda whole: whole[:64],
+    "the header alone": lambda whole: whole[:128],
     "cut in half": lambda whole: whole[:len(whole) // 2],
     "a byte short": lambda whole: whole[:-1],
     "a byte long": lambda whole: whole + b"\0",
