@@ -194,7 +194,8 @@ typedef struct sx_device sx_device;
  *                     while other kernels have that much less of it (0)
  *   walk=alone|shared|whole    a thread reads its nodes itself; neighbours
  *                     read them together, in turns; all keys of a small
- *                     index are in shared memory
+ *                     index are in shared memory ("cpu:" takes alone and
+ *                     whole, too: small indexes are searched by vectors)
  *   pin=none|steps|full    the upper part of the index in shared memory:
  *                     nothing, whole steps, as much as fits
  *   scan=thread|mixed|warp     who reads the entries of a range

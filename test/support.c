@@ -382,7 +382,7 @@ sx_column column(int type, uint64_t n, const void *data)
 /* ---- devices -------------------------------------------------------- */
 
 const char *const simd_names[SIMD_LEVELS] = {
-    "cpu:scalar", "cpu:avx2", "cpu:avx512"
+    "cpu:scalar", "cpu:avx2", "cpu:avx512,walk=alone", "cpu:avx512,walk=whole"
 };
 
 static const char *const kernel_told[KERNEL_OPTIONS] = {

@@ -139,7 +139,7 @@ sx_column column(int type, uint64_t n, const void *data);
 
 /* ---- devices -------------------------------------------------------- */
 
-#define SIMD_LEVELS 3
+#define SIMD_LEVELS 4
 extern const char *const simd_names[SIMD_LEVELS];   /* "cpu:scalar" ... */
 
 /* Devices that run the GPU's kernels: the emulator, or what SX_TEST_GPU names

@@ -32,6 +32,20 @@ sx_simd sx_simd_best(void)
 #endif
 }
 
+int sx_gathers_fast(void)
+{
+    static const char path[] = "/sys/devices/system/cpu/vulnerabilities/gather_data_sampling";
+    char text[32] = "";
+    FILE *f = fopen(path, "re");
+
+    if (f) {
+        if (!fgets(text, sizeof text, f))
+            text[0] = '\0';
+        fclose(f);
+    }
+    return strncmp(text, "Mitigation", 10) != 0;
+}
+
 unsigned sx_cpu_count(void)
 {
 #ifdef __linux__

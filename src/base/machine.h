@@ -11,6 +11,9 @@ typedef enum { SX_SCALAR, SX_AVX2, SX_AVX512, SX_SIMD_LEVELS } sx_simd;
 const char *sx_simd_name(sx_simd level);
 /* The widest level that this processor and its system support. */
 sx_simd sx_simd_best(void);
+/* Whether reading many elements by one instruction is as fast as it was meant to be: some
+ * processors got slower with a fault of theirs mended. */
+int sx_gathers_fast(void);
 unsigned sx_cpu_count(void);      /* processors this process may use */
 uint64_t sx_memory_bytes(void);
 void sx_cpu_model(char *text, size_t space);

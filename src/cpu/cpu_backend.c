@@ -11,7 +11,8 @@
 static sx_status bad_word(const char *args, const char *word, size_t length, sx_err *err)
 {
     return sx_fail(err, SX_EINVAL, "device 'cpu:%.40s': '%.*s' is not one of scalar, avx2, "
-                   "avx512, threads=1..%u, search=complete, search=concise", args,
+                   "avx512, threads=1..%u, search=complete, search=concise, walk=alone, walk=whole",
+                   args,
                    (int)(length < 40 ? length : 40), word, THREADS_MAX);
 }
 
@@ -44,7 +45,7 @@ static int is(const char *word, const char *text, size_t length)
 static sx_status parse_args(const char *args, sx_cpu *cpu, sx_err *err)
 {
     const char *whole = args;
-    int level_given = 0, threads_given = 0, search_given = 0;
+    int level_given = 0, threads_given = 0, search_given = 0, walk_given = 0;
 
     while (*args) {
         size_t n = strcspn(args, ",");
@@ -65,6 +66,10 @@ static sx_status parse_args(const char *args, sx_cpu *cpu, sx_err *err)
             if (search_given++)
                 return given_twice(whole, "search= is", err);
             cpu->search = is("search=concise", args, n) ? SX_SEARCH_CONCISE : SX_SEARCH_COMPLETE;
+        } else if (is("walk=alone", args, n) || is("walk=whole", args, n)) {
+            if (walk_given++)
+                return given_twice(whole, "walk= is", err);
+            cpu->whole = is("walk=whole", args, n);
         } else {
             return bad_word(whole, args, n, err);
         }
@@ -77,7 +82,8 @@ static sx_status parse_args(const char *args, sx_cpu *cpu, sx_err *err)
 
 static sx_status cpu_open(void **self, const char *args, sx_err *err)
 {
-    sx_cpu asked = {.level = sx_simd_best(), .threads = sx_cpu_count()}, *cpu;
+    sx_cpu asked = {.level = sx_simd_best(), .threads = sx_cpu_count(),
+                    .whole = sx_gathers_fast()}, *cpu;
     const char *env = getenv("SEXTANT_THREADS");
     sx_status st;
 

@@ -10,6 +10,7 @@ typedef struct {
     unsigned threads;
     int threads_told;             /* not just as many as there are */
     sx_search search;             /* if told */
+    int whole;                    /* small indexes are searched by cpu_small.c */
     sx_pool *pool;
 } sx_cpu;
 

@@ -238,8 +238,10 @@ sx_status sx_cpu_once(void *self, sx_sorted *sorted, uint32_t threads, sx_err *e
     if (st == SX_OK) {
         unsigned char *starts = to.starts;
         uint64_t end = (to.values + 1) * to.start_bytes;
-        memset(starts + end, 0, firsts - end);
-        to.firsts = starts + firsts;
+        if (to.row_bytes) {
+            memset(starts + end, 0, firsts - end);
+            to.firsts = starts + firsts;
+        }
         sx_progress_step(sorted->progress, sorted->n);
         sx_values_take(cpu->pool, threads, &from, &to);
         st = sx_progress_status(sorted->progress, err);

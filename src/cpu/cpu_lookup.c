@@ -43,7 +43,8 @@ static void no_bounds(const sx_view *v, const void *q, unsigned m, const uint64_
 static means means_for(const sx_cpu *cpu, const sx_view *v)
 {
     unsigned width = v->width == 4 ? 0 : v->width == 8 ? 1 : 2;
-    sx_bounds_fn *bounds = v->n > 0 ? sx_cpu_small_for(cpu->level, v) : no_bounds;
+    sx_bounds_fn *bounds = v->n == 0 ? no_bounds
+                           : cpu->whole ? sx_cpu_small_for(cpu->level, v) : NULL;
 
     if (!bounds)
         bounds = sx_family_cpu_of(v->family)->bounds[cpu->level][width];

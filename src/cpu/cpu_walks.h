@@ -25,9 +25,7 @@ typedef struct {
 } sx_cpu_walks;
 
 /* Lower bounds of any family over so few keys, faster than its own; or NULL. */
-#ifndef SX_SMALL_BYTES
 #define SX_SMALL_BYTES (32u << 10)
-#endif
 sx_bounds_fn *sx_cpu_small_for(sx_simd level, const sx_view *v);
 
 /* NULL where this build lacks the instruction set. */

@@ -102,7 +102,8 @@ static sx_status check_starts(const sx_view *v, int unique, sx_err *err)
         if (v->row_bytes && sx_first_row(v, i) != sx_row_in(v, sx_start_at(v, i)))
             return sx_check_broken(v, "V2", "another row is said to be the first of value", i, err);
     }
-    for (uint64_t i = (v->n + 1) * sx_start_bytes(v->ranks); i < sx_firsts_offset(v->n, v->ranks); i++)
+    for (uint64_t i = (v->n + 1) * sx_start_bytes(v->ranks);
+         v->row_bytes && i < sx_firsts_offset(v->n, v->ranks); i++)
         if (v->starts[i])
             return sx_check_broken(v, "V1", "not 0 behind starts, in byte", i, err);
     if (sx_start_raw(v, v->n) != v->ranks)

@@ -18,7 +18,8 @@
  *           most; rows are in order of rank.
  *           keys   |k0|k1|..|kn-1|                          rows |r0|r1| ...
  *           starts |s0|s1|..|sn-1|ranks|0..|f0|f1|..|fn-1|  fi is the row of rank si, from
- *                                                           a multiple of 16 bytes on
+ *                                                           a multiple of 16 bytes on; if
+ *                                                           rows are stored
  *
  * So a key has a position, its place among the n keys that are stored, and a rank, its
  * place among all keys there are. Walks find positions. sx_rank_at() says the rank of the
@@ -105,7 +106,7 @@ SX_FN uint32_t sx_start_bytes(uint64_t ranks)
     return ranks > UINT32_MAX ? 8 : 4;
 }
 
-/* Where first rows begin in it, and all of it. */
+/* Where first rows begin in it, if rows are stored; and all of it. */
 SX_FN uint64_t sx_firsts_offset(uint64_t n, uint64_t ranks)
 {
     return ((n + 1) * sx_start_bytes(ranks) + 15) / 16 * 16;
@@ -113,7 +114,7 @@ SX_FN uint64_t sx_firsts_offset(uint64_t n, uint64_t ranks)
 
 SX_FN uint64_t sx_starts_bytes(uint64_t n, uint64_t ranks, uint32_t row_bytes)
 {
-    return sx_firsts_offset(n, ranks) + n * row_bytes;
+    return row_bytes ? sx_firsts_offset(n, ranks) + n * row_bytes : (n + 1) * sx_start_bytes(ranks);
 }
 
 /* position <= n; as a file has it, and so that it is a rank or their number in any case. */

@@ -321,7 +321,7 @@ static sx_status gpu_backend_once(void *self, sx_sorted *sorted, uint32_t thread
         st = gpu_sum_up(g, stream, scratch, &scratch_bytes, a.count, tiles, err);
     if (st == SX_OK)
         st = gpu_set(g, stream, (unsigned char *)keys + used, 0xff, bytes - used, err);
-    if (st == SX_OK)
+    if (st == SX_OK && a.row_bytes)
         st = gpu_set(g, stream, (unsigned char *)starts + end, 0, firsts - end, err);
     if (st == SX_OK) {
         a.to_keys = keys;
