@@ -45,6 +45,8 @@ static void add_all_specs(spec_list *list, int type)
     add_spec(list, "pgm(eps=8)");
     add_spec(list, "pgm(eps=2,layout=pairs)");
     add_spec(list, "pgm");
+    add_spec(list, "pivot(layout=once)");
+    add_spec(list, "guide(layout=once)");
     add_spec(list, "auto");
 }
 
