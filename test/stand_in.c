@@ -155,7 +155,7 @@ static void check_places(asker *a, sx_device *dev, const char *path, const datas
         if (places[i].flag == SX_LOAD_HOST)
             OK(sx_load(&loaded, cpu, path, places[i].flag, NULL));      /* its usual one */
         else
-            REFUSED(sx_load(&loaded, cpu, path, places[i].flag, NULL), SX_EINVAL, "needs a GPU");
+            REFUSED(sx_load(&loaded, cpu, path, places[i].flag, NULL), SX_ENOSYS, "needs a GPU");
         sx_free(loaded);
     }
     sx_close(cpu);

@@ -1,6 +1,7 @@
 #include "query/index.h"
 
 #include "base/machine.h"
+#include "query/possible.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -10,6 +11,16 @@ sx_status sx_need(const void *argument, const char *verb, const char *name, sx_e
     if (!argument)
         return sx_fail(err, SX_EINVAL, "%s: %s is NULL", verb, name);
     return SX_OK;
+}
+
+/* A call has a stream: whether that can be, of an index in this place. */
+static sx_status check_streams(uint32_t place, const sx_device *dev, const char *verb, sx_err *err)
+{
+    sx_backend_kind kind = sx_kind_of(dev);
+    sx_err why;
+    sx_status st = sx_check_streams(place, &kind, &why);
+
+    return st == SX_OK ? SX_OK : sx_fail(err, st, "%s: a stream is given, but %s", verb, why.text);
 }
 
 sx_status sx_check_call(const sx_call *call, const sx_device *dev, sx_call *out, const char *verb,
@@ -26,9 +37,11 @@ sx_status sx_check_call(const sx_call *call, const sx_device *dev, sx_call *out,
     if (out->hints & ~SX_ASCENDING)
         return sx_fail(err, SX_EINVAL, "%s: hints of sx_call are %u; allowed: 0, 1 (ascending)",
                        verb, out->hints);
-    if (out->stream && !dev->backend->gpu)
-        return sx_fail(err, SX_EINVAL, "%s: a stream is given, but %s has none", verb,
-                       dev->backend->name);
+    if (out->stream) {
+        st = check_streams(SX_PLACE_USUAL, dev, verb, err);
+        if (st != SX_OK)
+            return st;
+    }
     if (out->status && !out->stream)
         return sx_fail(err, SX_EINVAL, "%s: a status word is given, but no stream: the call "
                        "returns the status", verb);
@@ -51,11 +64,7 @@ sx_status sx_check_question(const sx_call *call, const sx_index *ix, sx_call *ou
     if (st == SX_OK && out->stream && out->tick)
         return sx_fail(err, SX_EINVAL, "%s: a tick is of calls that wait, and a stream is given",
                        verb);
-    if (st == SX_OK && out->stream && ix->at != ix->dev)
-        return sx_fail(err, SX_ENOSYS, "%s: a stream is given, but the index has place=%s: the "
-                       "host answers, which has none", verb,
-                       sx_place_name(ix->store.spec.place));
-    return st;
+    return st == SX_OK && out->stream ? check_streams(ix->store.spec.place, ix->dev, verb, err) : st;
 }
 
 sx_status sx_check_work(const sx_call *call, const sx_device *dev, int streams, sx_call *out,

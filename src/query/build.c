@@ -5,6 +5,7 @@
 #include "base/cancel.h"
 #include "base/machine.h"
 #include "base/text.h"
+#include "query/possible.h"
 
 #include <string.h>
 
@@ -92,17 +93,6 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
 
 /* ---- where an index is ---------------------------------------------------------- */
 
-static sx_status bad_place(const sx_device *dev, const sx_spec *spec, const char *verb,
-                           sx_err *err)
-{
-    char text[SX_SPEC_MAX];
-
-    sx_spec_print(spec, text);
-    return sx_fail(err, SX_EINVAL, "%s: spec '%s': place=%s needs a GPU, but the device is %s, "
-                   "whose memory is the host's", verb, text, sx_place_name(spec->place),
-                   dev->backend->name);
-}
-
 static uint64_t space_of(const sx_device *dev)
 {
     return dev->backend->space ? dev->backend->space(dev->self) : UINT64_MAX;
@@ -144,41 +134,44 @@ static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_
     return SX_OK;
 }
 
-static sx_status no_upper(const sx_spec *spec, const char *verb, sx_err *err)
+/* The spec's place, and calls with a stream there: whether that can be (possible.h). */
+static sx_status check_place(const sx_device *dev, const sx_spec *spec, int streams,
+                             const char *verb, sx_err *err)
 {
-    char list[128];
-    sx_text t = {list, sizeof list, 0};
-    const char *sep = "";
+    sx_backend_kind kind = sx_kind_of(dev);
+    char text[SX_SPEC_MAX];
+    sx_err why;
+    sx_status st = sx_check_place(spec->family, spec->place, &kind, &why);
 
-    for (unsigned i = 0; i < SX_FAMILIES; i++)
-        if ((sx_family_of(i)->traits & (SX_HAS_UPPER | SX_CHOSEN)) == SX_HAS_UPPER) {
-            sx_text_add(&t, "%s%s", sep, sx_family_of(i)->name);
-            sep = ", ";
-        }
-    return sx_fail(err, SX_EINVAL, "%s: spec '%s place=hybrid': a %s has no top to put on the "
-                   "device; allowed: %s", verb, sx_family_of(spec->family)->name,
-                   sx_family_of(spec->family)->what, list);
+    if (st == SX_OK && streams)
+        st = sx_check_streams(spec->place, &kind, &why);
+    if (st == SX_OK)
+        return SX_OK;
+    sx_spec_print(spec, text);
+    return sx_fail(err, st, "%s: spec '%s': %s", verb, text, why.text);
 }
 
 /* The device whose memory gets the sections: dev, or the CPU beside it. The
- * spec's place stays only where it is not the device's usual one. */
+ * spec's place stays only where it is not the device's usual one. streams: the call has one. */
 static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint64_t n, int row_type,
-                              const char *verb, sx_device **at, char why[SX_WHY_MAX], sx_err *err)
+                              int streams, const char *verb, sx_device **at, char why[SX_WHY_MAX],
+                              sx_err *err)
 {
     int gpu = dev->backend->gpu != 0;
     int told = spec->place != SX_PLACE_USUAL;     /* place=device is no matter of choice */
-    sx_status st = SX_OK;
+    sx_status st = check_place(dev, spec, streams, verb, err);
 
     why[0] = '\0';
     *at = dev;
-    if (!gpu && spec->place > SX_PLACE_HOST)
-        return bad_place(dev, spec, verb, err);
+    if (st != SX_OK)
+        return st;
     if (spec->place == (gpu ? SX_PLACE_DEVICE : SX_PLACE_HOST))
         spec->place = SX_PLACE_USUAL;
-    if (spec->place == SX_PLACE_HYBRID && !(sx_family_of(spec->family)->traits & SX_HAS_UPPER))
-        return no_upper(spec, verb, err);
-    if (gpu && (sx_family_of(spec->family)->traits & SX_CHOSEN) && !told)
+    if (gpu && (sx_family_of(spec->family)->traits & SX_CHOSEN) && !told) {
         st = auto_place(dev, spec, key_type, n, row_type, why, err);
+        if (st == SX_OK)
+            st = check_place(dev, spec, streams, verb, err);
+    }
     if (st == SX_OK && spec->place != SX_PLACE_USUAL && spec->place != SX_PLACE_BOTH)
         st = sx_device_host(dev, at, err);
     return st;
@@ -224,8 +217,8 @@ sx_status sx_estimate(sx_device *dev, const char *text, const sx_estimate_ask *g
     if (st == SX_OK)
         st = sx_spec_parse(&spec, text ? text : "auto", &err);
     if (st == SX_OK)
-        st = settle_place(dev, &spec, ask.key_type, ask.n, ask.row_type, "sx_estimate", &at, why,
-                          &err);
+        st = settle_place(dev, &spec, ask.key_type, ask.n, ask.row_type, 0, "sx_estimate", &at,
+                          why, &err);
     if (st == SX_OK)
         st = estimate(at, spec, ask.key_type, ask.n, ask.row_type, &e, &err);
     if (st == SX_OK && e.device_peak > 0)
@@ -390,10 +383,8 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
         st = sx_fail(&err, SX_EINVAL, "sx_build: %llu keys are more than an index can hold "
                      "(%llu)", (unsigned long long)in.n, (unsigned long long)SX_KEYS_MAX);
     if (st == SX_OK)
-        st = settle_place(dev, &spec, in.key_type, in.n, in.row_type, "sx_build", &at, why, &err);
-    if (st == SX_OK && in.stream && at != dev)
-        st = sx_fail(&err, SX_ENOSYS, "sx_build: a stream is given, but the index is to have "
-                     "place=%s: the host builds it, which has none", sx_place_name(spec.place));
+        st = settle_place(dev, &spec, in.key_type, in.n, in.row_type, in.stream != NULL, "sx_build",
+                          &at, why, &err);
     if (st == SX_OK)
         st = check_budget(dev, at, &spec, &in, how.max_bytes, &err);
     if (st == SX_OK)
@@ -520,7 +511,7 @@ static sx_status place_loaded(sx_index *ix, unsigned flags, const sx_call *how,
     sx_status st;
 
     spec.place = place_of_flags(flags);
-    st = settle_place(ix->dev, &spec, s->key_type, s->view.ranks, 0, "sx_load", &ix->at, why, err);
+    st = settle_place(ix->dev, &spec, s->key_type, s->view.ranks, 0, 0, "sx_load", &ix->at, why, err);
     if (st == SX_OK)
         st = check_loaded(ix, &spec, flags, how->max_bytes, err);
     if (st != SX_OK) {
