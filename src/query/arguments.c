@@ -56,15 +56,16 @@ sx_status sx_check_call(const sx_call *call, const sx_device *dev, sx_call *out,
                        : SX_OK;
 }
 
-sx_status sx_check_question(const sx_call *call, const sx_index *ix, sx_call *out,
+sx_status sx_check_question(const sx_call *call, const sx_index_version *now, sx_call *out,
                             const char *verb, sx_err *err)
 {
-    sx_status st = sx_check_call(call, ix->dev, out, verb, err);
+    sx_status st = sx_check_call(call, now->dev, out, verb, err);
 
     if (st == SX_OK && out->stream && out->tick)
         return sx_fail(err, SX_EINVAL, "%s: a tick is of calls that wait, and a stream is given",
                        verb);
-    return st == SX_OK && out->stream ? check_streams(ix->store.spec.place, ix->dev, verb, err) : st;
+    return st == SX_OK && out->stream
+               ? check_streams(sx_run_place(now->run[0]), now->dev, verb, err) : st;
 }
 
 sx_status sx_check_work(const sx_call *call, const sx_device *dev, int streams, sx_call *out,
@@ -81,9 +82,11 @@ sx_status sx_check_work(const sx_call *call, const sx_device *dev, int streams, 
     return st;
 }
 
-sx_status sx_check_copy(const sx_index *ix, const sx_call *how, const char *verb, sx_err *err)
+sx_status sx_check_copy(const sx_index_version *now, const sx_call *how, const char *verb,
+                        sx_err *err)
 {
-    uint64_t bytes = ix->at->backend->gpu ? sx_store_bytes(&ix->store) : 0;
+    const sx_run *run = now->run[0];
+    uint64_t bytes = run->replica[0].dev->backend->gpu ? sx_run_bytes(run) : 0;
 
     if (how->max_bytes && bytes > how->max_bytes)
         return sx_fail(err, SX_ENOMEM, "%s: the index is on a GPU, and a copy on the host takes "
@@ -149,14 +152,14 @@ sx_status sx_check_column(const sx_column *c, const sx_device *dev, const sx_cal
     return SX_OK;
 }
 
-sx_status sx_check_keys(const sx_index *ix, const sx_column *c, const sx_call *how,
+sx_status sx_check_keys(const sx_index_version *now, const sx_column *c, const sx_call *how,
                         const char *verb, const char *name, sx_err *err)
 {
-    sx_status st = sx_check_column(c, ix->dev, how, verb, name, err);
+    sx_status st = sx_check_column(c, now->dev, how, verb, name, err);
 
-    if (st == SX_OK && c->type != ix->store.key_type)
+    if (st == SX_OK && c->type != now->key_type)
         return sx_fail(err, SX_EINVAL, "%s: %s are %s, but the keys of the index are %s", verb,
-                       name, sx_type_name(c->type), sx_type_name(ix->store.key_type));
+                       name, sx_type_name(c->type), sx_type_name(now->key_type));
     return st;
 }
 
@@ -199,10 +202,10 @@ sx_status sx_check_out_numbers(const sx_column *c, const sx_device *dev, const s
     return st;
 }
 
-sx_status sx_check_out_keys(const sx_index *ix, const sx_column *c, const sx_call *how, uint64_t n,
-                            const char *verb, const char *name, sx_err *err)
+sx_status sx_check_out_keys(const sx_index_version *now, const sx_column *c, const sx_call *how,
+                            uint64_t n, const char *verb, const char *name, sx_err *err)
 {
-    sx_status st = sx_check_keys(ix, c, how, verb, name, err);
+    sx_status st = sx_check_keys(now, c, how, verb, name, err);
 
     return st == SX_OK ? sx_check_space(c, n, verb, name, err) : st;
 }

@@ -69,9 +69,9 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
                                  ? sx_cost_bytes(n, width) : 0;
         if (most.peak < most.resident + measuring)
             most.peak = most.resident + measuring;
-        e->host_resident = e->host_peak = sizeof(sx_index);
+        e->host_resident = e->host_peak = sizeof(sx_index) + sizeof(sx_index_version) +
+                                          sizeof(sx_run);
         if (spec.place == SX_PLACE_HYBRID) {
-            e->host_resident = e->host_peak += sizeof(sx_hybrid);
             e->device_resident = most.top;
             e->device_peak = most.top + measuring;
         }
@@ -79,7 +79,7 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
             e->device_resident = most.resident;
             e->device_peak = most.peak;
             if (spec.place == SX_PLACE_BOTH) {
-                e->host_resident += sizeof(sx_both) + most.resident;
+                e->host_resident += most.resident;
                 e->host_peak = e->host_resident + measuring;
             }
         } else {
@@ -260,10 +260,10 @@ static sx_status check_budget(const sx_device *dev, sx_device *at, const sx_spec
 
 /* Sort, choose if it is to be chosen, make the sections: where the index will
  * be. */
-static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx_err *err)
+static sx_status build(const sx_site *site, sx_store *s, const sx_spec *spec, const sx_input *in,
+                       sx_err *err)
 {
-    sx_store *s = &ix->store;
-    sx_device *dev = ix->at;
+    sx_device *dev = site->at;
     const sx_backend *be = dev->backend;
     sx_sorted sorted = {0};
     uint64_t begin = sx_clock_ns();
@@ -277,9 +277,7 @@ static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx
     sx_progress_phase(in->progress, PART_BUILT);
     s->key_type = in->key_type;
     s->max_row = sorted.max_row;
-    st = sx_make(ix, spec, &sorted, in,
-                 spec->place == SX_PLACE_HYBRID ? space_of(ix->dev) : UINT64_MAX,
-                 sx_clock_ns() - begin, err);
+    st = sx_make(site, s, spec, &sorted, in, sx_clock_ns() - begin, err);
     if (st == SX_OK)
         sx_store_bind(s);
     be->release(dev->self, sorted.keys);
@@ -291,12 +289,13 @@ static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx
 }
 
 /* The same for an index on the host of a GPU, whose columns may be there. */
-static sx_status build_beside(sx_index *ix, const sx_spec *spec, const sx_input *in, sx_err *err)
+static sx_status build_beside(const sx_site *site, sx_store *s, const sx_spec *spec,
+                              const sx_input *in, sx_err *err)
 {
-    const sx_device *dev = ix->dev;
+    const sx_device *dev = site->of;
     sx_input here = *in;
-    uint64_t key_bytes = guest_bytes(ix->at, in->keys_there, in->key_type, in->n);
-    uint64_t row_bytes = guest_bytes(ix->at, in->rows_there, in->row_type, in->n);
+    uint64_t key_bytes = guest_bytes(site->at, in->keys_there, in->key_type, in->n);
+    uint64_t row_bytes = guest_bytes(site->at, in->rows_there, in->row_type, in->n);
     void *keys = NULL, *rows = NULL;
     sx_status st = SX_OK;
 
@@ -314,46 +313,55 @@ static sx_status build_beside(sx_index *ix, const sx_spec *spec, const sx_input 
     }
     here.keys_there = here.rows_there = 0;
     if (st == SX_OK)
-        st = build(ix, spec, &here, err);
+        st = build(site, s, spec, &here, err);
     sx_release(keys);
     sx_release(rows);
     return st;
 }
 
-/* The rest of an index on both sides, or of a hybrid one: its other half, and what
- * its questions take. On failure the store is gone. */
-static sx_status complete(sx_index *ix, const sx_spec *spec, sx_progress *progress, sx_err *err)
+/* The second replica of a run, if its place has one, and what questions to either side
+ * take. How segments are searched is measured where they are made; the other side goes by
+ * the rule. */
+static sx_status add_replica(sx_index_version *v, uint32_t place, sx_progress *progress,
+                             sx_err *err)
 {
+    sx_run *run = v->run[0];
+    sx_device *host;
     sx_status st = SX_OK;
 
-    sx_progress_phase(progress, SX_PROGRESS_ALL);
-    if (spec->place == SX_PLACE_HYBRID)
-        st = sx_hybrid_new(ix, err);
-    else if (spec->place == SX_PLACE_BOTH)
-        st = sx_both_new(ix, progress, err);
+    if (place != SX_PLACE_HYBRID && place != SX_PLACE_BOTH)
+        return SX_OK;
+    if (place == SX_PLACE_HYBRID) {
+        st = sx_run_add_upper(run, v->dev, err);
+    } else {
+        st = sx_device_host(v->dev, &host, err);
+        if (st == SX_OK)
+            st = sx_run_add_host(run, host, progress, err);
+    }
+    if (st == SX_OK)
+        sx_take_usual_search(run->replica[1].dev, &run->replica[1].view);
     if (st == SX_OK)
         st = sx_progress_status(progress, err);
-    if (st == SX_OK && (ix->hybrid || ix->both))
-        st = sx_cost_measure(ix, err);
+    return st == SX_OK ? sx_cost_measure(v, err) : st;
+}
+
+/* From sections in the memory of `at` to an index. On failure they are gone. */
+static sx_status complete(sx_index **out, sx_device *dev, sx_device *at, sx_store *s,
+                          uint32_t place, sx_progress *progress, sx_err *err)
+{
+    sx_index_version *v;
+    sx_status st = sx_version_new(&v, dev, at, s, err);
+
+    if (st != SX_OK)
+        return st;
+    sx_progress_phase(progress, SX_PROGRESS_ALL);
+    st = add_replica(v, place, progress, err);
     sx_progress_add(progress, 1);
     if (st == SX_OK)
         st = sx_progress_status(progress, err);
-    if (st != SX_OK) {
-        sx_hybrid_free(ix);
-        sx_both_free(ix);
-        sx_store_drop(&ix->store, ix->at->backend, ix->at->self);
-    }
-    return st;
-}
-
-static sx_status new_index(sx_index **out, sx_device *dev, sx_device *at, sx_err *err)
-{
-    sx_status st = sx_alloc_zero((void **)out, sizeof **out, "an index", err);
-
-    if (st == SX_OK) {
-        (*out)->dev = dev;
-        (*out)->at = at;
-    }
+    if (st == SX_OK)
+        return sx_index_new(out, v, err);
+    sx_version_drop(v);
     return st;
 }
 
@@ -365,12 +373,13 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
     sx_call how;
     sx_spec spec;
     sx_input in;
-    sx_device *at;
-    char why[SX_WHY_MAX];
+    sx_site site = {.of = dev, .space = UINT64_MAX};
+    sx_store made;
     sx_progress progress;
     sx_index *ix = NULL;
     sx_status st = sx_need(out, "sx_build", "the output", &err);
 
+    memset(&made, 0, sizeof made);
     if (st == SX_OK)
         st = sx_need(dev, "sx_build", "the device", &err);
     if (st == SX_OK)
@@ -384,40 +393,22 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
                      "(%llu)", (unsigned long long)in.n, (unsigned long long)SX_KEYS_MAX);
     if (st == SX_OK)
         st = settle_place(dev, &spec, in.key_type, in.n, in.row_type, in.stream != NULL, "sx_build",
-                          &at, why, &err);
+                          &site.at, made.why, &err);
     if (st == SX_OK)
-        st = check_budget(dev, at, &spec, &in, how.max_bytes, &err);
-    if (st == SX_OK)
-        st = new_index(&ix, dev, at, &err);
+        st = check_budget(dev, site.at, &spec, &in, how.max_bytes, &err);
     if (st == SX_OK) {
-        memcpy(ix->store.why, why, sizeof why);
+        if (spec.place == SX_PLACE_HYBRID)
+            site.space = space_of(dev);
         in.progress = sx_progress_begin(&progress, &how, "sx_build");
-        st = at == dev ? build(ix, &spec, &in, &err) : build_beside(ix, &spec, &in, &err);
+        st = (site.at == dev ? build : build_beside)(&site, &made, &spec, &in, &err);
     }
     if (st == SX_OK)
-        st = complete(ix, &spec, in.progress, &err);
-    if (st != SX_OK) {
-        sx_release(ix);
+        st = complete(&ix, dev, site.at, &made, spec.place, in.progress, &err);
+    if (st != SX_OK)
         return sx_report(&err, st);
-    }
-    sx_device_hold(dev);
     *out = ix;
     sx_progress_end(in.progress, SX_OK);
     return SX_OK;
-}
-
-void sx_free(sx_index *ix)
-{
-    SX_UNCANCELLED;
-    if (!ix)
-        return;
-    if (ix->dev->backend->settle)
-        ix->dev->backend->settle(ix->dev->self);
-    sx_hybrid_free(ix);
-    sx_both_free(ix);
-    sx_store_drop(&ix->store, ix->at->backend, ix->at->self);
-    sx_device_drop(ix->dev);
-    sx_release(ix);
 }
 
 /* ---- files ------------------------------------------------------------------- */
@@ -426,32 +417,45 @@ void sx_free(sx_index *ix)
 #define PART_LOADED (SX_PROGRESS_ALL / 100 * 60)
 #define PART_PLACED (SX_PROGRESS_ALL / 100 * 90)
 
+static sx_status save(const sx_index_version *now, const char *path, const sx_call *call,
+                      sx_err *err)
+{
+    const sx_run *run = now->run[0];
+    sx_call how;
+    sx_store host;
+    sx_progress memory, *progress = NULL;
+    sx_status st = sx_check_work(call, now->dev, 0, &how, "sx_save", err);
+
+    if (st == SX_OK)
+        st = sx_check_copy(now, &how, "sx_save", err);
+    if (st == SX_OK) {
+        progress = sx_progress_begin(&memory, &how, "sx_save");
+        sx_progress_phase(progress, run->replica[0].dev->backend->gpu ? SX_PART_COPIED : 0);
+        st = sx_run_on_host(run, &host, progress, err);
+    }
+    if (st == SX_OK) {
+        sx_progress_phase(progress, SX_PROGRESS_ALL);
+        st = sx_store_save(&host, path, progress, err);
+        sx_run_leave(run, &host);
+    }
+    sx_progress_end(progress, st);
+    return st;
+}
+
 sx_status sx_save(const sx_index *ix, const char *path, const sx_call *call)
 {
     SX_UNCANCELLED;
     sx_err err;
-    sx_call how;
-    sx_store host;
-    sx_progress memory, *progress = NULL;
+    sx_pin pin;
     sx_status st = sx_need(ix, "sx_save", "the index", &err);
 
     if (st == SX_OK)
         st = sx_need(path, "sx_save", "the path", &err);
-    if (st == SX_OK)
-        st = sx_check_work(call, ix->dev, 0, &how, "sx_save", &err);
-    if (st == SX_OK)
-        st = sx_check_copy(ix, &how, "sx_save", &err);
     if (st == SX_OK) {
-        progress = sx_progress_begin(&memory, &how, "sx_save");
-        sx_progress_phase(progress, ix->at->backend->gpu ? SX_PART_COPIED : 0);
-        st = sx_store_on_host(&ix->store, ix->at->backend, ix->at->self, &host, progress, &err);
+        pin = sx_pin_version(ix);
+        st = save(pin.now, path, call, &err);
+        sx_unpin(ix, &pin);
     }
-    if (st == SX_OK) {
-        sx_progress_phase(progress, SX_PROGRESS_ALL);
-        st = sx_store_save(&host, path, progress, &err);
-        sx_store_leave(&host, ix->at->backend);
-    }
-    sx_progress_end(progress, st);
     return sx_report(&err, st);
 }
 
@@ -484,15 +488,14 @@ static sx_status check_flags(unsigned flags, sx_err *err)
 
 /* Whether memory for a loaded store at its place, beside what it has now, is within
  * max_bytes. */
-static sx_status check_loaded(const sx_index *ix, const sx_spec *spec, unsigned flags,
-                              uint64_t max_bytes, sx_err *err)
+static sx_status check_loaded(const sx_store *s, const sx_device *at, const sx_spec *spec,
+                              unsigned flags, uint64_t max_bytes, sx_err *err)
 {
-    const sx_store *s = &ix->store;
     uint64_t bytes = sx_store_bytes(s), needed;
 
-    needed = (flags & SX_LOAD_COPY ? bytes : 0) + (ix->at->backend->gpu ? bytes : 0);
+    needed = (flags & SX_LOAD_COPY ? bytes : 0) + (at->backend->gpu ? bytes : 0);
     needed += spec->place == SX_PLACE_BOTH ? bytes : 0;
-    needed += spec->place == SX_PLACE_HYBRID ? sx_top_bytes(&s->view) : 0;
+    needed += spec->place == SX_PLACE_HYBRID ? sx_upper_block_bytes(&s->view) : 0;
     if (max_bytes && needed > max_bytes)
         return sx_fail(err, SX_ENOMEM, "sx_load: the index takes %llu bytes of memory, more than "
                        "max_bytes = %llu", (unsigned long long)needed,
@@ -502,29 +505,29 @@ static sx_status check_loaded(const sx_index *ix, const sx_spec *spec, unsigned 
 
 /* From the host, where a file has been loaded, to its place. On failure the store is
  * gone. */
-static sx_status place_loaded(sx_index *ix, unsigned flags, const sx_call *how,
-                              sx_progress *progress, sx_err *err)
+static sx_status place_loaded(sx_index **out, sx_device *dev, sx_store *s, unsigned flags,
+                              const sx_call *how, sx_progress *progress, sx_err *err)
 {
-    sx_store *s = &ix->store;
     sx_spec spec = s->spec;
+    sx_device *at;
     char why[SX_WHY_MAX];
     sx_status st;
 
     spec.place = place_of_flags(flags);
-    st = settle_place(ix->dev, &spec, s->key_type, s->view.ranks, 0, 0, "sx_load", &ix->at, why, err);
+    st = settle_place(dev, &spec, s->key_type, s->view.ranks, 0, 0, "sx_load", &at, why, err);
     if (st == SX_OK)
-        st = check_loaded(ix, &spec, flags, how->max_bytes, err);
+        st = check_loaded(s, at, &spec, flags, how->max_bytes, err);
     if (st != SX_OK) {
         sx_store_drop(s, &sx_backend_cpu, NULL);
         return st;
     }
     s->spec.place = spec.place;
     sx_progress_phase(progress, PART_PLACED);
-    st = sx_store_place(s, ix->at->backend, ix->at->self, progress, err);
+    st = sx_store_place(s, at->backend, at->self, progress, err);
     if (st != SX_OK)
         return st;
-    sx_take_usual_search(ix->dev, &s->view);
-    return complete(ix, &spec, progress, err);
+    sx_take_usual_search(dev, &s->view);
+    return complete(out, dev, at, s, spec.place, progress, err);
 }
 
 sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned flags,
@@ -533,6 +536,7 @@ sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned fla
     SX_UNCANCELLED;
     sx_err err;
     sx_call how;
+    sx_store loaded;
     sx_index *ix = NULL;
     sx_progress memory, *progress = NULL;
     sx_status st = sx_need(out, "sx_load", "the output", &err);
@@ -545,21 +549,15 @@ sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned fla
         st = check_flags(flags, &err);
     if (st == SX_OK)
         st = sx_check_work(call, dev, 0, &how, "sx_load", &err);
-    if (st == SX_OK)
-        st = new_index(&ix, dev, dev, &err);
-    if (st == SX_OK)
-        progress = sx_progress_begin(&memory, &how, "sx_load");
     if (st == SX_OK) {
+        progress = sx_progress_begin(&memory, &how, "sx_load");
         sx_progress_phase(progress, dev->backend->gpu ? PART_LOADED : PART_PLACED);
-        st = sx_store_load(&ix->store, path, flags, how.max_bytes, progress, &err);
+        st = sx_store_load(&loaded, path, flags, how.max_bytes, progress, &err);
     }
     if (st == SX_OK)
-        st = place_loaded(ix, flags, &how, progress, &err);
-    if (st != SX_OK) {
-        sx_release(ix);
+        st = place_loaded(&ix, dev, &loaded, flags, &how, progress, &err);
+    if (st != SX_OK)
         return sx_report(&err, st);
-    }
-    sx_device_hold(dev);
     *out = ix;
     sx_progress_end(progress, SX_OK);
     return SX_OK;
