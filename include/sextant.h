@@ -576,7 +576,8 @@ SX_API sx_status sx_check(const sx_index *ix, const sx_call *call);
 
 /* The index as kernels of the caller see it, to be passed to them by value:
  * handle is an sx_handle of sextant_device.cuh, bytes its size.
- * Valid as long as the index is. */
+ * Valid as long as the index is, and always of the keys that the index has now: these
+ * stay in memory for it, whatever replaces them. */
 SX_API sx_status sx_kernel_handle(const sx_index *ix, void *handle,
                                   size_t bytes);
 

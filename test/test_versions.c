@@ -144,7 +144,8 @@ static sx_status ask_count(const reader *r, answer *a)
 static sx_status ask_range(const reader *r, answer *a)
 {
     sx_ranges ranges = { .size = sizeof ranges, .lo = &r->lo, .hi = &r->hi, .limit = 2 };
-    sx_column first = take(a, QUERIES + 1), rows = take(a, 2 * QUERIES), keys = take(a, 2 * QUERIES);
+    sx_column first = take(a, QUERIES + 1), rows = take(a, 2 * QUERIES);
+    sx_column keys = take(a, 2 * QUERIES);
     return sx_range(r->ix, &ranges, &first, &rows, &keys, NULL);
 }
 

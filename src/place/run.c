@@ -70,7 +70,8 @@ sx_status sx_run_add_upper(sx_run *run, sx_device *dev, sx_err *err)
     sx_status st = SX_OK;
 
     if (upper.block_bytes > 0)
-        st = be->alloc(dev->self, &upper.block, upper.block_bytes, "the top of a hybrid index", err);
+        st = be->alloc(dev->self, &upper.block, upper.block_bytes, "the top of a hybrid index",
+                       err);
     for (unsigned kind = 0; kind < SX_SECTIONS && st == SX_OK; kind++) {
         uint64_t bytes = sx_upper_bytes(&whole->view, kind);
         if (bytes == 0)
@@ -114,10 +115,10 @@ const sx_replica *sx_run_find(const sx_run *run, uint32_t gpu, uint32_t part)
 
 uint32_t sx_run_place(const sx_run *run)
 {
-    return sx_run_find(run, 1, SX_UPPER)           ? SX_PLACE_HYBRID
-           : run->replicas > 1                     ? SX_PLACE_BOTH
-           : run->replica[0].dev->backend->gpu     ? SX_PLACE_DEVICE
-                                                   : SX_PLACE_HOST;
+    return sx_run_find(run, 1, SX_UPPER)       ? SX_PLACE_HYBRID
+           : run->replicas > 1                 ? SX_PLACE_BOTH
+           : run->replica[0].dev->backend->gpu ? SX_PLACE_DEVICE
+                                               : SX_PLACE_HOST;
 }
 
 uint64_t sx_run_bytes(const sx_run *run)

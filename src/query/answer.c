@@ -6,7 +6,6 @@
 #include "query/index.h"
 
 #include "base/alloc.h"
-#include "base/cancel.h"
 #include "place/ranges.h"
 
 #include <string.h>
@@ -126,7 +125,6 @@ static sx_status answer_points(void *work, uint64_t at, uint64_t n, const uint64
 
 sx_status sx_answer_lookup(const sx_index_version *now, const sx_lookup *job, sx_err *err)
 {
-    SX_UNCANCELLED_IF(now->dev->backend->gpu);
     uint64_t bytes = sx_type_bytes(job->key_type);
     sx_batch b = {.n = job->n,
                   .in_bytes = (uint32_t)(job->op == SX_OP_KEY_AT ? job->rank_bytes : bytes),
@@ -238,7 +236,6 @@ static sx_status bring_ranges(visits *all, const sx_span_query *job, sx_span_que
 sx_status sx_answer_count(const sx_index_version *now, const sx_span_query *job, uint64_t *count,
                           uint32_t count_there, sx_err *err)
 {
-    SX_UNCANCELLED_IF(now->dev->backend->gpu);
     sx_batch b = batch_of(job, sizeof *count, TRIPS_COUNT);
     sx_plan plan = sx_plan_of(now, &b,
                               on_host(&job->how, job->lo_there | job->hi_there | count_there),
@@ -270,7 +267,6 @@ sx_status sx_answer_count(const sx_index_version *now, const sx_span_query *job,
 sx_status sx_answer_fold(const sx_index_version *now, const sx_span_query *job,
                          const sx_range_folds *out, sx_err *err)
 {
-    SX_UNCANCELLED_IF(now->dev->backend->gpu);
     uint32_t columns = (uint32_t)(!!out->count + !!out->min + !!out->max + !!out->sum);
     sx_batch b = batch_of(job, (uint32_t)sizeof(uint64_t) * columns, TRIPS_FOLD);
     sx_plan plan = sx_plan_of(now, &b,
@@ -380,7 +376,6 @@ static sx_status fill(const sx_device *dev, const sx_replica *by, const sx_span_
 sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
                           const sx_range_out *out, sx_err *err)
 {
-    SX_UNCANCELLED_IF(now->dev->backend->gpu);
     sx_batch b = batch_of(job, sizeof(uint64_t), TRIPS_RANGE);
     sx_plan plan;
     visits all = {.dev = now->dev}, offsets = {.dev = now->dev};

@@ -20,7 +20,8 @@ sx_status sx_check_question(const sx_call *call, const sx_index_version *now, sx
 sx_status sx_check_work(const sx_call *call, const sx_device *dev, int streams, sx_call *out,
                         const char *verb, sx_err *err);
 /* Whether a copy of an index on the host, where it is on a GPU, is within max_bytes. */
-sx_status sx_check_copy(const sx_index_version *now, const sx_call *how, const char *verb, sx_err *err);
+sx_status sx_check_copy(const sx_index_version *now, const sx_call *how, const char *verb,
+                        sx_err *err);
 /* Part of the work of saving and checking that such a copy is (base/tick.h). */
 #define SX_PART_COPIED (SX_PROGRESS_ALL / 100 * 20)
 sx_how sx_how_of(const sx_call *call);
@@ -148,7 +149,7 @@ typedef struct {
  * why it has its place. spent_ns: what the build took so far. */
 sx_status sx_make(const sx_site *site, sx_store *s, const sx_spec *spec, sx_sorted *sorted,
                   const sx_input *in, uint64_t spent_ns, sx_err *err);
-/* Upper bounds, in bytes: of all sections, of what a build takes, of the top, of the
+/* Upper bounds, in bytes: of all sections, of what a build takes, of the upper part, of the
  * segments while eps is found, whatever the budget is, and of a sample on the host. */
 typedef struct {
     uint64_t resident, peak, top, lines, sample;

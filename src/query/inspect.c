@@ -200,10 +200,10 @@ static const char *memory_of(const sx_run *run)
 {
     uint32_t place = sx_run_place(run);
 
-    return run->replica[0].map            ? "mapped from a file"
-           : place == SX_PLACE_BOTH       ? "on the device, and as many on the host"
-           : place == SX_PLACE_DEVICE     ? "on the device"
-                                          : "on the host";
+    return run->replica[0].map        ? "mapped from a file"
+           : place == SX_PLACE_BOTH   ? "on the device, and as many on the host"
+           : place == SX_PLACE_DEVICE ? "on the device"
+                                      : "on the host";
 }
 
 static void explain_text(const sx_index_version *now, const sx_index_info *info,

@@ -1,6 +1,8 @@
 /* point.c - the verbs that ask about single keys and ranks. */
 #include "query/index.h"
 
+#include "base/cancel.h"
+
 /* Checks the outputs, then runs the batch. rows, keys: NULL if not wanted. */
 static sx_status run(const sx_index_version *now, sx_lookup *job, sx_column *rows,
                      sx_column *keys, const sx_call *how, const char *verb, sx_err *err)
@@ -53,6 +55,7 @@ static sx_status ask(const sx_index *ix, sx_op op, const sx_column *q, sx_column
 
     if (st != SX_OK)
         return sx_report(&err, st);
+    SX_UNCANCELLED_IF(ix->dev->backend->gpu);
     pin = sx_pin_version(ix);
     st = sx_check_question(call, pin.now, &how, verb, &err);
     if (st == SX_OK)

@@ -1,6 +1,8 @@
 /* range.c - the verbs that ask about ranges: count, then fill; or fold. */
 #include "query/index.h"
 
+#include "base/cancel.h"
+
 static sx_status check_ranges(const sx_index_version *now, const sx_ranges *given,
                               const sx_call *call, sx_span_query *job, sx_call *how,
                               const char *verb, sx_err *err)
@@ -61,8 +63,8 @@ static sx_status end_question(const sx_span_query *job, const sx_timing *timing,
     return st;
 }
 
-static sx_status count(const sx_index_version *now, const sx_ranges *ranges, sx_column *counts,
-                       const sx_call *call, sx_err *err)
+static sx_status count_ranges(const sx_index_version *now, const sx_ranges *ranges,
+                              sx_column *counts, const sx_call *call, sx_err *err)
 {
     static const char verb[] = "sx_range_count";
     sx_span_query job;
@@ -90,8 +92,9 @@ sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges, sx_column 
     sx_status st = sx_need(ix, "sx_range_count", "the index", &err);
 
     if (st == SX_OK) {
+        SX_UNCANCELLED_IF(ix->dev->backend->gpu);
         pin = sx_pin_version(ix);
-        st = count(pin.now, ranges, counts, call, &err);
+        st = count_ranges(pin.now, ranges, counts, call, &err);
         sx_unpin(ix, &pin);
     }
     return sx_report(&err, st);
@@ -123,8 +126,9 @@ static sx_status check_scratch(const sx_index_version *now, const sx_span_query 
                    (unsigned long long)((job->n + 1) * each), (unsigned long long)out->max_bytes);
 }
 
-static sx_status entries(const sx_index_version *now, const sx_ranges *ranges, sx_column *first,
-                         sx_column *rows, sx_column *keys, const sx_call *call, sx_err *err)
+static sx_status read_ranges(const sx_index_version *now, const sx_ranges *ranges,
+                             sx_column *first, sx_column *rows, sx_column *keys,
+                             const sx_call *call, sx_err *err)
 {
     static const char verb[] = "sx_range";
     sx_span_query job;
@@ -139,8 +143,7 @@ static sx_status entries(const sx_index_version *now, const sx_ranges *ranges, s
     if (st == SX_ESPACE)          /* which would say that first is filled */
         st = SX_EINVAL;
     if (st == SX_OK && rows)
-        st = sx_check_out_numbers(rows, now->dev, &how, 0, now->max_row, 1, verb, "rows",
-                                  err);
+        st = sx_check_out_numbers(rows, now->dev, &how, 0, now->max_row, 1, verb, "rows", err);
     if (st == SX_OK && keys)
         st = sx_check_out_keys(now, keys, &how, 0, verb, "keys", err);
     if (st != SX_OK)
@@ -172,15 +175,16 @@ sx_status sx_range(const sx_index *ix, const sx_ranges *ranges, sx_column *first
     sx_status st = sx_need(ix, "sx_range", "the index", &err);
 
     if (st == SX_OK) {
+        SX_UNCANCELLED_IF(ix->dev->backend->gpu);
         pin = sx_pin_version(ix);
-        st = entries(pin.now, ranges, first, rows, keys, call, &err);
+        st = read_ranges(pin.now, ranges, first, rows, keys, call, &err);
         sx_unpin(ix, &pin);
     }
     return sx_report(&err, st);
 }
 
-static sx_status fold(const sx_index_version *now, const sx_ranges *ranges, sx_aggregates *out,
-                      const sx_call *call, sx_err *err)
+static sx_status fold_ranges(const sx_index_version *now, const sx_ranges *ranges,
+                             sx_aggregates *out, const sx_call *call, sx_err *err)
 {
     static const char verb[] = "sx_range_aggregate";
     sx_span_query job;
@@ -230,8 +234,9 @@ sx_status sx_range_aggregate(const sx_index *ix, const sx_ranges *ranges, sx_agg
     sx_status st = sx_need(ix, "sx_range_aggregate", "the index", &err);
 
     if (st == SX_OK) {
+        SX_UNCANCELLED_IF(ix->dev->backend->gpu);
         pin = sx_pin_version(ix);
-        st = fold(pin.now, ranges, out, call, &err);
+        st = fold_ranges(pin.now, ranges, out, call, &err);
         sx_unpin(ix, &pin);
     }
     return sx_report(&err, st);

@@ -74,6 +74,7 @@ typedef struct {
     uint32_t forks;
 } sx_pin;
 
+/* Between these two a thread can't be cancelled (base/cancel.h): nobody would unpin. */
 sx_pin sx_pin_version(const sx_index *ix);
 void sx_unpin(const sx_index *ix, const sx_pin *pin);
 
