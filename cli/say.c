@@ -115,7 +115,7 @@ void expect_ok(sx_status status, const char *what)
 
 void expect_ok_usage(sx_status status, const char *what)
 {
-    if (status == SX_EINVAL)
+    if (status == SX_EINVAL || status == SX_ENOSYS)
         fail_usage("%s%s%s", what ? what : "", what ? ": " : "",
                    sentence_of(status));
     expect_ok(status, what);

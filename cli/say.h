@@ -27,7 +27,7 @@ _Noreturn void fail_usage(const char *format, ...)
 /* Fails with the library's own sentence unless status is SX_OK. what: the
  * file or thing concerned, NULL for none. */
 void expect_ok(sx_status status, const char *what);
-/* The same where a wrong argument was a word of the command line. */
+/* The same where what is wrong, or impossible, is a word of the command line. */
 void expect_ok_usage(sx_status status, const char *what);
 
 /* Memory or failure; never NULL, not even for 0 bytes. */

@@ -302,14 +302,14 @@ typedef struct sx_index sx_index;
  *   host    All of the index is in the host's memory. The CPU builds it and answers.
  *   hybrid  The same, with a copy of the index's upper part in the GPU's memory:
  *           pivots, a guide, segments, the first levels of eytzinger (sorted has no
- *           upper part: SX_EINVAL). The GPU walks the upper part for a batch and the
+ *           upper part: SX_ENOSYS). The GPU walks the upper part for a batch and the
  *           CPU goes on from there, so the index may be larger than the GPU's memory.
  *           `auto` takes this place where a build would not fit the GPU's memory.
  *   both    All of the index is in either memory; the GPU builds it. Columns of the
  *           host are answered by the side that is faster for so many queries. Columns
  *           in device memory and streams are the GPU's.
- * With host and hybrid, columns may be in device memory, but there are no streams
- * (SX_ENOSYS). Which side is faster is computed from times that were measured when
+ * On a CPU only host can be (SX_ENOSYS for the others). With host and hybrid, columns
+ * may be in device memory, but there are no streams (SX_ENOSYS). Which side is faster is computed from times that were measured when
  * the device and the index were new, and so is whether the GPU helps a hybrid index
  * with a batch; sx_explain() shows the numbers. A file does not keep the place: its
  * flags tell sx_load(). */
@@ -607,7 +607,8 @@ SX_API sx_status sx_check(const sx_index *ix, const sx_call *call);
 
 /* The index as kernels of the caller see it, to be passed to them by value:
  * handle is an sx_handle of sextant_device.cuh, bytes its size.
- * Valid as long as the index is. */
+ * Valid as long as the index is, and always of the keys that the index has now: these
+ * stay in memory for it, whatever replaces them. */
 SX_API sx_status sx_kernel_handle(const sx_index *ix, void *handle,
                                   size_t bytes);
 

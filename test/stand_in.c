@@ -147,7 +147,7 @@ static void check_places(asker *a, sx_device *dev, const char *path, const datas
             fail_msg("loaded with flag %u: '%s'", places[i].flag, info.spec);
         explained(loaded, "place ", places[i].told);
         OK(sx_check(loaded, NULL));
-        a->no_streams = loaded->at != dev;
+        a->no_streams = replica_of(loaded, 0)->dev != dev;
         ask_all(a, dev, loaded, d, info.spec);
         a->no_streams = false;
         sx_free(loaded);
@@ -155,7 +155,7 @@ static void check_places(asker *a, sx_device *dev, const char *path, const datas
         if (places[i].flag == SX_LOAD_HOST)
             OK(sx_load(&loaded, cpu, path, places[i].flag, NULL));      /* its usual one */
         else
-            REFUSED(sx_load(&loaded, cpu, path, places[i].flag, NULL), SX_EINVAL, "needs a GPU");
+            REFUSED(sx_load(&loaded, cpu, path, places[i].flag, NULL), SX_ENOSYS, "needs a GPU");
         sx_free(loaded);
     }
     sx_close(cpu);

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "ask.h"
-#include "query/index.h"
+#include "inside.h"
 
 /* Which calls are counted, and may fail; the others are the device's. */
 typedef enum { OF_QUESTIONS, OF_ENTRIES } stand_in_kind;

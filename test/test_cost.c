@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "on_device.h"
-#include "query/index.h"
+#include "inside.h"
 #include "stand_in.h"
 
 static asker *asking;
@@ -247,14 +247,15 @@ static void test_measured(void **state)
                                    ROWS_U32, 50, &r);
             begin_step("%s of %llu", specs[s], (unsigned long long)sizes[n]);
             sx_index *ix = index_of(dev, d, specs[s]);
-            assert_int_equal(ix->cost.measured, sizes[n] > 8192);
-            sane_cost(&ix->cost);
+            assert_int_equal(now_of(ix)->cost.measured, sizes[n] > 8192);
+            sane_cost(&now_of(ix)->cost);
             assert_true(dev->link_known);
             if (n == 0 && s == 0)
-                first = ix->cost.link;
-            assert_memory_equal(&ix->cost.link, &first, sizeof first);
-            explained(ix, ix->cost.measured ? "cost     measured" : "usual numbers",
-                      ix->both ? "\"crossover\": " : "\"hinted_from\": ");
+                first = now_of(ix)->cost.link;
+            assert_memory_equal(&now_of(ix)->cost.link, &first, sizeof first);
+            explained(ix, now_of(ix)->cost.measured ? "cost     measured" : "usual numbers",
+                      sx_run_place(run_of(ix)) == SX_PLACE_BOTH ? "\"crossover\": "
+                                                                : "\"hinted_from\": ");
             explained(ix, "answers  the CPU", "\"direct_ns\": ");
             sx_free(ix);
             data_free(d);
@@ -321,10 +322,10 @@ static void test_threshold(void **state)
     uint64_t rows[400];
     sx_batch like = batch_of(0);
     sx_index *ix = index_of(dev, d, "pivot place=both");
-    ix->cost = made_up();
-    ix->cost.link.direct_ns = 0.1;
-    ix->cost.gpu.call_ns = 5000;
-    uint64_t from = sx_cost_crossover(&ix->cost, &like);
+    now_of(ix)->cost = made_up();
+    now_of(ix)->cost.link.direct_ns = 0.1;
+    now_of(ix)->cost.gpu.call_ns = 5000;
+    uint64_t from = sx_cost_crossover(&now_of(ix)->cost, &like);
     assert_in_range(from, 20, 300);
     stand_in(dev, OF_QUESTIONS);
     for (uint64_t n = 1; n <= 400; n += 1 + n / 100) {
@@ -352,11 +353,11 @@ static void test_pinned_columns(void **state)
     sx_index *ix = index_of(dev, d, "pivot place=both");
     sx_column q = column(d->type, 400, d->q.data), out = column(SX_U64, 400, rows);
     pinned.pinned = 1;
-    ix->cost = made_up();
-    ix->cost.travel.direct_bytes = 0;
-    ix->cost.link.staged_ns = ix->cost.gpu.call_ns = 1;
-    assert_int_equal(sx_cost_side(&ix->cost, &pageable), SX_SIDE_CPU);
-    assert_int_equal(sx_cost_side(&ix->cost, &pinned), SX_SIDE_GPU);
+    now_of(ix)->cost = made_up();
+    now_of(ix)->cost.travel.direct_bytes = 0;
+    now_of(ix)->cost.link.staged_ns = now_of(ix)->cost.gpu.call_ns = 1;
+    assert_int_equal(sx_cost_side(&now_of(ix)->cost, &pageable), SX_SIDE_CPU);
+    assert_int_equal(sx_cost_side(&now_of(ix)->cost, &pinned), SX_SIDE_GPU);
     stand_in(dev, OF_QUESTIONS);
     for (unsigned i = 0; i < 2; i++) {
         all_pinned = i;
@@ -469,8 +470,8 @@ static void test_estimates(void **state)
         ix = NULL;
         call.max_bytes--;
         REFUSED(data_build(d, dev, both_specs[s], &call, &ix), SX_ENOMEM, "max_bytes");
-        REFUSED(data_build(d, cpu, both_specs[s], NULL, &ix), SX_EINVAL, "place=both needs a GPU");
-        REFUSED(estimate_of(cpu, both_specs[s], SX_U64, 9, 0, &both), SX_EINVAL, "needs a GPU");
+        REFUSED(data_build(d, cpu, both_specs[s], NULL, &ix), SX_ENOSYS, "place=both needs a GPU");
+        REFUSED(estimate_of(cpu, both_specs[s], SX_U64, 9, 0, &both), SX_ENOSYS, "needs a GPU");
         assert_null(ix);
     }
     REFUSED(sx_open(&dev, kernel_with("side=tpu")), SX_EINVAL, "side is 'tpu'; allowed: cpu, gpu");
@@ -503,11 +504,11 @@ static void test_damaged_copy(void **state)
     sx_index *ix = index_of(dev, d, "pivot place=both");
     OK(sx_check(ix, NULL));
     for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
-        unsigned char *byte = ix->both->store.base[kind];
+        unsigned char *byte = replica_of(ix, 1)->base[kind];
         if (!byte)
             continue;
         *byte ^= 1;
-        REFUSED(sx_check(ix, NULL), SX_ECORRUPT, sx_section_name(&ix->store.view, kind));
+        REFUSED(sx_check(ix, NULL), SX_ECORRUPT, sx_section_name(view_of(ix), kind));
         *byte ^= 1;
     }
     OK(sx_check(ix, NULL));
@@ -535,7 +536,7 @@ static void test_failing_measurements(void **state)
             } else {
                 ix = index_of(dev, d, spec);
                 assert_false(dev->link_known);
-                sane_cost(&ix->cost);
+                sane_cost(&now_of(ix)->cost);
             }
             stand_back(dev);
             if (ix) {

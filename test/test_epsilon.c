@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "on_device.h"
 #include "stand_in.h"
-#include "query/index.h"
+#include "inside.h"
 
 /* From so many keys on a CPU measures; kernels do from 2^22 on, more than the
  * emulator is given here. */
@@ -30,7 +30,7 @@ static sx_device *open_nth(unsigned i)
 
 static uint64_t lines_of(const sx_index *ix)
 {
-    return sx_section_bytes(&ix->store.view, SX_SEC_SEGMENTS);
+    return sx_section_bytes(view_of(ix), SX_SEC_SEGMENTS);
 }
 
 static void spec_of(const sx_index *ix, char spec[SX_SPEC_MAX])
@@ -55,8 +55,7 @@ static void same_sections(const sx_index *a, const sx_index *b)
     const sx_index *ix[2] = { a, b };
     sx_err err;
     for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(sx_store_on_host(&ix[i]->store, ix[i]->at->backend, ix[i]->at->self,
-                                          &of[i], NULL, &err), SX_OK);
+        assert_int_equal(sx_run_on_host(run_of(ix[i]), &of[i], NULL, &err), SX_OK);
     for (int kind = 0; kind < SX_SECTIONS; kind++) {
         uint64_t bytes = sx_section_bytes(&of[0].view, kind);
         assert_int_equal(bytes, sx_section_bytes(&of[1].view, kind));
@@ -64,7 +63,7 @@ static void same_sections(const sx_index *a, const sx_index *b)
             assert_memory_equal(of[0].base[kind], of[1].base[kind], bytes);
     }
     for (unsigned i = 0; i < 2; i++)
-        sx_store_leave(&of[i], ix[i]->at->backend);
+        sx_run_leave(run_of(ix[i]), &of[i]);
 }
 
 /* What the index resolved to has no budget, and builds the same again. */
@@ -95,19 +94,19 @@ static void try_automatic(sx_device *dev, const char *spec, const dataset *d)
     OK(sx_check(ix, NULL));
     assert_true(is_json(explanation(ix, SX_JSON)));
     if (d->n >= MEASURED && !gpu) {
-        if (!strstr(ix->store.why, "points among these keys"))
-            fail_msg("%s: why '%s'", spec, ix->store.why);
-        assert_in_range(ix->store.spec.of.pgm.eps, 4, 2048);
+        if (!strstr(run_of(ix)->info.why, "points among these keys"))
+            fail_msg("%s: why '%s'", spec, run_of(ix)->info.why);
+        assert_in_range(run_of(ix)->info.spec.of.pgm.eps, 4, 2048);
     } else if (!kernel_is_gpu() || !gpu) {
-        assert_true((strstr(ix->store.why, "not measured") != NULL) == (d->n > 0));
-        assert_int_equal(ix->store.spec.of.pgm.eps, gpu ? 8 : 16);
+        assert_true((strstr(run_of(ix)->info.why, "not measured") != NULL) == (d->n > 0));
+        assert_int_equal(run_of(ix)->info.spec.of.pgm.eps, gpu ? 8 : 16);
     }
     check_resolved(dev, ix, d);
     ask_all(asking, gpu ? dev : NULL, ix, d, spec);
-    why = strdup(ix->store.why);
+    why = strdup(run_of(ix)->info.why);
     OK(sx_save(ix, path, NULL));
     OK(sx_load(&loaded, dev, path, SX_LOAD_VERIFY, NULL));
-    assert_string_equal(loaded->store.why, why);
+    assert_string_equal(run_of(loaded)->info.why, why);
     same_sections(ix, loaded);
     sx_free(loaded);
     sx_free(ix);
@@ -169,9 +168,9 @@ static bool try_budget(sx_device *dev, const char *more, unsigned kib, const dat
     OK(st);
     if (lines_of(ix) > kib * 1024ull)
         fail_msg("%s: %" PRIu64 " bytes", spec, lines_of(ix));
-    uint32_t eps = ix->store.spec.of.pgm.eps, usual = gpu ? 8 : 16;
+    uint32_t eps = run_of(ix)->info.spec.of.pgm.eps, usual = gpu ? 8 : 16;
     if (d->n > 0 && d->n < MEASURED)
-        assert_non_null(strstr(ix->store.why, "the smallest that fits budget="));
+        assert_non_null(strstr(run_of(ix)->info.why, "the smallest that fits budget="));
     check_resolved(dev, ix, d);
     ask_all(asking, gpu ? dev : NULL, ix, d, spec);
     sx_free(ix);
@@ -245,16 +244,16 @@ static void try_searches(const char *base, const char *spec, const dataset *d)
         char *path = temp_path("search.sxt");
         begin_step("%s on %s, %" PRIu64 " keys of %s", spec, name, d->n, sx_type_name(d->type));
         ix = index_of(dev, d, spec);
-        assert_int_equal(ix->store.view.of.pgm.concise, concise && ix->store.view.of.pgm.levels > 1);
-        if (ix->hybrid)
-            assert_int_equal(ix->hybrid->top.view.of.pgm.concise, ix->store.view.of.pgm.concise);
+        assert_int_equal(view_of(ix)->of.pgm.concise, concise && view_of(ix)->of.pgm.levels > 1);
+        if (sx_run_place(run_of(ix)) == SX_PLACE_HYBRID)
+            assert_int_equal(replica_of(ix, 1)->view.of.pgm.concise, view_of(ix)->of.pgm.concise);
         assert_true((strstr(explanation(ix, SX_TEXT), "searched at once") != NULL) ==
-                    (ix->store.view.of.pgm.concise != 0));
+                    (view_of(ix)->of.pgm.concise != 0));
         asking->no_streams = !columns;
         ask_all(asking, columns ? dev : NULL, ix, d, name);
         saved[concise] = saved_bytes(ix, path, &bytes[concise]);
         OK(sx_load(&loaded, dev, path, 0, NULL));
-        assert_int_equal(loaded->store.view.of.pgm.concise, ix->store.view.of.pgm.concise);
+        assert_int_equal(view_of(loaded)->of.pgm.concise, view_of(ix)->of.pgm.concise);
         asking->no_streams = false;
         ask_all(asking, dev->backend->gpu ? dev : NULL, loaded, d, name);
         sx_free(loaded);
@@ -307,11 +306,11 @@ static void test_usual_search(void **state)
             sx_index *ix, *loaded = NULL;
             char *path = temp_path("usual.sxt");
             ix = index_of(dev, d, k % 2 ? "pgm(eps=2)" : "pgm(eps=8)");
-            const sx_view *v = &ix->store.view;
+            const sx_view *v = view_of(ix);
             assert_int_equal(v->of.pgm.concise, v->of.pgm.levels > 1 && v->of.pgm.level_count[v->of.pgm.levels - 1] <= 32);
             OK(sx_save(ix, path, NULL));
             OK(sx_load(&loaded, dev, path, 0, NULL));
-            assert_int_equal(loaded->store.view.of.pgm.concise, v->of.pgm.concise);
+            assert_int_equal(view_of(loaded)->of.pgm.concise, v->of.pgm.concise);
             sx_free(loaded);
             sx_free(ix);
             data_free(d);
@@ -322,9 +321,9 @@ static void test_usual_search(void **state)
     sx_device *dev = device_open("cpu");
     dataset *d = data_make(SX_U64, KEYS_RANDOM, 100000, ROWS_U32, 300, &r);
     sx_index *ix = index_of(dev, d, "pgm(eps=4)");
-    assert_string_equal(ix->store.why, "");       /* the search is no part of it */
+    assert_string_equal(run_of(ix)->info.why, "");       /* the search is no part of it */
     for (uint32_t concise = 0; concise < 2; concise++) {
-        ix->store.view.of.pgm.concise = concise;
+        view_of(ix)->of.pgm.concise = concise;
         ask_all(asking, NULL, ix, d, concise ? "concise" : "complete");
     }
     sx_free(ix);
@@ -397,10 +396,10 @@ static void test_faster_wins(void **state)
             sx_index *ix = index_of(dev, d, trials[t].spec);
             clock_go();
             stand_back(dev);
-            uint32_t eps = ix->store.spec.of.pgm.eps;
-            if (is_slow_way(&ix->store.view) || eps != trials[t].becomes)
+            uint32_t eps = run_of(ix)->info.spec.of.pgm.eps;
+            if (is_slow_way(view_of(ix)) || eps != trials[t].becomes)
                 fail_msg("%s: eps=%" PRIu32 ", concise %" PRIu32, step_now, eps,
-                         ix->store.view.of.pgm.concise);
+                         view_of(ix)->of.pgm.concise);
             sx_free(ix);
         }
     data_free(d);

@@ -13,6 +13,7 @@
 #include "family/pivot/pivot.h"
 #include "on_device.h"
 #include "choose/choose.h"
+#include "inside.h"
 
 static unsigned looked;           /* units, by the walk below */
 
@@ -100,12 +101,12 @@ static void test_looks(void **state)
             snprintf(what, sizeof what, "%s, keys %u", specs[s], kind);
             OK(sx_build(&ix, dev, specs[s], &k, NULL, NULL));
             for (unsigned i = 0; i < N; i++) {
-                walk(&ix->store.view, keys, keys[i], what);
-                walk(&ix->store.view, keys, keys[i] + 1, what);
-                walk(&ix->store.view, keys, keys[i] - 1, what);
+                walk(view_of(ix), keys, keys[i], what);
+                walk(view_of(ix), keys, keys[i] + 1, what);
+                walk(view_of(ix), keys, keys[i] - 1, what);
             }
             for (unsigned i = 0; i < 1000; i++)
-                walk(&ix->store.view, keys, rnd_next(&r) >> rnd_below(&r, 64), what);
+                walk(view_of(ix), keys, rnd_next(&r) >> rnd_below(&r, 64), what);
             sx_free(ix);
         }
     free(keys);
@@ -137,10 +138,11 @@ static void test_chosen(void **state)
             sx_index *ix = NULL;
             double sum = 0;
             OK(sx_build(&ix, dev, s ? "guide(pieces=1)" : "guide", &k, NULL, NULL));
-            assert_true(s || ix->store.view.of.guide.pieces == spec.of.guide.pieces);
-            assert_true(s || !(spec.given & SX_GUIDE_BUCKET) || ix->store.spec.of.guide.bucket == spec.of.guide.bucket);
+            assert_true(s || view_of(ix)->of.guide.pieces == spec.of.guide.pieces);
+            assert_true(s || !(spec.given & SX_GUIDE_BUCKET) ||
+                        run_of(ix)->info.spec.of.guide.bucket == spec.of.guide.bucket);
             for (unsigned i = 0; i < N; i++) {
-                walk(&ix->store.view, keys, keys[i], "a guide that is chosen");
+                walk(view_of(ix), keys, keys[i], "a guide that is chosen");
                 sum += looked;
             }
             mean[s] = sum / N;

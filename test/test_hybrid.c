@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "on_device.h"
-#include "query/index.h"
+#include "inside.h"
 #include "stand_in.h"
 
 static const char *const specs[] = {
@@ -98,7 +98,7 @@ static void test_closed_before(void **state)
 /* The CPU gets entries that are right, and entries that are anything. */
 static void try_entries(const sx_index *ix, const dataset *d, rnd *r)
 {
-    const sx_backend *gpu = ix->dev->backend, *cpu = ix->at->backend;
+    const sx_backend *gpu = ix->dev->backend, *cpu = replica_of(ix, 0)->dev->backend;
     uint64_t n = d->queries, *entry = need(n * 8), *out = need(n * 8), *keys = need(n * 16);
     for (int right = 0; right < 2; right++) {
         sx_err err;
@@ -106,9 +106,9 @@ static void try_entries(const sx_index *ix, const dataset *d, rnd *r)
                          .out = entry };
         sx_lookup ask = { .op = right ? SX_OP_RANK_RIGHT : SX_OP_RANK_LEFT, .key_type = d->type,
                           .n = n, .q = d->q.data, .out = out, .out_bytes = 8, .entry = entry };
-        if (gpu->entry(ix->dev->self, &ix->hybrid->top.view, &job, &err) != SX_OK)
+        if (gpu->entry(ix->dev->self, &replica_of(ix, 1)->view, &job, &err) != SX_OK)
             fail_msg("%s", err.text);
-        assert_int_equal(cpu->lookup(ix->at->self, &ix->store.view, &ask, &err), SX_OK);
+        assert_int_equal(cpu->lookup(replica_of(ix, 0)->dev->self, view_of(ix), &ask, &err), SX_OK);
         assert_memory_equal(out, right ? d->right : d->left, n * 8);
     }
     for (unsigned round = 0; round < 20; round++) {
@@ -123,7 +123,7 @@ static void try_entries(const sx_index *ix, const dataset *d, rnd *r)
         }
         sx_lookup ask = { .op = op, .key_type = d->type, .n = n, .q = d->q.data, .out = out,
                           .out_bytes = 8, .keys = ranks ? NULL : keys, .entry = entry };
-        assert_int_equal(cpu->lookup(ix->at->self, &ix->store.view, &ask, &err), SX_OK);
+        assert_int_equal(cpu->lookup(replica_of(ix, 0)->dev->self, view_of(ix), &ask, &err), SX_OK);
         for (uint64_t i = 0; i < n && ranks; i++)
             assert_true(out[i] <= d->n);
     }
@@ -143,7 +143,7 @@ static void test_entries(void **state)
                                    (row_kind)(s % ROWS_KINDS), 300, &r);
             begin_step("hints of %s", specs[s]);
             sx_index *ix = index_of(dev, d, placed(specs[s], "hybrid"));
-            assert_non_null(ix->hybrid->top.block);
+            assert_non_null(replica_of(ix, 1)->block);
             try_entries(ix, d, &r);
             sx_free(ix);
             data_free(d);
@@ -245,17 +245,17 @@ static void test_refused(void **state)
     sx_index *ix = NULL;
     for (unsigned p = 0; p < 2; p++) {
         const char *place = p ? "device" : "hybrid", *spec = placed("pivot", place);
-        REFUSED(sx_build(&ix, cpu, spec, &keys, NULL, NULL), SX_EINVAL, "needs a GPU");
+        REFUSED(sx_build(&ix, cpu, spec, &keys, NULL, NULL), SX_ENOSYS, "needs a GPU");
         assert_non_null(strstr(sx_detail(), spec));
         assert_non_null(strstr(sx_detail(), "cpu"));
-        REFUSED(estimate_of(cpu, spec, SX_U64, 1000, 0, &e), SX_EINVAL, "needs a GPU");
-        REFUSED(sx_build(&ix, cpu, placed("auto", place), &keys, NULL, NULL), SX_EINVAL, "GPU");
+        REFUSED(estimate_of(cpu, spec, SX_U64, 1000, 0, &e), SX_ENOSYS, "needs a GPU");
+        REFUSED(sx_build(&ix, cpu, placed("auto", place), &keys, NULL, NULL), SX_ENOSYS, "GPU");
     }
     OK(sx_build(&ix, cpu, "pivot place=host", &keys, NULL, NULL));
     sx_free(ix);
     ix = NULL;
-    REFUSED(sx_build(&ix, dev, "sorted place=hybrid", &keys, NULL, NULL), SX_EINVAL, "no top");
-    REFUSED(estimate_of(dev, "sorted place=hybrid", SX_U64, 9, 0, &e), SX_EINVAL, "no top");
+    REFUSED(sx_build(&ix, dev, "sorted place=hybrid", &keys, NULL, NULL), SX_ENOSYS, "no upper part");
+    REFUSED(estimate_of(dev, "sorted place=hybrid", SX_U64, 9, 0, &e), SX_ENOSYS, "no upper part");
     REFUSED(sx_build(&ix, dev, "pivot place=here", &keys, NULL, NULL), SX_EINVAL, "hybrid");
     REFUSED(sx_build(&ix, dev, "pivot place=host place=hybrid", &keys, NULL, NULL), SX_EINVAL,
             "repeated");
@@ -531,7 +531,7 @@ static void test_gain(void **state)
         ask_beside(NULL, ix, d, "after a trial");
         if ((atomic_load(&asked) > 0) != cases[i].asked)
             fail_msg("case %zu: the GPU was asked %u times; gain %.2f", i, atomic_load(&asked),
-                     ix->cost.entries.gain);
+                     now_of(ix)->cost.entries.gain);
         stand_back(dev);
         sx_free(ix);
         sx_close(dev);

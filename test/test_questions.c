@@ -7,6 +7,7 @@
 
 #include "on_device.h"
 #include "choose/questions.h"
+#include "inside.h"
 
 #define MS 1000000u
 
@@ -36,13 +37,13 @@ static uint64_t ask_timed(const char *device, sx_questions q)
     sx_backend table = *dev->backend;
     uint64_t best = 0;
     sx_err err;
-    assert_int_equal(sx_questions_make(dev, &ix->store.view, &in, &q, &err), SX_OK);
+    assert_int_equal(sx_questions_make(dev, view_of(ix), &in, &q, &err), SX_OK);
     honest = dev->backend;
     table.lookup = timed_lookup;
     dev->backend = &table;
     lookups = 0;
     clock_stop();
-    sx_status st = sx_questions_ask(dev, &ix->store.view, &in, &q, &best, &err);
+    sx_status st = sx_questions_ask(dev, view_of(ix), &in, &q, &best, &err);
     clock_go();
     dev->backend = honest;
     assert_int_equal(st, SX_OK);

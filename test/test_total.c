@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "on_device.h"
-#include "query/index.h"
+#include "inside.h"
 #include "sxfile.h"
 
 #define KEYS (1ull << 44)         /* all 0 */
@@ -143,12 +143,12 @@ static void test_kernels(void **state)
     sx_device *cpu = device_open("cpu"), *dev = device_open("simt");
     sx_index *ix = NULL;
     OK(sx_load(&ix, cpu, s->huge, 0, NULL));
-    sx_index there = *ix;
-    there.dev = there.at = dev;
-    too_many(s, &there, SX_HOST, NULL, "2^64");
-    too_many(s, &there, SX_DEVICE, NULL, "2^64");
-    too_many(s, &there, SX_DEVICE, (void *)2, "stream");
-    just_enough(s, &there, SX_DEVICE);
+    ix->dev = now_of(ix)->dev = replica_of(ix, 0)->dev = dev;
+    too_many(s, ix, SX_HOST, NULL, "2^64");
+    too_many(s, ix, SX_DEVICE, NULL, "2^64");
+    too_many(s, ix, SX_DEVICE, (void *)2, "stream");
+    just_enough(s, ix, SX_DEVICE);
+    ix->dev = now_of(ix)->dev = replica_of(ix, 0)->dev = cpu;
     sx_free(ix);
     sx_close(dev);
     sx_close(cpu);

@@ -47,11 +47,11 @@ uint64_t sx_sample_bytes(uint64_t n);
 
 /* ---- epsilon.c: what pgm does ----------------------------------------------- */
 
-/* Builds the index whose spec, of a pgm, is in ix->store, into that: finds eps
+/* Builds the run whose spec, of a pgm, is in *s, into that: finds eps
  * where the spec does not say it, and how its lines are searched faster. Says
  * why there, of eps. spent_ns: what the build took so far. */
-sx_status sx_build_pgm(sx_index *ix, sx_sorted *sorted, const sx_input *in, uint64_t spent_ns,
-                       sx_err *err);
+sx_status sx_build_pgm(const sx_site *site, sx_store *s, sx_sorted *sorted, const sx_input *in,
+                       uint64_t spent_ns, sx_err *err);
 sx_status sx_bound_pgm(sx_device *at, const sx_spec *asked, uint32_t width, uint32_t row_bytes,
                        uint64_t n, sx_bounds *out, sx_err *err);
 

@@ -254,6 +254,7 @@ sx_status sx_device_link(sx_device *dev, sx_link *out, sx_err *err)
 /* Questions about keys of the index, in random order, all on the host. */
 typedef struct {
     uint64_t n, of_gpu;           /* all, and those that a GPU is asked at once */
+    int key_type;
     uint64_t *ranks;
     void *keys;
     uint64_t *out;
@@ -266,15 +267,14 @@ static void drop_questions(questions *q)
     sx_release(q->out);
 }
 
-static sx_status make_questions(const sx_device *host, const sx_store *s, questions *q,
-                                sx_err *err)
+static sx_status make_questions(const sx_replica *here, int key_type, questions *q, sx_err *err)
 {
-    sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = s->key_type, .rank_bytes = 8, .n = q->n};
+    sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = key_type, .rank_bytes = 8, .n = q->n};
     uint64_t x = 1;               /* any seed: these are only timed */
     sx_status st = sx_alloc_array((void **)&q->ranks, q->n, 8, "questions", err);
 
     if (st == SX_OK)
-        st = sx_alloc_array(&q->keys, q->n, sx_type_bytes(s->key_type), "questions", err);
+        st = sx_alloc_array(&q->keys, q->n, sx_type_bytes(key_type), "questions", err);
     if (st == SX_OK)
         st = sx_alloc_array((void **)&q->out, q->n, 8, "questions", err);
     if (st != SX_OK)
@@ -282,16 +282,17 @@ static sx_status make_questions(const sx_device *host, const sx_store *s, questi
     memset(q->out, 0, q->n * 8);
     for (uint64_t i = 0; i < q->n; i++) {
         x = x * 6364136223846793005u + 1442695040888963407u;
-        q->ranks[i] = (uint64_t)((unsigned __int128)x * s->view.ranks >> 64);
+        q->ranks[i] = (uint64_t)((unsigned __int128)x * here->view.ranks >> 64);
     }
     pick.q = q->ranks;
     pick.keys = q->keys;
-    return host->backend->lookup(host->self, &s->view, &pick, err);
+    q->key_type = key_type;
+    return here->dev->backend->lookup(here->dev->self, &here->view, &pick, err);
 }
 
-static sx_lookup get_of(const sx_store *s, const questions *q)
+static sx_lookup get_of(const questions *q)
 {
-    return (sx_lookup){.op = SX_OP_GET, .key_type = s->key_type, .n = q->n, .q = q->keys,
+    return (sx_lookup){.op = SX_OP_GET, .key_type = q->key_type, .n = q->n, .q = q->keys,
                        .out = q->out, .out_bytes = 8};
 }
 
@@ -303,12 +304,13 @@ static uint64_t pooled_questions(const sx_cost_cpu *cpu)
     return n < POOLED_MOST ? n : POOLED_MOST;
 }
 
-static sx_status measure_cpu(const sx_device *host, const sx_store *s, const questions *q,
-                             sx_cost_cpu *cpu, sx_err *err)
+static sx_status measure_cpu(const sx_replica *here, const questions *q, sx_cost_cpu *cpu,
+                             sx_err *err)
 {
+    const sx_device *host = here->dev;
     uint64_t alone = ALONE;
     uint64_t most = pooled_questions(cpu), least = most / 2;
-    sx_lookup get = get_of(s, q), at = get;
+    sx_lookup get = get_of(q), at = get;
     double one, many, ranks;
     sx_status st;
 
@@ -316,11 +318,11 @@ static sx_status measure_cpu(const sx_device *host, const sx_store *s, const que
     at.op = SX_OP_KEY_AT;
     at.q = q->ranks;
     at.rank_bytes = 8;
-    st = time_questions(host, &s->view, &get, alone, q->n, &many, err);
+    st = time_questions(host, &here->view, &get, alone, q->n, &many, err);
     if (st == SX_OK)
-        st = time_questions(host, &s->view, &get, 1, q->n, &one, err);
+        st = time_questions(host, &here->view, &get, 1, q->n, &one, err);
     if (st == SX_OK)
-        st = time_questions(host, &s->view, &at, alone, q->n, &ranks, err);
+        st = time_questions(host, &here->view, &at, alone, q->n, &ranks, err);
     if (st != SX_OK)
         return st;
     cpu->query_ns = part_of(many, one, (double)alone - 1);
@@ -330,9 +332,9 @@ static sx_status measure_cpu(const sx_device *host, const sx_store *s, const que
     if (cpu->threads < 2)
         return SX_OK;
     get.how.threads = 0;
-    st = time_questions(host, &s->view, &get, most, q->n, &many, err);
+    st = time_questions(host, &here->view, &get, most, q->n, &many, err);
     if (st == SX_OK)
-        st = time_questions(host, &s->view, &get, least, q->n, &one, err);
+        st = time_questions(host, &here->view, &get, least, q->n, &one, err);
     if (st == SX_OK) {
         double each = part_of(many, one, (double)(most - least));
         /* not faster than threads can be, nor so slow that waking them took nothing */
@@ -343,17 +345,16 @@ static sx_status measure_cpu(const sx_device *host, const sx_store *s, const que
     return st;
 }
 
-/* The device's copy; s is the host's, for questions. */
-static sx_status measure_gpu(const sx_device *dev, const sx_store *s, const sx_view *there,
-                             const questions *q, sx_cost *c, sx_err *err)
+static sx_status measure_gpu(const sx_replica *there, const questions *q, sx_cost *c, sx_err *err)
 {
+    const sx_device *dev = there->dev;
     const sx_backend *be = dev->backend;
-    uint64_t n = q->of_gpu, bytes = n * sx_type_bytes(s->key_type), few = n / 8 + 1, busy = 0;
+    uint64_t n = q->of_gpu, bytes = n * sx_type_bytes(q->key_type), few = n / 8 + 1, busy = 0;
     uint64_t took[2] = {0, 0};
-    sx_lookup get = get_of(s, q);
+    sx_lookup get = get_of(q);
     double way, ns = 0;
     void *keys = NULL, *out = NULL;
-    sx_status st = time_questions(dev, there, &get, FEW, q->n, &ns, err);
+    sx_status st = time_questions(dev, &there->view, &get, FEW, q->n, &ns, err);
 
     if (st == SX_OK)
         st = be->alloc(dev->self, &keys, bytes, "questions", err);
@@ -369,7 +370,7 @@ static sx_status measure_gpu(const sx_device *dev, const sx_store *s, const sx_v
         uint64_t begin = sx_clock_ns();
         busy = 0;
         get.n = i % 2 ? n : few;
-        st = be->lookup(dev->self, there, &get, err);
+        st = be->lookup(dev->self, &there->view, &get, err);
         took[i % 2] = busy ? busy : sx_clock_ns() - begin;
     }
     if (st == SX_OK) {            /* without the launch */
@@ -383,11 +384,12 @@ static sx_status measure_gpu(const sx_device *dev, const sx_store *s, const sx_v
     return st;
 }
 
-static sx_status measure_entries(const sx_index *ix, const questions *q, sx_cost *c, sx_err *err)
+static sx_status measure_entries(const sx_replica *upper, const sx_replica *here,
+                                 const questions *q, sx_cost *c, sx_err *err)
 {
-    const sx_device *dev = ix->dev, *host = ix->at;
-    sx_entries job = {.key_type = ix->store.key_type, .q = q->keys};
-    sx_lookup get = get_of(&ix->store, q);
+    const sx_device *dev = upper->dev;
+    sx_entries job = {.key_type = q->key_type, .q = q->keys};
+    sx_lookup get = get_of(q);
     uint64_t n = q->of_gpu, few = n / 8 + 1, ns[2][2];
     double plain, entered;
     sx_status st = dev->backend->pin(dev->self, (void **)&job.out, n * 8, err);
@@ -395,16 +397,16 @@ static sx_status measure_entries(const sx_index *ix, const questions *q, sx_cost
     for (unsigned i = 0; i < 4 && st == SX_OK; i++) {
         uint64_t begin = sx_clock_ns();
         job.n = i % 2 ? n : few;
-        st = dev->backend->entry(dev->self, &ix->hybrid->top.view, &job, err);
+        st = dev->backend->entry(dev->self, &upper->view, &job, err);
         ns[i / 2][i % 2] = sx_clock_ns() - begin; /* the second time counts */
     }
     get.n = n;
     get.entry = job.out;
     if (st == SX_OK)
-        st = time_lookup(host, &ix->store.view, &get, &entered, err);
+        st = time_lookup(here->dev, &here->view, &get, &entered, err);
     get.entry = NULL;
     if (st == SX_OK)
-        st = time_lookup(host, &ix->store.view, &get, &plain, err);
+        st = time_lookup(here->dev, &here->view, &get, &plain, err);
     if (st == SX_OK) {
         c->entries.query_ns = part_of((double)ns[1][1], (double)ns[1][0], (double)(n - few));
         c->entries.call_ns = part_of((double)ns[1][0], (double)few * c->entries.query_ns, 1);
@@ -416,42 +418,46 @@ static sx_status measure_entries(const sx_index *ix, const questions *q, sx_cost
 
 /* Whether a hybrid index is faster with its GPU than without: large calls in turns. An
  * index of fewer keys than the trial has questions is in the host's caches, where entries
- * gain nothing. The index is nobody else's yet. */
-static sx_status try_entries(sx_index *ix, const sx_device *host, sx_cost *c, sx_err *err)
+ * gain nothing. The version is nobody else's yet. */
+static sx_status try_entries(sx_index_version *now, const sx_replica *here, sx_cost *c,
+                             sx_err *err)
 {
     static const uint32_t sides[2] = {SX_SIDE_CPU, SX_SIDE_GPU};
-    uint64_t bucket = ix->dev->backend->bucket(ix->dev->self), best[2] = {UINT64_MAX, UINT64_MAX};
+    uint64_t bucket = now->dev->backend->bucket(now->dev->self);
+    uint64_t best[2] = {UINT64_MAX, UINT64_MAX};
     questions q = {.n = TRIAL_BUCKETS * bucket < TRIAL_MOST ? TRIAL_BUCKETS * bucket : TRIAL_MOST};
-    sx_cost before = ix->cost;
+    sx_cost before = now->cost;
     sx_lookup get;
     sx_status st;
 
-    if (q.n > ix->store.view.ranks)
+    if (q.n > now->n)
         c->entries.gain = 1;
-    if (q.n < 2 * bucket || q.n > ix->store.view.ranks)
+    if (q.n < 2 * bucket || q.n > now->n)
         return SX_OK;
-    st = make_questions(host, &ix->store, &q, err);
-    get = get_of(&ix->store, &q);
-    ix->cost = *c;
+    st = make_questions(here, now->key_type, &q, err);
+    get = get_of(&q);
+    now->cost = *c;
     for (unsigned i = 0; i < 2 * TRIALS && st == SX_OK; i++) {
         uint64_t begin = sx_clock_ns(), ns;
-        ix->cost.side = sides[i % 2];
-        st = sx_answer_lookup(ix, &get, err);
+        now->cost.side = sides[i % 2];
+        st = sx_answer_lookup(now, &get, err);
         ns = sx_clock_ns() - begin;
         best[i % 2] = ns < best[i % 2] ? ns : best[i % 2];
     }
-    ix->cost = before;
+    now->cost = before;
     if (st == SX_OK)
         c->entries.gain = (double)best[0] / (double)(best[1] ? best[1] : 1);
     drop_questions(&q);
-    ix->dev->backend->unpin(ix->dev->self, atomic_exchange(&ix->hybrid->spare, NULL));
+    sx_hybrid_rest(now->dev);
     return st == SX_ENOMEM ? SX_OK : st;  /* not tried: then the model says */
 }
 
-static sx_status measure_index(sx_index *ix, const sx_device *host, sx_cost *c, sx_err *err)
+static sx_status measure_index(sx_index_version *now, sx_cost *c, sx_err *err)
 {
-    const sx_store *here = ix->both ? &ix->both->store : &ix->store;
-    questions q = {.n = here->view.ranks / KEYS_PER_QUESTION};
+    const sx_run *run = now->run[0];
+    const sx_replica *here = sx_run_find(run, 0, SX_WHOLE), *there = sx_run_find(run, 1, SX_WHOLE);
+    const sx_replica *upper = sx_run_find(run, 1, SX_UPPER);
+    questions q = {.n = now->n / KEYS_PER_QUESTION};
     sx_status st;
 
     if (q.n > QUESTIONS)
@@ -461,17 +467,19 @@ static sx_status measure_index(sx_index *ix, const sx_device *host, sx_cost *c, 
     /* All of them, of a small index too: a few thousand take a GPU no longer than its
      * clock is off. */
     q.of_gpu = q.n < c->travel.sample ? q.n : c->travel.sample;
-    st = make_questions(host, here, &q, err);
+    if (upper && !upper->block)
+        upper = NULL;
+    st = make_questions(here, now->key_type, &q, err);
     if (st == SX_OK)
-        st = measure_cpu(host, here, &q, &c->cpu, err);
-    if (st == SX_OK && ix->both)
-        st = measure_gpu(ix->dev, here, &ix->store.view, &q, c, err);
-    if (st == SX_OK && ix->hybrid && ix->hybrid->top.block)
-        st = measure_entries(ix, &q, c, err);
+        st = measure_cpu(here, &q, &c->cpu, err);
+    if (st == SX_OK && there)
+        st = measure_gpu(there, &q, c, err);
+    if (st == SX_OK && upper)
+        st = measure_entries(upper, here, &q, c, err);
     c->measured = st == SX_OK;
     drop_questions(&q);
-    if (st == SX_OK && ix->hybrid && ix->hybrid->top.block && !c->side)
-        st = try_entries(ix, host, c, err);
+    if (st == SX_OK && upper && !c->side)
+        st = try_entries(now, here, c, err);
     return st;
 }
 
@@ -486,26 +494,24 @@ uint64_t sx_cost_bytes(uint64_t n, uint32_t key_bytes)
     return n < MEASURED_FROM ? 0 : (most > trial ? most : trial) * (4 * sizeof(uint64_t) + key_bytes);
 }
 
-sx_status sx_cost_measure(sx_index *ix, sx_err *err)
+sx_status sx_cost_measure(sx_index_version *now, sx_err *err)
 {
     sx_device_info info = {.size = sizeof info};
-    sx_device *host;
+    const sx_device *host = sx_run_find(now->run[0], 0, SX_WHOLE)->dev;
     sx_travel there, here;
     sx_cost c = {0}, usual;
-    sx_status st = sx_device_host(ix->dev, &host, err);
+    sx_status st;
 
-    if (st != SX_OK)
-        return st;
     host->backend->describe(host->self, &info);
     host->backend->travel(host->self, &here);
-    ix->dev->backend->travel(ix->dev->self, &there);
+    now->dev->backend->travel(now->dev->self, &there);
     c.travel = there;
     c.side = there.side;
-    st = sx_device_link(ix->dev, &c.link, err);
-    sx_cost_usual(&c, &ix->store.view, info.threads, here.chunk);
+    st = sx_device_link(now->dev, &c.link, err);
+    sx_cost_usual(&c, &now->run[0]->replica[0].view, info.threads, here.chunk);
     usual = c;
-    if (st == SX_OK && ix->store.view.ranks >= MEASURED_FROM)
-        st = measure_index(ix, host, &c, err);
-    ix->cost = st == SX_OK ? c : usual;
+    if (st == SX_OK && now->n >= MEASURED_FROM)
+        st = measure_index(now, &c, err);
+    now->cost = st == SX_OK ? c : usual;
     return st == SX_ENOMEM ? SX_OK : st;
 }

@@ -376,13 +376,12 @@ static int keep_best(fitting *f, sx_store *s)
     return 1;
 }
 
-sx_status sx_build_pgm(sx_index *ix, sx_sorted *sorted, const sx_input *in, uint64_t spent_ns,
-                       sx_err *err)
+sx_status sx_build_pgm(const sx_site *site, sx_store *s, sx_sorted *sorted, const sx_input *in,
+                       uint64_t spent_ns, sx_err *err)
 {
-    sx_store *s = &ix->store;
-    sx_device *dev = ix->at;
+    sx_device *dev = site->at;
     fitting f = {.dev = dev, .spec = s->spec, .sorted = sorted, .in = in, .space = UINT64_MAX,
-                 .of = ix->dev, .why = {s->why, SX_WHY_MAX, strlen(s->why)}};
+                 .of = site->of, .why = {s->why, SX_WHY_MAX, strlen(s->why)}};
     sx_facts facts = sx_facts_of(sorted);
     sx_status st = SX_OK;
 
@@ -401,7 +400,7 @@ sx_status sx_build_pgm(sx_index *ix, sx_sorted *sorted, const sx_input *in, uint
             sx_store_bind(s);
             s->view.of.pgm.concise = concise;
             if (levels == 0)              /* nothing was measured yet */
-                st = choose_search(dev, ix->dev, &s->view, in, spent_ns, err);
+                st = choose_search(dev, site->of, &s->view, in, spent_ns, err);
             if (st != SX_OK)
                 sx_store_drop(s, dev->backend, dev->self);
         }
@@ -426,7 +425,7 @@ static sx_status add_bounds(sx_device *at, sx_spec spec, uint32_t width, uint32_
     sx_family_of(SX_FAM_PGM)->most(&store.view);
     uint64_t all = sx_section_bytes(&store.view, SX_SEC_SEGMENTS);
     uint64_t over = all > space ? all - space : 0;
-    uint64_t resident = sx_store_bytes(&store) - over, top = sx_top_bytes(&store.view) - over;
+    uint64_t resident = sx_store_bytes(&store) - over, top = sx_upper_block_bytes(&store.view) - over;
     uint64_t peak = at->backend->build_peak(at->self, &store.view);
     most->resident = resident > most->resident ? resident : most->resident;
     most->top = top > most->top ? top : most->top;

@@ -28,7 +28,7 @@ static sx_status bound_shape(sx_device *at, sx_spec spec, uint32_t width, uint32
     st = sx_shape(&store.view, &spec, &at->backend->target, &facts, err);
     if (st == SX_OK) {
         at_least(&most->resident, sx_store_bytes(&store));
-        at_least(&most->top, sx_top_bytes(&store.view));
+        at_least(&most->top, sx_upper_block_bytes(&store.view));
         at_least(&most->peak, at->backend->build_peak(at->self, &store.view));
     }
     return st;
@@ -61,11 +61,10 @@ static int one_thread(const sx_device *dev, const sx_input *in)
     return !dev->backend->gpu && (in->threads == 1 || t.alone);
 }
 
-sx_status sx_make(sx_index *ix, const sx_spec *spec, sx_sorted *sorted, const sx_input *in,
-                  uint64_t device_space, uint64_t spent_ns, sx_err *err)
+sx_status sx_make(const sx_site *site, sx_store *s, const sx_spec *spec, sx_sorted *sorted,
+                  const sx_input *in, uint64_t spent_ns, sx_err *err)
 {
-    sx_store *s = &ix->store;
-    sx_device *dev = ix->at;
+    sx_device *dev = site->at;
     sx_facts facts;
     sx_status st = SX_OK;
 
@@ -81,11 +80,10 @@ sx_status sx_make(sx_index *ix, const sx_spec *spec, sx_sorted *sorted, const sx
             s->spec.of.pgm.cuts = 1;      /* as few segments as there can be */
             s->spec.given |= SX_PGM_CUTS;
         }
-        return sx_build_pgm(ix, sorted, in, spent_ns, err);
+        return sx_build_pgm(site, s, sorted, in, spent_ns, err);
     }
     if (spec->family == SX_FAM_GUIDE && !(spec->given & SX_GUIDE_PIECES))
-        st = sx_resolve_pieces(dev, &s->spec, sorted, in,
-                               device_space, err);
+        st = sx_resolve_pieces(dev, &s->spec, sorted, in, site->space, err);
     facts = sx_facts_of(sorted);
     if (st == SX_OK)
         st = sx_shape(&s->view, &s->spec, &dev->backend->target, &facts, err);

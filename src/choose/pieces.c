@@ -249,7 +249,7 @@ static sx_spec with_choice(sx_spec spec, uint32_t pieces, uint32_t bucket)
  * number its cells in 32 bits. */
 static int can_be(const sx_device *dev, const sx_view *v, uint64_t top_space)
 {
-    return sx_top_bytes(v) <= top_space &&
+    return sx_upper_block_bytes(v) <= top_space &&
            !(dev->backend->gpu && sx_guide_cells(&v->of.guide) > UINT32_MAX);
 }
 

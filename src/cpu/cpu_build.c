@@ -274,30 +274,30 @@ copy_one(unsigned char *to, const unsigned char *from, uint32_t bytes)
     memcpy(to, from, bytes);      /* a plain move: bytes is a constant */
 }
 
-/* Keys, or rows, [first, end) of one run, `bytes` each. */
+/* Keys, or rows, [first, end) of one stretch, `bytes` each. */
 static inline __attribute__((always_inline)) void
-copy_run(const build_work *w, const sx_run *r, uint64_t first, uint64_t end,
+copy_stretch(const build_work *w, const sx_stretch *r, uint64_t first, uint64_t end,
          unsigned char *to, const unsigned char *from, uint32_t bytes)
 {
     const sx_view *v = w->v;
-    sx_run_ranks it = sx_run_begin(v, r, first);
+    sx_stretch_ranks it = sx_stretch_begin(v, r, first);
 
     for (uint64_t slot = r->slot + first; slot < r->slot + end; slot++) {
         uint64_t at = (slot >> v->block_shift) * v->block_bytes +
                       (slot & ((1ull << v->block_shift) - 1)) * bytes;
-        copy_one(to + at, from + sx_run_next(v, &it) * bytes, bytes);
+        copy_one(to + at, from + sx_stretch_next(v, &it) * bytes, bytes);
     }
 }
 
-static void copy_run_of(const build_work *w, const sx_run *r, uint64_t first, uint64_t end,
+static void copy_stretch_of(const build_work *w, const sx_stretch *r, uint64_t first, uint64_t end,
                         unsigned char *to, const void *from, uint32_t bytes)
 {
     if (bytes == 4)
-        copy_run(w, r, first, end, to, from, 4);
+        copy_stretch(w, r, first, end, to, from, 4);
     else if (bytes == 8)
-        copy_run(w, r, first, end, to, from, 8);
+        copy_stretch(w, r, first, end, to, from, 8);
     else
-        copy_run(w, r, first, end, to, from, 16);
+        copy_stretch(w, r, first, end, to, from, 16);
 }
 
 /* Slots without a key: the largest key and the row that matches nothing. */
@@ -312,16 +312,16 @@ static void pad_slots(const build_work *w)
     }
 }
 
-/* Keys [first, end) of one run: a level, or everything. */
+/* Keys [first, end) of one stretch: a level, or everything. */
 static void build_run(void *work, uint64_t first, uint64_t end)
 {
     const build_work *w = work;
     const sx_view *v = w->v;
-    sx_run r = sx_run_of(v, w->level, 0, v->n);
+    sx_stretch r = sx_stretch_of(v, w->level, 0, v->n);
 
-    copy_run_of(w, &r, first, end, w->keys, w->sorted->keys, v->width);
+    copy_stretch_of(w, &r, first, end, w->keys, w->sorted->keys, v->width);
     if (w->rows)
-        copy_run_of(w, &r, first, end, w->rows, w->sorted->rows, v->row_bytes);
+        copy_stretch_of(w, &r, first, end, w->rows, w->sorted->rows, v->row_bytes);
 }
 
 static void drop_sections(void *base[SX_SECTIONS])
@@ -388,8 +388,8 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
     if (!keep && v.n > 0) {
         w.keys = v.block ? base[SX_SEC_PAIRS] : base[SX_SEC_KEYS];
         w.rows = v.block ? w.keys + v.block * v.width : base[SX_SEC_ROWS];
-        for (w.level = 0; w.level < sx_run_count(&v); w.level++)
-            sx_cpu_share(cpu, threads, sorted->progress, sx_run_of(&v, w.level, 0, v.n).n, 4096,
+        for (w.level = 0; w.level < sx_stretch_count(&v); w.level++)
+            sx_cpu_share(cpu, threads, sorted->progress, sx_stretch_of(&v, w.level, 0, v.n).n, 4096,
                          build_run, &w);
         pad_slots(&w);
     }

@@ -407,8 +407,8 @@ static void fold_span(const span_work *w, uint64_t start, uint64_t count, sx_fol
                            : (count / 2 * (start + last));
         return;
     }
-    for (uint32_t i = 0; i < sx_row_run_count(v) && count > 0; i++) {
-        sx_run r = sx_row_run_of(v, i, start, start + count);
+    for (uint32_t i = 0; i < sx_row_stretch_count(v) && count > 0; i++) {
+        sx_stretch r = sx_row_stretch_of(v, i, start, start + count);
         w->walks.keys->fold_slots(v, r.slot, r.n, f);
     }
 }
@@ -603,18 +603,18 @@ static void fill_values(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
     }
 }
 
-/* The same, level by level: each run is read in one sweep and its keys go
+/* The same, level by level: each stretch is read in one sweep and its keys go
  * to the places their ranks say. */
 static void fill_levels(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
 {
     const sx_view *v = w->v;
     const sx_range_out *job = w->out;
 
-    for (uint32_t l = 0; l < sx_run_count(v); l++) {
-        sx_run r = sx_run_of(v, l, a, b);
-        sx_run_ranks it = sx_run_begin(v, &r, 0);
+    for (uint32_t l = 0; l < sx_stretch_count(v); l++) {
+        sx_stretch r = sx_stretch_of(v, l, a, b);
+        sx_stretch_ranks it = sx_stretch_begin(v, &r, 0);
         for (uint64_t j = 0; j < r.n; j++) {
-            uint64_t rank = sx_run_next(v, &it), at = to + rank - a;
+            uint64_t rank = sx_stretch_next(v, &it), at = to + rank - a;
             uint64_t row = sx_row_at(v, r.slot + j, rank);
             if (job->rows && job->row_bytes == 8)
                 ((uint64_t *)job->rows)[at] = row;

@@ -28,26 +28,26 @@ SX_FN uint64_t sx_rank_of_slot(const sx_view *v, uint64_t slot)
     return v->traits & SX_SLOTS_ARE_RANKS ? slot : sx_eytz_rank_of_slot(&v->of.eytzinger, slot);
 }
 
-/* A span of ranks [a, b) is a few runs of slots: one where slots are ranks,
- * one per level in a tree in level order. All runs together hold every key
- * of the span once, and in a run keys ascend. */
+/* A span of ranks [a, b) is a few stretches of slots: one where slots are ranks,
+ * one per level in a tree in level order. All stretches together hold every key
+ * of the span once, and in a stretch keys ascend. */
 typedef struct {
     uint64_t slot, n;             /* slots [slot, slot + n) */
     uint64_t first;               /* of its level (or of all): the number of
-                                     the run's first key there */
+                                     the stretch's first key there */
     uint32_t level;
-} sx_run;
+} sx_stretch;
 
-SX_FN uint32_t sx_run_count(const sx_view *v)
+SX_FN uint32_t sx_stretch_count(const sx_view *v)
 {
     return v->traits & SX_SLOTS_ARE_RANKS ? 1 : v->of.eytzinger.levels + 1;
 }
 
-/* Run i < sx_run_count() of the span; it may be empty. */
-SX_FN sx_run sx_run_of(const sx_view *v, uint32_t i, uint64_t a, uint64_t b)
+/* Stretch i < sx_stretch_count() of the span; it may be empty. */
+SX_FN sx_stretch sx_stretch_of(const sx_view *v, uint32_t i, uint64_t a, uint64_t b)
 {
     const sx_eytzinger *e = &v->of.eytzinger;
-    sx_run r;
+    sx_stretch r;
 
     r.level = i;
     if (v->traits & SX_SLOTS_ARE_RANKS) {
@@ -66,24 +66,24 @@ SX_FN sx_run sx_run_of(const sx_view *v, uint32_t i, uint64_t a, uint64_t b)
 }
 
 /* The same for rows, whose places (`once`) are ranks. */
-SX_FN uint32_t sx_row_run_count(const sx_view *v)
+SX_FN uint32_t sx_row_stretch_count(const sx_view *v)
 {
-    return v->starts ? 1 : sx_run_count(v);
+    return v->starts ? 1 : sx_stretch_count(v);
 }
 
-SX_FN sx_run sx_row_run_of(const sx_view *v, uint32_t i, uint64_t a, uint64_t b)
+SX_FN sx_stretch sx_row_stretch_of(const sx_view *v, uint32_t i, uint64_t a, uint64_t b)
 {
-    sx_run r;
+    sx_stretch r;
 
     if (!v->starts)
-        return sx_run_of(v, i, a, b);
+        return sx_stretch_of(v, i, a, b);
     r.slot = r.first = a;
     r.n = b - a;
     r.level = 0;
     return r;
 }
 
-/* The ranks of a run's keys, one after the other. In a tree in level order
+/* The ranks of a stretch's keys, one after the other. In a tree in level order
  * the keys of a level are evenly spaced, but every k-th such place belongs
  * to a level above. */
 typedef struct {
@@ -92,13 +92,13 @@ typedef struct {
     uint64_t spacing;
     uint64_t left, node;          /* until a place is left out; of how many */
     int inner;                    /* in a full level */
-} sx_run_ranks;
+} sx_stretch_ranks;
 
-SX_FN sx_run_ranks sx_run_begin(const sx_view *v, const sx_run *r, uint64_t j)
+SX_FN sx_stretch_ranks sx_stretch_begin(const sx_view *v, const sx_stretch *r, uint64_t j)
 {
     const sx_eytzinger *e = &v->of.eytzinger;
     int ranked = (v->traits & SX_SLOTS_ARE_RANKS) != 0;
-    sx_run_ranks it;
+    sx_stretch_ranks it;
     uint64_t i = r->first + j, m = ranked ? 1 : e->k - 1;
 
     it.inner = !ranked && r->level < e->levels;
@@ -110,9 +110,9 @@ SX_FN sx_run_ranks sx_run_begin(const sx_view *v, const sx_run *r, uint64_t j)
 }
 
 /* sx_pivot_source() of pivots i, i+1, ... of a level: evenly spaced too. */
-SX_FN sx_run_ranks sx_pivot_sources(const sx_pivot *t, uint32_t l, uint64_t i)
+SX_FN sx_stretch_ranks sx_pivot_sources(const sx_pivot *t, uint32_t l, uint64_t i)
 {
-    sx_run_ranks it;
+    sx_stretch_ranks it;
 
     it.inner = 0;
     it.at = sx_pivot_source(t, l, i);
@@ -123,7 +123,7 @@ SX_FN sx_run_ranks sx_pivot_sources(const sx_pivot *t, uint32_t l, uint64_t i)
 }
 
 /* The rank of the key here, then on to the next. */
-SX_FN uint64_t sx_run_next(const sx_view *v, sx_run_ranks *it)
+SX_FN uint64_t sx_stretch_next(const sx_view *v, sx_stretch_ranks *it)
 {
     uint64_t rank = it->inner ? sx_eytz_rank_of_inner(&v->of.eytzinger, it->at) : it->at;
 

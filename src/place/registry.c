@@ -69,6 +69,7 @@ sx_status sx_device_open(sx_device **out, const char *name, sx_err *err)
     dev->backend = backend;
     atomic_init(&dev->refs, 1);
     atomic_init(&dev->host, NULL);
+    atomic_init(&dev->entries, NULL);
     atomic_init(&dev->link_known, 0);
     st = backend->open(&dev->self, args, err);
     if (st != SX_OK) {
@@ -93,6 +94,8 @@ void sx_device_drop(sx_device *dev)
     if (atomic_load(&dev->host))
         sx_device_drop(atomic_load(&dev->host));
     sx_fork_leave(&dev->forked);
+    if (atomic_load(&dev->entries))
+        dev->backend->unpin(dev->self, atomic_load(&dev->entries));
     dev->backend->close(dev->self);
     pthread_mutex_destroy(&dev->link_lock);
     sx_release(dev);

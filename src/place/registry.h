@@ -37,6 +37,8 @@ struct sx_device {
     void *self;
     _Atomic unsigned refs;        /* sx_open()'s, and one per index */
     _Atomic(struct sx_device *) host;     /* see sx_device_host() */
+    _Atomic(void *) entries;      /* pinned memory for a call's entries (query/hybrid.c) that
+                                     no call uses now, or NULL */
     sx_forked forked;
     pthread_mutex_t link_lock;    /* held while the link is measured */
     _Atomic int link_known;       /* set when it is complete, and then it stays so */

@@ -1,4 +1,5 @@
-/* store.h - an index as data: what a file holds and a device places.
+/* store.h - a run as data in one memory: what is built, what a file holds and what a device
+ * places. When it is complete it becomes the first replica of a run (run.h).
  *
  * Sections are flat arrays without pointers, so that saving is writing them
  * and loading is mapping them. */
@@ -10,18 +11,32 @@
 
 #define SX_WHY_MAX 2048
 
+/* What is true of a run wherever its sections are, and goes into its file with them. Listed
+ * once: a store has these fields as its own and, to be copied together, as `info`. */
+#define SX_RUN_INFO                                                                      \
+    sx_spec spec;                 /* resolved */                                         \
+    int key_type;                                                                        \
+    uint64_t max_row;                                                                    \
+    char why[SX_WHY_MAX];         /* why auto chose this spec, or a pgm its eps; or "" */
+
 typedef struct {
-    sx_spec spec;                 /* resolved */
+    SX_RUN_INFO
+} sx_run_info;
+
+typedef struct {
+    union {
+        struct {
+            SX_RUN_INFO
+        };
+        sx_run_info info;
+    };
     sx_view view;                 /* bound to base[] */
-    int key_type;
-    uint64_t max_row;
-    void *base[SX_SECTIONS]; /* NULL: no such section */
+    void *base[SX_SECTIONS];      /* NULL: no such section */
     void *map;                    /* the file they lie in; NULL: each section
                                      is a block of its backend */
     uint64_t map_bytes;
-    char why[SX_WHY_MAX];         /* why auto chose this spec, or a pgm its eps; or "" */
-    sx_notes notes;               /* of the index, which drops them; copies of a store
-                                     share them */
+    sx_notes notes;               /* of the index (query/version.h), while it is saved or
+                                     loaded */
 } sx_store;
 
 uint64_t sx_store_bytes(const sx_store *store);
@@ -40,18 +55,6 @@ void sx_store_leave(sx_store *on_host, const sx_backend *backend);
  * failure it is gone. */
 sx_status sx_store_place(sx_store *store, const sx_backend *backend, void *self,
                          sx_progress *progress, sx_err *err);
-
-/* The top of an index that is on the host (sx_upper_bytes()), copied to a device,
- * which makes entries of it. A view without leaves: what is not there is NULL. */
-typedef struct {
-    sx_view view;
-    void *block;                  /* all of it; NULL: there is nothing */
-    uint64_t bytes;
-} sx_top;
-
-uint64_t sx_top_bytes(const sx_view *v);
-sx_status sx_top_place(sx_top *out, const sx_store *store, const sx_backend *backend, void *self,
-                       sx_err *err);
 
 /* doc/FORMAT.md describes the file. */
 sx_status sx_store_save(const sx_store *store, const char *path, sx_progress *progress,

@@ -1,12 +1,11 @@
-/* answer.c - who answers: the device, or its host where the index is there, or the
- * faster where it is in both.
+/* answer.c - questions go to whoever the plan says (plan.c).
  *
- * The host takes its queries in buckets, maybe with entries (hybrid.c). Columns in
- * device memory visit the host while it works on them. */
+ * A device, or a host whose columns are its own, has them as they are. The host beside a
+ * device takes its queries in buckets, maybe with entries (hybrid.c), and columns in device
+ * memory visit it while it works on them. */
 #include "query/index.h"
 
 #include "base/alloc.h"
-#include "base/cancel.h"
 #include "place/ranges.h"
 
 #include <string.h>
@@ -16,7 +15,7 @@
 #define VISITS 6u
 
 typedef struct {
-    const sx_index *ix;
+    const sx_device *dev;         /* whose columns they are */
     unsigned n;
     struct {
         void *here, *home;
@@ -47,7 +46,7 @@ static sx_status stand_in(visits *all, void *data, uint32_t there, uint64_t byte
 static sx_status bring(visits *all, void *data, uint32_t there, uint64_t bytes, int in, int out,
                        void **here, sx_err *err)
 {
-    const sx_device *dev = all->ix->dev;
+    const sx_device *dev = all->dev;
     sx_status st;
 
     *here = data;
@@ -62,7 +61,7 @@ static sx_status bring(visits *all, void *data, uint32_t there, uint64_t bytes, 
 /* Outputs go home if all went well; all memory goes back. */
 static sx_status leave(visits *all, sx_status st, sx_err *err)
 {
-    const sx_device *dev = all->ix->dev;
+    const sx_device *dev = all->dev;
 
     for (unsigned i = 0; i < all->n; i++) {
         if (st == SX_OK && all->visit[i].out && all->visit[i].there)
@@ -82,33 +81,30 @@ static void *element(const void *column, uint64_t at, uint64_t each)
     return column ? (unsigned char *)column + at * each : NULL;
 }
 
-/* ---- an index on both sides ------------------------------------------------------- */
-
-/* Whether all columns are on the host, so that either side could answer. */
-static int travels(const sx_how *how, uint32_t there)
-{
-    return !there && !how->stream;
-}
+/* ---- batches, as the plan sees them ------------------------------------------------ */
 
 /* How many trips to a GPU ranges take: to count them; and to find them again, read
  * their keys and rows, and send those. Hits are not known beforehand, and cost
  * either side. */
 enum { TRIPS_COUNT = 1, TRIPS_FOLD = 2, TRIPS_RANGE = 3 };
 
-static sx_batch batch_of(const sx_span_query *job, uint32_t out_there, uint32_t out_bytes,
-                         uint32_t trips)
+static sx_batch batch_of(const sx_span_query *job, uint32_t out_bytes, uint32_t trips)
 {
-    return (sx_batch){.n = travels(&job->how, job->lo_there | job->hi_there | out_there) ? job->n
-                                                                                        : 0,
-                      .in_bytes = 2 * (uint32_t)sx_type_bytes(job->key_type),
+    return (sx_batch){.n = job->n, .in_bytes = 2 * (uint32_t)sx_type_bytes(job->key_type),
                       .out_bytes = out_bytes, .searches = 2, .trips = trips,
                       .threads = job->how.threads};
+}
+
+/* Whether all columns are on the host, so that either side could answer. */
+static int on_host(const sx_how *how, uint32_t there)
+{
+    return !there && !how->stream;
 }
 
 /* ---- points ------------------------------------------------------------------------ */
 
 typedef struct {
-    const sx_index *ix;
+    const sx_replica *by;
     const sx_lookup *job;
 } points;
 
@@ -124,34 +120,33 @@ static sx_status answer_points(void *work, uint64_t at, uint64_t n, const uint64
     part.out = element(part.out, at, part.out_bytes);
     part.keys = element(part.keys, at, bytes);
     part.entry = entry[0];
-    return w->ix->at->backend->lookup(w->ix->at->self, &w->ix->store.view, &part, err);
+    return w->by->dev->backend->lookup(w->by->dev->self, &w->by->view, &part, err);
 }
 
-sx_status sx_answer_lookup(const sx_index *ix, const sx_lookup *job, sx_err *err)
+sx_status sx_answer_lookup(const sx_index_version *now, const sx_lookup *job, sx_err *err)
 {
-    SX_UNCANCELLED_IF(ix->dev->backend->gpu);
     uint64_t bytes = sx_type_bytes(job->key_type);
+    sx_batch b = {.n = job->n,
+                  .in_bytes = (uint32_t)(job->op == SX_OP_KEY_AT ? job->rank_bytes : bytes),
+                  .out_bytes = (job->out ? job->out_bytes : 0) +
+                               (job->keys ? (uint32_t)bytes : 0),
+                  .searches = job->op != SX_OP_KEY_AT, .trips = 1, .threads = job->how.threads};
+    sx_plan plan = sx_plan_of(now, &b,
+                              on_host(&job->how, job->q_there | job->out_there | job->keys_there),
+                              job->q, job->out ? job->out : job->keys);
     sx_lookup here = *job;
-    visits all = {.ix = ix};
-    points w = {ix, &here};
+    visits all = {.dev = now->dev};
+    points w = {plan.by, &here};
     void *q, *out, *keys;
-    sx_entered ask = {.columns = job->op != SX_OP_KEY_AT, .threads = job->how.threads,
-                     .right = {job->op == SX_OP_RANK_RIGHT || job->op == SX_OP_FLOOR}};
-    sx_answering who;
+    sx_entered ask = {.key_type = job->key_type, .columns = b.searches,
+                      .threads = job->how.threads,
+                      .right = {job->op == SX_OP_RANK_RIGHT || job->op == SX_OP_FLOOR}};
     sx_status st;
 
-    if (ix->at == ix->dev) {
-        sx_batch b = {.n = travels(&job->how, job->q_there | job->out_there | job->keys_there)
-                               ? job->n : 0,
-                      .in_bytes = (uint32_t)(job->op == SX_OP_KEY_AT ? job->rank_bytes : bytes),
-                      .out_bytes = (job->out ? job->out_bytes : 0) +
-                                   (job->keys ? (uint32_t)bytes : 0),
-                      .searches = job->op != SX_OP_KEY_AT, .trips = 1,
-                      .threads = job->how.threads};
-        who = sx_both_side(ix, &b, job->q, job->out ? job->out : job->keys);
+    if (!plan.visit) {
         do
-            st = who.at->backend->lookup(who.at->self, who.view, job, err);
-        while (sx_both_again(ix, &b, st, &who));
+            st = plan.by->dev->backend->lookup(plan.by->dev->self, &plan.by->view, job, err);
+        while (sx_plan_again(&plan, st));
         return st;
     }
     st = bring(&all, (void *)job->q, job->q_there,
@@ -165,7 +160,7 @@ sx_status sx_answer_lookup(const sx_index *ix, const sx_lookup *job, sx_err *err
         here.out = out;
         here.keys = keys;
         here.q_there = here.out_there = here.keys_there = 0;
-        st = sx_hybrid_run(ix, &ask, job->n, answer_points, &w, err);
+        st = sx_hybrid_run(&plan, &ask, job->n, answer_points, &w, err);
     }
     return leave(&all, st, err);
 }
@@ -173,7 +168,7 @@ sx_status sx_answer_lookup(const sx_index *ix, const sx_lookup *job, sx_err *err
 /* ---- ranges -------------------------------------------------------------------------- */
 
 typedef struct {
-    const sx_index *ix;
+    const sx_replica *by;
     const sx_span_query *job;
     uint64_t *count;
     const sx_range_folds *folds;
@@ -201,8 +196,7 @@ static sx_status answer_count(void *work, uint64_t at, uint64_t n, const uint64_
     const ranges *w = work;
     sx_span_query part = part_of(w->job, at, n, entry);
 
-    return w->ix->at->backend->count(w->ix->at->self, &w->ix->store.view, &part, w->count + at, 0,
-                                     err);
+    return w->by->dev->backend->count(w->by->dev->self, &w->by->view, &part, w->count + at, 0, err);
 }
 
 static sx_status answer_fold(void *work, uint64_t at, uint64_t n, const uint64_t *const entry[2],
@@ -215,7 +209,7 @@ static sx_status answer_fold(void *work, uint64_t at, uint64_t n, const uint64_t
                           .max = element(w->folds->max, at, sizeof(uint64_t)),
                           .sum = element(w->folds->sum, at, sizeof(uint64_t))};
 
-    return w->ix->at->backend->fold(w->ix->at->self, &w->ix->store.view, &part, &out, err);
+    return w->by->dev->backend->fold(w->by->dev->self, &w->by->view, &part, &out, err);
 }
 
 /* The ends of ranges on the host, and what entries to ask for. */
@@ -234,28 +228,30 @@ static sx_status bring_ranges(visits *all, const sx_span_query *job, sx_span_que
     here->lo = lo;
     here->hi = hi;
     here->lo_there = here->hi_there = 0;
-    *ask = (sx_entered){.q = {lo, hi}, .right = {0, 1}, .columns = 2, .threads = job->how.threads};
+    *ask = (sx_entered){.key_type = job->key_type, .q = {lo, hi}, .right = {0, 1}, .columns = 2,
+                        .threads = job->how.threads};
     return SX_OK;
 }
 
-sx_status sx_answer_count(const sx_index *ix, const sx_span_query *job, uint64_t *count,
+sx_status sx_answer_count(const sx_index_version *now, const sx_span_query *job, uint64_t *count,
                           uint32_t count_there, sx_err *err)
 {
-    SX_UNCANCELLED_IF(ix->dev->backend->gpu);
-    visits all = {.ix = ix};
+    sx_batch b = batch_of(job, sizeof *count, TRIPS_COUNT);
+    sx_plan plan = sx_plan_of(now, &b,
+                              on_host(&job->how, job->lo_there | job->hi_there | count_there),
+                              job->lo, count);
+    visits all = {.dev = now->dev};
     sx_span_query here;
     sx_entered ask;
-    ranges w = {.ix = ix, .job = &here};
+    ranges w = {.by = plan.by, .job = &here};
     void *to;
-    sx_answering who;
     sx_status st;
 
-    if (ix->at == ix->dev) {
-        sx_batch b = batch_of(job, count_there, sizeof *count, TRIPS_COUNT);
-        who = sx_both_side(ix, &b, job->lo, count);
+    if (!plan.visit) {
         do
-            st = who.at->backend->count(who.at->self, who.view, job, count, count_there, err);
-        while (sx_both_again(ix, &b, st, &who));
+            st = plan.by->dev->backend->count(plan.by->dev->self, &plan.by->view, job, count,
+                                              count_there, err);
+        while (sx_plan_again(&plan, st));
         return st;
     }
     st = bring_ranges(&all, job, &here, &ask, err);
@@ -263,33 +259,33 @@ sx_status sx_answer_count(const sx_index *ix, const sx_span_query *job, uint64_t
         st = bring(&all, count, count_there, job->n * sizeof *count, 0, 1, &to, err);
     if (st == SX_OK) {
         w.count = to;
-        st = sx_hybrid_run(ix, &ask, job->n, answer_count, &w, err);
+        st = sx_hybrid_run(&plan, &ask, job->n, answer_count, &w, err);
     }
     return leave(&all, st, err);
 }
 
-sx_status sx_answer_fold(const sx_index *ix, const sx_span_query *job, const sx_range_folds *out,
-                         sx_err *err)
+sx_status sx_answer_fold(const sx_index_version *now, const sx_span_query *job,
+                         const sx_range_folds *out, sx_err *err)
 {
-    SX_UNCANCELLED_IF(ix->dev->backend->gpu);
-    visits all = {.ix = ix};
+    uint32_t columns = (uint32_t)(!!out->count + !!out->min + !!out->max + !!out->sum);
+    sx_batch b = batch_of(job, (uint32_t)sizeof(uint64_t) * columns, TRIPS_FOLD);
+    sx_plan plan = sx_plan_of(now, &b,
+                              on_host(&job->how, job->lo_there | job->hi_there |
+                                                     out->count_there | out->min_there |
+                                                     out->max_there | out->sum_there),
+                              job->lo, NULL);
+    visits all = {.dev = now->dev};
     sx_span_query here;
     sx_entered ask;
     sx_range_folds to = {0};
-    ranges w = {.ix = ix, .job = &here, .folds = &to};
+    ranges w = {.by = plan.by, .job = &here, .folds = &to};
     uint64_t bytes = job->n * sizeof(uint64_t);
-    sx_answering who;
     sx_status st;
 
-    if (ix->at == ix->dev) {
-        sx_batch b = batch_of(job, out->count_there | out->min_there | out->max_there |
-                                       out->sum_there,
-                              sizeof(uint64_t) * (uint32_t)(!!out->count + !!out->min +
-                                                            !!out->max + !!out->sum), TRIPS_FOLD);
-        who = sx_both_side(ix, &b, job->lo, NULL);
+    if (!plan.visit) {
         do
-            st = who.at->backend->fold(who.at->self, who.view, job, out, err);
-        while (sx_both_again(ix, &b, st, &who));
+            st = plan.by->dev->backend->fold(plan.by->dev->self, &plan.by->view, job, out, err);
+        while (sx_plan_again(&plan, st));
         return st;
     }
     st = bring_ranges(&all, job, &here, &ask, err);
@@ -302,7 +298,7 @@ sx_status sx_answer_fold(const sx_index *ix, const sx_span_query *job, const sx_
     if (st == SX_OK)
         st = bring(&all, out->sum, out->sum_there, bytes, 0, 1, (void **)&to.sum, err);
     if (st == SX_OK)
-        st = sx_hybrid_run(ix, &ask, job->n, answer_fold, &w, err);
+        st = sx_hybrid_run(&plan, &ask, job->n, answer_fold, &w, err);
     return leave(&all, st, err);
 }
 
@@ -313,11 +309,11 @@ sx_status sx_answer_fold(const sx_index *ix, const sx_span_query *job, const sx_
 /* Whether all ranges together hold fewer than 2^64 keys. Hardly any call has so many
  * ranges of an index so large that this is not known; one that has is counted once
  * more beforehand, so that a refusal leaves first as it was. */
-static sx_status check_total(const sx_index *ix, const sx_span_query *job, uint64_t max_bytes,
-                             sx_err *err)
+static sx_status check_total(const sx_index_version *now, const sx_span_query *job,
+                             uint64_t max_bytes, sx_err *err)
 {
     static const uint64_t *const none[2] = {NULL, NULL};
-    uint64_t n = ix->store.view.ranks, most = job->limit < n ? job->limit : n, total = 0;
+    uint64_t most = job->limit < now->n ? job->limit : now->n, total = 0;
     uint64_t piece = max_bytes && max_bytes / sizeof total < TOTAL_PIECE
                          ? max_bytes / sizeof total : TOTAL_PIECE;
     void *memory;
@@ -340,7 +336,7 @@ static sx_status check_total(const sx_index *ix, const sx_span_query *job, uint6
         sx_span_query part = part_of(job, at, job->n - at < piece ? job->n - at : piece, none);
         const uint64_t *count = memory;
         part.how.device_ns = NULL;
-        st = sx_answer_count(ix, &part, memory, 0, err);
+        st = sx_answer_count(now, &part, memory, 0, err);
         for (uint64_t i = 0; i < part.n && st == SX_OK; i++)
             if (__builtin_add_overflow(total, count[i], &total))
                 st = sx_fail(err, SX_EINVAL, "sx_range: ranges 0 to %llu hold 2^64 keys or more "
@@ -351,10 +347,11 @@ static sx_status check_total(const sx_index *ix, const sx_span_query *job, uint6
 }
 
 /* The ranges are counted, at start[], and first[] is summed up: fills the rest. */
-static sx_status fill(const sx_index *ix, const sx_span_query *job, const sx_range_out *out,
-                      const uint64_t *first, const uint64_t *start, sx_err *err)
+static sx_status fill(const sx_device *dev, const sx_replica *by, const sx_span_query *job,
+                      const sx_range_out *out, const uint64_t *first, const uint64_t *start,
+                      sx_err *err)
 {
-    visits all = {.ix = ix};
+    visits all = {.dev = dev};
     uint64_t total = first[job->n], row_bytes = total * out->row_bytes;
     uint64_t key_bytes = total * sx_type_bytes(job->key_type);
     uint64_t bytes = (out->rows_there ? row_bytes : 0) + (out->keys_there ? key_bytes : 0);
@@ -372,32 +369,34 @@ static sx_status fill(const sx_index *ix, const sx_span_query *job, const sx_ran
     here.start = start;
     here.first_there = here.rows_there = here.keys_there = 0;
     if (st == SX_OK)
-        st = ix->at->backend->range(ix->at->self, &ix->store.view, job, &here, err);
+        st = by->dev->backend->range(by->dev->self, &by->view, job, &here, err);
     return leave(&all, st, err);
 }
 
-sx_status sx_answer_range(const sx_index *ix, const sx_span_query *job, const sx_range_out *out,
-                          sx_err *err)
+sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
+                          const sx_range_out *out, sx_err *err)
 {
-    SX_UNCANCELLED_IF(ix->dev->backend->gpu);
-    visits all = {.ix = ix}, offsets = {.ix = ix};
+    sx_batch b = batch_of(job, sizeof(uint64_t), TRIPS_RANGE);
+    sx_plan plan;
+    visits all = {.dev = now->dev}, offsets = {.dev = now->dev};
     sx_span_query here;
     sx_entered ask;
-    ranges w = {.ix = ix, .job = &here};
+    ranges w = {.job = &here};
     uint64_t bytes = (job->n + 1) * sizeof(uint64_t);
     void *first = out->first, *start = NULL;
-    sx_answering who;
-    sx_status st = check_total(ix, job, out->max_bytes, err), space = SX_OK;
+    sx_status st = check_total(now, job, out->max_bytes, err), space = SX_OK;
 
     if (st != SX_OK)
         return st;
-    if (ix->at == ix->dev) {
-        sx_batch b = batch_of(job, out->first_there | out->rows_there | out->keys_there,
-                              sizeof(uint64_t), TRIPS_RANGE);
-        who = sx_both_side(ix, &b, job->lo, out->first);
+    plan = sx_plan_of(now, &b,
+                      on_host(&job->how, job->lo_there | job->hi_there | out->first_there |
+                                             out->rows_there | out->keys_there),
+                      job->lo, out->first);
+    w.by = plan.by;
+    if (!plan.visit) {
         do
-            st = who.at->backend->range(who.at->self, who.view, job, out, err);
-        while (sx_both_again(ix, &b, st, &who));
+            st = plan.by->dev->backend->range(plan.by->dev->self, &plan.by->view, job, out, err);
+        while (sx_plan_again(&plan, st));
         return st;
     }
     st = bring_ranges(&all, job, &here, &ask, err);
@@ -410,12 +409,12 @@ sx_status sx_answer_range(const sx_index *ix, const sx_span_query *job, const sx
     if (st == SX_OK) {
         here.start = start;
         w.count = first;
-        st = sx_hybrid_run(ix, &ask, job->n, answer_count, &w, err);
+        st = sx_hybrid_run(&plan, &ask, job->n, answer_count, &w, err);
     }
     if (st == SX_OK)              /* then first is filled, too */
         space = sx_ranges_check_space(out, sx_ranges_sum_up(first, job->n), err);
     if (st == SX_OK && space == SX_OK && start)
-        st = fill(ix, &here, out, first, start, err);
+        st = fill(now->dev, plan.by, &here, out, first, start, err);
     st = leave(&offsets, st, err);
     sx_release(start);
     st = leave(&all, st, err);

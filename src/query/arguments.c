@@ -1,6 +1,7 @@
 #include "query/index.h"
 
 #include "base/machine.h"
+#include "query/possible.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -10,6 +11,16 @@ sx_status sx_need(const void *argument, const char *verb, const char *name, sx_e
     if (!argument)
         return sx_fail(err, SX_EINVAL, "%s: %s is NULL", verb, name);
     return SX_OK;
+}
+
+/* A call has a stream: whether that can be, of an index in this place. */
+static sx_status check_streams(uint32_t place, const sx_device *dev, const char *verb, sx_err *err)
+{
+    sx_backend_kind kind = sx_kind_of(dev);
+    sx_err why;
+    sx_status st = sx_check_streams(place, &kind, &why);
+
+    return st == SX_OK ? SX_OK : sx_fail(err, st, "%s: a stream is given, but %s", verb, why.text);
 }
 
 sx_status sx_check_call(const sx_call *call, const sx_device *dev, sx_call *out, const char *verb,
@@ -26,9 +37,11 @@ sx_status sx_check_call(const sx_call *call, const sx_device *dev, sx_call *out,
     if (out->hints & ~SX_ASCENDING)
         return sx_fail(err, SX_EINVAL, "%s: hints of sx_call are %u; allowed: 0, 1 (ascending)",
                        verb, out->hints);
-    if (out->stream && !dev->backend->gpu)
-        return sx_fail(err, SX_EINVAL, "%s: a stream is given, but %s has none", verb,
-                       dev->backend->name);
+    if (out->stream) {
+        st = check_streams(SX_PLACE_USUAL, dev, verb, err);
+        if (st != SX_OK)
+            return st;
+    }
     if (out->status && !out->stream)
         return sx_fail(err, SX_EINVAL, "%s: a status word is given, but no stream: the call "
                        "returns the status", verb);
@@ -43,19 +56,16 @@ sx_status sx_check_call(const sx_call *call, const sx_device *dev, sx_call *out,
                        : SX_OK;
 }
 
-sx_status sx_check_question(const sx_call *call, const sx_index *ix, sx_call *out,
+sx_status sx_check_question(const sx_call *call, const sx_index_version *now, sx_call *out,
                             const char *verb, sx_err *err)
 {
-    sx_status st = sx_check_call(call, ix->dev, out, verb, err);
+    sx_status st = sx_check_call(call, now->dev, out, verb, err);
 
     if (st == SX_OK && out->stream && out->tick)
         return sx_fail(err, SX_EINVAL, "%s: a tick is of calls that wait, and a stream is given",
                        verb);
-    if (st == SX_OK && out->stream && ix->at != ix->dev)
-        return sx_fail(err, SX_ENOSYS, "%s: a stream is given, but the index has place=%s: the "
-                       "host answers, which has none", verb,
-                       sx_place_name(ix->store.spec.place));
-    return st;
+    return st == SX_OK && out->stream
+               ? check_streams(sx_run_place(now->run[0]), now->dev, verb, err) : st;
 }
 
 sx_status sx_check_work(const sx_call *call, const sx_device *dev, int streams, sx_call *out,
@@ -72,9 +82,11 @@ sx_status sx_check_work(const sx_call *call, const sx_device *dev, int streams, 
     return st;
 }
 
-sx_status sx_check_copy(const sx_index *ix, const sx_call *how, const char *verb, sx_err *err)
+sx_status sx_check_copy(const sx_index_version *now, const sx_call *how, const char *verb,
+                        sx_err *err)
 {
-    uint64_t bytes = ix->at->backend->gpu ? sx_store_bytes(&ix->store) : 0;
+    const sx_run *run = now->run[0];
+    uint64_t bytes = run->replica[0].dev->backend->gpu ? sx_run_bytes(run) : 0;
 
     if (how->max_bytes && bytes > how->max_bytes)
         return sx_fail(err, SX_ENOMEM, "%s: the index is on a GPU, and a copy on the host takes "
@@ -147,14 +159,14 @@ sx_status sx_check_column(const sx_column *c, const sx_device *dev, const sx_cal
     return SX_OK;
 }
 
-sx_status sx_check_keys(const sx_index *ix, const sx_column *c, const sx_call *how,
+sx_status sx_check_keys(const sx_index_version *now, const sx_column *c, const sx_call *how,
                         const char *verb, const char *name, sx_err *err)
 {
-    sx_status st = sx_check_column(c, ix->dev, how, verb, name, err);
+    sx_status st = sx_check_column(c, now->dev, how, verb, name, err);
 
-    if (st == SX_OK && c->type != ix->store.key_type)
+    if (st == SX_OK && c->type != now->key_type)
         return sx_fail(err, SX_EINVAL, "%s: %s are %s, but the keys of the index are %s", verb,
-                       name, sx_type_name(c->type), sx_type_name(ix->store.key_type));
+                       name, sx_type_name(c->type), sx_type_name(now->key_type));
     return st;
 }
 
@@ -197,10 +209,10 @@ sx_status sx_check_out_numbers(const sx_column *c, const sx_device *dev, const s
     return st;
 }
 
-sx_status sx_check_out_keys(const sx_index *ix, const sx_column *c, const sx_call *how, uint64_t n,
-                            const char *verb, const char *name, sx_err *err)
+sx_status sx_check_out_keys(const sx_index_version *now, const sx_column *c, const sx_call *how,
+                            uint64_t n, const char *verb, const char *name, sx_err *err)
 {
-    sx_status st = sx_check_keys(ix, c, how, verb, name, err);
+    sx_status st = sx_check_keys(now, c, how, verb, name, err);
 
     return st == SX_OK ? sx_check_space(c, n, verb, name, err) : st;
 }

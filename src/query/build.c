@@ -5,6 +5,7 @@
 #include "base/cancel.h"
 #include "base/machine.h"
 #include "base/text.h"
+#include "query/possible.h"
 
 #include <string.h>
 
@@ -68,9 +69,9 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
                                  ? sx_cost_bytes(n, width) : 0;
         if (most.peak < most.resident + measuring)
             most.peak = most.resident + measuring;
-        e->host_resident = e->host_peak = sizeof(sx_index);
+        e->host_resident = e->host_peak = sizeof(sx_index) + sizeof(sx_index_version) +
+                                          sizeof(sx_run);
         if (spec.place == SX_PLACE_HYBRID) {
-            e->host_resident = e->host_peak += sizeof(sx_hybrid);
             e->device_resident = most.top;
             e->device_peak = most.top + measuring;
         }
@@ -78,7 +79,7 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
             e->device_resident = most.resident;
             e->device_peak = most.peak;
             if (spec.place == SX_PLACE_BOTH) {
-                e->host_resident += sizeof(sx_both) + most.resident;
+                e->host_resident += most.resident;
                 e->host_peak = e->host_resident + measuring;
             }
         } else {
@@ -91,17 +92,6 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
 }
 
 /* ---- where an index is ---------------------------------------------------------- */
-
-static sx_status bad_place(const sx_device *dev, const sx_spec *spec, const char *verb,
-                           sx_err *err)
-{
-    char text[SX_SPEC_MAX];
-
-    sx_spec_print(spec, text);
-    return sx_fail(err, SX_EINVAL, "%s: spec '%s': place=%s needs a GPU, but the device is %s, "
-                   "whose memory is the host's", verb, text, sx_place_name(spec->place),
-                   dev->backend->name);
-}
 
 static uint64_t space_of(const sx_device *dev)
 {
@@ -144,41 +134,44 @@ static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_
     return SX_OK;
 }
 
-static sx_status no_upper(const sx_spec *spec, const char *verb, sx_err *err)
+/* The spec's place, and calls with a stream there: whether that can be (possible.h). */
+static sx_status check_place(const sx_device *dev, const sx_spec *spec, int streams,
+                             const char *verb, sx_err *err)
 {
-    char list[128];
-    sx_text t = {list, sizeof list, 0};
-    const char *sep = "";
+    sx_backend_kind kind = sx_kind_of(dev);
+    char text[SX_SPEC_MAX];
+    sx_err why;
+    sx_status st = sx_check_place(spec->family, spec->place, &kind, &why);
 
-    for (unsigned i = 0; i < SX_FAMILIES; i++)
-        if ((sx_family_of(i)->traits & (SX_HAS_UPPER | SX_CHOSEN)) == SX_HAS_UPPER) {
-            sx_text_add(&t, "%s%s", sep, sx_family_of(i)->name);
-            sep = ", ";
-        }
-    return sx_fail(err, SX_EINVAL, "%s: spec '%s place=hybrid': a %s has no top to put on the "
-                   "device; allowed: %s", verb, sx_family_of(spec->family)->name,
-                   sx_family_of(spec->family)->what, list);
+    if (st == SX_OK && streams)
+        st = sx_check_streams(spec->place, &kind, &why);
+    if (st == SX_OK)
+        return SX_OK;
+    sx_spec_print(spec, text);
+    return sx_fail(err, st, "%s: spec '%s': %s", verb, text, why.text);
 }
 
 /* The device whose memory gets the sections: dev, or the CPU beside it. The
- * spec's place stays only where it is not the device's usual one. */
+ * spec's place stays only where it is not the device's usual one. streams: the call has one. */
 static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint64_t n, int row_type,
-                              const char *verb, sx_device **at, char why[SX_WHY_MAX], sx_err *err)
+                              int streams, const char *verb, sx_device **at, char why[SX_WHY_MAX],
+                              sx_err *err)
 {
     int gpu = dev->backend->gpu != 0;
     int told = spec->place != SX_PLACE_USUAL;     /* place=device is no matter of choice */
-    sx_status st = SX_OK;
+    sx_status st = check_place(dev, spec, streams, verb, err);
 
     why[0] = '\0';
     *at = dev;
-    if (!gpu && spec->place > SX_PLACE_HOST)
-        return bad_place(dev, spec, verb, err);
+    if (st != SX_OK)
+        return st;
     if (spec->place == (gpu ? SX_PLACE_DEVICE : SX_PLACE_HOST))
         spec->place = SX_PLACE_USUAL;
-    if (spec->place == SX_PLACE_HYBRID && !(sx_family_of(spec->family)->traits & SX_HAS_UPPER))
-        return no_upper(spec, verb, err);
-    if (gpu && (sx_family_of(spec->family)->traits & SX_CHOSEN) && !told)
+    if (gpu && (sx_family_of(spec->family)->traits & SX_CHOSEN) && !told) {
         st = auto_place(dev, spec, key_type, n, row_type, why, err);
+        if (st == SX_OK)
+            st = check_place(dev, spec, streams, verb, err);
+    }
     if (st == SX_OK && spec->place != SX_PLACE_USUAL && spec->place != SX_PLACE_BOTH)
         st = sx_device_host(dev, at, err);
     return st;
@@ -224,8 +217,8 @@ sx_status sx_estimate(sx_device *dev, const char *text, const sx_estimate_ask *g
     if (st == SX_OK)
         st = sx_spec_parse(&spec, text ? text : "auto", &err);
     if (st == SX_OK)
-        st = settle_place(dev, &spec, ask.key_type, ask.n, ask.row_type, "sx_estimate", &at, why,
-                          &err);
+        st = settle_place(dev, &spec, ask.key_type, ask.n, ask.row_type, 0, "sx_estimate", &at,
+                          why, &err);
     if (st == SX_OK)
         st = estimate(at, spec, ask.key_type, ask.n, ask.row_type, &e, &err);
     if (st == SX_OK && e.device_peak > 0)
@@ -267,10 +260,10 @@ static sx_status check_budget(const sx_device *dev, sx_device *at, const sx_spec
 
 /* Sort, choose if it is to be chosen, make the sections: where the index will
  * be. */
-static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx_err *err)
+static sx_status build(const sx_site *site, sx_store *s, const sx_spec *spec, const sx_input *in,
+                       sx_err *err)
 {
-    sx_store *s = &ix->store;
-    sx_device *dev = ix->at;
+    sx_device *dev = site->at;
     const sx_backend *be = dev->backend;
     sx_sorted sorted = {0};
     uint64_t begin = sx_clock_ns();
@@ -284,9 +277,7 @@ static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx
     sx_progress_phase(in->progress, PART_BUILT);
     s->key_type = in->key_type;
     s->max_row = sorted.max_row;
-    st = sx_make(ix, spec, &sorted, in,
-                 spec->place == SX_PLACE_HYBRID ? space_of(ix->dev) : UINT64_MAX,
-                 sx_clock_ns() - begin, err);
+    st = sx_make(site, s, spec, &sorted, in, sx_clock_ns() - begin, err);
     if (st == SX_OK)
         sx_store_bind(s);
     be->release(dev->self, sorted.keys);
@@ -298,12 +289,13 @@ static sx_status build(sx_index *ix, const sx_spec *spec, const sx_input *in, sx
 }
 
 /* The same for an index on the host of a GPU, whose columns may be there. */
-static sx_status build_beside(sx_index *ix, const sx_spec *spec, const sx_input *in, sx_err *err)
+static sx_status build_beside(const sx_site *site, sx_store *s, const sx_spec *spec,
+                              const sx_input *in, sx_err *err)
 {
-    const sx_device *dev = ix->dev;
+    const sx_device *dev = site->of;
     sx_input here = *in;
-    uint64_t key_bytes = guest_bytes(ix->at, in->keys_there, in->key_type, in->n);
-    uint64_t row_bytes = guest_bytes(ix->at, in->rows_there, in->row_type, in->n);
+    uint64_t key_bytes = guest_bytes(site->at, in->keys_there, in->key_type, in->n);
+    uint64_t row_bytes = guest_bytes(site->at, in->rows_there, in->row_type, in->n);
     void *keys = NULL, *rows = NULL;
     sx_status st = SX_OK;
 
@@ -321,46 +313,55 @@ static sx_status build_beside(sx_index *ix, const sx_spec *spec, const sx_input 
     }
     here.keys_there = here.rows_there = 0;
     if (st == SX_OK)
-        st = build(ix, spec, &here, err);
+        st = build(site, s, spec, &here, err);
     sx_release(keys);
     sx_release(rows);
     return st;
 }
 
-/* The rest of an index on both sides, or of a hybrid one: its other half, and what
- * its questions take. On failure the store is gone. */
-static sx_status complete(sx_index *ix, const sx_spec *spec, sx_progress *progress, sx_err *err)
+/* The second replica of a run, if its place has one, and what questions to either side
+ * take. How segments are searched is measured where they are made; the other side goes by
+ * the rule. */
+static sx_status add_replica(sx_index_version *v, uint32_t place, sx_progress *progress,
+                             sx_err *err)
 {
+    sx_run *run = v->run[0];
+    sx_device *host;
     sx_status st = SX_OK;
 
-    sx_progress_phase(progress, SX_PROGRESS_ALL);
-    if (spec->place == SX_PLACE_HYBRID)
-        st = sx_hybrid_new(ix, err);
-    else if (spec->place == SX_PLACE_BOTH)
-        st = sx_both_new(ix, progress, err);
+    if (place != SX_PLACE_HYBRID && place != SX_PLACE_BOTH)
+        return SX_OK;
+    if (place == SX_PLACE_HYBRID) {
+        st = sx_run_add_upper(run, v->dev, err);
+    } else {
+        st = sx_device_host(v->dev, &host, err);
+        if (st == SX_OK)
+            st = sx_run_add_host(run, host, progress, err);
+    }
+    if (st == SX_OK)
+        sx_take_usual_search(run->replica[1].dev, &run->replica[1].view);
     if (st == SX_OK)
         st = sx_progress_status(progress, err);
-    if (st == SX_OK && (ix->hybrid || ix->both))
-        st = sx_cost_measure(ix, err);
+    return st == SX_OK ? sx_cost_measure(v, err) : st;
+}
+
+/* From sections in the memory of `at` to an index. On failure they are gone. */
+static sx_status complete(sx_index **out, sx_device *dev, sx_device *at, sx_store *s,
+                          uint32_t place, sx_progress *progress, sx_err *err)
+{
+    sx_index_version *v;
+    sx_status st = sx_version_new(&v, dev, at, s, err);
+
+    if (st != SX_OK)
+        return st;
+    sx_progress_phase(progress, SX_PROGRESS_ALL);
+    st = add_replica(v, place, progress, err);
     sx_progress_add(progress, 1);
     if (st == SX_OK)
         st = sx_progress_status(progress, err);
-    if (st != SX_OK) {
-        sx_hybrid_free(ix);
-        sx_both_free(ix);
-        sx_store_drop(&ix->store, ix->at->backend, ix->at->self);
-    }
-    return st;
-}
-
-static sx_status new_index(sx_index **out, sx_device *dev, sx_device *at, sx_err *err)
-{
-    sx_status st = sx_alloc_zero((void **)out, sizeof **out, "an index", err);
-
-    if (st == SX_OK) {
-        (*out)->dev = dev;
-        (*out)->at = at;
-    }
+    if (st == SX_OK)
+        return sx_index_new(out, v, err);
+    sx_version_drop(v);
     return st;
 }
 
@@ -372,12 +373,13 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
     sx_call how;
     sx_spec spec;
     sx_input in;
-    sx_device *at;
-    char why[SX_WHY_MAX];
+    sx_site site = {.of = dev, .space = UINT64_MAX};
+    sx_store made;
     sx_progress progress;
     sx_index *ix = NULL;
     sx_status st = sx_need(out, "sx_build", "the output", &err);
 
+    memset(&made, 0, sizeof made);
     if (st == SX_OK)
         st = sx_need(dev, "sx_build", "the device", &err);
     if (st == SX_OK)
@@ -390,44 +392,23 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
         st = sx_fail(&err, SX_EINVAL, "sx_build: %llu keys are more than an index can hold "
                      "(%llu)", (unsigned long long)in.n, (unsigned long long)SX_KEYS_MAX);
     if (st == SX_OK)
-        st = settle_place(dev, &spec, in.key_type, in.n, in.row_type, "sx_build", &at, why, &err);
-    if (st == SX_OK && in.stream && at != dev)
-        st = sx_fail(&err, SX_ENOSYS, "sx_build: a stream is given, but the index is to have "
-                     "place=%s: the host builds it, which has none", sx_place_name(spec.place));
+        st = settle_place(dev, &spec, in.key_type, in.n, in.row_type, in.stream != NULL, "sx_build",
+                          &site.at, made.why, &err);
     if (st == SX_OK)
-        st = check_budget(dev, at, &spec, &in, how.max_bytes, &err);
-    if (st == SX_OK)
-        st = new_index(&ix, dev, at, &err);
+        st = check_budget(dev, site.at, &spec, &in, how.max_bytes, &err);
     if (st == SX_OK) {
-        memcpy(ix->store.why, why, sizeof why);
+        if (spec.place == SX_PLACE_HYBRID)
+            site.space = space_of(dev);
         in.progress = sx_progress_begin(&progress, &how, "sx_build");
-        st = at == dev ? build(ix, &spec, &in, &err) : build_beside(ix, &spec, &in, &err);
+        st = (site.at == dev ? build : build_beside)(&site, &made, &spec, &in, &err);
     }
     if (st == SX_OK)
-        st = complete(ix, &spec, in.progress, &err);
-    if (st != SX_OK) {
-        sx_release(ix);
+        st = complete(&ix, dev, site.at, &made, spec.place, in.progress, &err);
+    if (st != SX_OK)
         return sx_report(&err, st);
-    }
-    sx_device_hold(dev);
     *out = ix;
     sx_progress_end(in.progress, SX_OK);
     return SX_OK;
-}
-
-void sx_free(sx_index *ix)
-{
-    SX_UNCANCELLED;
-    if (!ix)
-        return;
-    if (ix->dev->backend->settle)
-        ix->dev->backend->settle(ix->dev->self);
-    sx_hybrid_free(ix);
-    sx_both_free(ix);
-    sx_store_drop(&ix->store, ix->at->backend, ix->at->self);
-    sx_notes_drop(&ix->store.notes);
-    sx_device_drop(ix->dev);
-    sx_release(ix);
 }
 
 /* ---- files ------------------------------------------------------------------- */
@@ -436,32 +417,46 @@ void sx_free(sx_index *ix)
 #define PART_LOADED (SX_PROGRESS_ALL / 100 * 60)
 #define PART_PLACED (SX_PROGRESS_ALL / 100 * 90)
 
+static sx_status save(const sx_index_version *now, const sx_notes *notes, const char *path,
+                      const sx_call *call, sx_err *err)
+{
+    const sx_run *run = now->run[0];
+    sx_call how;
+    sx_store host;
+    sx_progress memory, *progress = NULL;
+    sx_status st = sx_check_work(call, now->dev, 0, &how, "sx_save", err);
+
+    if (st == SX_OK)
+        st = sx_check_copy(now, &how, "sx_save", err);
+    if (st == SX_OK) {
+        progress = sx_progress_begin(&memory, &how, "sx_save");
+        sx_progress_phase(progress, run->replica[0].dev->backend->gpu ? SX_PART_COPIED : 0);
+        st = sx_run_on_host(run, &host, progress, err);
+    }
+    if (st == SX_OK) {
+        sx_progress_phase(progress, SX_PROGRESS_ALL);
+        host.notes = *notes;
+        st = sx_store_save(&host, path, progress, err);
+        sx_run_leave(run, &host);
+    }
+    sx_progress_end(progress, st);
+    return st;
+}
+
 sx_status sx_save(const sx_index *ix, const char *path, const sx_call *call)
 {
     SX_UNCANCELLED;
     sx_err err;
-    sx_call how;
-    sx_store host;
-    sx_progress memory, *progress = NULL;
+    sx_pin pin;
     sx_status st = sx_need(ix, "sx_save", "the index", &err);
 
     if (st == SX_OK)
         st = sx_need(path, "sx_save", "the path", &err);
-    if (st == SX_OK)
-        st = sx_check_work(call, ix->dev, 0, &how, "sx_save", &err);
-    if (st == SX_OK)
-        st = sx_check_copy(ix, &how, "sx_save", &err);
     if (st == SX_OK) {
-        progress = sx_progress_begin(&memory, &how, "sx_save");
-        sx_progress_phase(progress, ix->at->backend->gpu ? SX_PART_COPIED : 0);
-        st = sx_store_on_host(&ix->store, ix->at->backend, ix->at->self, &host, progress, &err);
+        pin = sx_pin_version(ix);
+        st = save(pin.now, &ix->notes, path, call, &err);
+        sx_unpin(ix, &pin);
     }
-    if (st == SX_OK) {
-        sx_progress_phase(progress, SX_PROGRESS_ALL);
-        st = sx_store_save(&host, path, progress, &err);
-        sx_store_leave(&host, ix->at->backend);
-    }
-    sx_progress_end(progress, st);
     return sx_report(&err, st);
 }
 
@@ -494,15 +489,14 @@ static sx_status check_flags(unsigned flags, sx_err *err)
 
 /* Whether memory for a loaded store at its place, beside what it has now, is within
  * max_bytes. */
-static sx_status check_loaded(const sx_index *ix, const sx_spec *spec, unsigned flags,
-                              uint64_t max_bytes, sx_err *err)
+static sx_status check_loaded(const sx_store *s, const sx_device *at, const sx_spec *spec,
+                              unsigned flags, uint64_t max_bytes, sx_err *err)
 {
-    const sx_store *s = &ix->store;
     uint64_t bytes = sx_store_bytes(s), needed;
 
-    needed = (flags & SX_LOAD_COPY ? bytes : 0) + (ix->at->backend->gpu ? bytes : 0);
+    needed = (flags & SX_LOAD_COPY ? bytes : 0) + (at->backend->gpu ? bytes : 0);
     needed += spec->place == SX_PLACE_BOTH ? bytes : 0;
-    needed += spec->place == SX_PLACE_HYBRID ? sx_top_bytes(&s->view) : 0;
+    needed += spec->place == SX_PLACE_HYBRID ? sx_upper_block_bytes(&s->view) : 0;
     if (max_bytes && needed > max_bytes)
         return sx_fail(err, SX_ENOMEM, "sx_load: the index takes %llu bytes of memory, more than "
                        "max_bytes = %llu", (unsigned long long)needed,
@@ -512,29 +506,29 @@ static sx_status check_loaded(const sx_index *ix, const sx_spec *spec, unsigned 
 
 /* From the host, where a file has been loaded, to its place. On failure the store is
  * gone. */
-static sx_status place_loaded(sx_index *ix, unsigned flags, const sx_call *how,
-                              sx_progress *progress, sx_err *err)
+static sx_status place_loaded(sx_index **out, sx_device *dev, sx_store *s, unsigned flags,
+                              const sx_call *how, sx_progress *progress, sx_err *err)
 {
-    sx_store *s = &ix->store;
     sx_spec spec = s->spec;
+    sx_device *at;
     char why[SX_WHY_MAX];
     sx_status st;
 
     spec.place = place_of_flags(flags);
-    st = settle_place(ix->dev, &spec, s->key_type, s->view.ranks, 0, "sx_load", &ix->at, why, err);
+    st = settle_place(dev, &spec, s->key_type, s->view.ranks, 0, 0, "sx_load", &at, why, err);
     if (st == SX_OK)
-        st = check_loaded(ix, &spec, flags, how->max_bytes, err);
+        st = check_loaded(s, at, &spec, flags, how->max_bytes, err);
     if (st != SX_OK) {
         sx_store_drop(s, &sx_backend_cpu, NULL);
         return st;
     }
     s->spec.place = spec.place;
     sx_progress_phase(progress, PART_PLACED);
-    st = sx_store_place(s, ix->at->backend, ix->at->self, progress, err);
+    st = sx_store_place(s, at->backend, at->self, progress, err);
     if (st != SX_OK)
         return st;
-    sx_take_usual_search(ix->dev, &s->view);
-    return complete(ix, &spec, progress, err);
+    sx_take_usual_search(dev, &s->view);
+    return complete(out, dev, at, s, spec.place, progress, err);
 }
 
 sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned flags,
@@ -543,6 +537,7 @@ sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned fla
     SX_UNCANCELLED;
     sx_err err;
     sx_call how;
+    sx_store loaded = {.notes = {0}};
     sx_index *ix = NULL;
     sx_progress memory, *progress = NULL;
     sx_status st = sx_need(out, "sx_load", "the output", &err);
@@ -555,23 +550,18 @@ sx_status sx_load(sx_index **out, sx_device *dev, const char *path, unsigned fla
         st = check_flags(flags, &err);
     if (st == SX_OK)
         st = sx_check_work(call, dev, 0, &how, "sx_load", &err);
-    if (st == SX_OK)
-        st = new_index(&ix, dev, dev, &err);
-    if (st == SX_OK)
-        progress = sx_progress_begin(&memory, &how, "sx_load");
     if (st == SX_OK) {
+        progress = sx_progress_begin(&memory, &how, "sx_load");
         sx_progress_phase(progress, dev->backend->gpu ? PART_LOADED : PART_PLACED);
-        st = sx_store_load(&ix->store, path, flags, how.max_bytes, progress, &err);
+        st = sx_store_load(&loaded, path, flags, how.max_bytes, progress, &err);
     }
     if (st == SX_OK)
-        st = place_loaded(ix, flags, &how, progress, &err);
+        st = place_loaded(&ix, dev, &loaded, flags, &how, progress, &err);
     if (st != SX_OK) {
-        if (ix)
-            sx_notes_drop(&ix->store.notes);
-        sx_release(ix);
+        sx_notes_drop(&loaded.notes);
         return sx_report(&err, st);
     }
-    sx_device_hold(dev);
+    ix->notes = loaded.notes;
     *out = ix;
     sx_progress_end(progress, SX_OK);
     return SX_OK;

@@ -66,6 +66,7 @@ struct batch {
 
 struct sx_collector {
     const sx_index *ix;
+    int key_type;                 /* that of all its versions */
     uint32_t key_bytes;
     sx_forked forked;
     pthread_mutex_t lock;
@@ -180,7 +181,7 @@ static void leave(sx_collector *c, batch *b, uint32_t slot)
 
 static sx_status ask_index(const sx_collector *c, const batch *b)
 {
-    sx_column q = {.type = c->ix->store.key_type, .n = b->n, .data = b->keys};
+    sx_column q = {.type = c->key_type, .n = b->n, .data = b->keys};
     sx_column out = {.type = SX_U64, .n = b->n, .data = b->answers};
 
     switch (b->what) {
@@ -290,6 +291,7 @@ sx_status sx_collector_new(sx_collector **out, const sx_index *ix,
     static const char verb[] = "sx_collector_new";
     sx_collector *c = NULL;
     sx_collector_info info;
+    sx_pin pin;
     sx_err err;
     sx_status st = sx_need(out, verb, "the output", &err);
 
@@ -302,7 +304,10 @@ sx_status sx_collector_new(sx_collector **out, const sx_index *ix,
     if (st != SX_OK)
         return sx_report(&err, st);
     c->ix = ix;
-    c->key_bytes = (uint32_t)sx_type_bytes(ix->store.key_type);
+    pin = sx_pin_version(ix);
+    c->key_type = pin.now->key_type;
+    sx_unpin(ix, &pin);
+    c->key_bytes = (uint32_t)sx_type_bytes(c->key_type);
     c->info = info;
     reset(c);
     sx_fork_join(&c->forked, reset, c);

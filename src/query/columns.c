@@ -103,6 +103,8 @@ sx_status sx_column_copy(sx_column *to, const sx_column *from, sx_device *dev)
 sx_status sx_kernel_handle(const sx_index *ix, void *handle, size_t bytes)
 {
     static const char verb[] = "sx_kernel_handle";
+    const sx_replica *whole;
+    sx_pin pin;
     sx_err err;
     sx_status st = sx_need(ix, verb, "the index", &err);
 
@@ -112,12 +114,20 @@ sx_status sx_kernel_handle(const sx_index *ix, void *handle, size_t bytes)
         st = sx_fail(&err, SX_EINVAL, "%s: the handle has %zu bytes, this library's has %zu: "
                      "sextant_device.cuh is of another version", verb, bytes,
                      sizeof(sx_kernel_view));
-    if (st == SX_OK && !ix->at->backend->gpu)
+    if (st != SX_OK)
+        return sx_report(&err, st);
+    pin = sx_pin_version(ix);
+    whole = &pin.now->run[0]->replica[0];
+    if (!whole->dev->backend->gpu)
         st = sx_fail(&err, SX_ENOSYS, "%s: the index is on %s, not on a GPU", verb,
-                     ix->at->backend->name);
-    if (st == SX_OK)
+                     whole->dev->backend->name);
+    if (st == SX_OK) {
+        /* Nobody says when a handle is given up. */
+        atomic_store(&((sx_index_version *)pin.now)->stays, 1);
         *(sx_kernel_view *)handle = (sx_kernel_view){.version = SX_KERNEL_VIEW_VERSION,
-                                                     .key_type = ix->store.key_type,
-                                                     .view = ix->store.view};
+                                                     .key_type = pin.now->key_type,
+                                                     .view = whole->view};
+    }
+    sx_unpin(ix, &pin);
     return sx_report(&err, st);
 }

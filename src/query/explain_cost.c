@@ -6,21 +6,26 @@
 #include <inttypes.h>
 
 /* A get with rows of 8 bytes: what numbers of batches are about. */
-static sx_batch usual_batch(const sx_index *ix)
+static sx_batch usual_batch(const sx_index_version *now)
 {
-    return (sx_batch){.in_bytes = (uint32_t)sx_type_bytes(ix->store.key_type), .out_bytes = 8,
+    return (sx_batch){.in_bytes = (uint32_t)sx_type_bytes(now->key_type), .out_bytes = 8,
                       .searches = 1, .trips = 1};
 }
 
-/* The smallest batch that gets entries; 0: none. */
-static uint64_t entered_from(const sx_index *ix)
+static int is_both(const sx_index_version *now)
 {
-    uint64_t bucket = ix->dev->backend->bucket(ix->dev->self);
-    sx_batch b = usual_batch(ix);
+    return sx_run_place(now->run[0]) == SX_PLACE_BOTH;
+}
+
+/* The smallest batch that gets entries; 0: none. */
+static uint64_t entered_from(const sx_index_version *now)
+{
+    uint64_t bucket = now->dev->backend->bucket(now->dev->self);
+    sx_batch b = usual_batch(now);
 
     for (uint64_t buckets = 1; buckets < 1u << 20; buckets *= 2) {
         b.n = buckets * bucket + 1;
-        if (sx_cost_entries_pay(&ix->cost, &b, bucket, 1))
+        if (sx_cost_entries_pay(&now->cost, &b, bucket, 1))
             return b.n;
     }
     return 0;
@@ -61,10 +66,10 @@ static void text_cpu(const sx_cost_cpu *c, sx_text *t)
     add(t, "", c->pooled_ns, 3, " ns\n");
 }
 
-static void text_both(const sx_index *ix, sx_text *t)
+static void text_both(const sx_index_version *now, sx_text *t)
 {
-    const sx_cost *c = &ix->cost;
-    sx_batch b = usual_batch(ix);
+    const sx_cost *c = &now->cost;
+    sx_batch b = usual_batch(now);
     uint64_t from = sx_cost_crossover(c, &b);
 
     add(t, "gpu      beside the way a call takes ", c->gpu.call_ns * 1e-3, 3, " us and ");
@@ -78,10 +83,10 @@ static void text_both(const sx_index *ix, sx_text *t)
         sx_text_add(t, "answers  the CPU below %" PRIu64 " queries, the GPU from there on\n", from);
 }
 
-static void text_entries(const sx_index *ix, sx_text *t)
+static void text_entries(const sx_index_version *now, sx_text *t)
 {
-    const sx_cost_entries *h = &ix->cost.entries;
-    uint64_t from = entered_from(ix);
+    const sx_cost_entries *h = &now->cost.entries;
+    uint64_t from = entered_from(now);
 
     add(t, "entries  a bucket takes the GPU ", h->call_ns * 1e-3, 2, " us and ");
     add(t, "", h->query_ns, 3, " ns a query; with entries the CPU takes ");
@@ -125,15 +130,15 @@ static void json_from(const char *name, uint64_t from, sx_text *t)
         sx_text_add(t, ", \"%s\": null", name);
 }
 
-static void explain_json(const sx_index *ix, sx_text *t)
+static void explain_json(const sx_index_version *now, sx_text *t)
 {
-    const sx_cost *c = &ix->cost;
-    sx_batch b = usual_batch(ix);
+    const sx_cost *c = &now->cost;
+    sx_batch b = usual_batch(now);
 
     sx_text_add(t, ", \"cost\": {\"measured\": %s, ", c->measured ? "true" : "false");
     json_link(&c->link, t);
     json_cpu(&c->cpu, t);
-    if (ix->both) {
+    if (is_both(now)) {
         add(t, ", \"gpu\": {\"call_ns\": ", c->gpu.call_ns, 1, ", ");
         add(t, "\"query_ns\": ", c->gpu.query_ns, 4, "}");
         json_from("crossover", sx_cost_crossover(c, &b), t);
@@ -144,26 +149,26 @@ static void explain_json(const sx_index *ix, sx_text *t)
         add(t, "\"query_ns\": ", c->entries.query_ns, 4, ", ");
         add(t, "\"hinted_query_ns\": ", c->entries.entered_ns, 4, ", ");
         add(t, "\"gain\": ", c->entries.gain, 3, "}");
-        json_from("hinted_from", entered_from(ix), t);
+        json_from("hinted_from", entered_from(now), t);
     }
     sx_text_add(t, "}");
 }
 
-void sx_explain_cost(const sx_index *ix, sx_format format, sx_text *t)
+void sx_explain_cost(const sx_index_version *now, sx_format format, sx_text *t)
 {
-    if (!ix->both && !ix->hybrid)
+    if (now->run[0]->replicas < 2)
         return;
     if (format == SX_JSON) {
-        explain_json(ix, t);
+        explain_json(now, t);
         return;
     }
-    sx_text_add(t, "cost     %s\n", ix->cost.measured
+    sx_text_add(t, "cost     %s\n", now->cost.measured
                 ? "measured with keys of this index, for columns of the host"
                 : "not measured for this index: usual numbers, for columns of the host");
-    text_link(&ix->cost.link, t);
-    text_cpu(&ix->cost.cpu, t);
-    if (ix->both)
-        text_both(ix, t);
+    text_link(&now->cost.link, t);
+    text_cpu(&now->cost.cpu, t);
+    if (is_both(now))
+        text_both(now, t);
     else
-        text_entries(ix, t);
+        text_entries(now, t);
 }

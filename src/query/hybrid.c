@@ -1,6 +1,6 @@
-/* hybrid.c - the top of an index on a GPU, all of it on the host: the GPU walks
- * the top for a bucket of queries, and the CPU goes on from its entries, while the
- * GPU walks the top for the next ones.
+/* hybrid.c - the upper part of an index on a GPU, all of it on the host: the GPU walks
+ * the upper part for a bucket of queries, and the CPU goes on from its entries, while the
+ * GPU walks it for the next ones.
  *
  *     a thread, the GPU   | entries 0 | entries 1 | entries 2 | entries 3 ...
  *     the caller, the CPU           | answers 0 | answers 1 | answers 2 ...
@@ -19,7 +19,7 @@
 #define BUFFERS 2u
 
 typedef struct {
-    const sx_index *ix;
+    const sx_replica *upper;      /* on the GPU */
     const sx_entered *ask;
     uint64_t n, bucket;           /* queries, of which a bucket has so many */
     uint64_t *entries;              /* BUFFERS times those of a bucket */
@@ -30,21 +30,6 @@ typedef struct {
     sx_status st;                 /* of the GPU's side */
     sx_err err;
 } pipeline;
-
-/* Whether entries pay, and how many queries make a bucket; 0: they do not. */
-static uint64_t bucket_of(const sx_index *ix, const sx_entered *ask, uint64_t n)
-{
-    sx_batch b = {0};
-    uint64_t bucket;
-
-    if (!ix->hybrid || !ix->hybrid->top.block || ask->columns == 0)
-        return 0;
-    bucket = ix->dev->backend->bucket(ix->dev->self) / ask->columns;
-    b.n = n;
-    b.threads = ask->threads;
-    b.searches = ask->columns;
-    return sx_cost_entries_pay(&ix->cost, &b, bucket, ask->columns) ? bucket : 0;
-}
 
 /* Where the entries of column c of a bucket are. */
 static uint64_t *entries_of(const pipeline *p, uint64_t b, unsigned c)
@@ -63,16 +48,16 @@ static uint64_t bucket_length(const pipeline *p, uint64_t b)
 
 static sx_status make_entries(const pipeline *p, uint64_t b, sx_err *err)
 {
-    const sx_index *ix = p->ix;
-    uint64_t bytes = sx_type_bytes(ix->store.key_type);
+    const sx_device *dev = p->upper->dev;
+    uint64_t bytes = sx_type_bytes(p->ask->key_type);
     sx_status st = SX_OK;
 
     for (unsigned c = 0; c < p->ask->columns && st == SX_OK; c++) {
-        sx_entries job = {.key_type = ix->store.key_type, .right = p->ask->right[c],
+        sx_entries job = {.key_type = p->ask->key_type, .right = p->ask->right[c],
                         .n = bucket_length(p, b), .threads = p->ask->threads,
                         .q = (const unsigned char *)p->ask->q[c] + b * p->bucket * bytes,
                         .out = entries_of(p, b, c)};
-        st = ix->dev->backend->entry(ix->dev->self, &ix->hybrid->top.view, &job, err);
+        st = dev->backend->entry(dev->self, &p->upper->view, &job, err);
     }
     return st;
 }
@@ -151,24 +136,30 @@ static sx_status answer_buckets(pipeline *p, sx_answer_fn *answer, void *work, s
 
 /* ---- both ------------------------------------------------------------------------ */
 
-/* The index keeps the entries' memory of one call for the next: pinning takes long. */
-static sx_status take_entries(const sx_index *ix, void **out, sx_err *err)
+/* The device keeps the entries' memory of one call for the next: pinning takes long. */
+static sx_status take_entries(sx_device *dev, void **out, sx_err *err)
 {
-    const sx_device *dev = ix->dev;
-
-    *out = atomic_exchange(&ix->hybrid->spare, NULL);
+    *out = atomic_exchange(&dev->entries, NULL);
     return *out ? SX_OK
                 : dev->backend->pin(dev->self, out,
                                     BUFFERS * dev->backend->bucket(dev->self) * sizeof(uint64_t),
                                     err);
 }
 
-static void give_entries(const sx_index *ix, void *entries)
+static void give_entries(sx_device *dev, void *entries)
 {
     void *none = NULL;
 
-    if (!atomic_compare_exchange_strong(&ix->hybrid->spare, &none, entries))
-        ix->dev->backend->unpin(ix->dev->self, entries);
+    if (!atomic_compare_exchange_strong(&dev->entries, &none, entries))
+        dev->backend->unpin(dev->self, entries);
+}
+
+void sx_hybrid_rest(sx_device *dev)
+{
+    void *entries = atomic_exchange(&dev->entries, NULL);
+
+    if (entries)
+        dev->backend->unpin(dev->self, entries);
 }
 
 static sx_status run_pipeline(pipeline *p, sx_answer_fn *answer, void *work, sx_err *err)
@@ -190,53 +181,22 @@ static sx_status run_pipeline(pipeline *p, sx_answer_fn *answer, void *work, sx_
     return st;
 }
 
-sx_status sx_hybrid_run(const sx_index *ix, const sx_entered *ask, uint64_t n,
+sx_status sx_hybrid_run(const sx_plan *plan, const sx_entered *ask, uint64_t n,
                         sx_answer_fn *answer, void *work, sx_err *err)
 {
     static const uint64_t *const none[2] = {NULL, NULL};
-    pipeline p = {.ix = ix, .ask = ask, .n = n, .bucket = bucket_of(ix, ask, n)};
+    pipeline p = {.upper = plan->entries, .ask = ask, .n = n, .bucket = plan->bucket};
     void *entries = NULL;
     sx_status st = SX_OK;
 
-    if (p.bucket > 0)
-        st = take_entries(ix, &entries, err);
+    if (p.upper)
+        st = take_entries(p.upper->dev, &entries, err);
     if (st != SX_OK && st != SX_ENOMEM)
         return st;
     if (!entries)
         return n > 0 ? answer(work, 0, n, none, err) : SX_OK;
     p.entries = entries;
     st = run_pipeline(&p, answer, work, err);
-    give_entries(ix, entries);
+    give_entries(p.upper->dev, entries);
     return st;
-}
-
-/* ---- an index's top ----------------------------------------------------------------- */
-
-sx_status sx_hybrid_new(sx_index *ix, sx_err *err)
-{
-    sx_hybrid *h;
-    sx_status st = sx_alloc_zero((void **)&h, sizeof *h, "a hybrid index", err);
-
-    if (st != SX_OK)
-        return st;
-    atomic_init(&h->spare, NULL);
-    st = sx_top_place(&h->top, &ix->store, ix->dev->backend, ix->dev->self, err);
-    sx_take_usual_search(ix->dev, &h->top.view);      /* not as the CPU does */
-    if (st == SX_OK)
-        ix->hybrid = h;
-    else
-        sx_release(h);
-    return st;
-}
-
-void sx_hybrid_free(sx_index *ix)
-{
-    sx_hybrid *h = ix->hybrid;
-
-    if (!h)
-        return;
-    ix->dev->backend->unpin(ix->dev->self, atomic_load(&h->spare));
-    ix->dev->backend->release(ix->dev->self, h->top.block);
-    sx_release(h);
-    ix->hybrid = NULL;
 }

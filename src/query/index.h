@@ -1,33 +1,10 @@
-/* index.h - an index, and how the verbs look at their arguments. */
+/* index.h - how the verbs look at their arguments and answer; each with the version of its
+ * index that it has pinned (version.h). */
 #ifndef SX_INDEX_H
 #define SX_INDEX_H
 
-#include "place/registry.h"
-#include "place/store.h"
-#include "query/cost.h"
 #include "query/sizes.h"
-
-/* What a hybrid index has beside its store. */
-typedef struct {
-    sx_top top;                   /* on the index's device */
-    _Atomic(void *) spare;        /* memory for entries that no call uses now, or NULL */
-} sx_hybrid;
-
-/* What an index on both sides has beside its store, which is on its device. */
-typedef struct {
-    sx_device *host;
-    sx_store store;               /* there, byte for byte the same */
-} sx_both;
-
-struct sx_index {
-    sx_device *dev;               /* where its columns may be */
-    sx_device *at;                /* where its sections are and who answers: dev, or
-                                     the CPU beside it */
-    sx_store store;
-    sx_hybrid *hybrid;            /* or NULL */
-    sx_both *both;                /* or NULL */
-    sx_cost cost;                 /* of these two */
-};
+#include "query/version.h"
 
 /* ---- arguments.c: each says which argument of which verb is wrong -------- */
 
@@ -36,14 +13,15 @@ sx_status sx_need(const void *argument, const char *verb, const char *name, sx_e
 sx_status sx_check_call(const sx_call *call, const sx_device *dev, sx_call *out, const char *verb,
                         sx_err *err);
 /* The same for questions to an index: its host has no streams. */
-sx_status sx_check_question(const sx_call *call, const sx_index *ix, sx_call *out,
+sx_status sx_check_question(const sx_call *call, const sx_index_version *now, sx_call *out,
                             const char *verb, sx_err *err);
 /* The same for verbs that are no questions: they have no status word and no device_ns,
  * and, but for sx_build(), no stream. */
 sx_status sx_check_work(const sx_call *call, const sx_device *dev, int streams, sx_call *out,
                         const char *verb, sx_err *err);
 /* Whether a copy of an index on the host, where it is on a GPU, is within max_bytes. */
-sx_status sx_check_copy(const sx_index *ix, const sx_call *how, const char *verb, sx_err *err);
+sx_status sx_check_copy(const sx_index_version *now, const sx_call *how, const char *verb,
+                        sx_err *err);
 /* Part of the work of saving and checking that such a copy is (base/tick.h). */
 #define SX_PART_COPIED (SX_PROGRESS_ALL / 100 * 20)
 sx_how sx_how_of(const sx_call *call);
@@ -51,7 +29,7 @@ sx_how sx_how_of(const sx_call *call);
 sx_status sx_check_column(const sx_column *c, const sx_device *dev, const sx_call *how,
                           const char *verb, const char *name, sx_err *err);
 /* A column of the index's key type. */
-sx_status sx_check_keys(const sx_index *ix, const sx_column *c, const sx_call *how,
+sx_status sx_check_keys(const sx_index_version *now, const sx_column *c, const sx_call *how,
                         const char *verb, const char *name, sx_err *err);
 /* A column of numbers: U64, or U32 too if it may be. */
 sx_status sx_check_numbers(const sx_column *c, const sx_device *dev, const sx_call *how,
@@ -64,8 +42,8 @@ sx_status sx_check_space(const sx_column *c, uint64_t n, const char *verb, const
 sx_status sx_check_out_numbers(const sx_column *c, const sx_device *dev, const sx_call *how,
                                uint64_t n, uint64_t largest, int rows, const char *verb,
                                const char *name, sx_err *err);
-sx_status sx_check_out_keys(const sx_index *ix, const sx_column *c, const sx_call *how, uint64_t n,
-                            const char *verb, const char *name, sx_err *err);
+sx_status sx_check_out_keys(const sx_index_version *now, const sx_column *c, const sx_call *how,
+                            uint64_t n, const char *verb, const char *name, sx_err *err);
 
 /* The caller's device_ns: what the backend measures, or the time that passed
  * where it has no clock of its own. */
@@ -75,24 +53,38 @@ typedef struct {
 void sx_timing_begin(sx_timing *timing, sx_how *how);
 void sx_timing_end(const sx_timing *timing, sx_status st);
 
-/* ---- answer.c: the backend's questions, to wherever the index is ---------- */
+/* ---- plan.c: who answers ------------------------------------------------------- */
 
-sx_status sx_answer_lookup(const sx_index *ix, const sx_lookup *job, sx_err *err);
-sx_status sx_answer_count(const sx_index *ix, const sx_span_query *job, uint64_t *count,
+typedef struct {
+    const sx_replica *by;         /* who answers */
+    const sx_replica *instead;    /* who does where that has no memory for it; or NULL */
+    const sx_replica *entries;    /* who makes entries for it, or NULL: ... */
+    uint64_t bucket;              /* ... for so many queries at a time */
+    int visit;                    /* columns in device memory come to the host for it */
+} sx_plan;
+
+/* For such a batch. on_host: all its columns are there, and it has no stream; in and out
+ * are two of them (out may be NULL). */
+sx_plan sx_plan_of(const sx_index_version *now, const sx_batch *b, int on_host, const void *in,
+                   const void *out);
+/* Whether a question that has come to this is to be asked again, of another. */
+int sx_plan_again(sx_plan *plan, sx_status st);
+
+/* ---- answer.c: the backend's questions, to whoever the plan says ------------------ */
+
+sx_status sx_answer_lookup(const sx_index_version *now, const sx_lookup *job, sx_err *err);
+sx_status sx_answer_count(const sx_index_version *now, const sx_span_query *job, uint64_t *count,
                           uint32_t count_there, sx_err *err);
-sx_status sx_answer_range(const sx_index *ix, const sx_span_query *job, const sx_range_out *out,
-                          sx_err *err);
-sx_status sx_answer_fold(const sx_index *ix, const sx_span_query *job, const sx_range_folds *out,
-                         sx_err *err);
+sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
+                          const sx_range_out *out, sx_err *err);
+sx_status sx_answer_fold(const sx_index_version *now, const sx_span_query *job,
+                         const sx_range_folds *out, sx_err *err);
 
-/* ---- hybrid.c: the GPU walks the top, the CPU the rest ------------------- */
-
-/* Places the top of an index that is on its host; and gives it back. */
-sx_status sx_hybrid_new(sx_index *ix, sx_err *err);
-void sx_hybrid_free(sx_index *ix);
+/* ---- hybrid.c: the GPU walks the upper part, the CPU the rest ---------------------- */
 
 /* The columns of queries that entries are made of, all on the host. */
 typedef struct {
+    int key_type;
     unsigned columns;             /* 0, 1, 2 */
     const void *q[2];
     uint32_t right[2];            /* see sx_entries */
@@ -102,44 +94,24 @@ typedef struct {
 /* Answers queries [at, at + n), entry[c] those of column c from `at` on, or NULL. */
 typedef sx_status sx_answer_fn(void *work, uint64_t at, uint64_t n, const uint64_t *const entry[2],
                                sx_err *err);
-/* Calls it for n queries in as many parts as entries make worth while. */
-sx_status sx_hybrid_run(const sx_index *ix, const sx_entered *ask, uint64_t n, sx_answer_fn *answer,
-                        void *work, sx_err *err);
-
-/* ---- both.c: an index on both sides ---------------------------------------- */
-
-/* Copies an index that is on its device to the host; and gives that back. */
-sx_status sx_both_new(sx_index *ix, sx_progress *progress, sx_err *err);
-void sx_both_free(sx_index *ix);
-
-/* Who answers, and the index there. */
-typedef struct {
-    const sx_device *at;
-    const sx_view *view;
-} sx_answering;
-
-/* That of a batch of host columns, in and out two of them (out may be NULL); an
- * empty one is the device's. */
-sx_answering sx_both_side(const sx_index *ix, sx_batch *b, const void *in, const void *out);
-/* Whether such a batch, which has come to this, is to be asked again: a GPU that has
- * no memory for it leaves it to the host. */
-int sx_both_again(const sx_index *ix, const sx_batch *b, sx_status st, sx_answering *who);
-/* Whether the host's copy is what the device has, of which `copy` is a sound copy: then it
- * is sound, too. */
-sx_status sx_both_check(const sx_index *ix, const sx_store *copy, sx_err *err);
+/* Calls it for n queries, in buckets with entries if the plan has them. */
+sx_status sx_hybrid_run(const sx_plan *plan, const sx_entered *ask, uint64_t n,
+                        sx_answer_fn *answer, void *work, sx_err *err);
+/* Gives back memory for entries that the device keeps from one call to the next. */
+void sx_hybrid_rest(sx_device *dev);
 
 /* ---- cost_measure.c: the numbers of cost.h ----------------------------------- */
 
 sx_status sx_device_link(sx_device *dev, sx_link *out, sx_err *err);
-/* Those of an index that is built, hybrid or on both sides, into ix->cost. */
-sx_status sx_cost_measure(sx_index *ix, sx_err *err);
+/* Those of a version whose run has two replicas, into its cost; nobody has it yet. */
+sx_status sx_cost_measure(sx_index_version *now, sx_err *err);
 /* Memory that this takes at most, on either side; what the first index of a device
  * takes once is not counted, as staging is not. */
 uint64_t sx_cost_bytes(uint64_t n, uint32_t key_bytes);
 
 /* ---- explain_cost.c: those numbers, where an index has any ---------------------- */
 
-void sx_explain_cost(const sx_index *ix, sx_format format, sx_text *t);
+void sx_explain_cost(const sx_index_version *now, sx_format format, sx_text *t);
 
 /* ---- questions.c ---------------------------------------------------------- */
 
@@ -165,11 +137,19 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted 
 
 /* ---- make.c: the build of any spec ------------------------------------------- */
 
-/* Builds what `spec` asks for into ix->store. device_space: bytes that the index's device
- * has free for its upper part; spent_ns: what the build took so far. */
-sx_status sx_make(sx_index *ix, const sx_spec *spec, sx_sorted *sorted, const sx_input *in,
-                  uint64_t device_space, uint64_t spent_ns, sx_err *err);
-/* Upper bounds, in bytes: of all sections, of what a build takes, of the top, of the
+/* Where a run is made: `at` builds it and has its sections. `of` is the index's device, that
+ * or the one beside it, whose name may say how to search; it has so many bytes free for an
+ * upper part. */
+typedef struct {
+    sx_device *at;
+    const sx_device *of;
+    uint64_t space;
+} sx_site;
+/* Builds what `spec` asks for into *s, which is all zero but for its type, largest row, and
+ * why it has its place. spent_ns: what the build took so far. */
+sx_status sx_make(const sx_site *site, sx_store *s, const sx_spec *spec, sx_sorted *sorted,
+                  const sx_input *in, uint64_t spent_ns, sx_err *err);
+/* Upper bounds, in bytes: of all sections, of what a build takes, of the upper part, of the
  * segments while eps is found, whatever the budget is, and of a sample on the host. */
 typedef struct {
     uint64_t resident, peak, top, lines, sample;

@@ -71,10 +71,25 @@ sx_status sx_device_describe(const sx_device *dev, sx_device_info *info)
 
 /* ---- an index -------------------------------------------------------------------- */
 
+static void describe(const sx_index_version *now, sx_index_info *info)
+{
+    const sx_run *run = now->run[0];
+
+    info->n = now->n;
+    info->max_row = now->max_row;
+    info->bytes = sx_run_bytes(run);
+    info->key_type = now->key_type;
+    info->row_type = now->max_row < SX_MISS32 ? SX_U32 : SX_U64;
+    info->unique = run->info.spec.unique;
+    info->implicit_rows = run->replica[0].view.row_bytes == 0;
+    sx_spec_print(&run->info.spec, info->spec);
+}
+
 sx_status sx_describe(const sx_index *ix, sx_index_info *out)
 {
     sx_err err;
     sx_index_info own = {.size = sizeof own}, *info = &own;
+    sx_pin pin;
     sx_status st = sx_need(ix, "sx_describe", "the index", &err);
 
     if (st == SX_OK)
@@ -83,95 +98,97 @@ sx_status sx_describe(const sx_index *ix, sx_index_info *out)
         st = sx_check_struct(out, SX_INDEX_INFO_SIZE_1, "sx_describe", "sx_index_info", &err);
     if (st != SX_OK)
         return sx_report(&err, st);
-    const sx_store *s = &ix->store;
-    info->n = s->view.ranks;
-    info->max_row = s->max_row;
-    info->bytes = sx_store_bytes(s);
-    info->key_type = s->key_type;
-    info->row_type = s->max_row < SX_MISS32 ? SX_U32 : SX_U64;
-    info->unique = s->spec.unique;
-    info->implicit_rows = s->view.row_bytes == 0;
-    sx_spec_print(&s->spec, info->spec);
+    pin = sx_pin_version(ix);
+    describe(pin.now, info);
+    sx_unpin(ix, &pin);
     sx_give_struct(out, info, sizeof *info);
     return SX_OK;
+}
+
+static sx_status check(const sx_index_version *now, const sx_call *call, sx_err *err)
+{
+    const sx_run *run = now->run[0];
+    sx_call how;
+    sx_store host;
+    sx_progress memory, *progress = NULL;
+    sx_status st = sx_check_work(call, now->dev, 0, &how, "sx_check", err);
+
+    if (st == SX_OK)
+        st = sx_check_copy(now, &how, "sx_check", err);
+    if (st == SX_OK) {
+        progress = sx_progress_begin(&memory, &how, "sx_check");
+        sx_progress_phase(progress, run->replica[0].dev->backend->gpu ? SX_PART_COPIED : 0);
+        st = sx_run_on_host(run, &host, progress, err);
+    }
+    if (st == SX_OK) {
+        sx_progress_phase(progress, SX_PROGRESS_ALL);
+        st = sx_index_check(&host.view, host.key_type, host.max_row, (int)host.spec.unique,
+                            progress, err);
+        if (st == SX_OK)
+            st = sx_run_compare(run, &host, err);
+        sx_run_leave(run, &host);
+    }
+    sx_progress_end(progress, st);
+    return st;
 }
 
 sx_status sx_check(const sx_index *ix, const sx_call *call)
 {
     SX_UNCANCELLED;
     sx_err err;
-    sx_call how;
-    sx_store host;
-    sx_progress memory, *progress = NULL;
+    sx_pin pin;
     sx_status st = sx_need(ix, "sx_check", "the index", &err);
 
-    if (st == SX_OK)
-        st = sx_check_work(call, ix->dev, 0, &how, "sx_check", &err);
-    if (st == SX_OK)
-        st = sx_check_copy(ix, &how, "sx_check", &err);
     if (st == SX_OK) {
-        progress = sx_progress_begin(&memory, &how, "sx_check");
-        sx_progress_phase(progress, ix->at->backend->gpu ? SX_PART_COPIED : 0);
-        st = sx_store_on_host(&ix->store, ix->at->backend, ix->at->self, &host, progress, &err);
+        pin = sx_pin_version(ix);
+        st = check(pin.now, call, &err);
+        sx_unpin(ix, &pin);
     }
-    if (st == SX_OK) {
-        sx_progress_phase(progress, SX_PROGRESS_ALL);
-        st = sx_index_check(&host.view, host.key_type, host.max_row, (int)host.spec.unique,
-                            progress, &err);
-        if (st == SX_OK && ix->both)
-            st = sx_both_check(ix, &host, &err);
-        sx_store_leave(&host, ix->at->backend);
-    }
-    sx_progress_end(progress, st);
     return sx_report(&err, st);
 }
 
-static double per_key(const sx_store *s)
+static double per_key(const sx_index_version *now)
 {
-    return s->view.ranks ? (double)sx_store_bytes(s) / (double)s->view.ranks : 0;
-}
-
-static uint32_t place_of(const sx_index *ix)
-{
-    return ix->hybrid             ? SX_PLACE_HYBRID
-           : ix->both             ? SX_PLACE_BOTH
-           : ix->at->backend->gpu ? SX_PLACE_DEVICE
-                                  : SX_PLACE_HOST;
+    return now->n ? (double)sx_run_bytes(now->run[0]) / (double)now->n : 0;
 }
 
 /* Bytes of a section that an index on the host has on its device, too. */
-static uint64_t also_on_device(const sx_index *ix, unsigned kind)
+static uint64_t also_on_device(const sx_run *run, unsigned kind)
 {
-    return ix->both     ? sx_section_bytes(&ix->store.view, kind)
-           : ix->hybrid ? sx_upper_bytes(&ix->store.view, kind)
-                        : 0;
+    const sx_view *v = &run->replica[0].view;
+    uint32_t place = sx_run_place(run);
+
+    return place == SX_PLACE_BOTH     ? sx_section_bytes(v, kind)
+           : place == SX_PLACE_HYBRID ? sx_upper_bytes(v, kind)
+                                      : 0;
 }
 
-static void explain_sections(const sx_index *ix, sx_text *t)
+static void explain_sections(const sx_run *run, sx_text *t)
 {
+    const sx_view *v = &run->replica[0].view;
+
     for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
-        uint64_t bytes = sx_section_bytes(&ix->store.view, kind), top = also_on_device(ix, kind);
+        uint64_t bytes = sx_section_bytes(v, kind), there = also_on_device(run, kind);
         if (bytes == 0)
             continue;
-        sx_text_add(t, "section  %-7s %" PRIu64 " bytes",
-                    sx_section_name(&ix->store.view, kind), bytes);
-        if (top == bytes)
+        sx_text_add(t, "section  %-7s %" PRIu64 " bytes", sx_section_name(v, kind), bytes);
+        if (there == bytes)
             sx_text_add(t, ", on the host and on the device");
-        else if (top > 0)
-            sx_text_add(t, ", on the host; the first %" PRIu64 " also on the device", top);
-        else if (ix->hybrid)
+        else if (there > 0)
+            sx_text_add(t, ", on the host; the first %" PRIu64 " also on the device", there);
+        else if (sx_run_place(run) == SX_PLACE_HYBRID)
             sx_text_add(t, ", on the host");
         sx_text_add(t, "\n");
     }
 }
 
-static void explain_notes(const sx_store *s, sx_format format, sx_text *t)
+static void explain_notes(const sx_notes *notes, sx_format format, sx_text *t)
 {
     const char *name, *value;
 
-    if (format == SX_JSON && s->notes.bytes > 0)
+    if (format == SX_JSON && notes->bytes > 0)
         sx_text_add(t, ", \"notes\": {");
-    for (unsigned i = 0; sx_notes_at(&s->notes, i, &name, &value); i++) {
+    for (unsigned i = 0; sx_notes_at(notes, i, &name, &value); i++) {
         if (format == SX_JSON) {
             sx_text_add(t, i > 0 ? ", " : "");
             sx_text_json(t, name);
@@ -185,26 +202,54 @@ static void explain_notes(const sx_store *s, sx_format format, sx_text *t)
             sx_text_add(t, "\n");
         }
     }
-    if (format == SX_JSON && s->notes.bytes > 0)
+    if (format == SX_JSON && notes->bytes > 0)
         sx_text_add(t, "}");
 }
 
-static void explain_text(const sx_index *ix, const sx_index_info *info,
-                         const sx_device_info *dev, sx_text *t)
+static void explain_place(const sx_run *run, sx_text *t)
 {
-    const sx_store *s = &ix->store;
-    const sx_view *v = &s->view;
+    uint32_t place = sx_run_place(run);
+
+    if (place == SX_PLACE_HYBRID)
+        sx_text_add(t, "place    hybrid: the top on the device, %" PRIu64 " bytes; all on the "
+                    "host\n", run->replica[1].block_bytes);
+    else if (place == SX_PLACE_BOTH)
+        sx_text_add(t, "place    both: all on the device, and all on the host\n");
+    else
+        sx_text_add(t, "place    %s\n", sx_place_name(place));
+}
+
+/* Where the memory of replica 0 is. */
+static const char *memory_of(const sx_run *run)
+{
+    uint32_t place = sx_run_place(run);
+
+    return run->replica[0].map        ? "mapped from a file"
+           : place == SX_PLACE_BOTH   ? "on the device, and as many on the host"
+           : place == SX_PLACE_DEVICE ? "on the device"
+                                      : "on the host";
+}
+
+static void explain_text(const sx_index_version *now, const sx_notes *notes,
+                         const sx_index_info *info, const sx_device_info *dev, sx_text *t)
+{
+    const sx_run *run = now->run[0];
+    const sx_run_info *s = &run->info;
+    const sx_view *v = &run->replica[0].view;
 
     sx_text_add(t, "spec     %s\n", info->spec);
     sx_text_add(t, "family   %s: %s\n", sx_family_of(v->family)->name, sx_family_of(v->family)->what);
-    sx_text_add(t, "keys     %" PRIu64 " of type %s, searched as %u-byte unsigned keys%s\n", v->n,
+    sx_text_add(t, "keys     %" PRIu64 " of type %s, searched as %u-byte unsigned keys%s\n", v->ranks,
                 sx_type_name(s->key_type), v->width, s->spec.unique ? ", unique" : "");
     if (v->row_bytes)
         sx_text_add(t, "rows     stored, %u bytes each, up to %" PRIu64 "\n", v->row_bytes,
                     s->max_row);
     else
         sx_text_add(t, "rows     not stored: a row is the rank of its key\n");
-    if (!v->row_bytes)
+    if (v->traits & SX_ONCE)
+        sx_text_add(t, "layout   once: each of %" PRIu64 " values, and where its rows begin\n",
+                    v->n);
+    else if (!v->row_bytes)
         sx_text_add(t, "layout   split: keys alone; layout=pairs is the same where no rows are "
                     "stored\n");
     else if (v->block)
@@ -213,40 +258,36 @@ static void explain_text(const sx_index *ix, const sx_index_info *info,
         sx_text_add(t, "layout   split: keys and rows in arrays of their own\n");
     if (sx_family_of(v->family)->explain)
         sx_family_of(v->family)->explain(v, &s->spec, t, SX_TEXT);
-    if (ix->hybrid)
-        sx_text_add(t, "place    hybrid: the top on the device, %" PRIu64 " bytes; all on the "
-                    "host\n", ix->hybrid->top.bytes);
-    else if (ix->both)
-        sx_text_add(t, "place    both: all on the device, and all on the host\n");
-    else
-        sx_text_add(t, "place    %s\n", sx_place_name(place_of(ix)));
-    explain_sections(ix, t);
+    explain_place(run, t);
+    explain_sections(run, t);
     sx_text_add(t, "memory   %" PRIu64 " bytes, ", info->bytes);
-    sx_text_fixed(t, per_key(s), 3);
-    sx_text_add(t, " per key, %s\n", s->map ? "mapped from a file"
-                : ix->both ? "on the device, and as many on the host"
-                : ix->at->backend->gpu ? "on the device" : "on the host");
-    sx_explain_cost(ix, SX_TEXT, t);
+    sx_text_fixed(t, per_key(now), 3);
+    sx_text_add(t, " per key, %s\n", memory_of(run));
+    sx_explain_cost(now, SX_TEXT, t);
     sx_text_add(t, "device   %s (%s)\n", dev->name, dev->detail);
     if (s->why[0])
         sx_text_add(t, "why      %s\n", s->why);
-    explain_notes(s, SX_TEXT, t);
+    explain_notes(notes, SX_TEXT, t);
 }
 
-static void explain_json(const sx_index *ix, const sx_index_info *info,
-                         const sx_device_info *dev, sx_text *t)
+static void explain_json(const sx_index_version *now, const sx_notes *notes,
+                         const sx_index_info *info, const sx_device_info *dev, sx_text *t)
 {
-    const sx_store *s = &ix->store;
-    const sx_view *v = &s->view;
+    const sx_run *run = now->run[0];
+    const sx_run_info *s = &run->info;
+    const sx_view *v = &run->replica[0].view;
     const char *sep = "";
 
     sx_text_add(t, "{\"spec\": ");
     sx_text_json(t, info->spec);
     sx_text_add(t, ", \"family\": \"%s\", \"n\": %" PRIu64 ", \"type\": \"%s\", \"width\": %u, "
                 "\"unique\": %s, \"row_bytes\": %u, \"max_row\": %" PRIu64 ", "
-                "\"layout\": \"%s\", \"block\": %u", sx_family_of(v->family)->name, v->n,
+                "\"layout\": \"%s\", \"block\": %u", sx_family_of(v->family)->name, v->ranks,
                 sx_type_name(s->key_type), v->width, s->spec.unique ? "true" : "false",
-                v->row_bytes, s->max_row, v->block ? "pairs" : "split", v->block);
+                v->row_bytes, s->max_row,
+                v->traits & SX_ONCE ? "once" : v->block ? "pairs" : "split", v->block);
+    if (v->traits & SX_ONCE)
+        sx_text_add(t, ", \"stored_keys\": %" PRIu64, v->n);
     if (sx_family_of(v->family)->explain)
         sx_family_of(v->family)->explain(v, &s->spec, t, SX_JSON);
     sx_text_add(t, ", \"sections\": [");
@@ -254,50 +295,61 @@ static void explain_json(const sx_index *ix, const sx_index_info *info,
         if (sx_section_bytes(v, kind)) {
             sx_text_add(t, "%s{\"name\": \"%s\", \"bytes\": %" PRIu64, sep,
                         sx_section_name(v, kind), sx_section_bytes(v, kind));
-            if (ix->hybrid || ix->both)
-                sx_text_add(t, ", \"device_bytes\": %" PRIu64, also_on_device(ix, kind));
+            if (run->replicas > 1)
+                sx_text_add(t, ", \"device_bytes\": %" PRIu64, also_on_device(run, kind));
             sx_text_add(t, "}");
             sep = ", ";
         }
     sx_text_add(t, "], \"bytes\": %" PRIu64 ", \"bytes_per_key\": ", info->bytes);
-    sx_text_fixed(t, per_key(s), 4);
-    sx_text_add(t, ", \"mapped\": %s, \"place\": \"%s\", \"device\": ", s->map ? "true" : "false",
-                sx_place_name(place_of(ix)));
+    sx_text_fixed(t, per_key(now), 4);
+    sx_text_add(t, ", \"mapped\": %s, \"place\": \"%s\", \"device\": ",
+                run->replica[0].map ? "true" : "false", sx_place_name(sx_run_place(run)));
     sx_text_json(t, dev->name);
-    sx_explain_cost(ix, SX_JSON, t);
+    sx_explain_cost(now, SX_JSON, t);
     if (s->why[0]) {
         sx_text_add(t, ", \"why\": ");
         sx_text_json(t, s->why);
     }
-    explain_notes(s, SX_JSON, t);
+    explain_notes(notes, SX_JSON, t);
     sx_text_add(t, "}");
+}
+
+static sx_status explain(const sx_index_version *now, const sx_notes *notes, sx_format format,
+                         char *buf, size_t *bytes, sx_err *err)
+{
+    sx_index_info info = {.size = sizeof info};
+    sx_device_info dev = {.size = sizeof dev};
+    sx_text t = {NULL, 0, 0};
+    size_t need, space = buf ? *bytes : 0;
+
+    describe(now, &info);
+    now->dev->backend->describe(now->dev->self, &dev);
+    (format == SX_JSON ? explain_json : explain_text)(now, notes, &info, &dev, &t);
+    *bytes = need = t.length + 1;
+    if (space < need)
+        return sx_fail(err, SX_ESPACE, "sx_explain: the text has room for %zu bytes, but %zu are "
+                       "needed", space, need);
+    t = (sx_text){buf, space, 0};
+    (format == SX_JSON ? explain_json : explain_text)(now, notes, &info, &dev, &t);
+    return SX_OK;
 }
 
 sx_status sx_explain(const sx_index *ix, sx_format format, char *buf, size_t *bytes)
 {
     SX_UNCANCELLED;
     sx_err err;
+    sx_pin pin;
     sx_status st = sx_need(bytes, "sx_explain", "bytes", &err);
-    sx_index_info info = {.size = sizeof info};
-    sx_device_info dev = {.size = sizeof dev};
 
     if (st == SX_OK)
         st = sx_need(ix, "sx_explain", "the index", &err);
     if (st == SX_OK && format != SX_TEXT && format != SX_JSON)
         st = sx_fail(&err, SX_EINVAL, "sx_explain: format is %d; allowed: 0 (text), 1 (JSON)",
                      (int)format);
-    if (st != SX_OK)
-        return sx_report(&err, st);
-    sx_describe(ix, &info);
-    ix->dev->backend->describe(ix->dev->self, &dev);
-    sx_text t = {NULL, 0, 0};
-    (format == SX_JSON ? explain_json : explain_text)(ix, &info, &dev, &t);
-    size_t need = t.length + 1, space = buf ? *bytes : 0;
-    *bytes = need;
-    if (space < need)
-        return sx_report(&err, sx_fail(&err, SX_ESPACE, "sx_explain: the text has room for %zu "
-                                       "bytes, but %zu are needed", space, need));
-    t = (sx_text){buf, space, 0};
-    (format == SX_JSON ? explain_json : explain_text)(ix, &info, &dev, &t);
-    return SX_OK;
+    if (st == SX_OK) {
+        pin = sx_pin_version(ix);
+        st = explain(pin.now, &ix->notes, format, buf, bytes, &err);
+        sx_unpin(ix, &pin);
+    }
+    return sx_report(&err, st);
 }

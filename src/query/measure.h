@@ -7,7 +7,7 @@
 
 /* The model of an index on both sides; NULL: it is not. */
 const sx_cost *sx_index_cost(const sx_index *ix);
-/* Has one side (SX_SIDE_) answer from now on; 0: the faster. */
+/* Has one side (SX_SIDE_) answer from now on; 0: the faster. While nobody asks. */
 void sx_index_side(sx_index *ix, uint32_t side);
 
 #endif

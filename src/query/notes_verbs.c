@@ -12,7 +12,7 @@ sx_status sx_note(sx_index *ix, const char *name, const char *value)
     if (st == SX_OK)
         st = sx_need(name, "sx_note", "the name", &err);
     if (st == SX_OK) {
-        st = sx_notes_set(&ix->store.notes, name, value, &inner);
+        st = sx_notes_set(&ix->notes, name, value, &inner);
         if (st != SX_OK)
             sx_fail(&err, st, "sx_note: %s", inner.text);
     }
@@ -21,7 +21,7 @@ sx_status sx_note(sx_index *ix, const char *name, const char *value)
 
 const char *sx_note_of(const sx_index *ix, const char *name)
 {
-    return ix && name ? sx_notes_find(&ix->store.notes, name) : NULL;
+    return ix && name ? sx_notes_find(&ix->notes, name) : NULL;
 }
 
 sx_status sx_note_at(const sx_index *ix, unsigned i, const char **name, const char **value)
@@ -34,7 +34,7 @@ sx_status sx_note_at(const sx_index *ix, unsigned i, const char **name, const ch
         st = sx_need(name, "sx_note_at", "the name", &err);
     if (st == SX_OK)
         st = sx_need(value, "sx_note_at", "the value", &err);
-    if (st == SX_OK && !sx_notes_at(&ix->store.notes, i, &its_name, &its_value))
+    if (st == SX_OK && !sx_notes_at(&ix->notes, i, &its_name, &its_value))
         st = sx_fail(&err, SX_EINVAL, "sx_note_at: there is no note number %u", i);
     if (st == SX_OK) {
         *name = its_name;

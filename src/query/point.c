@@ -1,11 +1,12 @@
 /* point.c - the verbs that ask about single keys and ranks. */
 #include "query/index.h"
 
+#include "base/cancel.h"
+
 /* Checks the outputs, then runs the batch. rows, keys: NULL if not wanted. */
-static sx_status run(const sx_index *ix, sx_lookup *job, sx_column *rows, sx_column *keys,
-                     const sx_call *how, const char *verb, sx_err *err)
+static sx_status run(const sx_index_version *now, sx_lookup *job, sx_column *rows,
+                     sx_column *keys, const sx_call *how, const char *verb, sx_err *err)
 {
-    const sx_store *s = &ix->store;
     int ranks = job->op == SX_OP_RANK_LEFT || job->op == SX_OP_RANK_RIGHT;
     sx_timing timing;
     sx_progress progress;
@@ -16,13 +17,13 @@ static sx_status run(const sx_index *ix, sx_lookup *job, sx_column *rows, sx_col
     if (st == SX_OK && !rows && !keys)
         return sx_fail(err, SX_EINVAL, "%s: no output is wanted, rows and keys are NULL", verb);
     if (st == SX_OK && rows)
-        st = sx_check_out_numbers(rows, ix->dev, how, job->n, ranks ? s->view.ranks : s->max_row,
+        st = sx_check_out_numbers(rows, now->dev, how, job->n, ranks ? now->n : now->max_row,
                                   !ranks, verb, ranks ? "ranks" : "rows", err);
     if (st == SX_OK && keys)
-        st = sx_check_out_keys(ix, keys, how, job->n, verb, "keys", err);
+        st = sx_check_out_keys(now, keys, how, job->n, verb, "keys", err);
     if (st != SX_OK)
         return st;
-    job->key_type = s->key_type;
+    job->key_type = now->key_type;
     job->how = sx_how_of(how);
     job->out = rows ? rows->data : NULL;
     job->out_bytes = rows ? (uint32_t)sx_type_bytes(rows->type) : 0;
@@ -34,7 +35,7 @@ static sx_status run(const sx_index *ix, sx_lookup *job, sx_column *rows, sx_col
     sx_progress_units(job->how.progress, job->n);
     sx_timing_begin(&timing, &job->how);
     if (job->n > 0 || job->how.stream)
-        st = sx_answer_lookup(ix, job, err);
+        st = sx_answer_lookup(now, job, err);
     if (st == SX_OK)
         st = sx_progress_status(job->how.progress, err);
     sx_timing_end(&timing, st);
@@ -42,24 +43,33 @@ static sx_status run(const sx_index *ix, sx_lookup *job, sx_column *rows, sx_col
     return st;
 }
 
+/* About keys, or (SX_OP_KEY_AT) about ranks. */
 static sx_status ask(const sx_index *ix, sx_op op, const sx_column *q, sx_column *rows,
                      sx_column *keys, const sx_call *call, const char *verb)
 {
     sx_err err;
     sx_call how;
     sx_lookup job = {.op = op};
+    sx_pin pin;
     sx_status st = sx_need(ix, verb, "the index", &err);
 
+    if (st != SX_OK)
+        return sx_report(&err, st);
+    SX_UNCANCELLED_IF(ix->dev->backend->gpu);
+    pin = sx_pin_version(ix);
+    st = sx_check_question(call, pin.now, &how, verb, &err);
     if (st == SX_OK)
-        st = sx_check_question(call, ix, &how, verb, &err);
-    if (st == SX_OK)
-        st = sx_check_keys(ix, q, &how, verb, "queries", &err);
+        st = op == SX_OP_KEY_AT
+                 ? sx_check_numbers(q, pin.now->dev, &how, 1, verb, "ranks", &err)
+                 : sx_check_keys(pin.now, q, &how, verb, "queries", &err);
     if (st == SX_OK) {
         job.n = q->n;
         job.q = q->data;
         job.q_there = q->place == SX_DEVICE;
-        st = run(ix, &job, rows, keys, &how, verb, &err);
+        job.rank_bytes = op == SX_OP_KEY_AT ? (uint32_t)sx_type_bytes(q->type) : 0;
+        st = run(pin.now, &job, rows, keys, &how, verb, &err);
     }
+    sx_unpin(ix, &pin);
     return sx_report(&err, st);
 }
 
@@ -95,22 +105,5 @@ sx_status sx_ceil(const sx_index *ix, const sx_column *q, sx_column *rows, sx_co
 sx_status sx_key_at(const sx_index *ix, const sx_column *ranks, sx_column *keys,
                     sx_column *rows, const sx_call *call)
 {
-    static const char verb[] = "sx_key_at";
-    sx_err err;
-    sx_call how;
-    sx_lookup job = {.op = SX_OP_KEY_AT};
-    sx_status st = sx_need(ix, verb, "the index", &err);
-
-    if (st == SX_OK)
-        st = sx_check_question(call, ix, &how, verb, &err);
-    if (st == SX_OK)
-        st = sx_check_numbers(ranks, ix->dev, &how, 1, verb, "ranks", &err);
-    if (st == SX_OK) {
-        job.n = ranks->n;
-        job.q = ranks->data;
-        job.q_there = ranks->place == SX_DEVICE;
-        job.rank_bytes = (uint32_t)sx_type_bytes(ranks->type);
-        st = run(ix, &job, rows, keys, &how, verb, &err);
-    }
-    return sx_report(&err, st);
+    return ask(ix, SX_OP_KEY_AT, ranks, rows, keys, call, "sx_key_at");
 }

@@ -2,6 +2,7 @@
  * why the rest does not. */
 #include "query/possible.h"
 
+#include "base/text.h"
 #include "query/index.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@
 enum { ANYWHERE, WITH_A_GPU, ON_A_GPU };
 static const struct {
     const char *name;
-    int where;                    /* the last: sections in the device's memory */
+    int where;                    /* the last: with streams */
 } verbs[] = {
     {"build", ANYWHERE},
     {"get", ANYWHERE},
@@ -34,15 +35,41 @@ static const struct {
 
 /* ---- what goes together ------------------------------------------------------ */
 
+/* Names of the families that have an upper part. */
+static void list_upper(sx_text *t)
+{
+    const char *sep = "";
+
+    for (unsigned i = 0; i < SX_FAMILIES; i++)
+        if ((sx_family_of(i)->traits & (SX_HAS_UPPER | SX_CHOSEN)) == SX_HAS_UPPER) {
+            sx_text_add(t, "%s%s", sep, sx_family_of(i)->name);
+            sep = ", ";
+        }
+}
+
 sx_status sx_check_place(uint32_t family, uint32_t place, const sx_backend_kind *kind,
                          sx_err *err)
 {
-    if (place != SX_PLACE_HOST && !kind->gpu)
-        return sx_fail(err, SX_ENOSYS, "%s has no memory of its own: place=%s needs a GPU",
-                       kind->name, sx_place_name(place));
-    if (place == SX_PLACE_HYBRID && !(sx_family_of(family)->traits & SX_HAS_UPPER))
-        return sx_fail(err, SX_ENOSYS, "%s has nothing above its keys that place=hybrid could put "
-                       "on the device", sx_family_of(family)->name);
+    if (place != SX_PLACE_USUAL && place != SX_PLACE_HOST && !kind->gpu)
+        return sx_fail(err, SX_ENOSYS, "place=%s needs a GPU: %s has no memory of its own",
+                       sx_place_name(place), kind->name);
+    if (place == SX_PLACE_HYBRID && !(sx_family_of(family)->traits & SX_HAS_UPPER)) {
+        char list[128] = "";
+        sx_text t = {list, sizeof list, 0};
+        list_upper(&t);
+        return sx_fail(err, SX_ENOSYS, "%s has no upper part for place=hybrid; allowed: %s",
+                       sx_family_of(family)->name, list);
+    }
+    return SX_OK;
+}
+
+sx_status sx_check_streams(uint32_t place, const sx_backend_kind *kind, sx_err *err)
+{
+    if (!kind->gpu)
+        return sx_fail(err, SX_ENOSYS, "%s has no streams", kind->name);
+    if (place == SX_PLACE_HOST || place == SX_PLACE_HYBRID)
+        return sx_fail(err, SX_ENOSYS, "with place=%s the host builds and answers, which has no "
+                       "streams", sx_place_name(place));
     return SX_OK;
 }
 
@@ -52,12 +79,7 @@ static sx_status check_verb(unsigned verb, uint32_t place, const sx_backend_kind
     if (verbs[verb].where == WITH_A_GPU && !kind->gpu)
         return sx_fail(err, SX_ENOSYS, "%s has no memory of its own that columns could be in",
                        kind->name);
-    if (verbs[verb].where == ON_A_GPU && !kind->gpu)
-        return sx_fail(err, SX_ENOSYS, "%s has no streams", kind->name);
-    if (verbs[verb].where == ON_A_GPU && place != SX_PLACE_DEVICE && place != SX_PLACE_BOTH)
-        return sx_fail(err, SX_ENOSYS, "with place=%s the host answers, which has no streams",
-                       sx_place_name(place));
-    return SX_OK;
+    return verbs[verb].where == ON_A_GPU ? sx_check_streams(place, kind, err) : SX_OK;
 }
 
 /* ---- by their names ------------------------------------------------------------ */

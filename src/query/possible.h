@@ -5,9 +5,18 @@
 #include "family/spec.h"
 #include "place/registry.h"
 
-/* Fails with the reason if no index of the family can be there: an SX_PLACE_,
- * but not the usual one, which always can be. */
+/* Fails with the reason (SX_ENOSYS) if no index of the family can be there: an SX_PLACE_,
+ * of which the usual one always can be. Who builds, loads or estimates asks this, and
+ * sx_possible() does: all of them have one answer and one sentence. */
 sx_status sx_check_place(uint32_t family, uint32_t place, const sx_backend_kind *kind,
                          sx_err *err);
+/* The same, for calls with a stream. */
+sx_status sx_check_streams(uint32_t place, const sx_backend_kind *kind, sx_err *err);
+
+/* What an open device is of. */
+static inline sx_backend_kind sx_kind_of(const sx_device *dev)
+{
+    return (sx_backend_kind){dev->backend->name, dev->backend->gpu};
+}
 
 #endif

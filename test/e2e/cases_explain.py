@@ -78,7 +78,7 @@ def a_file_is_loaded_into_any_place(t, spec, place):
     words = ("--device", "simt", "--place", place)
     formats.write(t.path("queries.sosd"), keys[:50])
     if spec == "sorted" and place == "hybrid":
-        t.tool.fails(2, "no top", "explain", index, *words)
+        t.tool.fails(2, "no upper part", "explain", index, *words)
         return
     told = t.tool.json("explain", index, *words)[0]
     equal(told["place"], place, "place")

@@ -120,7 +120,7 @@ SX_FN uint32_t sx_eytz_upper_levels(const sx_eytzinger *e)
 /* ---- ranges: the ranks below r, level by level --------------------------
  *
  * Within a level keys ascend, so the keys of a span of ranks [a, b) are one
- * run of slots per level: from those below a to those below b. */
+ * stretch of slots per level: from those below a to those below b. */
 
 /* Keys of the bottom with a rank below r. */
 SX_FN uint64_t sx_eytz_bottom_below(const sx_eytzinger *e, uint64_t r)

@@ -71,7 +71,7 @@ SX_DEV void sx_fold_four(sx_gpu_fold_state *f, uint4 x, int extremes)
  * times before the first of them is needed: a long range is bound by how many
  * reads are under way. */
 #define SX_FOLD_AHEAD 4u
-SX_DEV void sx_fold_run(const sx_view *v, sx_gpu_fold_state *f, const sx_run *r, unsigned me,
+SX_DEV void sx_fold_stretch(const sx_view *v, sx_gpu_fold_state *f, const sx_stretch *r, unsigned me,
                         unsigned lanes, int extremes)
 {
     uint64_t slot = r->slot, end = slot + r->n, head = (slot + 3) & ~3ull;
@@ -106,9 +106,9 @@ SX_DEV void sx_fold_span(const sx_view *v, sx_gpu_fold_state *f, uint64_t start,
             sx_fold_row(f, start + j, extremes);
         return;
     }
-    for (uint32_t i = 0; i < sx_row_run_count(v) && count > 0; i++) {
-        sx_run r = sx_row_run_of(v, i, start, start + count);
-        sx_fold_run(v, f, &r, me, lanes, extremes);
+    for (uint32_t i = 0; i < sx_row_stretch_count(v) && count > 0; i++) {
+        sx_stretch r = sx_row_stretch_of(v, i, start, start + count);
+        sx_fold_stretch(v, f, &r, me, lanes, extremes);
     }
 }
 

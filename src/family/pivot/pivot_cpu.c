@@ -20,10 +20,10 @@ copy_pivots(const filling *w, uint64_t first, uint64_t end, uint32_t width)
 {
     const sx_pivot *t = &w->v->of.pivot;
     unsigned char *to = w->pivots + t->first[w->level] * (t->k - 1u) * width;
-    sx_run_ranks it = sx_pivot_sources(t, w->level, first);
+    sx_stretch_ranks it = sx_pivot_sources(t, w->level, first);
 
     for (uint64_t i = first; i < end; i++) {
-        uint64_t source = sx_run_next(w->v, &it);
+        uint64_t source = sx_stretch_next(w->v, &it);
         if (source < w->v->n)
             memcpy(to + i * width, w->keys + source * width, width);
         else

@@ -1,0 +1,62 @@
+/* plan.c - who answers a question: of the replicas that a version has, the one whose memory
+ * the columns are in, or the faster (cost.h); and whether the GPU makes entries for it. */
+#include "query/index.h"
+
+/* Columns of a large batch may be pinned: that makes a difference to the GPU. */
+static uint32_t faster(const sx_index_version *now, const sx_batch *b, const void *in,
+                       const void *out)
+{
+    const sx_device *dev = now->dev;
+    uint32_t side = sx_cost_side(&now->cost, b);
+    sx_batch pinned = *b;
+
+    if (side == SX_SIDE_GPU || now->cost.side)
+        return side;
+    pinned.pinned = 1;
+    if (sx_cost_side(&now->cost, &pinned) == side || !dev->backend->is_pinned(dev->self, in) ||
+        (out && !dev->backend->is_pinned(dev->self, out)))
+        return side;
+    return SX_SIDE_GPU;
+}
+
+/* Whether entries pay, and how many queries make a bucket; 0: they do not. Each column that
+ * is searched for has its own. */
+static uint64_t bucket_of(const sx_index_version *now, const sx_replica *upper, const sx_batch *b)
+{
+    uint64_t bucket;
+
+    if (!upper->block || b->searches == 0)
+        return 0;
+    bucket = upper->dev->backend->bucket(upper->dev->self) / b->searches;
+    return sx_cost_entries_pay(&now->cost, b, bucket, b->searches) ? bucket : 0;
+}
+
+sx_plan sx_plan_of(const sx_index_version *now, const sx_batch *b, int on_host, const void *in,
+                   const void *out)
+{
+    const sx_run *run = now->run[0];
+    const sx_replica *first = &run->replica[0], *second = &run->replica[1];
+    sx_plan plan = {.by = first, .visit = first->dev != now->dev};
+
+    if (run->replicas == 1)
+        return plan;
+    if (second->part == SX_UPPER) {
+        plan.bucket = bucket_of(now, second, b);
+        plan.entries = plan.bucket > 0 ? second : NULL;
+    } else if (on_host && b->n > 0) {
+        if (faster(now, b, in, out) == SX_SIDE_CPU)
+            plan.by = second;
+        else
+            plan.instead = second;
+    }
+    return plan;
+}
+
+int sx_plan_again(sx_plan *plan, sx_status st)
+{
+    if (st != SX_ENOMEM || !plan->instead)
+        return 0;
+    plan->by = plan->instead;
+    plan->instead = NULL;
+    return 1;
+}
