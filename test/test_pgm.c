@@ -205,7 +205,7 @@ static void test_one_thread(void **state)
     uint64_t *keys = need(n * 8);
     keys_make(SX_U64, KEYS_RANDOM, n, &r, keys);
     oracle *o = oracle_new(SX_U64, n, keys, NULL);
-    sx_device *alone = device_open("cpu:threads=1"), *bound = open_bound();
+    sx_device *alone = device_open("cpu:threads=1,walk=alone"), *bound = open_bound();
     built b[4] = { build_of(cpu, o, "pgm(eps=8)", 1), build_of(alone, o, "pgm(eps=8)", 0),
                    build_of(cpu, o, "pgm(eps=8)", 0), build_of(bound, o, "pgm(eps=8)", 0) };
     assert_int_equal(b[0].p.cuts, 1);
@@ -783,7 +783,7 @@ int main(void)
     (void)test_random_shapes, (void)test_shapes, (void)test_faults, (void)test_hidden_faults;
     (void)test_forged_levels, (void)test_estimate;
     test_seed();
-    cpu = device_open("cpu:threads=3");
+    cpu = device_open("cpu:threads=3,walk=alone");
     simt = device_open(KERNELS ? kernel_with("") : "cpu:threads=2");
     asking = asker_new();
     path = temp_path("pgm.sxt");

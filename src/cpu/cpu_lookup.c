@@ -40,11 +40,12 @@ static void no_bounds(const sx_view *v, const void *q, unsigned m, const uint64_
     }
 }
 
-static means means_for(const sx_cpu *cpu, const sx_view *v)
+/* entered: walks go on from entries, which the family's can. */
+static means means_for(const sx_cpu *cpu, const sx_view *v, int entered)
 {
     unsigned width = v->width == 4 ? 0 : v->width == 8 ? 1 : 2;
     sx_bounds_fn *bounds = v->n == 0 ? no_bounds
-                           : cpu->whole ? sx_cpu_small_for(cpu->level, v) : NULL;
+                           : cpu->whole && !entered ? sx_cpu_small_for(cpu->level, v) : NULL;
 
     if (!bounds)
         bounds = sx_family_cpu_of(v->family)->bounds[cpu->level][width];
@@ -315,7 +316,7 @@ static void lookup_share(void *work, uint64_t first, uint64_t end)
 sx_status sx_cpu_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
 {
     const sx_cpu *cpu = self;
-    lookup_work w = {means_for(cpu, v), v, job, sx_type_of(job->key_type)};
+    lookup_work w = {means_for(cpu, v, job->entry != NULL), v, job, sx_type_of(job->key_type)};
 
     sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, SX_CHUNK, lookup_share, &w);
     return sx_progress_status(job->how.progress, err);
@@ -380,7 +381,7 @@ static void spans_share(void *work, uint64_t first, uint64_t end)
 static void find_spans(const sx_cpu *cpu, const sx_view *v, const sx_span_query *job,
                        uint64_t *start, uint64_t *count)
 {
-    span_work w = {means_for(cpu, v), v, job,
+    span_work w = {means_for(cpu, v, job->entry_lo || job->entry_hi), v, job,
                    sx_type_of(job->key_type), start, count, NULL};
 
     sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, SX_CHUNK, spans_share, &w);
@@ -517,7 +518,7 @@ sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
                       const sx_range_folds *out, sx_err *err)
 {
     const sx_cpu *cpu = self;
-    span_work w = {means_for(cpu, v), v, job,
+    span_work w = {means_for(cpu, v, job->entry_lo || job->entry_hi), v, job,
                    sx_type_of(job->key_type), NULL, NULL, out};
 
     if (job->n <= SX_CHUNK)

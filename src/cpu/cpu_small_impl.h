@@ -87,7 +87,7 @@ SX_TARGET_avx512 static void F(small)(const sx_view *v, const void *queries, uns
     unsigned steps = F(take_top)(keys, v->n, &top, half);
     _Alignas(64) KEY found[VECTORS * LANES], last[VECTORS * LANES];
 
-    (void)entry;                  /* it would save nothing */
+    (void)entry;                  /* there is none */
     (void)rows;
     for (unsigned i = 0; i < m; i += VECTORS * LANES) {
         unsigned part = m - i < VECTORS * LANES ? m - i : VECTORS * LANES;
