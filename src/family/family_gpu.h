@@ -14,6 +14,8 @@ typedef struct {
     int windows;                  /* its shared kernels are gpu_window_impl.h's */
     uint32_t lanes;               /* of a group */
     int constant;                 /* its top can be in constant memory */
+    uint32_t resident;            /* threads of a multiprocessor that are fastest, if
+                                     their schedule is static; 0: as many as can be */
 } sx_gpu_habits;
 
 typedef struct {

@@ -124,6 +124,9 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     a->each = p.each;
     if (family->staged_bytes && v->n > 0 && p.pin != SX_PIN_NONE)
         a->top_bytes = family->staged_bytes(v, p.pin, gpu_pin_space(g, p.resident / p.block));
+    if (habits.resident && habits.resident < p.resident && p.schedule == SX_SCHEDULE_STATIC &&
+        p.block <= habits.resident)
+        p.resident = habits.resident;
     p.shared_bytes += a->top_bytes;
     if (p.constant)
         a->top_bytes = family->staged_bytes(v, SX_PIN_STEPS, SX_CONSTANT_BYTES);

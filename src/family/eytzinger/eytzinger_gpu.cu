@@ -11,7 +11,7 @@
  * questions, and to sort results back. */
 static sx_gpu_habits habits(const sx_gpu *g, const sx_view *v)
 {
-    sx_gpu_habits h = {0, 0, SX_REORDER_NONE, 0, 0, 0, 0};
+    sx_gpu_habits h = {0, 0, SX_REORDER_NONE, 0, 0, 0, 0, 0};
 
     (void)g;
     h.reorder = v->unit == 1 ? SX_REORDER_DOUBLE : SX_REORDER_NONE;

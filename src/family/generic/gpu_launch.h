@@ -70,9 +70,19 @@
     else                                                                                  \
         GPU_LAUNCH_PLAN(name##_get_##w##_8_0_4)
 
+/* And for ranks. */
+#define GPU_LAUNCH_RANK(name, w)                                                          \
+    if (a->leaf_bytes <= 64)                                                              \
+        GPU_LAUNCH_PLAN(name##_rank_##w##_4);                                             \
+    else                                                                                  \
+        GPU_LAUNCH_PLAN(name##_rank_##w##_8)
+
 #define GPU_LAUNCH_WINDOW(name, w)                                                        \
     if (a->op == SX_OP_GET && a->out && !a->keys && a->v.block && a->leaf_bytes <= 128) { \
         GPU_LAUNCH_GET(name, w);                                                          \
+    } else if ((a->op == SX_OP_RANK_LEFT || a->op == SX_OP_RANK_RIGHT) && !a->v.block &&  \
+               a->leaf_bytes <= 128) {                                                    \
+        GPU_LAUNCH_RANK(name, w);                                                         \
     } else {                                                                              \
         GPU_LAUNCH_LEAVES(name, w)                                                        \
     }

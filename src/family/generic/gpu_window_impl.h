@@ -12,10 +12,10 @@
  * Among distinct keys one equal to the query is the bound, what is before it need not
  * be looked at.
  *
- * get: SX_OP_GET with rows and without keys, what is asked most and can do with
- * the fewest registers. */
+ * get: SX_OP_GET with rows and without keys; ranks: these. Both are asked most and can do
+ * with fewer registers and instructions. */
 SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, uint32_t rows,
-                          int get)
+                          int get, int ranks)
 {
     const sx_view *v = &ap->v;
 
@@ -55,23 +55,32 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
             int miss = !leaf.equal || (rows == 4 && leaf.row == SX_MISS32);
             sx_put_result(ap->out, ap->out_bytes, i,
                           miss ? SX_MISS : leaf.row | (uint64_t)leaf.row_high << 32);
+        } else if (ranks) {
+            uint64_t rank = sx_min64((uint64_t)at * unit + leaf.below, v->n);
+            sx_put_result(ap->out, ap->out_bytes, i, sx_rank_at(v, all ? v->n : rank));
         } else {
             F(answer)(ap, i, sx_min64((uint64_t)at * unit + leaf.below, v->n), all, leaf, rows);
         }
     }
 }
 
-/* Kernels by how leaves are read, k_window_W_LANES_TWICE_ROWS, and k_window_get_... . Each
+/* Kernels by how leaves are read, k_window_W_LANES_TWICE_ROWS, k_window_get_... and
+ * k_window_rank_W_LANES. Each
  * has only what it needs, and so few registers that a multiprocessor is full. */
 #define SX_WINDOW_KERNEL(lanes, twice, rows)                                              \
     SX_KERNEL_1536(NAME5(k_window, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)          \
     {                                                                                     \
-        F(ask_window)(ap, lanes, twice, rows, 0);                                         \
+        F(ask_window)(ap, lanes, twice, rows, 0, 0);                                      \
     }
 #define SX_GET_KERNEL(lanes, twice, rows)                                                 \
     SX_KERNEL_1536(NAME5(k_window_get, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)      \
     {                                                                                     \
-        F(ask_window)(ap, lanes, twice, rows, 1);                                         \
+        F(ask_window)(ap, lanes, twice, rows, 1, 0);                                      \
+    }
+#define SX_RANK_KERNEL(lanes)                                                             \
+    SX_KERNEL_1536(NAME3(k_window_rank, NAME3(W, lanes)), sx_gpu_lookup)                  \
+    {                                                                                     \
+        F(ask_window)(ap, lanes, 0, 0, 0, 1);                                             \
     }
 SX_WINDOW_KERNEL(4, 0, 0)
 SX_WINDOW_KERNEL(8, 0, 0)
@@ -85,5 +94,8 @@ SX_GET_KERNEL(2, 1, 4)
 SX_GET_KERNEL(4, 0, 4)
 SX_GET_KERNEL(8, 0, 4)
 SX_GET_KERNEL(8, 0, 8)
+SX_RANK_KERNEL(4)
+SX_RANK_KERNEL(8)
+#undef SX_RANK_KERNEL
 #undef SX_GET_KERNEL
 #undef SX_WINDOW_KERNEL

@@ -12,7 +12,7 @@
  * better only where leaves come from far. */
 static sx_gpu_habits habits(const sx_gpu *g, const sx_view *v)
 {
-    sx_gpu_habits h = {0, 0, SX_REORDER_NONE, 0, 1, 2, 0};
+    sx_gpu_habits h = {0, 0, SX_REORDER_NONE, 0, 1, 2, 0, 0};
 
     h.two = v->width > 4 || gpu_leaves_bytes(v) <= 8 * g->l2_bytes;
     return h;

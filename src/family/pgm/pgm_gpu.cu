@@ -21,7 +21,7 @@ extern "C" {
  * all of L2, separate keys and rows up to half of it. */
 static sx_gpu_habits habits(const sx_gpu *g, const sx_view *v)
 {
-    sx_gpu_habits h = {0, 0, SX_REORDER_NONE, 0, 1, 2, 1};
+    sx_gpu_habits h = {0, 0, SX_REORDER_NONE, 0, 1, 2, 1, 0};
 
     h.alone = gpu_leaves_bytes(v) <= (v->block ? g->l2_bytes : g->l2_bytes / 2);
     return h;

@@ -9,7 +9,7 @@
 
 static sx_gpu_habits habits(const sx_gpu *g, const sx_view *v)
 {
-    sx_gpu_habits h = {0, 1, SX_REORDER_NONE, 0, 0, 8, 0};
+    sx_gpu_habits h = {0, 1, SX_REORDER_NONE, 0, 0, 8, 0, 0};
 
     (void)g;
     if (v->of.pivot.levels > 0)
