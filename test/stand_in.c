@@ -46,18 +46,11 @@ static sx_status timed_sort(void *self, const sx_input *in, sx_sorted *out, sx_e
     return honest->sort(self, in, out, err);
 }
 
-static sx_status counted_count(void *self, const sx_view *v, const sx_span_query *job,
-                               uint64_t *count, uint32_t count_there, sx_err *err)
+static sx_status counted_spans(void *self, const sx_view *v, const sx_span_query *job,
+                               const sx_spans *to, sx_err *err)
 {
     sx_status status = counted(err);
-    return status ? status : honest->count(self, v, job, count, count_there, err);
-}
-
-static sx_status counted_range(void *self, const sx_view *v, const sx_span_query *job,
-                               const sx_range_out *out, sx_err *err)
-{
-    sx_status status = counted(err);
-    return status ? status : honest->range(self, v, job, out, err);
+    return status ? status : honest->spans(self, v, job, to, err);
 }
 
 static sx_status counted_fold(void *self, const sx_view *v, const sx_span_query *job,
@@ -97,8 +90,7 @@ void stand_in(sx_device *dev, stand_in_kind kind)
     } else {
         table.lookup = counted_lookup;
         table.sort = timed_sort;
-        table.count = counted_count;
-        table.range = counted_range;
+        table.spans = counted_spans;
         table.fold = counted_fold;
     }
     dev->backend = &table;

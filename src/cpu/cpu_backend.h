@@ -21,10 +21,10 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
 uint64_t sx_cpu_build_peak(const void *self, const sx_view *shape);
 
 sx_status sx_cpu_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err);
-sx_status sx_cpu_range_count(void *self, const sx_view *v, const sx_span_query *job,
-                             uint64_t *count, uint32_t count_there, sx_err *err);
-sx_status sx_cpu_range(void *self, const sx_view *v, const sx_span_query *job,
-                       const sx_range_out *out, sx_err *err);
+sx_status sx_cpu_spans(void *self, const sx_view *v, const sx_span_query *job,
+                       const sx_spans *to, sx_err *err);
+sx_status sx_cpu_fill(void *self, const sx_view *v, const sx_span_query *job,
+                      const sx_spans *spans, const sx_range_out *out, uint64_t total, sx_err *err);
 sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
                       const sx_range_folds *out, sx_err *err);
 

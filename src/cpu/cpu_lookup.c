@@ -3,7 +3,6 @@
 #include "cpu/cpu_backend.h"
 
 #include "base/alloc.h"
-#include "place/ranges.h"
 
 #include "family/slots.h"
 
@@ -387,11 +386,10 @@ static void find_spans(const sx_cpu *cpu, const sx_view *v, const sx_span_query 
     sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, SX_CHUNK, spans_share, &w);
 }
 
-sx_status sx_cpu_range_count(void *self, const sx_view *v, const sx_span_query *job,
-                             uint64_t *count, uint32_t count_there, sx_err *err)
+sx_status sx_cpu_spans(void *self, const sx_view *v, const sx_span_query *job,
+                       const sx_spans *to, sx_err *err)
 {
-    (void)count_there;
-    find_spans(self, v, job, job->start, count);
+    find_spans(self, v, job, to->start, to->first);
     return sx_progress_status(job->how.progress, err);
 }
 
@@ -534,8 +532,7 @@ typedef struct {
     const sx_view *v;
     const sx_range_out *out;
     const sx_type_info *type;
-    uint64_t n;
-    const uint64_t *start;
+    const sx_spans *spans;
 } fill_work;
 
 /* Rows of n places, which follow each other, to outputs [to, ...); place p has rank p. */
@@ -641,8 +638,8 @@ static uint64_t offset_at(const uint64_t *first, uint64_t i)
 static void fill_share(void *work, uint64_t first, uint64_t end)
 {
     const fill_work *w = work;
-    const uint64_t *f = w->out->first;
-    uint64_t lo = 0, hi = w->n;            /* the span that holds `first` */
+    const uint64_t *f = w->spans->first;
+    uint64_t lo = 0, hi = w->spans->n;            /* the span that holds `first` */
 
     while (hi - lo > 1) {
         uint64_t mid = lo + (hi - lo) / 2;
@@ -651,10 +648,10 @@ static void fill_share(void *work, uint64_t first, uint64_t end)
         else
             hi = mid;
     }
-    for (uint64_t i = lo; i < w->n; i++) {
+    for (uint64_t i = lo; i < w->spans->n; i++) {
         uint64_t from = offset_at(f, i), to = offset_at(f, i + 1);
         uint64_t b = from > first ? from : first, e = to < end ? to : end;
-        uint64_t a = w->start[i] + (b - from);
+        uint64_t a = w->spans->start[i] + (b - from);
         if (from >= end)
             break;
         if (b >= e || a > w->v->ranks || e - b > w->v->ranks - a)
@@ -668,43 +665,11 @@ static void fill_share(void *work, uint64_t first, uint64_t end)
     }
 }
 
-/* The second half of the work, whose units are outputs. */
-static void share_fill(const sx_cpu *cpu, const sx_span_query *job, uint64_t total, fill_work *w)
+sx_status sx_cpu_fill(void *self, const sx_view *v, const sx_span_query *job,
+                      const sx_spans *spans, const sx_range_out *out, uint64_t total, sx_err *err)
 {
-    sx_progress_phase(job->how.progress, SX_PROGRESS_ALL);
-    sx_progress_units(job->how.progress, total);
-    sx_cpu_share(cpu, job->how.threads, job->how.progress, total, 1024, fill_share, w);
-}
+    fill_work w = {v, out, sx_type_of(job->key_type), spans};
 
-sx_status sx_cpu_range(void *self, const sx_view *v, const sx_span_query *job,
-                       const sx_range_out *out, sx_err *err)
-{
-    fill_work w = {v, out, sx_type_of(job->key_type), job->n, out->start};
-    void *start = NULL;
-    uint64_t total;
-    sx_status st = SX_OK;
-
-    if (out->start) {
-        total = offset_at(out->first, job->n);
-        if (sx_ranges_check_space(out, total, err) == SX_OK)       /* it had, before */
-            share_fill(self, job, total, &w);
-        return sx_progress_status(job->how.progress, err);
-    }
-    if (out->rows || out->keys)
-        st = sx_alloc_array(&start, job->n, sizeof(uint64_t), "ranges", err);
-    if (st != SX_OK)
-        return st;
-    w.start = start;
-    find_spans(self, v, job, start, out->first);
-    st = sx_progress_status(job->how.progress, err);
-    if (st == SX_OK) {
-        total = sx_ranges_sum_up(out->first, job->n);
-        st = sx_ranges_check_space(out, total, err);
-    }
-    if (st == SX_OK && start) {
-        share_fill(self, job, total, &w);
-        st = sx_progress_status(job->how.progress, err);
-    }
-    sx_release(start);
-    return st;
+    sx_cpu_share(self, job->how.threads, job->how.progress, total, 1024, fill_share, &w);
+    return sx_progress_status(job->how.progress, err);
 }

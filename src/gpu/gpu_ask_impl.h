@@ -317,15 +317,18 @@ static sx_status gpu_find_spans(sx_gpu *g, const sx_view *v, const sx_span_query
                            "finding ranges", err);
 }
 
-static sx_status gpu_backend_count(void *self, const sx_view *v, const sx_span_query *job,
-                                   uint64_t *count, uint32_t count_there, sx_err *err)
+static sx_status gpu_backend_spans(void *self, const sx_view *v, const sx_span_query *job,
+                                   const sx_spans *to, sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;
     sx_status st = gpu_enter(g, err);
 
+    /* memory for them was taken in one stream's order, and channels are others */
+    if (st == SX_OK && to->there && !to->last && !job->how.stream)
+        st = sx_gpu_wait(g, gpu_stream_of(NULL), "ranges", err);
     if (st == SX_OK)
-        st = gpu_find_spans(g, v, job, NULL, count, count_there, err);
-    return st == SX_OK ? gpu_say_done(g, &job->how, err) : st;
+        st = gpu_find_spans(g, v, job, to->start, to->first, to->there, err);
+    return st == SX_OK && to->last ? gpu_say_done(g, &job->how, err) : st;
 }
 
 static sx_status gpu_fold_work(sx_gpu *g, gpu_stream stream, const void *work, uint64_t at,
@@ -413,23 +416,60 @@ static sx_status gpu_fill(sx_gpu *g, const gpu_ranges *w, uint64_t total, sx_err
                            "collecting ranges", err);
 }
 
-/* The offsets of ranges, from device memory to the host. */
-static sx_status gpu_first_work(sx_gpu *g, gpu_stream stream, const void *work, uint64_t at,
-                                uint64_t n, void *const dev[], sx_err *err)
-{
-    const gpu_ranges *w = (const gpu_ranges *)work;
+/* ---- spans in device memory ------------------------------------------------------------ */
 
-    return sx_gpu_copy(g, stream, dev[0], w->first + at, n * 8, err);
+static sx_status gpu_backend_scratch(void *self, void *stream, void **out, uint64_t bytes,
+                                     sx_err *err)
+{
+    sx_gpu *g = (sx_gpu *)self;
+    sx_status st = gpu_enter(g, err);
+
+    return st == SX_OK ? sx_gpu_alloc(g, gpu_stream_of(stream), out, bytes, "ranges", err) : st;
 }
 
-static sx_status gpu_bring_first(sx_gpu *g, const gpu_ranges *w, sx_err *err)
+static void gpu_backend_unscratch(void *self, void *stream, void *p)
 {
-    gpu_column column = {w->out->first, 8, 0, 1, 0, 0};
-    sx_how how = {0};
-
-    how.threads = w->job->how.threads;
-    return gpu_run_columns(g, &how, &column, 1, w->n + 1, gpu_first_work, w, "ranges", err);
+    sx_gpu_free((sx_gpu *)self, gpu_stream_of(stream), p);
 }
+
+static sx_status gpu_backend_sum_up(void *self, void *stream, const sx_spans *spans, void *scratch,
+                                    uint64_t *bytes, uint64_t *total, sx_err *err)
+{
+    sx_gpu *g = (sx_gpu *)self;
+    gpu_stream in = gpu_stream_of(stream);
+    sx_status st = gpu_enter(g, err);
+
+    if (st == SX_OK && scratch)
+        st = gpu_set(g, in, spans->first + spans->n, 0, 8, err);
+    if (st == SX_OK)
+        st = gpu_sum_up(g, in, scratch, bytes, spans->first, spans->n + 1, err);
+    if (st != SX_OK || !scratch)
+        return st;
+    *total = UINT64_MAX;
+    if (stream)
+        return SX_OK;
+    st = sx_gpu_copy(g, in, total, spans->first + spans->n, 8, err);
+    return st == SX_OK ? sx_gpu_wait(g, in, "finding ranges", err) : st;
+}
+
+static sx_status gpu_offsets_work(sx_gpu *g, gpu_stream stream, const void *work, uint64_t at,
+                                  uint64_t n, void *const dev[], sx_err *err)
+{
+    return sx_gpu_copy(g, stream, dev[0], ((const sx_spans *)work)->first + at, n * 8, err);
+}
+
+static sx_status gpu_backend_offsets(void *self, const sx_how *how, const sx_spans *spans,
+                                     uint64_t *to, sx_err *err)
+{
+    gpu_column column = {to, 8, 0, 1, 0, 0};
+    sx_how quiet = {0};           /* what it takes is no part of the question's progress */
+
+    quiet.threads = how->threads;
+    return gpu_run_columns((sx_gpu *)self, &quiet, &column, 1, spans->n + 1, gpu_offsets_work,
+                           spans, "ranges", err);
+}
+
+/* ---- results of spans ------------------------------------------------------------------- */
 
 /* With a stream: queued behind the search, which knows no total yet. */
 static sx_status gpu_queue_fill(sx_gpu *g, gpu_stream stream, const gpu_ranges *w, sx_err *err)
@@ -448,113 +488,50 @@ static sx_status gpu_queue_fill(sx_gpu *g, gpu_stream stream, const gpu_ranges *
     return sx_gpu_launched(g, "collecting ranges", err);
 }
 
-/* The same where the device has no memory for all spans: they go to the host, and come
- * again, so many at a time. */
-static sx_status gpu_range_poor(sx_gpu *g, const sx_view *v, const sx_span_query *job,
-                                const sx_range_out *out, sx_err *err)
+/* Spans on the host, as the device has no memory for all of them: they come so many at a
+ * time. */
+static sx_status gpu_fill_parts(sx_gpu *g, gpu_ranges *w, const sx_spans *spans, uint64_t total,
+                                sx_err *err)
 {
-    uint64_t most = job->n < GPU_SPANS ? job->n : GPU_SPANS, total = 0;
-    gpu_ranges w = {v, job, NULL, NULL, out, NULL, 0, 0};
+    uint64_t most = spans->n < GPU_SPANS ? spans->n : GPU_SPANS;
     gpu_stream stream = gpu_stream_of(NULL);
-    void *here = NULL, *start = NULL, *first = NULL;
-    int fills = out->rows || out->keys;
-    sx_status st = SX_OK;
+    void *start = NULL, *first = NULL;
+    sx_status st = sx_gpu_alloc(g, stream, &start, most * 8, "ranges", err);
 
-    if (fills)
-        st = sx_alloc_array(&here, job->n, 8, "ranges", err);
-    if (st == SX_OK && fills)
-        st = sx_gpu_alloc(g, stream, &start, most * 8, "ranges", err);
-    if (st == SX_OK && fills)
+    if (st == SX_OK)
         st = sx_gpu_alloc(g, stream, &first, (most + 1) * 8, "ranges", err);
-    if (st == SX_OK)
-        st = sx_gpu_wait(g, stream, "ranges", err);
-    if (st == SX_OK)
-        st = gpu_find_spans(g, v, job, (uint64_t *)here, out->first, 0, err);
-    if (st == SX_OK) {
-        total = sx_ranges_sum_up(out->first, job->n);
-        st = sx_ranges_check_space(out, total, err);
-    }
-    sx_progress_phase(job->how.progress, SX_PROGRESS_ALL);
-    sx_progress_units(job->how.progress, total);
-    w.start = (uint64_t *)start;
-    w.first = (const uint64_t *)first;
-    for (uint64_t at = 0; at < job->n && st == SX_OK && fills; at += w.n) {
-        w.n = job->n - at < most ? job->n - at : most;
-        st = sx_gpu_copy(g, stream, start, (const uint64_t *)here + at, w.n * 8, err);
+    w->start = (uint64_t *)start;
+    w->first = (const uint64_t *)first;
+    for (uint64_t at = 0; at < spans->n && st == SX_OK; at += w->n) {
+        w->n = spans->n - at < most ? spans->n - at : most;
+        st = sx_gpu_copy(g, stream, start, spans->start + at, w->n * 8, err);
         if (st == SX_OK)
-            st = sx_gpu_copy(g, stream, first, out->first + at, (w.n + 1) * 8, err);
+            st = sx_gpu_copy(g, stream, first, spans->first + at, (w->n + 1) * 8, err);
         if (st == SX_OK)
             st = sx_gpu_wait(g, stream, "ranges", err);
         if (st == SX_OK) {        /* read once: whatever it is, outputs end at total */
-            uint64_t to = *(const volatile uint64_t *)&out->first[at + w.n];
-            to = to > total ? total : to < w.from ? w.from : to;
-            st = gpu_fill(g, &w, to - w.from, err);
-            w.from = to;
+            uint64_t to = *(const volatile uint64_t *)&spans->first[at + w->n];
+            to = to > total ? total : to < w->from ? w->from : to;
+            st = gpu_fill(g, w, to - w->from, err);
+            w->from = to;
         }
     }
-    sx_release(here);
     sx_gpu_free(g, stream, start);
     sx_gpu_free(g, stream, first);
     return st;
 }
 
-/* The spans of all ranges stay in device memory from the search to the results: where they
- * begin, and how many results are before them, which is summed up there. So ends of ranges
- * travel once and are searched for once. */
-static sx_status gpu_backend_range(void *self, const sx_view *v, const sx_span_query *job,
-                                   const sx_range_out *out, sx_err *err)
+static sx_status gpu_backend_fill(void *self, const sx_view *v, const sx_span_query *job,
+                                  const sx_spans *spans, const sx_range_out *out, uint64_t total,
+                                  sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;
-    gpu_ranges w = {v, job, NULL, NULL, out, NULL, 0, job->n};
-    gpu_stream stream = gpu_stream_of(job->how.stream);
-    void *start = NULL, *scratch = NULL, *own = NULL;
-    uint64_t total = 0, bytes = 0, *first = out->first;
+    gpu_ranges w = {v, job, spans->start, NULL, out, spans->first, 0, spans->n};
     sx_status st = gpu_enter(g, err);
 
-    /* all memory first: who has too little finds his outputs as they were */
-    if (st == SX_OK && !out->first_there) {
-        st = sx_gpu_alloc(g, stream, &own, (job->n + 1) * 8, "ranges", err);
-        first = (uint64_t *)own;
-    }
-    if (st == SX_OK)
-        st = gpu_sum_up(g, stream, NULL, &bytes, first, job->n + 1, err);
-    if (st == SX_OK)
-        st = sx_gpu_alloc(g, stream, &scratch, bytes, "ranges", err);
-    if (st == SX_OK && (out->rows || out->keys) && job->n > 0)
-        st = sx_gpu_alloc(g, stream, &start, job->n * 8, "ranges", err);
-    if (st == SX_OK && !job->how.stream)
-        st = sx_gpu_wait(g, stream, "ranges", err);   /* channels are other streams */
-    if (st == SX_ENOMEM && !out->first_there) {
-        sx_gpu_free(g, stream, own);
-        sx_gpu_free(g, stream, start);
-        sx_gpu_free(g, stream, scratch);
-        return gpu_range_poor(g, v, job, out, err);
-    }
-    w.start = (uint64_t *)start;
-    w.first = first;
-    if (st == SX_OK)
-        st = gpu_find_spans(g, v, job, w.start, first, 1, err);
-    if (st == SX_OK)
-        st = gpu_set(g, stream, first + job->n, 0, 8, err);
-    if (st == SX_OK)
-        st = gpu_sum_up(g, stream, scratch, &bytes, first, job->n + 1, err);
-    if (st == SX_OK && job->how.stream) {
-        st = gpu_queue_fill(g, stream, &w, err);
-    } else if (st == SX_OK) {
-        st = sx_gpu_copy(g, stream, &total, first + job->n, 8, err);
-        if (st == SX_OK)
-            st = sx_gpu_wait(g, stream, "finding ranges", err);
-        if (st == SX_OK && own)
-            st = gpu_bring_first(g, &w, err);
-        if (st == SX_OK)
-            st = sx_ranges_check_space(out, total, err);
-        sx_progress_phase(job->how.progress, SX_PROGRESS_ALL);
-        sx_progress_units(job->how.progress, total);
-        if (st == SX_OK && start)
-            st = gpu_fill(g, &w, total, err);
-    }
-    sx_gpu_free(g, stream, own);
-    sx_gpu_free(g, stream, start);
-    sx_gpu_free(g, stream, scratch);
-    return st;
+    if (st != SX_OK)
+        return st;
+    return job->how.stream ? gpu_queue_fill(g, gpu_stream_of(job->how.stream), &w, err)
+           : spans->there  ? gpu_fill(g, &w, total, err)
+                           : gpu_fill_parts(g, &w, spans, total, err);
 }

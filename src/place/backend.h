@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/types.h"
 
-#define SX_BACKEND_ABI 15
+#define SX_BACKEND_ABI 16
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -57,10 +57,19 @@ typedef struct {
     uint64_t limit;               /* UINT64_MAX: none */
     uint32_t lo_there, hi_there;
     const uint64_t *entry_lo, *entry_hi;    /* or NULL */
-    uint64_t *start;              /* count: the ranks where the ranges begin, wanted
-                                     too; or NULL. Of the CPU only */
     sx_how how;
 } sx_span_query;
+
+/* Ranges as spans of ranks: where each begins, and how many ranks it has; when that is
+ * summed up, how many results are before it. */
+typedef struct {
+    uint64_t n;
+    uint64_t *start;              /* or NULL: not wanted */
+    uint64_t *first;              /* summed up: one more than there are spans */
+    uint32_t there;               /* both are in the backend's memory, not on the host */
+    uint32_t last;                /* no results are to follow: a stream's status word is
+                                     written */
+} sx_spans;
 
 /* Entries, of a hybrid index: how far its top leads each query, from where the
  * CPU's walk goes on (FAM_walk_impl.h says what the number is). All columns are
@@ -83,9 +92,6 @@ typedef struct {
     uint32_t row_bytes;
     uint32_t first_there, rows_there, keys_there;
     uint64_t max_bytes;           /* of scratch; 0: any */
-    const uint64_t *start;        /* NULL; or the ranges were counted before: where
-                                     they begin, and first is summed up. Of the CPU
-                                     only */
 } sx_range_out;
 
 /* Results of aggregation, one per range; NULL: not wanted. */
@@ -208,12 +214,13 @@ typedef struct {
     uint64_t (*build_peak)(const void *self, const sx_view *shape);
 
     sx_status (*lookup)(void *self, const sx_view *v, const sx_lookup *job, sx_err *err);
-    /* How many keys each range holds; their rows and keys (SX_ESPACE: first
-     * is there, nothing else is written); aggregates of their rows. */
-    sx_status (*count)(void *self, const sx_view *v, const sx_span_query *job, uint64_t *count,
-                       uint32_t count_there, sx_err *err);
-    sx_status (*range)(void *self, const sx_view *v, const sx_span_query *job,
-                       const sx_range_out *out, sx_err *err);
+    /* Finds ranges; and writes the `total` rows and keys of spans that are summed up, from
+     * wherever these are. total UINT64_MAX: with a stream, all of them if they have space. */
+    sx_status (*spans)(void *self, const sx_view *v, const sx_span_query *job, const sx_spans *to,
+                       sx_err *err);
+    sx_status (*fill)(void *self, const sx_view *v, const sx_span_query *job, const sx_spans *spans,
+                      const sx_range_out *out, uint64_t total, sx_err *err);
+    /* Aggregates of the rows of ranges. */
     sx_status (*fold)(void *self, const sx_view *v, const sx_span_query *job,
                       const sx_range_folds *out, sx_err *err);
 
@@ -223,6 +230,16 @@ typedef struct {
     /* Fails if p, `bytes` long, is certainly not memory of the place. */
     sx_status (*check_pointer)(void *self, const void *p, uint64_t bytes, int place,
                                const char *verb, const char *name, sx_err *err);
+
+    /* Of spans there: memory in the order of a stream (NULL: its own); their sum, UINT64_MAX
+     * with a stream (scratch NULL: only says how many bytes it must have); offsets to the
+     * host. */
+    sx_status (*scratch)(void *self, void *stream, void **out, uint64_t bytes, sx_err *err);
+    void (*unscratch)(void *self, void *stream, void *p);
+    sx_status (*sum_up)(void *self, void *stream, const sx_spans *spans, void *scratch,
+                        uint64_t *bytes, uint64_t *total, sx_err *err);
+    sx_status (*offsets)(void *self, const sx_how *how, const sx_spans *spans, uint64_t *to,
+                         sx_err *err);
 
     /* Entries for the CPU: `top` is an index of which this device has the top
      * only. How many queries are worth a trip; and host memory that the entries

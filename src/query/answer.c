@@ -83,10 +83,9 @@ static void *element(const void *column, uint64_t at, uint64_t each)
 
 /* ---- batches, as the plan sees them ------------------------------------------------ */
 
-/* How many trips to a GPU ranges take: to count them; and to find them again, read
- * their keys and rows, and send those. Hits are not known beforehand, and cost
- * either side. */
-enum { TRIPS_COUNT = 1, TRIPS_FOLD = 2, TRIPS_RANGE = 3 };
+/* How many trips to a GPU ranges take: to find them; and to read their keys and rows, and
+ * send those. Hits are not known beforehand, and cost either side. */
+enum { TRIPS_COUNT = 1, TRIPS_FOLD = 2, TRIPS_RANGE = 2 };
 
 static sx_batch batch_of(const sx_span_query *job, uint32_t out_bytes, uint32_t trips)
 {
@@ -168,10 +167,13 @@ sx_status sx_answer_lookup(const sx_index_version *now, const sx_lookup *job, sx
 /* ---- ranges -------------------------------------------------------------------------- */
 
 typedef struct {
-    const sx_replica *by;
+    const sx_plan *plan;
     const sx_span_query *job;
-    uint64_t *count;
+    const sx_entered *ask;        /* of an index on the host of a GPU */
+    const sx_spans *spans;
     const sx_range_folds *folds;
+    const sx_range_out *out;
+    const sx_device *dev;         /* the index's */
 } ranges;
 
 /* Ranges [at, at + n), with their entries. */
@@ -184,32 +186,37 @@ static sx_span_query part_of(const sx_span_query *job, uint64_t at, uint64_t n,
     part.n = n;
     part.lo = element(job->lo, at, bytes);
     part.hi = element(job->hi, at, bytes);
-    part.start = job->start ? job->start + at : NULL;
     part.entry_lo = entry[0];
     part.entry_hi = entry[1];
     return part;
 }
 
-static sx_status answer_count(void *work, uint64_t at, uint64_t n, const uint64_t *const entry[2],
+static sx_status answer_spans(void *work, uint64_t at, uint64_t n, const uint64_t *const entry[2],
                               sx_err *err)
 {
     const ranges *w = work;
+    const sx_replica *by = w->plan->by;
     sx_span_query part = part_of(w->job, at, n, entry);
+    sx_spans to = *w->spans;
 
-    return w->by->dev->backend->count(w->by->dev->self, &w->by->view, &part, w->count + at, 0, err);
+    to.n = n;
+    to.start = element(to.start, at, sizeof *to.start);
+    to.first += at;
+    return by->dev->backend->spans(by->dev->self, &by->view, &part, &to, err);
 }
 
 static sx_status answer_fold(void *work, uint64_t at, uint64_t n, const uint64_t *const entry[2],
                              sx_err *err)
 {
     const ranges *w = work;
+    const sx_replica *by = w->plan->by;
     sx_span_query part = part_of(w->job, at, n, entry);
     sx_range_folds out = {.count = element(w->folds->count, at, sizeof(uint64_t)),
                           .min = element(w->folds->min, at, sizeof(uint64_t)),
                           .max = element(w->folds->max, at, sizeof(uint64_t)),
                           .sum = element(w->folds->sum, at, sizeof(uint64_t))};
 
-    return w->by->dev->backend->fold(w->by->dev->self, &w->by->view, &part, &out, err);
+    return by->dev->backend->fold(by->dev->self, &by->view, &part, &out, err);
 }
 
 /* The ends of ranges on the host, and what entries to ask for. */
@@ -243,23 +250,24 @@ sx_status sx_answer_count(const sx_index_version *now, const sx_span_query *job,
     visits all = {.dev = now->dev};
     sx_span_query here;
     sx_entered ask;
-    ranges w = {.by = plan.by, .job = &here};
-    void *to;
+    sx_spans to = {.n = job->n, .first = count, .there = count_there, .last = 1};
+    ranges w = {.plan = &plan, .job = &here, .spans = &to};
+    void *column;
     sx_status st;
 
     if (!plan.visit) {
         do
-            st = plan.by->dev->backend->count(plan.by->dev->self, &plan.by->view, job, count,
-                                              count_there, err);
+            st = plan.by->dev->backend->spans(plan.by->dev->self, &plan.by->view, job, &to, err);
         while (sx_plan_again(&plan, st));
         return st;
     }
     st = bring_ranges(&all, job, &here, &ask, err);
     if (st == SX_OK)
-        st = bring(&all, count, count_there, job->n * sizeof *count, 0, 1, &to, err);
+        st = bring(&all, count, count_there, job->n * sizeof *count, 0, 1, &column, err);
     if (st == SX_OK) {
-        w.count = to;
-        st = sx_hybrid_run(&plan, &ask, job->n, answer_count, &w, err);
+        to.first = column;
+        to.there = 0;
+        st = sx_hybrid_run(&plan, &ask, job->n, answer_spans, &w, err);
     }
     return leave(&all, st, err);
 }
@@ -278,7 +286,7 @@ sx_status sx_answer_fold(const sx_index_version *now, const sx_span_query *job,
     sx_span_query here;
     sx_entered ask;
     sx_range_folds to = {0};
-    ranges w = {.by = plan.by, .job = &here, .folds = &to};
+    ranges w = {.plan = &plan, .job = &here, .folds = &to};
     uint64_t bytes = job->n * sizeof(uint64_t);
     sx_status st;
 
@@ -346,30 +354,43 @@ static sx_status check_total(const sx_index_version *now, const sx_span_query *j
     return st;
 }
 
-/* The ranges are counted, at start[], and first[] is summed up: fills the rest. */
-static sx_status fill(const sx_device *dev, const sx_replica *by, const sx_span_query *job,
-                      const sx_range_out *out, const uint64_t *first, const uint64_t *start,
-                      sx_err *err)
+/* By whoever the plan says, with entries if an index on the host of a GPU has them. */
+static sx_status find_ranges(void *work, const sx_spans *to, sx_err *err)
 {
-    visits all = {.dev = dev};
-    uint64_t total = first[job->n], row_bytes = total * out->row_bytes;
-    uint64_t key_bytes = total * sx_type_bytes(job->key_type);
-    uint64_t bytes = (out->rows_there ? row_bytes : 0) + (out->keys_there ? key_bytes : 0);
-    sx_range_out here = *out;
-    sx_status st;
+    ranges *w = work;
+    const sx_replica *by = w->plan->by;
 
-    if (out->max_bytes && bytes > out->max_bytes)
-        return sx_fail(err, SX_ENOMEM, "sx_range: %llu results in device memory need %llu bytes "
-                       "on the host, more than max_bytes = %llu", (unsigned long long)total,
-                       (unsigned long long)bytes, (unsigned long long)out->max_bytes);
-    st = bring(&all, out->rows, out->rows_there, row_bytes, 0, 1, &here.rows, err);
+    w->spans = to;
+    return w->ask ? sx_hybrid_run(w->plan, w->ask, w->job->n, answer_spans, w, err)
+                  : by->dev->backend->spans(by->dev->self, &by->view, w->job, to, err);
+}
+
+/* Results in device memory of an index on the host visit it. */
+static sx_status fill_ranges(void *work, const sx_spans *spans, uint64_t total, sx_err *err)
+{
+    const ranges *w = work;
+    const sx_replica *by = w->plan->by;
+    visits all = {.dev = w->dev};
+    sx_range_out here = *w->out;
+    uint64_t row_bytes, key_bytes, bytes;
+    sx_status st = SX_OK;
+
+    if (w->ask) {
+        row_bytes = total * here.row_bytes;
+        key_bytes = total * sx_type_bytes(w->job->key_type);
+        bytes = (here.rows_there ? row_bytes : 0) + (here.keys_there ? key_bytes : 0);
+        if (here.max_bytes && bytes > here.max_bytes)
+            return sx_fail(err, SX_ENOMEM, "sx_range: %llu results in device memory need %llu "
+                           "bytes on the host, more than max_bytes = %llu",
+                           (unsigned long long)total, (unsigned long long)bytes,
+                           (unsigned long long)here.max_bytes);
+        st = bring(&all, here.rows, here.rows_there, row_bytes, 0, 1, &here.rows, err);
+        if (st == SX_OK)
+            st = bring(&all, here.keys, here.keys_there, key_bytes, 0, 1, &here.keys, err);
+        here.rows_there = here.keys_there = 0;
+    }
     if (st == SX_OK)
-        st = bring(&all, out->keys, out->keys_there, key_bytes, 0, 1, &here.keys, err);
-    here.first = (uint64_t *)first;
-    here.start = start;
-    here.first_there = here.rows_there = here.keys_there = 0;
-    if (st == SX_OK)
-        st = by->dev->backend->range(by->dev->self, &by->view, job, &here, err);
+        st = by->dev->backend->fill(by->dev->self, &by->view, w->job, spans, &here, total, err);
     return leave(&all, st, err);
 }
 
@@ -381,10 +402,10 @@ sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
     visits all = {.dev = now->dev}, offsets = {.dev = now->dev};
     sx_span_query here;
     sx_entered ask;
-    ranges w = {.job = &here};
-    uint64_t bytes = (job->n + 1) * sizeof(uint64_t);
-    void *first = out->first, *start = NULL;
-    sx_status st = check_total(now, job, out->max_bytes, err), space = SX_OK;
+    sx_range_out to = *out;
+    ranges w = {.plan = &plan, .job = job, .out = out, .dev = now->dev};
+    void *first;
+    sx_status st = check_total(now, job, out->max_bytes, err), space;
 
     if (st != SX_OK)
         return st;
@@ -392,31 +413,28 @@ sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
                       on_host(&job->how, job->lo_there | job->hi_there | out->first_there |
                                              out->rows_there | out->keys_there),
                       job->lo, out->first);
-    w.by = plan.by;
     if (!plan.visit) {
         do
-            st = plan.by->dev->backend->range(plan.by->dev->self, &plan.by->view, job, out, err);
+            st = sx_spans_answer(plan.by, job, out, find_ranges, fill_ranges, &w, err);
         while (sx_plan_again(&plan, st));
         return st;
     }
+    w.ask = &ask;
+    w.job = &here;
     st = bring_ranges(&all, job, &here, &ask, err);
     /* Memory for the rest, if it is on the device, is taken when first is known:
      * whoever has too little finds all outputs as they were. */
-    if (st == SX_OK && (out->first_there || out->rows_there || out->keys_there))
-        st = stand_in(&offsets, out->first, out->first_there, bytes, 1, &first, err);
-    if (st == SX_OK && (out->rows || out->keys))
-        st = sx_alloc_array(&start, job->n, sizeof(uint64_t), "ranges", err);
-    if (st == SX_OK) {
-        here.start = start;
-        w.count = first;
-        st = sx_hybrid_run(&plan, &ask, job->n, answer_count, &w, err);
+    if (st == SX_OK && (out->first_there || out->rows_there || out->keys_there)) {
+        st = stand_in(&offsets, out->first, out->first_there, (job->n + 1) * sizeof(uint64_t), 1,
+                      &first, err);
+        to.first = first;
+        to.first_there = 0;
     }
-    if (st == SX_OK)              /* then first is filled, too */
-        space = sx_ranges_check_space(out, sx_ranges_sum_up(first, job->n), err);
-    if (st == SX_OK && space == SX_OK && start)
-        st = fill(now->dev, plan.by, &here, out, first, start, err);
-    st = leave(&offsets, st, err);
-    sx_release(start);
+    if (st == SX_OK)
+        st = sx_spans_answer(plan.by, &here, &to, find_ranges, fill_ranges, &w, err);
+    /* where there is no space first is filled, too */
+    space = st == SX_ESPACE ? st : SX_OK;
+    st = leave(&offsets, space == SX_OK ? st : SX_OK, err);
     st = leave(&all, st, err);
     return st == SX_OK ? space : st;
 }

@@ -80,6 +80,16 @@ sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
 sx_status sx_answer_fold(const sx_index_version *now, const sx_span_query *job,
                          const sx_range_folds *out, sx_err *err);
 
+/* ---- spans.c: results of ranges ----------------------------------------------------- */
+
+/* Finds the ranges; and writes the results of spans that are summed up. */
+typedef sx_status sx_find_fn(void *work, const sx_spans *to, sx_err *err);
+typedef sx_status sx_fill_fn(void *work, const sx_spans *spans, uint64_t total, sx_err *err);
+/* All of sx_range(), by a replica in whose memory the spans are: first, if it is out's own
+ * column, is there too, or the replica is a device's. */
+sx_status sx_spans_answer(const sx_replica *by, const sx_span_query *job, const sx_range_out *out,
+                          sx_find_fn *find, sx_fill_fn *fill, void *work, sx_err *err);
+
 /* ---- hybrid.c: the GPU walks the upper part, the CPU the rest ---------------------- */
 
 /* The columns of queries that entries are made of, all on the host. */

@@ -1,0 +1,100 @@
+/* spans.c - results of ranges: find, sum up, compare the space, fill. It exists once, for
+ * every backend and whoever finds the spans.
+ *
+ *     find     start[i], count[i]           ranges as spans of ranks
+ *     sum up   first[i] = count[0..i)       where the results of each begin
+ *     compare  first[n] <= space            else SX_ESPACE, with first filled
+ *     fill     results first[i], ...        rows and keys of ranks start[i], ...
+ *
+ * Spans stay where they are found: on the host, or in device memory, where they are summed
+ * up too. A device without memory for all of them hands them to the host. */
+#include "query/index.h"
+
+#include "base/alloc.h"
+#include "place/ranges.h"
+
+/* Memory of one call, all of it taken before anything is written: who has too little finds
+ * his outputs as they were. */
+typedef struct {
+    const sx_device *dev;
+    void *stream;
+    void *start, *first, *sums;
+    uint64_t sum_bytes;
+    int there;
+} memory;
+
+static void give_back(memory *m)
+{
+    void *all[] = {m->start, m->first, m->sums};
+
+    for (unsigned i = 0; i < 3; i++) {
+        if (m->there)
+            m->dev->backend->unscratch(m->dev->self, m->stream, all[i]);
+        else
+            sx_release(all[i]);
+    }
+    m->start = m->first = m->sums = NULL;
+}
+
+static sx_status take(memory *m, void **out, uint64_t bytes, sx_err *err)
+{
+    return m->there ? m->dev->backend->scratch(m->dev->self, m->stream, out, bytes, err)
+                    : sx_alloc(out, bytes, "ranges", err);
+}
+
+/* The offsets are the caller's column, where that is in the same memory. */
+static sx_status take_memory(memory *m, sx_spans *s, const sx_range_out *out, sx_err *err)
+{
+    const sx_backend *be = m->dev->backend;
+    uint64_t word = sizeof(uint64_t), unused;
+    int own = (out->first_there != 0) != (m->there != 0);
+    sx_status st = SX_OK;
+
+    if (own)
+        st = take(m, &m->first, (s->n + 1) * word, err);
+    s->first = own ? m->first : out->first;
+    if (st == SX_OK && m->there)
+        st = be->sum_up(m->dev->self, m->stream, s, NULL, &m->sum_bytes, &unused, err);
+    if (st == SX_OK && m->there)
+        st = take(m, &m->sums, m->sum_bytes, err);
+    if (st == SX_OK && (out->rows || out->keys) && s->n > 0)
+        st = take(m, &m->start, s->n * word, err);
+    s->start = m->start;
+    s->there = m->there != 0;
+    if (st != SX_OK)
+        give_back(m);
+    return st;
+}
+
+sx_status sx_spans_answer(const sx_replica *by, const sx_span_query *job, const sx_range_out *out,
+                          sx_find_fn *find, sx_fill_fn *fill, void *work, sx_err *err)
+{
+    const sx_backend *be = by->dev->backend;
+    memory m = {.dev = by->dev, .stream = job->how.stream, .there = be->gpu != 0};
+    sx_spans s = {.n = job->n};
+    uint64_t total = 0;
+    sx_status st = take_memory(&m, &s, out, err);
+
+    if (st == SX_ENOMEM && m.there && !out->first_there) {
+        m.there = 0;
+        st = take_memory(&m, &s, out, err);
+    }
+    if (st != SX_OK)
+        return st;
+    st = find(work, &s, err);
+    if (st == SX_OK && m.there)
+        st = be->sum_up(by->dev->self, m.stream, &s, m.sums, &m.sum_bytes, &total, err);
+    else if (st == SX_OK)
+        total = sx_ranges_sum_up(s.first, s.n);
+    if (st == SX_OK && m.there && m.first)
+        st = be->offsets(by->dev->self, &job->how, &s, out->first, err);
+    if (st == SX_OK && !m.stream)
+        st = sx_ranges_check_space(out, total, err);
+    if (st == SX_OK && (s.start || m.stream)) {
+        sx_progress_phase(job->how.progress, SX_PROGRESS_ALL);
+        sx_progress_units(job->how.progress, total);
+        st = fill(work, &s, total, err);
+    }
+    give_back(&m);
+    return st;
+}
