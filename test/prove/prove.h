@@ -1,7 +1,7 @@
 /* prove.h - what the proofs of all families share (scripts/prove.py runs them).
  *
  * Parameters: W, the width of keys; ROWS, BLOCK and UNIT, a layout and how a walk compares
- * keys in it; REACH, where it is asked whether the end of a lemma can be reached at all.
+ * keys in it.
  *
  * A lemma is a function without loops: some view, constrained by shapes.h alone; sections of
  * exactly their size; some state of which the lemma before has shown what is assumed; any
@@ -31,13 +31,10 @@
 #include "shapes.h"
 
 #define ASSUME(x) __CPROVER_assume(x)
-#ifdef REACH
-#define ASSERT(x, what) ((void)0)
-#define END __CPROVER_assert(0, "the end is reached")
-#else
 #define ASSERT(x, what) __CPROVER_assert(x, what)
-#define END ((void)0)
-#endif
+/* Where a lemma ends: scripts/prove.py wants this one to fail, or nothing gets so far, and
+ * all that is asserted before is true for want of a case. */
+#define END __CPROVER_assert(0, "the end is not reached")
 
 /* A layout without rows, unless told: most steps do not know of it. */
 #ifndef ROWS
@@ -130,7 +127,7 @@ static inline window_of some_window(uint64_t all)
     window_of w = {.all = all, .at = nondet_u64(), .half = nondet_u64()};
     uint64_t odd = nondet_u64();
 
-    ASSUME(odd <= 1 && w.half >= 1 && w.half <= SX_KEYS_MAX && w.at <= 2 * SX_KEYS_MAX);
+    ASSUME(odd <= 1 && w.half >= 1 && small(w.half) && small(w.at));
     w.len = 2 * w.half + odd;     /* half = len / 2 */
     ASSUME(w.at + w.len <= all);
     return w;
@@ -142,7 +139,7 @@ static inline void window_halved(window_of w, uint64_t at)
     uint64_t left = w.len - w.half;
 
     ASSERT(left >= 1 && left < w.len, "the window shrinks");
-    ASSERT(at >= w.at && at <= 2 * SX_KEYS_MAX && at + left <= w.all, "it stays inside");
+    ASSERT(at >= w.at && small(at) && at + left <= w.all, "it stays inside");
 }
 
 #endif

@@ -173,33 +173,12 @@ typedef struct {
 } guide_walks;
 guide_walks nondet_walks(void);
 
-#define SX_INLINE static inline
-#define SX_TARGET_scalar
-#define LEVEL scalar
 #define PART 8u
 #define ENTER PART
 #define LOOK (3 * PART)
 #undef SX_RECORD_WINDOW
-#undef SX_COUNT_UNIT
-#undef SX_COUNT
-#undef SX_LOAD
-#include "family/generic/width_end.h"
-#define CAT_(a, b, c) a##b##c
-#define CAT(a, b, c) CAT_(a, b, c)
 #define record_window_scalar(p, j, count) record_any((p), (j), (count))
-#if W == 4
-#define load_4(p) read_key(p)
-#define count_4_scalar(p, m, q) read_count((p), (m), W)
-#define count_line_4_scalar(p, q) read_count((p), 64 / W, 16)
-#elif W == 8
-#define load_8(p) read_key(p)
-#define count_8_scalar(p, m, q) read_count((p), (m), W)
-#define count_line_8_scalar(p, q) read_count((p), 64 / W, 16)
-#else
-#define load_16(p) read_key(p)
-#define count_16_scalar(p, m, q) read_count((p), (m), W)
-#define count_line_16_scalar(p, q) read_count((p), 64 / W, 16)
-#endif
+#include "prove_cpu.h"
 #include "family/guide/guide_cpu_impl.h"
 
 /* As guide_turn(). */
@@ -215,7 +194,7 @@ void guide_look(void)
     start = g.start[0];
     end = g.end[0];
     at = g.at[0];
-    CAT(guide_look_, W, _scalar)(&v, nondet_key(), &g, 0, nondet_int(), UNIT);
+    CPU(guide_look)(&v, nondet_key(), &g, 0, nondet_int(), UNIT);
     ASSERT(g.rank[0] <= v.n && g.lates <= 1, "a rank");
     if (g.lates) {
         ASSERT(looks(&v, g.start[0], g.end[0], g.at[0]), "a unit of the window");

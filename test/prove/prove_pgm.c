@@ -112,3 +112,22 @@ void pgm_begin(void)
     ASSERT(len >= 1 && len <= all, "not empty");
     END;
 }
+
+/* ---- a CPU's way to count ---------------------------------------------------------------- */
+
+#undef SX_LOAD_SEGMENT
+#undef SX_COUNT_FROM
+#include "prove_cpu.h"
+#include "family/pgm/pgm_cpu_impl.h"
+
+/* What count_any() says, without the keys before i; of up to five lines. */
+void cpu_count_from(void)
+{
+    uint64_t i = nondet_u64(), m = nondet_u64(), more = m + 64 / W;
+    unsigned char *keys;
+
+    ASSUME(small(i) && m <= MOST);
+    keys = section((i + (more > 16 ? more : 16)) * W);
+    ASSERT(CPU(count_from)(keys, i, m, nondet_key()) <= m + 16, "so many at most");
+    END;
+}

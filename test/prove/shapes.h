@@ -102,12 +102,13 @@ static inline int eytzinger_is(const sx_view *v)
            v->unit == sx_eytz_unit(e->k, v->width, v->block, v->block_bytes);
 }
 
-/* Where nodes are powers of two, keys before a node are so many times that. */
+/* Where nodes are powers of two, keys before a node are so many times that; before one that
+ * is not there they may be k times as many as all. */
 static inline int eytzinger_keys_are(const sx_view *v, uint64_t keys)
 {
     uint64_t m = v->of.eytzinger.k - 1;
 
-    return small(keys) && (!power_of_two(m) || multiple_of(keys, m));
+    return keys >> 55 == 0 && (!power_of_two(m) || multiple_of(keys, m));
 }
 
 /* Node g of full level t, of level_first[t] + 1 nodes: it ends before the next level begins,
