@@ -69,9 +69,8 @@ def once(width):
 
 
 def nodes(width):
-    """Nodes of pivots: k, how they are compared, and whether a level is below."""
-    ks = [(k, 1) for k in (2, 3, 5, 8, 33)] + [(u + 1, u) for u in units(width)[1:]]
-    return [dict(K=k, UNIT=u, LEVELS=levels) for k, u in ks for levels in (1, 2)]
+    """Nodes of pivots: how they are compared, and whether a level is below."""
+    return [dict(UNIT=u, LEVELS=levels) for u in units(width) for levels in (1, 2)]
 
 
 def trees(width):
@@ -97,11 +96,6 @@ def levels_2(width):
     return [dict(LEVELS=2)]
 
 
-def begins(width):
-    return [dict(p, K=p["UNIT"] + 1 if p["UNIT"] > 1 else 3, LEVELS=1)
-            for p in some(width)]
-
-
 def leveled(width):
     return [dict(p, LEVELS=1) for p in some(width)]
 
@@ -114,7 +108,7 @@ LEMMAS = [
     ("array", "array_halve", some, 1),
     ("array", "array_finish", some, 1),
     ("pivot", "pivot_level", nodes, 1),
-    ("pivot", "pivot_begin", begins, 1),
+    ("pivot", "pivot_begin", leveled, 1),
     ("eytzinger", "eytz_level", inner, 5),
     ("eytzinger", "eytz_finish", trees, 5),
     ("eytzinger", "eytz_from_entry", lambda w: [dict(UNIT=0, LEVELS=1)], 1),
@@ -186,12 +180,12 @@ FAULTS = [
     (ARRAY_H, "return rank < v->n ? rank : v->n;", "return rank;", "array_finish", dict(UNIT=4)),
     ("family/view.h", "- 1)) * v->row_bytes;", "- 1)) * 8;", "row", dict(ROWS=4)),
     (PIVOT_H, "return child < last ? child : last;", "return child;", "pivot_level",
-     dict(K=3, UNIT=1, LEVELS=1)),
-    (PIVOT_H, "t->windows) - 1;", "t->windows);", "pivot_level", dict(K=3, UNIT=1, LEVELS=1)),
-    (PIVOT_H, "(t->first[l] + at) * (unit", "(t->first[l] + at + 1) * (unit", "pivot_level",
-     dict(K=5, UNIT=1, LEVELS=1)),
+     dict(UNIT=1, LEVELS=1)),
+    (PIVOT_H, "t->windows) - 1;", "t->windows);", "pivot_level", dict(UNIT=1, LEVELS=1)),
+    (PIVOT_H, "SX_TIMES(t->first[l] + at, unit", "W + SX_TIMES(t->first[l] + at, unit", "pivot_level",
+     dict(UNIT=1, LEVELS=1)),
     (PIVOT_H, "return at < latest ? at : latest;", "return at;", "pivot_begin",
-     dict(K=3, UNIT=1, LEVELS=1)),
+     dict(UNIT=1, LEVELS=1)),
     (EYTZ_H, "*slot = sx_pick(c < m, first + c, *slot);", "*slot = first + c;", "eytz_level",
      dict(UNIT=0, LEVELS=1)),
     (EYTZ_H, "return SX_TIMES(g, m + 1) + c;", "return SX_TIMES(g, m + 1) + c + 1;", "eytz_level",

@@ -43,12 +43,18 @@ static uint64_t number(unsigned i)
 
 static int pivots_are(const sx_view *v)
 {
-    for (uint32_t l = 0; l < v->of.pivot.levels; l++)
-        if (!pivot_level_is(v, l))
+    const sx_pivot *t = &v->of.pivot;
+
+    for (uint32_t l = 0; l < t->levels; l++) {
+        uint64_t nodes = t->first[l + 1] - t->first[l];
+        if (!pivot_level_is(v, l) || !pivot_node_is(v, l, 0) || !pivot_node_is(v, l, nodes / 2) ||
+            !pivot_node_is(v, l, nodes - 1))
             return 0;
+    }
+    if (sx_section_bytes(v, SX_SEC_PIVOTS) != t->first[t->levels] * (t->k - 1u) * v->width)
+        return 0;
     /* a walk begins at the one node of level 0 */
-    return pivot_is(v) && v->of.pivot.first[0] == 0 &&
-           (v->of.pivot.levels == 0 || v->of.pivot.first[1] == 1);
+    return pivot_is(v) && t->first[0] == 0 && (t->levels == 0 || t->first[1] == 1);
 }
 
 static int tree_is(const sx_view *v)

@@ -1,5 +1,7 @@
-/* prove_pivot.c - steps under pivots. Parameters: K, children of a node; UNIT; LEVELS. The
- * array behind them is prove_array.c's. */
+/* prove_pivot.c - steps under pivots. Parameters: UNIT, which a node's k follows from,
+ * if it is not 1; LEVELS. The array behind them is prove_array.c's. */
+#define SX_TIMES(a, b) __CPROVER_uninterpreted_times((a), (b))
+unsigned long __CPROVER_uninterpreted_times(unsigned long a, unsigned long b);
 #include "prove.h"
 
 #include "family/generic/array_walk_impl.h"
@@ -9,10 +11,12 @@ static sx_view pivot_view(void)
 {
     sx_view v = some_view();
 
-    v.of.pivot.k = K;
+#if UNIT > 1
+    v.of.pivot.k = UNIT + 1;
+#endif
     v.of.pivot.levels = LEVELS;
     ASSUME(pivot_is(&v));
-    v.of.pivot.pivots = section(sx_pivot_keys(&v.of.pivot) * W);
+    v.of.pivot.pivots = section(SX_TIMES(v.of.pivot.first[LEVELS], v.of.pivot.k - 1u) * W);
     return v;
 }
 
@@ -26,7 +30,7 @@ void pivot_level(void)
 
     ASSUME(pivot_level_is(&v, l));
     ASSUME(l + 1 == t->levels || pivot_level_is(&v, l + 1));
-    ASSUME(at < t->first[l + 1] - t->first[l]);
+    ASSUME(at < t->first[l + 1] - t->first[l] && pivot_node_is(&v, l, at));
     last = F(pivot_last_child)(t, l);
     child = F(pivot_level)(t, l, at, last, nondet_key(), UNIT);
     ASSERT(child <= last, "a child");

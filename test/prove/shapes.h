@@ -70,7 +70,7 @@ static inline int sorted_is(const sx_view *v)
     return array_is(v);
 }
 
-/* Level l < levels of pivots. With levels, a unit is a node's keys. */
+/* With levels, a unit is a node's keys. */
 static inline int pivot_is(const sx_view *v)
 {
     const sx_pivot *t = &v->of.pivot;
@@ -78,17 +78,28 @@ static inline int pivot_is(const sx_view *v)
     return array_is(v) && t->k >= 2 && t->k <= SX_K_MAX &&
            (v->unit == 1 || t->levels == 0 || v->unit == t->k - 1u) &&
            t->levels <= SX_LEVELS_MAX && t->window >= 1 && t->window <= SX_KEYS_MAX * 64 &&
-           t->windows >= 1 && t->windows <= SX_KEYS_MAX &&
-           t->first[t->levels] <= 2 * SX_KEYS_MAX &&
-           t->first[t->levels] * (t->k - 1) <= 2 * SX_KEYS_MAX;
+           t->windows >= 1 && small(t->windows) && small(t->first[t->levels]) &&
+           small(SX_TIMES(t->first[t->levels], t->k - 1u));
 }
 
+/* Level l < levels has nodes. */
 static inline int pivot_level_is(const sx_view *v, uint32_t l)
 {
     const sx_pivot *t = &v->of.pivot;
 
-    return t->first[l] < t->first[l + 1] && t->first[l + 1] <= t->first[t->levels] &&
-           t->first[l] <= 2 * SX_KEYS_MAX;
+    return small(t->first[l]) && small(t->first[l + 1]) && t->first[l] < t->first[l + 1] &&
+           t->first[l + 1] <= t->first[t->levels];
+}
+
+/* Node `at` of level l has its keys among all; where they are compared at once, whole nodes
+ * are before them. */
+static inline int pivot_node_is(const sx_view *v, uint32_t l, uint64_t at)
+{
+    const sx_pivot *t = &v->of.pivot;
+    uint64_t m = t->k - 1u, before = SX_TIMES(t->first[l] + at, m);
+
+    return small(at) && small(before) && before + m <= SX_TIMES(t->first[t->levels], m) &&
+           (!power_of_two(m) || multiple_of(before, m));
 }
 
 /* Full levels, and a bottom. */
