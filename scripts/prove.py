@@ -79,13 +79,14 @@ def trees(width):
     line = 64 // width
     layouts = [dict(UNIT=u) for u in [0] + units(width)]
     layouts += [dict(ROWS=8, BLOCK=line, UNIT=line), dict(ROWS=8, BLOCK=64, UNIT=0, K=line + 1),
-                dict(ROWS=4, BLOCK=4, UNIT=0, K=4), dict(ROWS=8, BLOCK=2, UNIT=0, K=4)]
+                dict(ROWS=8, BLOCK=2, UNIT=0, K=4)]
     return [dict(p, LEVELS=1) for p in layouts]
 
 
 def inner(width):
-    """The same, also with a level below."""
-    return trees(width) + [dict(UNIT=u, LEVELS=2) for u in (0, 64 // width)]
+    """The same, also with a level below, and blocks that are larger than a node."""
+    return trees(width) + [dict(UNIT=u, LEVELS=2) for u in (0, 64 // width)] + [
+        dict(ROWS=4, BLOCK=4, UNIT=0, K=4, LEVELS=1)]
 
 
 def levels_1(width):
@@ -126,7 +127,7 @@ LEMMAS = [
     ("pgm", "pgm_halve", levels_1, 1),
     ("pgm", "pgm_window", levels_1, 1),
     ("pgm", "pgm_begin", leveled, 1),
-    ("pgm", "cpu_count_from", lambda w: [dict(LEVELS=1, MOST=256 // w + 1)], 6),
+    ("pgm", "cpu_count_from", levels_1, 6),
     ("walks", "gpu_count_unit", once, 1),
     ("walks", "gpu_record", once, 1),
     ("walks", "scalar_record", once, 5),

@@ -126,7 +126,7 @@ void cpu_count_from(void)
     uint64_t i = nondet_u64(), m = nondet_u64(), more = m + 64 / W;
     unsigned char *keys;
 
-    ASSUME(small(i) && m <= MOST);
+    ASSUME(small(i) && m <= 256 / W + 1);
     keys = section((i + (more > 16 ? more : 16)) * W);
     ASSERT(CPU(count_from)(keys, i, m, nondet_key()) <= m + 16, "so many at most");
     END;
