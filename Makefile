@@ -54,7 +54,7 @@ SOAK := $(wildcard test/soak*.c)
 TEST_HELP := $(filter-out test/test_% $(SOAK),$(wildcard test/*.c))
 FUZZERS := load spec
 
-.PHONY: all help demo examples test test-more install uninstall clean bench gpu-bench papers peers report deps deps-test deps-more FORCE
+.PHONY: all help demo examples test test-more prove install uninstall clean bench gpu-bench papers peers report deps deps-test deps-more FORCE
 all: $(B)/libsextant.a $(B)/libsextant.so $(B)/sextant $(B)/sextant-bench \
      $(if $(NVCC),$(B)/libsextant-cuda.so $(B)/libsextant-bench-cuda.so $(B)/sextant_device.cuh)
 
@@ -65,7 +65,8 @@ help:
 	@echo "                then, if there is one, on the GPU"
 	@echo "make examples   build/own_kernel, where nvcc is"
 	@echo "make test       install what is missing, build, run the tests of every change"
-	@echo "make test-more  clang's sanitizers, the full matrix, fuzzers, the soak test"
+	@echo "make test-more  clang's sanitizers, the full matrix, fuzzers, the soak test, proofs"
+	@echo "make prove      that no walk reads outside its sections, by CBMC (doc/PROVE.md)"
 	@echo "make soak       random work on all devices at once, for SOAK_S=$(SOAK_S) seconds"
 	@echo "make gpu-streams  build/gpu-streams, a part of gpu-test, where nvcc is"
 	@echo "make gpu-test   build, run the tests of kernels on the GPU of this machine"
@@ -213,6 +214,11 @@ test: deps-test
 
 test-more: deps-more
 	@scripts/test_more.sh
+
+# That walks read inside their sections, and end, whatever the bytes: by a checker, CBMC 6.
+CBMC ?= cbmc
+prove:
+	@CBMC='$(CBMC)' python3 -B scripts/prove.py
 
 # The same with kernels on the GPU of this machine, and what only a GPU can do.
 .PHONY: gpu-test

@@ -1,6 +1,7 @@
 #!/bin/bash
 # What takes longer than the tests of every change (test.sh): all programs under clang's
-# sanitizers, the full matrix, fuzzers, the soak test; about 15 minutes on two processors.
+# sanitizers, the full matrix, fuzzers, the soak test, and, where CBMC is, proofs; about 15
+# minutes on two processors, 25 with proofs.
 # Ends in "N passed, M failed, K skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -32,4 +33,15 @@ done
 
 echo "soak"
 check "soak" make -s soak SOAK_S=60
+
+echo "proofs"
+run "prove" python3 -B scripts/prove.py
+read -r status s <"$(log_of prove).status"
+if [ "$status" -eq 77 ]; then
+    skip "prove" "$(sed -n 's/^skipped: //p' "$(log_of prove)")"
+else
+    read -r n m k < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' \
+                          "$(log_of prove)" | tail -n 1)
+    tally "prove" "${n:-0}" "${m:-1}" "${k:-0}"
+fi
 finish

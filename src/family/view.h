@@ -219,6 +219,12 @@ SX_FN uint64_t sx_pick(int take, uint64_t yes, uint64_t no)
     return no ^ ((yes ^ no) & (0 - (uint64_t)take));
 }
 
+/* A product in a walk. Proofs (test/prove) put a number there of which they know only what
+ * follows from the shape: products of unknowns are beyond their solver. */
+#ifndef SX_TIMES
+#define SX_TIMES(a, b) ((a) * (b))
+#endif
+
 #define SX_NO_SLOT UINT64_MAX
 
 #endif

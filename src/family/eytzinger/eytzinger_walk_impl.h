@@ -44,7 +44,7 @@ SX_WALK uint64_t F(eytz_count)(const sx_view *v, uint64_t slot, KEY q, uint32_t 
 /* The slot where node g of full level t starts. */
 SX_WALK uint64_t F(eytz_first)(const sx_view *v, uint32_t t, uint64_t g, uint32_t unit)
 {
-    return v->of.eytzinger.level_first[t] + g * F(eytz_keys)(v, unit);
+    return v->of.eytzinger.level_first[t] + SX_TIMES(g, F(eytz_keys)(v, unit));
 }
 
 /* c of the keys in node g, from slot `first` on, are below q: its child for
@@ -55,7 +55,7 @@ SX_WALK uint64_t F(eytz_down)(const sx_view *v, uint64_t first, uint64_t g, uint
     uint64_t m = F(eytz_keys)(v, unit);
 
     *slot = sx_pick(c < m, first + c, *slot);
-    return g * (m + 1) + c;
+    return SX_TIMES(g, m + 1) + c;
 }
 
 SX_WALK uint64_t F(eytz_level)(const sx_view *v, uint32_t t, uint64_t g,
@@ -71,7 +71,7 @@ SX_WALK uint64_t F(eytz_level)(const sx_view *v, uint32_t t, uint64_t g,
  * bottom's first node instead, in vain. */
 SX_WALK uint64_t F(eytz_last)(const sx_view *v, uint64_t g, uint32_t unit)
 {
-    uint64_t before = g * F(eytz_keys)(v, unit);
+    uint64_t before = SX_TIMES(g, F(eytz_keys)(v, unit));
 
     return v->of.eytzinger.level_first[v->of.eytzinger.levels] + sx_pick(before < v->of.eytzinger.bottom, before, 0);
 }
@@ -81,7 +81,7 @@ SX_WALK uint64_t F(eytz_last)(const sx_view *v, uint64_t g, uint32_t unit)
 SX_WALK uint64_t F(eytz_end)(const sx_view *v, uint64_t g, uint64_t c, uint64_t *slot,
                              uint32_t unit)
 {
-    uint64_t m = F(eytz_keys)(v, unit), first = v->of.eytzinger.level_first[v->of.eytzinger.levels], before = g * m;
+    uint64_t m = F(eytz_keys)(v, unit), first = v->of.eytzinger.level_first[v->of.eytzinger.levels], before = SX_TIMES(g, m);
     int in = before < v->of.eytzinger.bottom;
 
     c = sx_pick(before + c > v->of.eytzinger.bottom, v->of.eytzinger.bottom - before, c);   /* damaged padding */

@@ -24,7 +24,7 @@ SX_WALK void F(narrow)(const sx_view *v, const KEY *q, unsigned m, uint64_t at[G
             __builtin_prefetch(F(array_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), unit) +
                                (len > 1 ? last_key : 0));
             if (rows && unit > 1 && len == 1)
-                __builtin_prefetch(v->rows + at[j] * row_step);
+                __builtin_prefetch(sx_ahead(v->rows, at[j] * row_step));
         }
     }
 }
@@ -36,6 +36,6 @@ SX_WALK void F(finish_all)(const sx_view *v, const KEY *q, unsigned m,
     for (unsigned j = 0; j < m; j++) {
         rank[j] = F(array_finish)(v, at[j], q[j], unit);
         if (rows)
-            __builtin_prefetch(v->rows + sx_row_offset(v, rank[j]));
+            __builtin_prefetch(sx_ahead(v->rows, sx_row_offset(v, rank[j])));
     }
 }

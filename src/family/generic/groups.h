@@ -15,4 +15,11 @@
 #define GROUP 32u
 #define FEW 4u
 
+/* So many bytes behind p, to be asked for and never read: that may be past the section's end,
+ * so no pointer is computed. */
+SX_INLINE const void *sx_ahead(const void *p, uint64_t bytes)
+{
+    return (const void *)((uintptr_t)p + bytes);
+}
+
 #endif

@@ -24,7 +24,7 @@ SX_WALK void F(guide_begin)(const sx_view *v, const KEY *q, unsigned m, guide_wa
         g->at[j] = 0;
     for (uint32_t len = v->of.guide.pieces; len > 1; len -= len / 2)
         for (unsigned j = 0; j < m; j++)
-            g->at[j] += sx_pick(SX_LOAD(v->of.guide.piece_keys + (g->at[j] + len / 2) * W) < q[j], len / 2, 0);
+            g->at[j] = F(guide_skip)(q[j], v->of.guide.piece_keys, (uint32_t)g->at[j], len / 2);
     for (unsigned j = 0; j < m; j++)
         g->at[j] = F(guide_cell_in)(v, q[j], (uint32_t)g->at[j], &g->fraction[j]);
 }

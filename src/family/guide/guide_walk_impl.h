@@ -5,12 +5,18 @@
  * piece, the cell, the cell's window of keys, and the bound in it. What
  * is in the sections never leads outside them: each step ends in a minimum. */
 
+/* One halving of first keys from number `at` on: skip `half` of them if the next is below q. */
+SX_WALK uint32_t F(guide_skip)(KEY q, const unsigned char *firsts, uint32_t at, uint32_t half)
+{
+    return at + (uint32_t)sx_pick(SX_LOAD(firsts + (at + half) * (uint64_t)W) < q, half, 0);
+}
+
 /* The last of `len` first keys, from number `at` on, that is below q, or `at`. */
 SX_WALK uint32_t F(guide_piece)(KEY q, const unsigned char *firsts, uint32_t at, uint32_t len)
 {
     while (len > 1) {
         uint32_t half = len / 2;
-        at += (uint32_t)sx_pick(SX_LOAD(firsts + (at + half) * (uint64_t)W) < q, half, 0);
+        at = F(guide_skip)(q, firsts, at, half);
         len -= half;
     }
     return at;
@@ -30,8 +36,8 @@ SX_WALK sx_piece_map F(guide_map)(const sx_view *v, KEY first, KEY end)
     return m;
 }
 
-/* q's cell, in a piece, and where it is in there, as a fraction of 2^32. */
-SX_WALK uint64_t F(guide_cell_in)(const sx_view *v, KEY q, uint32_t piece, uint32_t *fraction)
+/* q's cell, of those of a piece, and where it is in there, as a fraction of 2^32. */
+SX_WALK uint64_t F(guide_cell_of)(const sx_view *v, KEY q, uint32_t piece, uint32_t *fraction)
 {
     const sx_piece_map *m = (const sx_piece_map *)(const void *)v->of.guide.piece_maps + piece;
     KEY first = SX_LOAD(v->of.guide.piece_keys + piece * (uint64_t)W);
@@ -40,8 +46,13 @@ SX_WALK uint64_t F(guide_cell_in)(const sx_view *v, KEY q, uint32_t piece, uint3
     uint64_t bucket = product >> 32;
 
     *fraction = (uint32_t)product;
-    bucket = bucket < v->of.guide.piece_cells ? bucket : v->of.guide.piece_cells - 1;
-    return piece * v->of.guide.piece_cells + bucket;
+    return bucket < v->of.guide.piece_cells ? bucket : v->of.guide.piece_cells - 1;
+}
+
+/* The same, of the cells of all pieces. */
+SX_WALK uint64_t F(guide_cell_in)(const sx_view *v, KEY q, uint32_t piece, uint32_t *fraction)
+{
+    return piece * v->of.guide.piece_cells + F(guide_cell_of)(v, q, piece, fraction);
 }
 
 /* The same, in the last piece whose first key is below q, or the first piece. */
@@ -69,6 +80,20 @@ SX_WALK uint64_t F(guide_window)(const sx_view *v, uint64_t bucket, uint64_t *co
     return start;
 }
 
+/* One halving of units [*at, *end), of which the first is sought whose last key is not below
+ * q; or *end, if there is none. */
+SX_WALK void F(guide_halve)(const sx_view *v, KEY q, uint64_t *at, uint64_t *end, uint32_t unit)
+{
+    uint64_t a = *at, b = *end, mid = a + (b - a) / 2;
+
+    if (SX_LOAD(F(array_unit)(v, mid, unit) + (unit - 1) * W) < q)
+        a = mid + 1;
+    else
+        b = mid;
+    *at = a;
+    *end = b;
+}
+
 /* The unit to look at first: where q would be if the window's keys were
  * evenly spaced; in a crowded cell, where its bound is. */
 SX_WALK uint64_t F(guide_guess)(const sx_view *v, KEY q, uint64_t start, uint64_t count,
@@ -83,13 +108,8 @@ SX_WALK uint64_t F(guide_guess)(const sx_view *v, KEY q, uint64_t start, uint64_
     }
     /* units [at, end): the first whose last key is not below q, or the last */
     end = (start + count) >> shift < last ? (start + count) >> shift : last;
-    while (at < end) {
-        uint64_t mid = at + (end - at) / 2;
-        if (SX_LOAD(F(array_unit)(v, mid, unit) + (unit - 1) * W) < q)
-            at = mid + 1;
-        else
-            end = mid;
-    }
+    while (at < end)
+        F(guide_halve)(v, q, &at, &end, unit);
     return at;
 }
 
@@ -102,25 +122,35 @@ SX_WALK uint64_t F(guide_next)(uint64_t start, uint64_t end, uint64_t at, uint32
     return halve ? (start + (end - start) / 2) >> sx_log2(unit) : beside;
 }
 
+/* A look at unit *at: 0, its keys below q are *c, and the bound is behind these. Or the bound
+ * is not in it: then its window is smaller, and another unit is to be looked at. */
+SX_WALK int F(guide_turn)(const sx_view *v, KEY q, uint64_t *start, uint64_t *end, uint64_t *at,
+                          uint64_t *c, uint32_t unit, int halve)
+{
+    const unsigned char *p = F(array_unit)(v, *at, unit);
+    uint64_t first = *at * unit;
+
+    *c = unit > 1 ? SX_COUNT_UNIT(p, unit, q) : SX_LOAD(p) < q;
+    if (*c == unit && first + unit < *end)
+        *start = first + unit;
+    else if (*c == 0 && first > *start)
+        *end = first;
+    else
+        return 0;
+    *at = F(guide_next)(*start, *end, *at, unit, halve);
+    return 1;
+}
+
 /* From unit `at` on to the bound, which is in [start, start + count]. */
 SX_WALK uint64_t F(guide_finish)(const sx_view *v, KEY q, uint64_t start, uint64_t count,
                                  uint64_t at, uint32_t unit)
 {
-    uint64_t end = start + count, first, c;
+    uint64_t end = start + count, c;
+    unsigned turn = 1;
 
-    for (unsigned turn = 1;; turn++) {
-        const unsigned char *p = F(array_unit)(v, at, unit);
-        first = at * unit;
-        c = unit > 1 ? SX_COUNT_UNIT(p, unit, q) : SX_LOAD(p) < q;
-        if (c == unit && first + unit < end)
-            start = first + unit;
-        else if (c == 0 && first > start)
-            end = first;
-        else
-            break;
-        at = F(guide_next)(start, end, at, unit, turn > SX_GUIDE_NEXT);
-    }
-    c += first;
+    while (F(guide_turn)(v, q, &start, &end, &at, &c, unit, turn > SX_GUIDE_NEXT))
+        turn++;
+    c += at * unit;
     return c < v->n ? c : v->n;
 }
 

@@ -33,10 +33,10 @@ SX_WALK uint64_t F(pgm_predict)(const unsigned char *keys, const unsigned char *
     d = d > (KEY)~(KEY)0 >> zeros ? (KEY)~(KEY)0 : (KEY)(d << zeros);
 #if W == 4                        /* zeros of 64 bits: 32 more */
     distance = d;
-    height = (s.slope >> 32) * distance + ((s.slope & 0xffffffffu) * distance >> 32);
+    height = SX_TIMES(s.slope >> 32, distance) + (SX_TIMES(s.slope & 0xffffffffu, distance) >> 32);
 #else
     distance = (uint64_t)(d >> (8 * W - 64));
-    height = (uint64_t)((unsigned __int128)distance * s.slope >> 64);
+    height = (uint64_t)(SX_TIMES((unsigned __int128)distance, s.slope) >> 64);
 #endif
     height = ((s.base >> 8) + height) >> 8;
     return height < next ? height : next;

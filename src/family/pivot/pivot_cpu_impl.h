@@ -38,7 +38,7 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const uint64
             __builtin_prefetch(F(array_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), unit) +
                                (len > 1 ? last_key : 0));
             if (rows && unit > 1 && len == 1)
-                __builtin_prefetch(v->rows + at[j] * row_step);
+                __builtin_prefetch(sx_ahead(v->rows, at[j] * row_step));
         }
     }
     F(narrow)(v, q, m, at, len, unit, rows);

@@ -35,7 +35,7 @@ SX_WALK uint64_t F(pivot_last_child)(const sx_pivot *t, uint32_t l)
 SX_WALK const unsigned char *F(pivot_node)(const sx_pivot *t, uint32_t l, uint64_t at,
                                            uint32_t unit)
 {
-    return t->pivots + (t->first[l] + at) * (unit > 1 ? unit : t->k - 1u) * W;
+    return t->pivots + SX_TIMES(t->first[l] + at, unit > 1 ? unit : t->k - 1u) * W;
 }
 
 /* c keys of node `at` are below q: its child for q, a node of the next level,
@@ -43,7 +43,7 @@ SX_WALK const unsigned char *F(pivot_node)(const sx_pivot *t, uint32_t l, uint64
 SX_WALK uint64_t F(pivot_child)(const sx_pivot *t, uint64_t at, uint64_t c, uint64_t last,
                                 uint32_t unit)
 {
-    uint64_t child = at * (unit > 1 ? unit + 1 : t->k) + c;
+    uint64_t child = SX_TIMES(at, unit > 1 ? unit + 1 : t->k) + c;
 
     return child < last ? child : last;
 }

@@ -1,0 +1,378 @@
+#!/usr/bin/env python3
+"""Proves that no walk reads outside its sections and that every walk ends (doc/PROVE.md).
+
+    prove.py [--jobs N] [--only TEXT] [--verbose]
+
+CBMC=path names the checker (default: cbmc). Lemmas are functions of test/prove/; each is
+proved for every width of key and every layout that makes a difference, and its end must be
+reachable, so that none is true for want of a case. Whole walks on small shapes follow. Then
+one line of a walk is changed at a time, and the lemma that is about it must fail.
+Ends in "N passed, M failed, K skipped". Status 1: something failed; 77: there is no checker.
+"""
+import argparse
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CBMC = os.environ.get("CBMC") or "cbmc"
+LIMIT_S = 180                 # of one proof; most take one or two
+WIDTHS = (4, 8, 16)
+CHECKS = ["--unwinding-assertions", "--no-malloc-may-fail", "--pointer-overflow-check",
+          "--drop-unused-functions", "--slice-formula", "--no-sat-preprocessor"]
+END = "the end is not reached"
+
+# ---- layouts: numbers that are multiplied with are constants of a proof ------------------
+
+
+def units(width):
+    """Keys that a walk may compare at once."""
+    return [1] + [b // width for b in (16, 32, 64) if b > width]
+
+
+def pairs(width):
+    """(ROWS, BLOCK) of each layout of pairs."""
+    return [(rows, block) for rows in (4, 8) for block in (1, 2, 4, 8, 16, 32, 64)
+            if block * rows >= width and block * width >= rows]
+
+
+def split(width):
+    return [dict(UNIT=u) for u in units(width)]
+
+
+def every(width):
+    """Every layout with every unit."""
+    return split(width) + [
+        dict(ROWS=r, BLOCK=b, UNIT=u) for r, b in pairs(width) for u in {1, b}
+        if u == 1 or (u in units(width) and b * (width + r) % 16 == 0)]
+
+
+def some(width):
+    """Those that differ in more than a factor, which every() is for."""
+    line = 64 // width
+    return split(width) + [dict(ROWS=8, BLOCK=64, UNIT=1), dict(ROWS=4, BLOCK=4, UNIT=1),
+                           dict(ROWS=8, BLOCK=line, UNIT=line)]
+
+
+def rows(width):
+    return [dict(ROWS=4), dict(ROWS=8)] + [dict(ROWS=r, BLOCK=b) for r, b in pairs(width)]
+
+
+def once(width):
+    return [dict()]
+
+
+def nodes(width):
+    """Nodes of pivots: how they are compared, and whether a level is below."""
+    return [dict(UNIT=u, LEVELS=levels) for u in units(width) for levels in (1, 2)]
+
+
+def trees(width):
+    """Nodes of trees in level order: UNIT 0 is any k in one array; in pairs some k, whose
+    nodes are in one piece or not."""
+    line = 64 // width
+    layouts = [dict(UNIT=u) for u in [0] + units(width)]
+    layouts += [dict(ROWS=8, BLOCK=line, UNIT=line), dict(ROWS=8, BLOCK=64, UNIT=0, K=line + 1),
+                dict(ROWS=8, BLOCK=2, UNIT=0, K=4)]
+    return [dict(p, LEVELS=1) for p in layouts]
+
+
+def inner(width):
+    """The same, also with a level below, and blocks that are larger than a node."""
+    return trees(width) + [dict(UNIT=u, LEVELS=2) for u in (0, 64 // width)] + [
+        dict(ROWS=4, BLOCK=4, UNIT=0, K=4, LEVELS=1)]
+
+
+def levels_1(width):
+    return [dict(LEVELS=1)]
+
+
+def levels_2(width):
+    return [dict(LEVELS=2)]
+
+
+def leveled(width):
+    return [dict(p, LEVELS=1) for p in some(width)]
+
+
+# (file, lemma, which parameters, turns of its loops, and 1)
+LEMMAS = [
+    ("array", "array_unit", every, 1),
+    ("array", "row", rows, 1),
+    ("array", "array_units", some, 1),
+    ("array", "array_halve", some, 1),
+    ("array", "array_finish", some, 1),
+    ("pivot", "pivot_level", nodes, 1),
+    ("pivot", "pivot_begin", leveled, 1),
+    ("eytzinger", "eytz_level", inner, 5),
+    ("eytzinger", "eytz_finish", trees, 5),
+    ("eytzinger", "eytz_from_entry", lambda w: [dict(UNIT=0, LEVELS=1)], 1),
+    ("guide", "guide_skip", once, 1),
+    ("guide", "guide_cell", once, 1),
+    ("guide", "guide_window", once, 1),
+    ("guide", "guide_entry", once, 1),
+    ("guide", "guide_guess", some, 1),
+    ("guide", "guide_halve", some, 1),
+    ("guide", "guide_crowd", some, 1),
+    ("guide", "guide_turn", some, 1),
+    ("guide", "guide_look", some, 1),
+    ("pgm", "pgm_start", levels_2, 1),
+    ("pgm", "pgm_find", levels_1, 1),
+    ("pgm", "pgm_halve", levels_1, 1),
+    ("pgm", "pgm_window", levels_1, 1),
+    ("pgm", "pgm_begin", leveled, 1),
+    ("pgm", "cpu_count_from", levels_1, 6),
+    ("walks", "gpu_count_unit", once, 1),
+    ("walks", "gpu_record", once, 1),
+    ("walks", "scalar_record", once, 5),
+    ("walks", "gpu_count_from", once, 40),
+]
+
+# ---- whole walks: what is given of a spec, and n, where padding hides nothing -------------
+
+PIVOT = "SX_FAM_PIVOT", "SX_PIVOT_K|SX_PIVOT_LEAF", ".of.pivot={.k=%d,.leaf=%d}"
+EYTZ = "SX_FAM_EYTZ", "SX_EYTZ_K", ".of.eytzinger={.k=%d}"
+GUIDE = "SX_FAM_GUIDE", "SX_GUIDE_BUCKET|SX_GUIDE_PIECES", ".of.guide={.bucket=%d,.pieces=%d}"
+PGM = "SX_FAM_PGM", "SX_PGM_EPS|SX_PGM_EPS2", ".of.pgm={.eps=%d,.eps2=%d}"
+SORTED = "SX_FAM_SORTED", "0", ".unique=0"
+
+
+def shape(kind, values, n, width, rows=4, block=0, segments=None):
+    family, given, of = kind
+    layout = f",.layout=SX_PAIRS,.block={block}" if block else ""
+    bits = "|SX_P_LAYOUT|SX_P_BLOCK" if block else ""
+    p = dict(W=width, FAMILY=family, N=n, ROWS=rows,
+             SPEC=f".given={given}{bits},{of % values if values else of}{layout}")
+    if segments:
+        p["SEGMENTS"] = segments
+    return p
+
+
+WALKS = [
+    shape(SORTED, (), 1, 4), shape(SORTED, (), 17, 4), shape(SORTED, (), 16, 8, 8),
+    shape(SORTED, (), 9, 16, 8, 2), shape(SORTED, (), 33, 8, 4, 64),
+    shape(PIVOT, (3, 1), 16, 4), shape(PIVOT, (5, 4), 65, 4, 8, 4), shape(PIVOT, (3, 2), 33, 8),
+    shape(PIVOT, (2, 3), 10, 16), shape(PIVOT, (9, 8), 73, 8),
+    shape(EYTZ, (2,), 16, 4), shape(EYTZ, (3,), 17, 8), shape(EYTZ, (4,), 33, 8, 4, 2),
+    shape(EYTZ, (4,), 4, 16), shape(EYTZ, (5,), 64, 16), shape(EYTZ, (17,), 33, 4), shape(EYTZ, (9,), 64, 8, 8, 8),
+    shape(GUIDE, (1, 1), 17, 4), shape(GUIDE, (4, 3), 33, 8), shape(GUIDE, (1, 2), 9, 16, 8, 2),
+    shape(PGM, (1, 1), 40, 4, 4, 0, "1,3"), shape(PGM, (2, 1), 33, 8, 8, 0, "1,2,5"),
+    shape(PGM, (1, 4), 20, 16, 4, 0, "1,20"),
+]
+WALK_TURNS = 60
+
+# ---- faults: a line of a walk, what it becomes, and the lemma that is to fail -------------
+
+ARRAY_H = "family/generic/array_walk_impl.h"
+PIVOT_H = "family/pivot/pivot_walk_impl.h"
+EYTZ_H = "family/eytzinger/eytzinger_walk_impl.h"
+GUIDE_H = "family/guide/guide_walk_impl.h"
+PGM_H = "family/pgm/pgm_walk_impl.h"
+FAULTS = [
+    (ARRAY_H, "F(array_unit)(v, at + half - 1, unit)", "F(array_unit)(v, at + 2 * half + 1, unit)",
+     "array_halve", dict(UNIT=1)),
+    (ARRAY_H, "v->block_bytes : unit * W)", "v->block_bytes : unit * W + W)", "array_unit", dict(UNIT=4)),
+    (ARRAY_H, "return rank < v->n ? rank : v->n;", "return rank;", "array_finish", dict(UNIT=4)),
+    ("family/view.h", "- 1)) * v->row_bytes;", "- 1)) * 8;", "row", dict(ROWS=4)),
+    (PIVOT_H, "return child < last ? child : last;", "return child;", "pivot_level",
+     dict(UNIT=1, LEVELS=1)),
+    (PIVOT_H, "t->windows) - 1;", "t->windows);", "pivot_level", dict(UNIT=1, LEVELS=1)),
+    (PIVOT_H, "SX_TIMES(t->first[l] + at, unit", "W + SX_TIMES(t->first[l] + at, unit", "pivot_level",
+     dict(UNIT=1, LEVELS=1)),
+    (PIVOT_H, "return at < latest ? at : latest;", "return at;", "pivot_begin",
+     dict(UNIT=1, LEVELS=1)),
+    (EYTZ_H, "*slot = sx_pick(c < m, first + c, *slot);", "*slot = first + c;", "eytz_level",
+     dict(UNIT=0, LEVELS=1)),
+    (EYTZ_H, "return SX_TIMES(g, m + 1) + c;", "return SX_TIMES(g, m + 1) + c + 1;", "eytz_level",
+     dict(UNIT=0, LEVELS=2)),
+    (EYTZ_H, "sx_pick(before < v->of.eytzinger.bottom, before, 0)", "before", "eytz_finish",
+     dict(UNIT=0, LEVELS=1)),
+    (EYTZ_H, "c = sx_pick(before + c > v->of.eytzinger.bottom, v->of.eytzinger.bottom - before, c);",
+     "", "eytz_finish", dict(UNIT=0, LEVELS=1)),
+    (EYTZ_H, "return entry < v->of.eytzinger.level_first[levels] ? entry :",
+     "return entry != 0 ? entry :", "eytz_from_entry", dict(UNIT=0, LEVELS=1)),
+    (GUIDE_H, "firsts + (at + half) * (uint64_t)W", "firsts + (at + half + 16) * (uint64_t)W",
+     "guide_skip", dict()),
+    (GUIDE_H, "return bucket < v->of.guide.piece_cells ? bucket : v->of.guide.piece_cells - 1;",
+     "return bucket;", "guide_cell", dict()),
+    (GUIDE_H, "    *count = *count < v->n - start ? *count : v->n - start;\n    return start;\n}\n\n/* One",
+     "    return start;\n}\n\n/* One", "guide_window", dict()),
+    ("family/guide/guide.h", "/ SX_GUIDE_CELLS + 1;", "/ SX_GUIDE_CELLS;", "guide_window", dict()),
+    (GUIDE_H, "    start = start < v->n ? start : v->n;\n    *count = *count < v->n - start ? *count : v->n - start;\n    return start;\n}\n\n/* ----",
+     "    return start;\n}\n\n/* ----", "guide_entry", dict()),
+    (GUIDE_H, "        return at < last ? at : last;", "        return at;", "guide_guess", dict(UNIT=4)),
+    (GUIDE_H, "a = mid + 1;", "a = mid;", "guide_halve", dict(UNIT=1)),
+    (GUIDE_H, "first + unit < *end)", "first + unit <= *end)", "guide_turn", dict(UNIT=1)),
+    (GUIDE_H, "? at + 1 : at - 1;", "? at + 2 : at - 1;", "guide_turn", dict(UNIT=4)),
+    (GUIDE_H, "? at + 1 : at - 1;", "? at + 1 : at;", "guide_look", dict(UNIT=4)),
+    ("family/guide/guide_cpu_impl.h", "(first > g->start[j])", "(first >= g->start[j])", "guide_look",
+     dict(UNIT=1)),
+    (PGM_H, "    return p < last ? p : last;", "    return p;", "pgm_start", dict(LEVELS=2)),
+    (PGM_H, "return start < last && q", "return q", "pgm_find", dict(LEVELS=1)),
+    (PGM_H, "    m = m < last - start ? m : last - start;\n", "", "pgm_find", dict(LEVELS=1)),
+    ("family/pgm/pgm.h", "return (m + 1 + 15) / 16 * 16 + 16;", "return (m + 1 + 15) / 16 * 16;",
+     "pgm_find", dict(LEVELS=1)),
+    (PGM_H, "<= q, half, 0);", "<= q, half + 1, 0);", "pgm_halve", dict(LEVELS=1)),
+    (PGM_H, "    start = start < v->n ? start : v->n;\n", "", "pgm_window", dict(LEVELS=1)),
+    (PGM_H, "return len < all ? len : all;", "return len;", "pgm_begin", dict(UNIT=4, LEVELS=1)),
+    ("family/eytzinger/eytzinger.c", "sx_round_up(e->bottom, e->k - 1)", "e->bottom", "walk",
+     shape(EYTZ, (4,), 4, 16)),
+    ("family/shape.c", "return v->block ? 0 : v->n * v->row_bytes;",
+     "return v->block ? 0 : (v->n - 1) * v->row_bytes;", "walk", shape(SORTED, (), 17, 4)),
+]
+
+# ---- running ------------------------------------------------------------------------------
+
+
+class Proof:
+    """One run of the checker."""
+
+    def __init__(self, kind, lemma, width, params, turns, fault=None):
+        self.kind, self.lemma, self.width = kind, lemma, width
+        self.params, self.turns, self.fault = params, turns, fault
+        self.file = "walks" if lemma == "walk" else next(f for f, l, _, _ in LEMMAS if l == lemma)
+
+    def name(self):
+        words = [f"{k}={v}" for k, v in self.params.items() if k != "W"]
+        if self.fault:
+            words.append(f"with \"{self.fault[2].strip()}\" in {self.fault[0]}")
+        return " ".join([f"{self.kind} {self.lemma}, width {self.width}"] + words)
+
+    def command(self, temporary):
+        words = [CBMC]
+        if self.fault:
+            words += ["-I", str(overlay(temporary, self.fault))]
+        words += ["-I", "src", "-I", "include", "-I", "test/prove", f"-DW={self.width}"]
+        words += [f"-D{k}={v}" for k, v in self.params.items() if k != "W"]
+        words += [f"test/prove/prove_{self.file}.c", "--function", self.lemma,
+                  "--unwind", str(self.turns)]
+        if self.lemma == "walk":
+            words += [str(p) for p in apart(temporary)]
+        return words + CHECKS
+
+    def run(self, temporary):
+        """(what went wrong or None, seconds)"""
+        begun = time.monotonic()
+        try:
+            done = subprocess.run(self.command(temporary), cwd=ROOT, timeout=LIMIT_S, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+            wrong = self.judged(done.returncode, done.stdout)
+        except subprocess.TimeoutExpired:
+            wrong = f"no answer in {LIMIT_S} s"
+        except FaultNotFound as error:
+            wrong = str(error)
+        return wrong, time.monotonic() - begun
+
+    def judged(self, status, out):
+        """What went wrong: all must hold but the ends, or, with a fault, something must not."""
+        verdicts = re.findall(r"^\[[^]]*\] (?:line \d+ )?(.*): (SUCCESS|FAILURE|UNKNOWN)$", out, re.M)
+        ends = [v for what, v in verdicts if what == END]
+        broken = [what for what, v in verdicts if what != END and v == "FAILURE"]
+        if status != 10 and not (status == 0 and verdicts):
+            return "the checker ended with %d: %s" % (status, " / ".join(out.splitlines()[-3:]))
+        if self.fault:
+            return None if broken else "the fault is not found"
+        if broken or any(v == "UNKNOWN" for _, v in verdicts):
+            return " / ".join(broken[:3]) or "not decided"
+        return None if ends and set(ends) == {"FAILURE"} else "its end can't be reached: it proves nothing"
+
+
+class FaultNotFound(Exception):
+    pass
+
+
+def overlay(temporary, fault):
+    """A folder whose copy of a file has this fault; it is searched before src/."""
+    name, old, new = fault
+    text = (ROOT / "src" / name).read_text(encoding="utf-8")
+    if text.count(old) != 1:
+        raise FaultNotFound(f"{name} has \"{old.strip()}\" {text.count(old)} times, not once: "
+                            "the fault has to be written anew")
+    folder = Path(tempfile.mkdtemp(dir=temporary))
+    path = folder / name
+    path.parent.mkdir(parents=True)
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    return folder
+
+
+def apart(temporary):
+    """Sources of shapes, in which parts of a view lie beside each other (prove.h says why)."""
+    families = re.findall(r"^SX_FAMILY\(\w+, (\w+)\)", (ROOT / "src/family/families.def").read_text(), re.M)
+    paths = []
+    for name in ["shape", "families"] + [f"{f}/{f}" for f in families + ["auto"]]:
+        path = Path(temporary, f"apart_{Path(name).name}.c")
+        if not path.exists():
+            whole = path.with_suffix(f".{os.getpid()}")
+            whole.write_text("#define union struct\n#define _Static_assert(a, b)\n"
+                             f'#include "family/{name}.c"\n')
+            whole.rename(path)
+        paths.append(path)
+    return paths
+
+
+def all_proofs():
+    for _, lemma, which, turns in LEMMAS:
+        for width in WIDTHS:
+            for params in which(width):
+                yield Proof("lemma", lemma, width, params, turns)
+    for params in WALKS:
+        yield Proof("walk", "walk", params["W"], params, WALK_TURNS)
+    for name, old, new, lemma, params in FAULTS:
+        turns = WALK_TURNS if lemma == "walk" else next(t for _, l, _, t in LEMMAS if l == lemma)
+        yield Proof("fault", lemma, params.get("W", 4), params, turns, (name, old, new))
+
+
+def missing():
+    """Why nothing can be proved here, or None."""
+    ask = ("the proofs want CBMC 6, a checker of C programs: Debian has it from trixie on as the "
+           "package cbmc; CBMC=PATH names one that is elsewhere")
+    try:
+        version = subprocess.run([CBMC, "--version"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return ask
+    number = re.match(r"(\d+)\.", version)
+    return None if number and int(number[1]) >= 6 else f"{ask}; this one is {version.strip() or 'none'}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
+    parser.add_argument("--only", default="", help="proofs whose name has this text")
+    parser.add_argument("--verbose", action="store_true", help="a line for each")
+    options = parser.parse_args()
+    why = missing()
+    if why:
+        print(f"skipped: {why}\n0 passed, 0 failed, 1 skipped")
+        return 77
+    proofs = [p for p in all_proofs() if options.only in p.name()]
+    totals, failed = defaultdict(lambda: [0, 0, 0.0, 0.0]), []
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as temporary, \
+            concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        apart(temporary)
+        for proof, (wrong, seconds) in zip(proofs, pool.map(lambda p: p.run(temporary), proofs)):
+            total = totals[proof.kind, proof.lemma]
+            total[1 if wrong else 0] += 1
+            total[2] += seconds
+            total[3] = max(total[3], seconds)
+            if wrong:
+                failed.append(proof)
+                print(f"FAIL  {proof.name()}: {wrong}", flush=True)
+            elif options.verbose:
+                print(f"ok    {proof.name()} ({seconds:.1f} s)", flush=True)
+    print(f"\n{'':6} {'lemma':16} {'holds':>6} {'fails':>6} {'s':>8} {'longest':>8}")
+    for (kind, lemma), (good, bad, seconds, longest) in totals.items():
+        print(f"{kind:6} {lemma:16} {good:6} {bad:6} {seconds:8.1f} {longest:8.1f}")
+    print(f"{time.monotonic() - begun:.0f} s on {options.jobs} processors; a fault holds if it was found")
+    print(f"{len(proofs) - len(failed)} passed, {len(failed)} failed, 0 skipped")
+    return 1 if failed or not proofs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
