@@ -64,6 +64,11 @@ def rows(width):
     return [dict(ROWS=4), dict(ROWS=8)] + [dict(ROWS=r, BLOCK=b) for r, b in pairs(width)]
 
 
+def stored(width):
+    """Rows where equal keys are stored once; of what is asked, keys are no part."""
+    return [dict(ROWS=r) for r in (0, 4, 8)] if width == 8 else []
+
+
 def once(width):
     return [dict()]
 
@@ -108,6 +113,9 @@ LEMMAS = [
     ("array", "array_units", some, 1),
     ("array", "array_halve", some, 1),
     ("array", "array_finish", some, 1),
+    ("once", "start", stored, 1),
+    ("once", "row_of", stored, 1),
+    ("once", "position_halve", stored, 1),
     ("pivot", "pivot_level", nodes, 1),
     ("pivot", "pivot_begin", leveled, 1),
     ("eytzinger", "eytz_level", inner, 5),
@@ -180,6 +188,13 @@ FAULTS = [
     (ARRAY_H, "v->block_bytes : unit * W)", "v->block_bytes : unit * W + W)", "array_unit", dict(UNIT=4)),
     (ARRAY_H, "return rank < v->n ? rank : v->n;", "return rank;", "array_finish", dict(UNIT=4)),
     ("family/view.h", "- 1)) * v->row_bytes;", "- 1)) * 8;", "row", dict(ROWS=4)),
+    ("family/view.h", "return sx_min64(sx_start_raw(v, position), v->ranks);",
+     "return sx_start_raw(v, position);", "start", dict(ROWS=4)),
+    ("family/view.h", "sx_firsts_offset(n, ranks) + n * row_bytes", "(n + 1) * 4 + n * row_bytes",
+     "row_of", dict(ROWS=4)),
+    ("family/view.h", "        if (rank >= v->ranks)     /* in a damaged file */\n            return UINT64_MAX;\n",
+     "", "row_of", dict(ROWS=8)),
+    ("family/view.h", "? at + half : at;", "? at + half + 1 : at;", "position_halve", dict(ROWS=0)),
     (PIVOT_H, "return child < last ? child : last;", "return child;", "pivot_level",
      dict(UNIT=1, LEVELS=1)),
     (PIVOT_H, "t->windows) - 1;", "t->windows);", "pivot_level", dict(UNIT=1, LEVELS=1)),
@@ -223,8 +238,8 @@ FAULTS = [
     (PGM_H, "return len < all ? len : all;", "return len;", "pgm_begin", dict(UNIT=4, LEVELS=1)),
     ("family/eytzinger/eytzinger.c", "sx_round_up(e->bottom, e->k - 1)", "e->bottom", "walk",
      shape(EYTZ, (4,), 4, 16)),
-    ("family/shape.c", "return v->block ? 0 : v->n * v->row_bytes;",
-     "return v->block ? 0 : (v->n - 1) * v->row_bytes;", "walk", shape(SORTED, (), 17, 4)),
+    ("family/shape.c", "return v->block ? 0 : v->ranks * v->row_bytes;",
+     "return v->block ? 0 : (v->ranks - 1) * v->row_bytes;", "walk", shape(SORTED, (), 17, 4)),
 ]
 
 # ---- running ------------------------------------------------------------------------------

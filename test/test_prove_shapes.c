@@ -122,11 +122,12 @@ static int shaped(sx_view *v, const char *text, uint32_t node_bytes, uint32_t wi
                   uint64_t n)
 {
     sx_target target = {.node_bytes = node_bytes};
+    sx_facts facts = {.n = n, .ranks = n, .width = width, .row_bytes = rows};
     sx_spec spec;
     sx_err err;
 
     assert_int_equal(sx_spec_parse(&spec, text, &err), SX_OK);
-    return sx_shape(v, &spec, &target, width, rows, n, &err) == SX_OK;
+    return sx_shape(v, &spec, &target, &facts, &err) == SX_OK;
 }
 
 static void test_all(void **state)

@@ -136,6 +136,12 @@ SX_FN uint64_t sx_rank_at(const sx_view *v, uint64_t position)
     return v->starts ? sx_start_at(v, position) : position;
 }
 
+/* One step of the search for a rank's position: it is behind the first `half`, or not. */
+SX_FN uint64_t sx_position_halve(const sx_view *v, uint64_t at, uint64_t half, uint64_t rank)
+{
+    return sx_start_at(v, at + half) <= rank ? at + half : at;
+}
+
 /* The position that has this rank, which there is. */
 SX_FN uint64_t sx_position_of(const sx_view *v, uint64_t rank)
 {
@@ -145,8 +151,7 @@ SX_FN uint64_t sx_position_of(const sx_view *v, uint64_t rank)
         return rank;
     while (len > 1) {             /* it is in [at, at + len) */
         uint64_t half = len / 2;
-        if (sx_start_at(v, at + half) <= rank)
-            at += half;
+        at = sx_position_halve(v, at, half, rank);
         len -= half;
     }
     return at;

@@ -108,6 +108,7 @@ static inline sx_view some_view(void)
 {
     sx_view v = nondet_view();
 
+    v.starts = NULL;
     v.width = W;
     v.row_bytes = ROWS;
     v.block = BLOCK;

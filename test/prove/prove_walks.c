@@ -106,12 +106,13 @@ void gpu_count_from(void)
 void walk(void)
 {
     sx_spec spec = {.family = FAMILY, SPEC};
+    sx_facts facts = {.n = N, .ranks = N, .width = W, .row_bytes = ROWS};
     sx_view v;
     sx_err err;
     const void *base[SX_SECTIONS];
     uint64_t rank, slot;
 
-    sx_shape(&v, &spec, &sx_any_target, W, ROWS, N, &err);
+    sx_shape(&v, &spec, &sx_any_target, &facts, &err);
 #ifdef SEGMENTS
     {
         uint64_t segments[] = {SEGMENTS};
