@@ -195,8 +195,8 @@ static bool can_be(const char *family, int type, const char *verb, unsigned plac
  * each device in turn, since the emulator is slow. None divides DATA_SETS, so that all come
  * up. SX_KERNEL_CELLS=1 gives kernels all. Of the full matrix a family with a type has at
  * least 22 such cells in a row, more than there are lists of options. */
-static const struct { uint64_t cells, kernel_cells; } sampled = { 3, 67 }, full = { 1, 23 };
-_Static_assert(DATA_SETS % 3 != 0 && DATA_SETS % 23 != 0 && DATA_SETS % 67 != 0,
+static const struct { uint64_t cells, kernel_cells; } sampled = { 5, 101 }, full = { 1, 23 };
+_Static_assert(DATA_SETS % 5 != 0 && DATA_SETS % 23 != 0 && DATA_SETS % 101 != 0,
                "the same sets each time");
 
 static sx_device *devices[DEVICES];
