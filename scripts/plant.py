@@ -223,12 +223,12 @@ def prepare(scratch, faults, workers, jobs):
         print(f"the tree does not compile:\n{output[-4000:]}")
         return None, None
     limits = {}
-    for test in tests:
-        how, seconds = run_test(first, test, 1800)
-        if how:
-            print(f"without any fault {how}")
-            return None, None
-        limits[test] = max(LEAST_S, SLOWER * seconds)
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        for test, (how, seconds) in zip(tests, pool.map(lambda t: run_test(first, t, 1800), tests)):
+            if how:
+                print(f"without any fault {how}")
+                return None, None
+            limits[test] = max(LEAST_S, SLOWER * seconds)
     trees = [first]
     for i in range(1, workers):
         shutil.rmtree(scratch / str(i), ignore_errors=True)
