@@ -67,6 +67,7 @@ help:
 	@echo "make test       install what is missing, build, run the tests of every change"
 	@echo "make test-more  clang's sanitizers, the full matrix, fuzzers, the soak test, proofs"
 	@echo "make prove      that no walk reads outside its sections, by CBMC (doc/PROVE.md)"
+	@echo "make faults     faults are planted, one at a time: which tests notice? About an hour"
 	@echo "make soak       random work on all devices at once, for SOAK_S=$(SOAK_S) seconds"
 	@echo "make gpu-streams  build/gpu-streams, a part of gpu-test, where nvcc is"
 	@echo "make gpu-test   build, run the tests of kernels on the GPU of this machine"
@@ -219,6 +220,11 @@ test-more: deps-more
 CBMC ?= cbmc
 prove:
 	@CBMC='$(CBMC)' python3 -B scripts/prove.py
+
+# Whether tests notice what test/faults breaks; FAULTS="i32-sign f64-zero" are some of it.
+.PHONY: faults
+faults: deps-test
+	@python3 -B scripts/plant.py $(FAULTS)
 
 # The same with kernels on the GPU of this machine, and what only a GPU can do.
 .PHONY: gpu-test

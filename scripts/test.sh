@@ -19,6 +19,7 @@ check "header is C11" cc -std=c11 -Wall -Wextra -Werror -pedantic -fsyntax-only 
 check "header is C++" c++ -std=c++11 -Wall -Wextra -Werror -pedantic -fsyntax-only -x c++ include/sextant.h
 check "rooms" python3 scripts/check_rooms.py
 check "rooms check finds faults" python3 scripts/check_rooms.py --self-test
+check "planted faults" python3 -B scripts/plant.py --check
 check "bare compiler" cc -std=gnu11 -fsyntax-only -Iinclude -Isrc src/*/*.c
 check "exported symbols" scripts/check_symbols.sh
 check "install" scripts/check_install.sh

@@ -554,6 +554,35 @@ static void test_lab(void **state)
     assert_null(strstr(err.text, "group"));
 }
 
+/* Keys that ascend but for one place, and keys that are distinct but for one pair: wherever
+ * that is, between threads, warps or blocks that look at them, it is seen. */
+static void test_one_place(void **state)
+{
+    (void)state;
+    enum { N = 300 };             /* more than a block of the emulator looks at once */
+    uint32_t data[N] = { 0 };
+    sx_column keys = column(SX_U32, N, data);
+    sx_device *dev = device_open(kernel_with(""));
+    sx_index *ix = NULL;
+    for (unsigned place = 1; place < N; place++) {
+        begin_step("place %u", place);
+        for (unsigned i = 0; i < N; i++)
+            data[i] = 2 * i + (i < place ? 2 * N : 0);
+        OK(sx_build(&ix, dev, "sorted", &keys, NULL, NULL));
+        OK(sx_check(ix, NULL));
+        sx_free(ix);
+        for (unsigned i = 0; i < N; i++)
+            data[i] = 2 * (i - (i >= place));
+        char word[40];
+        snprintf(word, sizeof word, "rows %u and %u ", place - 1, place);
+        REFUSED(sx_build(&ix, dev, "sorted unique", &keys, NULL, NULL), SX_EINVAL, word);
+        OK(sx_build(&ix, dev, "sorted(layout=once)", &keys, NULL, NULL));
+        OK(sx_check(ix, NULL));
+        sx_free(ix);
+    }
+    sx_close(dev);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -568,6 +597,7 @@ int main(void)
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_pointers),
         cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_one_place),
     };
     test_seed();
     asking = asker_new();

@@ -634,6 +634,15 @@ static void test_scratch(void **state)
         }
         for (unsigned i = 0; i < N * HITS; i++)
             assert_int_equal(rows[i], 1 + i % HITS);
+        if (w == 0) {             /* offsets alone are summed up there, too */
+            memset(offsets, 0x5a, sizeof offsets);
+            call.max_bytes = 2 * 8 * (N + 1) - 1;
+            REFUSED(sx_range(ix, &ranges, &f, NULL, NULL, &call), SX_ENOMEM, "max_bytes");
+            assert_true(offsets[0] == 0x5a5a5a5a5a5a5a5aull);
+            call.max_bytes++;
+            OK(sx_range(ix, &ranges, &f, NULL, NULL, &call));
+            assert_int_equal(offsets[N], N * HITS);
+        }
         sx_free(ix);
     }
     sx_close(dev);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "ask.h"
+#include "on_device.h"
 #include "specimen.h"
 #include "sxfile.h"
 
@@ -373,6 +373,76 @@ static void test_more_than_4_billion(void **state)
     free(path);
 }
 
+static int go_on(void *context, uint64_t done, uint64_t all)
+{
+    (void)context;
+    (void)done;
+    (void)all;
+    return 0;
+}
+
+/* Calls that tick work on sections piece by piece, of 4 MiB. That makes no difference to the
+ * file, or to whether it is right. */
+static void test_pieces(void **state)
+{
+    (void)state;
+    uint64_t n = (9u << 20) / 4 + 3;
+    uint32_t *data = need(n * 4);
+    for (uint64_t i = 0; i < n; i++)
+        data[i] = (uint32_t)i * 5;
+    sx_column keys = column(SX_U32, n, data);
+    sx_call ticks = { .size = sizeof ticks, .tick = go_on };
+    char *path = temp_path("pieces.sxt");
+    sx_index *ix = NULL, *loaded = NULL;
+    size_t bytes;
+    OK(sx_build(&ix, dev, "sorted", &keys, NULL, NULL));
+    unsigned char *file = saved_bytes(ix, path, &bytes);
+    for (unsigned flags = SX_LOAD_VERIFY; flags <= (SX_LOAD_VERIFY | SX_LOAD_COPY); flags++) {
+        OK(sx_load(&loaded, dev, path, flags, &ticks));
+        OK(sx_save(loaded, path, &ticks));
+        sx_free(loaded);
+        check_file_is(path, file, bytes);
+        OK(sx_load(&loaded, dev, path, flags, NULL));
+        sx_free(loaded);
+    }
+    /* The last byte but the gap, then the first of the second piece. */
+    uint64_t begin = get64(file + F_TABLE + S_OFFSET);
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t at = i ? begin + (4u << 20) : begin + n * 4 - 1;
+        file[at] ^= 1;
+        write_file(path, file, bytes);
+        file[at] ^= 1;
+        REFUSED(sx_load(&loaded, dev, path, SX_LOAD_VERIFY, &ticks), SX_ECORRUPT, "'keys'");
+        REFUSED(sx_load(&loaded, dev, path, SX_LOAD_VERIFY, NULL), SX_ECORRUPT, "'keys'");
+    }
+    sx_free(ix);
+    free(file);
+    free(path);
+    free(data);
+}
+
+/* What can't be loaded: no file, and one that takes more memory than allowed, which is known
+ * before any is taken. */
+static void test_not_loaded(void **state)
+{
+    (void)state;
+    specimen s = make_specimen(dev, 0, 1000);
+    sx_index_info info = { .size = sizeof info };
+    sx_call call = { .size = sizeof call };
+    sx_index *ix = NULL;
+    char *folder = temp_path("");
+    REFUSED(sx_load(&ix, dev, "/dev/null", 0, NULL), SX_EIO, "'/dev/null' is not an ordinary file");
+    REFUSED(sx_load(&ix, dev, folder, 0, NULL), SX_EIO, "is not an ordinary file");
+    OK(sx_describe(s.ix, &info));
+    call.max_bytes = info.bytes - 1;
+    REFUSED(sx_load(&ix, dev, s.path, SX_LOAD_COPY, &call), SX_ENOMEM, "a copy of '");
+    call.max_bytes++;
+    OK(sx_load(&ix, dev, s.path, SX_LOAD_COPY, &call));
+    sx_free(ix);
+    free(folder);
+    free_specimen(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +453,8 @@ int main(void)
         cmocka_unit_test(test_save_over_mapped),
         cmocka_unit_test(test_no_space_to_map),
         cmocka_unit_test(test_more_than_4_billion),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_not_loaded),
     };
     test_seed();
     dev = device_open("cpu:threads=1");

@@ -504,6 +504,11 @@ static void test_format_1(void **state)
     told(f, sizeof f, "other byte order");
 }
 
+struct lie {
+    size_t at, bytes;
+    uint64_t value;
+};
+
 /* One run more, as a later library may write; and a run that takes keys away. */
 static void test_runs(void **state)
 {
@@ -523,6 +528,69 @@ static void test_runs(void **state)
     seal_header(s.file, s.bytes);
     told(s.file, s.bytes, "has a run of sign -1; this library reads 1");
     free_specimen(&s);
+}
+
+/* Lies that agree with each other, so that no field gives another away. */
+static void lie_twice(const specimen *s, const struct lie *lies, unsigned count,
+                      const char *sentence)
+{
+    unsigned char *file = need(s->bytes);
+    memcpy(file, s->file, s->bytes);
+    for (unsigned i = 0; i < count; i++)
+        put(file + lies[i].at, lies[i].value, lies[i].bytes);
+    seal_header(file, s->bytes);
+    told(file, s->bytes, sentence);
+    free(file);
+}
+
+/* A spec that leaves to its reader what it could say. */
+static void name_alone(const specimen *s)
+{
+    unsigned char *file = need(s->bytes);
+    memcpy(file, s->file, s->bytes);
+    char *open = strchr((char *)file + R_SPEC, '('), *close = strchr(open, ')');
+    memmove(open, close + 1, SX_SPEC_MAX - (size_t)(close + 1 - ((char *)file + R_SPEC)));
+    seal_header(file, s->bytes);
+    told(file, s->bytes, "its spec is not a resolved one");
+    free(file);
+}
+
+static void test_consistent_lies(void **state)
+{
+    (void)state;
+    unsigned stored = 0, ranks = 0;
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
+        specimen s = make_specimen(dev, kind, 1000);
+        uint64_t n = get64(s.file + R_N), unique = get32(s.file + F_FLAGS) & 1;
+        struct lie flags[] = { { F_FLAGS, 4, unique ^ 1u },
+                               { R_FLAGS, 2, (s.file[R_FLAGS] & 2u) | (unique ^ 1u) } };
+        lie_twice(&s, flags, 2, "its spec can't be read");
+        if (strstr((const char *)s.file + R_SPEC, "layout=split"))
+            name_alone(&s);
+        struct lie mark[] = { { F_ORDER, 4, 0x01020305 } };
+        lie_twice(&s, mark, 1, "no byte order mark");
+        /* As many sections as the file has bytes for, and a header of that size. */
+        uint64_t many = (s.bytes - F_TABLE) / S_ENTRY;
+        struct lie sections[] = { { F_SECTIONS, 4, many }, { R_SECTIONS, 4, many },
+                                  { F_FRONT_BYTES, 4, F_TABLE + S_ENTRY * many } };
+        lie_twice(&s, sections, 3, "its header has an impossible size");
+        /* One rank less than keys are stored. */
+        unsigned row_bytes = s.file[R_ROW_BYTES];
+        uint64_t fewer = get64(s.file + R_STORED) - 1;
+        uint64_t max_row = row_bytes ? get64(s.file + R_MAX_ROW) : fewer - 1;
+        struct lie keys[] = { { F_N, 8, fewer }, { R_N, 8, fewer }, { F_MAX_ROW, 8, max_row },
+                              { R_MAX_ROW, 8, max_row } };
+        lie_twice(&s, keys, 4, "its number of stored keys can't be");
+        uint64_t rows[] = { row_bytes == 8 ? UINT64_MAX : UINT32_MAX, n, n - 2 };
+        for (unsigned i = 0; i < (row_bytes ? 1 : 3); i++) {
+            struct lie largest[] = { { F_MAX_ROW, 8, rows[i] }, { R_MAX_ROW, 8, rows[i] } };
+            lie_twice(&s, largest, 2, "its largest row can't be");
+        }
+        stored += row_bytes == 4;
+        ranks += row_bytes == 0;
+        free_specimen(&s);
+    }
+    assert_true(stored > 0 && ranks > 0);
 }
 
 /* Nothing but a header: the smallest file, and lies in it. */
@@ -593,6 +661,7 @@ int main(void)
         cmocka_unit_test(test_forged_at_random),
         cmocka_unit_test(test_format_1),
         cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_consistent_lies),
     };
     test_seed();
     dev = device_open("cpu:threads=1");

@@ -261,16 +261,61 @@ static void test_peak(void **state)
     sx_close(dev);
 }
 
+/* Keys that ascend but for one place, and keys that are distinct but for one pair: wherever
+ * that is, between the parts that threads look at or the pieces of these, it is seen. */
+static void test_one_place(void **state)
+{
+    (void)state;
+    enum { PARTS = 64, PIECE = 1024 };    /* sort/sort.c, sort/values.c */
+    uint32_t n = (1u << 16) + 200, *data = need(n * 4);
+    sx_column keys = column(SX_U32, n, data);
+    sx_device *dev = device_open("cpu:threads=2");
+    for (unsigned i = 0; i < 3 * (PARTS + 3); i++) {
+        uint32_t part = i / 3 % PARTS, place = n / PARTS * part + i % 3;
+        if (i / 3 >= PARTS)               /* pieces of the last part */
+            place = n / PARTS * (PARTS - 1) + (i / 3 - PARTS + 1) * (PIECE / 2) + i % 3;
+        place -= place > 1;
+        if (place == 0 || place >= n)
+            continue;
+        sx_index *ix = NULL;
+        sx_status st;
+        char word[60];
+        for (uint32_t j = 0; j < n; j++)
+            data[j] = 2 * j + (j < place ? 2 * n : 0);
+        st = sx_build(&ix, dev, "sorted", &keys, NULL, NULL);
+        if (st == SX_OK)
+            st = sx_check(ix, NULL);
+        sx_free(ix);
+        if (st != SX_OK)
+            fail_msg("a descent at %u: %s", place, sx_detail());
+        for (uint32_t j = 0; j < n; j++)
+            data[j] = 2 * (j - (j >= place));
+        snprintf(word, sizeof word, "rows %u and %u ", place - 1, place);
+        st = sx_build(&ix, dev, "sorted unique", &keys, NULL, NULL);
+        if (st != SX_EINVAL || !strstr(sx_detail(), word))
+            fail_msg("equal keys at %u: status %d, %s", place, (int)st, sx_detail());
+        st = sx_build(&ix, dev, "sorted(layout=once)", &keys, NULL, NULL);
+        if (st == SX_OK)
+            st = sx_check(ix, NULL);
+        if (st != SX_OK)
+            fail_msg("a value twice at %u: %s", place, sx_detail());
+        sx_free(ix);
+    }
+    sx_close(dev);
+    free(data);
+}
+
 int main(void)
 {
     static shape shapes[SHAPES];
-    struct CMUnitTest tests[SHAPES + 1];
+    struct CMUnitTest tests[SHAPES + 2];
     for (int i = 0; i < SHAPES; i++) {
         shapes[i] = (shape)i;
         tests[i] = (struct CMUnitTest){ shape_names[i], test_shape, NULL,
                                         NULL, &shapes[i] };
     }
     tests[SHAPES] = (struct CMUnitTest){ "peak", test_peak, NULL, NULL, NULL };
+    tests[SHAPES + 1] = (struct CMUnitTest){ "one place", test_one_place, NULL, NULL, NULL };
     test_seed();
     asking = asker_new();
     int failed = cmocka_run_group_tests_name("large", tests, NULL, NULL);

@@ -47,6 +47,26 @@ static unsigned refused;
 static mode_t made_for_others, written_for_others;
 static unsigned writes;
 
+/* What happened to the file, in order: w written, s synced, r renamed, d its folder synced. */
+static char happened[16];
+/* The error of the next such call, or 0: ... */
+static int sync_fails, sync_folder_fails, rename_fails;
+static bool stolen;               /* ... and whether others take the name that a file gets */
+
+static void happens(char what)
+{
+    size_t n = strlen(happened);
+    if (n + 1 < sizeof happened && (n == 0 || happened[n - 1] != what))
+        happened[n] = what;
+}
+
+static int failing(int *error)
+{
+    errno = *error;
+    *error = 0;
+    return errno ? -1 : 0;
+}
+
 /* Where this process stops: it is killed there, or says so and waits. */
 enum { NOWHERE, AT_LOCK, AT_RENAME };
 static int stop_at;
@@ -86,7 +106,12 @@ int linkat(int from_folder, const char *from, int to_folder, const char *to, int
         errno = ENOENT;           /* as where there is no /proc */
         return -1;
     }
-    return (int)syscall(SYS_linkat, from_folder, from, to_folder, to, flags);
+    int failed = (int)syscall(SYS_linkat, from_folder, from, to_folder, to, flags);
+    if (stolen && !failed) {
+        unlink(to);
+        write_file(to, "another's", 9);
+    }
+    return failed;
 }
 
 ssize_t write(int fd, const void *data, size_t bytes)
@@ -95,6 +120,7 @@ ssize_t write(int fd, const void *data, size_t bytes)
     if (fstat(fd, &now) == 0 && S_ISREG(now.st_mode)) {
         written_for_others |= now.st_mode & 077;
         writes++;
+        happens('w');
     }
     return (ssize_t)syscall(SYS_write, fd, data, bytes);
 }
@@ -105,9 +131,20 @@ int flock(int fd, int how)
     return (int)syscall(SYS_flock, fd, how);
 }
 
+int fsync(int fd)
+{
+    struct stat now;
+    int folder = fstat(fd, &now) == 0 && S_ISDIR(now.st_mode);
+    happens(folder ? 'd' : 's');
+    return failing(folder ? &sync_folder_fails : &sync_fails) ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
 int rename(const char *from, const char *to)
 {
     reach(AT_RENAME);
+    happens('r');
+    if (failing(&rename_fails))
+        return -1;
     return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
@@ -181,6 +218,61 @@ static void test_failed_save(void **state)
         assert_true((refused > 0) == expected);
     }
     free(dir);
+}
+
+/* A file has its name when it is on the disk, and then so has the folder. Whatever of that
+ * fails, the old file stays, or the new one is there; and nothing else. */
+static void test_synced(void **state)
+{
+    (void)state;
+    specimen s = make_specimen(dev, 0, 100), big = make_specimen(dev, 0, 9999);
+    char *dir = temp_path("synced"), *path = temp_path("synced/old.sxt");
+    mkdir(dir, 0700);
+    for (int way = 0; way < SYSTEMS; way++) {
+        static const char *const words[] = { "can't write", "can't replace", "can't sync" };
+        system_now = way;
+        assert_int_equal(sx_save(s.ix, path, NULL), SX_OK);
+        for (unsigned i = 0; i < COUNT_OF(words); i++) {
+            int *const fails[] = { &sync_fails, &rename_fails, &sync_folder_fails };
+            *fails[i] = EIO;
+            assert_int_equal(sx_save(big.ix, path, NULL), SX_EIO);
+            assert_true(strstr(sx_detail(), words[i]) && strstr(sx_detail(), path));
+            assert_int_equal(*fails[i], 0);
+            check_file_is(path, i < 2 ? s.file : big.file, i < 2 ? s.bytes : big.bytes);
+            assert_int_equal(files_in(dir), 1);
+        }
+        sync_folder_fails = EINVAL;       /* a system that can't */
+        memset(happened, 0, sizeof happened);
+        assert_int_equal(sx_save(s.ix, path, NULL), SX_OK);
+        assert_string_equal(strstr(happened, "wsr"), "wsrd");
+    }
+    system_now = ALL_THERE;
+    free(path);
+    free(dir);
+    free_specimen(&s);
+    free_specimen(&big);
+}
+
+/* Where locks are not seen by all, another saver may take the file for a leftover and the
+ * name for its own. */
+static void test_stolen_name(void **state)
+{
+    (void)state;
+    specimen s = make_specimen(dev, 0, 100), big = make_specimen(dev, 0, 9999);
+    char *dir = temp_path("stolen"), *path = temp_path("stolen/old.sxt");
+    mkdir(dir, 0700);
+    assert_int_equal(sx_save(s.ix, path, NULL), SX_OK);
+    if (has_nameless(dir)) {
+        stolen = true;
+        assert_int_equal(sx_save(big.ix, path, NULL), SX_EIO);
+        stolen = false;
+        check_file_is(path, s.file, s.bytes);
+        assert_int_equal(files_in(dir), 2);       /* the other's, which is not ours to take */
+    }
+    free(path);
+    free(dir);
+    free_specimen(&s);
+    free_specimen(&big);
 }
 
 /* Whoever is killed while writing leaves nothing, either. */
@@ -456,6 +548,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_failed_save),
+        cmocka_unit_test(test_synced),
+        cmocka_unit_test(test_stolen_name),
         cmocka_unit_test(test_killed_save),
         cmocka_unit_test(test_killed_before_rename),
         cmocka_unit_test(test_killed_while_writing),

@@ -110,6 +110,8 @@ static sx_status check_scratch(const sx_index_version *now, const sx_span_query 
 
     if (out->rows || out->keys)
         each = at->backend->gpu ? 3 * word : word;
+    else if (at->backend->gpu && !out->first_there)
+        each = 2 * word;          /* offsets are summed up there, and come from there */
     if (at != now->dev) {
         each += (job->lo_there + job->hi_there) * sx_type_bytes(job->key_type);
         each += out->first_there || out->rows_there || out->keys_there ? word : 0;

@@ -101,9 +101,14 @@ SX_DEV void sx_fold_stretch(const sx_view *v, sx_gpu_fold_state *f, const sx_str
 SX_DEV void sx_fold_span(const sx_view *v, sx_gpu_fold_state *f, uint64_t start, uint64_t count,
                          unsigned me, unsigned lanes, int extremes)
 {
-    if (v->row_bytes == 0) {      /* rows are the ranks */
-        for (uint64_t j = me; j < count; j += lanes)
-            sx_fold_row(f, start + j, extremes);
+    if (v->row_bytes == 0) {      /* rows are the ranks: nothing is read, one lane knows all */
+        if (me == 0 && count > 0) {
+            uint64_t last = start + count - 1;
+            f->min = start;
+            f->max = last;
+            /* the sum start..last, halving whichever factor is even */
+            f->sum = count % 2 ? count * ((start + last) / 2) : count / 2 * (start + last);
+        }
         return;
     }
     for (uint32_t i = 0; i < sx_row_stretch_count(v) && count > 0; i++) {
