@@ -388,16 +388,16 @@ static sx_status measure_entries(const sx_replica *upper, const sx_replica *here
                                  const questions *q, sx_cost *c, sx_err *err)
 {
     const sx_device *dev = upper->dev;
-    sx_entries job = {.key_type = q->key_type, .q = q->keys};
+    sx_steps job = {.key_type = q->key_type, .q = q->keys, .to = sx_view_levels(&upper->view)};
     sx_lookup get = get_of(q);
     uint64_t n = q->of_gpu, few = n / 8 + 1, ns[2][2];
     double plain, entered;
-    sx_status st = dev->backend->pin(dev->self, (void **)&job.out, n * 8, err);
+    sx_status st = dev->backend->pin(dev->self, (void **)&job.out, n * sizeof *job.out, err);
 
     for (unsigned i = 0; i < 4 && st == SX_OK; i++) {
         uint64_t begin = sx_clock_ns();
         job.n = i % 2 ? n : few;
-        st = dev->backend->entry(dev->self, &upper->view, &job, err);
+        st = dev->backend->steps(dev->self, &upper->view, &job, err);
         ns[i / 2][i % 2] = sx_clock_ns() - begin; /* the second time counts */
     }
     get.n = n;

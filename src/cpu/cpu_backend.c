@@ -192,6 +192,7 @@ const sx_backend sx_backend_cpu = {
     .count = sx_cpu_range_count,
     .range = sx_cpu_range,
     .fold = sx_cpu_fold,
+    .steps = sx_cpu_steps,
     .search = cpu_search,
     .travel = cpu_travel,
 };

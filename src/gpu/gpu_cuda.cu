@@ -535,7 +535,7 @@ static const sx_backend cuda_backend = {
     gpu_backend_sort, gpu_backend_once, gpu_backend_build, gpu_backend_peak,
     gpu_backend_lookup, gpu_backend_count, gpu_backend_range, gpu_backend_fold,
     cuda_use_allocator, cuda_check_pointer,
-    gpu_backend_entry, gpu_backend_bucket, gpu_backend_pin, gpu_backend_unpin, gpu_backend_space,
+    gpu_backend_steps, gpu_backend_bucket, gpu_backend_pin, gpu_backend_unpin, gpu_backend_space,
     gpu_backend_search,
     gpu_backend_travel, gpu_backend_is_pinned,
 };

@@ -22,7 +22,7 @@ typedef struct {
     const sx_replica *upper;      /* on the GPU */
     const sx_entered *ask;
     uint64_t n, bucket;           /* queries, of which a bucket has so many */
-    uint64_t *entries;              /* BUFFERS times those of a bucket */
+    sx_state *entries;            /* BUFFERS times those of a bucket */
     pthread_mutex_t lock;         /* guards what follows */
     pthread_cond_t changed;
     uint64_t made, used;          /* buckets whose entries are there; are used up */
@@ -32,7 +32,7 @@ typedef struct {
 } pipeline;
 
 /* Where the entries of column c of a bucket are. */
-static uint64_t *entries_of(const pipeline *p, uint64_t b, unsigned c)
+static sx_state *entries_of(const pipeline *p, uint64_t b, unsigned c)
 {
     return p->entries + (b % BUFFERS * p->ask->columns + c) * p->bucket;
 }
@@ -53,11 +53,11 @@ static sx_status make_entries(const pipeline *p, uint64_t b, sx_err *err)
     sx_status st = SX_OK;
 
     for (unsigned c = 0; c < p->ask->columns && st == SX_OK; c++) {
-        sx_entries job = {.key_type = p->ask->key_type, .right = p->ask->right[c],
+        sx_steps job = {.key_type = p->ask->key_type, .right = p->ask->right[c],
                         .n = bucket_length(p, b), .threads = p->ask->threads,
                         .q = (const unsigned char *)p->ask->q[c] + b * p->bucket * bytes,
-                        .out = entries_of(p, b, c)};
-        st = dev->backend->entry(dev->self, &p->upper->view, &job, err);
+                        .to = sx_view_levels(&p->upper->view), .out = entries_of(p, b, c)};
+        st = dev->backend->steps(dev->self, &p->upper->view, &job, err);
     }
     return st;
 }
@@ -118,7 +118,7 @@ static sx_status answer_buckets(pipeline *p, sx_answer_fn *answer, void *work, s
     sx_status st = SX_OK;
 
     for (uint64_t b = 0; b * p->bucket < p->n && st == SX_OK; b++) {
-        const uint64_t *entry[2] = {NULL, NULL};
+        const sx_state *entry[2] = {NULL, NULL};
         int entered;
         st = await_entries(p, b, &entered, err);
         for (unsigned c = 0; entered && c < p->ask->columns; c++)
@@ -142,7 +142,7 @@ static sx_status take_entries(sx_device *dev, void **out, sx_err *err)
     *out = atomic_exchange(&dev->entries, NULL);
     return *out ? SX_OK
                 : dev->backend->pin(dev->self, out,
-                                    BUFFERS * dev->backend->bucket(dev->self) * sizeof(uint64_t),
+                                    BUFFERS * dev->backend->bucket(dev->self) * sizeof(sx_state),
                                     err);
 }
 
@@ -164,7 +164,7 @@ void sx_hybrid_rest(sx_device *dev)
 
 static sx_status run_pipeline(pipeline *p, sx_answer_fn *answer, void *work, sx_err *err)
 {
-    static const uint64_t *const none[2] = {NULL, NULL};
+    static const sx_state *const none[2] = {NULL, NULL};
     pthread_t thread;
     sx_status st;
 
@@ -184,7 +184,7 @@ static sx_status run_pipeline(pipeline *p, sx_answer_fn *answer, void *work, sx_
 sx_status sx_hybrid_run(const sx_plan *plan, const sx_entered *ask, uint64_t n,
                         sx_answer_fn *answer, void *work, sx_err *err)
 {
-    static const uint64_t *const none[2] = {NULL, NULL};
+    static const sx_state *const none[2] = {NULL, NULL};
     pipeline p = {.upper = plan->entries, .ask = ask, .n = n, .bucket = plan->bucket};
     void *entries = NULL;
     sx_status st = SX_OK;
