@@ -23,11 +23,9 @@ static uint64_t entered_from(const sx_index_version *now)
     uint64_t bucket = now->dev->backend->bucket(now->dev->self);
     sx_batch b = usual_batch(now);
 
-    for (uint64_t buckets = 1; buckets < 1u << 20; buckets *= 2) {
-        b.n = buckets * bucket + 1;
+    for (b.n = sx_buckets_of(0, bucket, 1).first; b.n < bucket << 20; b.n *= 2)
         if (sx_cost_entries_pay(&now->cost, &b, bucket, 1))
             return b.n;
-    }
     return 0;
 }
 

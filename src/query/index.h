@@ -3,6 +3,7 @@
 #ifndef SX_INDEX_H
 #define SX_INDEX_H
 
+#include "query/buckets.h"
 #include "query/sizes.h"
 #include "query/version.h"
 
@@ -59,7 +60,7 @@ typedef struct {
     const sx_replica *by;         /* who answers */
     const sx_replica *instead;    /* who does where that has no memory for it; or NULL */
     const sx_replica *entries;    /* who makes entries for it, or NULL: ... */
-    uint64_t bucket;              /* ... for so many queries at a time */
+    sx_buckets cut;               /* ... for so many queries at a time */
     int visit;                    /* columns in device memory come to the host for it */
 } sx_plan;
 
