@@ -618,6 +618,24 @@ static void test_gain(void **state)
     data_free(d);
 }
 
+/* An index that is in the host's caches has no use for entries, whatever the model says. */
+static void test_small_index(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    dataset *d = data_make(SX_U64, KEYS_RANDOM, 3000, ROWS_U32, 500, &r);
+    sx_device *dev = device_open(kernel_with("bucket=64"));
+    sx_index *ix = index_of(dev, d, "pivot place=hybrid");
+    explained(ix, "answers  the CPU alone", "\"hinted_from\": null");
+    stand_in(dev, OF_ENTRIES);
+    ask_beside(NULL, ix, d, "a small index");
+    assert_int_equal(asked, 0);
+    stand_back(dev);
+    sx_free(ix);
+    sx_close(dev);
+    data_free(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -634,6 +652,7 @@ int main(void)
         cmocka_unit_test(test_explained),
         cmocka_unit_test(test_tiny),
         cmocka_unit_test(test_gain),
+        cmocka_unit_test(test_small_index),
     };
     test_seed();
     asking = asker_new();

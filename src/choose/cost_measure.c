@@ -549,6 +549,8 @@ sx_status sx_cost_measure(sx_index_version *now, sx_err *err)
     c.side = there.side;
     st = sx_device_link(now->dev, &c.link, err);
     sx_cost_usual(&c, &now->run[0]->replica[0].view, info.threads, here.chunk);
+    if (now->n < MEASURED_FROM)
+        c.entries.gain = 1;       /* it is in the host's caches */
     usual = c;
     if (st == SX_OK && now->n >= MEASURED_FROM)
         st = measure_index(now, &c, err);

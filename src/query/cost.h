@@ -35,7 +35,8 @@ typedef struct {                  /* of a hybrid index */
     double entered_ns;             /* a question for the CPU, all threads, with entries */
     double gain;                  /* how many times as fast as the CPU alone the two were,
                                      tried: both use the host's memory, which the other
-                                     numbers do not show. 0: not tried */
+                                     numbers do not show. 0: not tried; 1: neither, as
+                                     the index is in the host's caches */
     uint64_t least;               /* questions of the smallest batch that gained, tried; 0: not
                                      tried */
 } sx_cost_entries;

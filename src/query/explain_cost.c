@@ -89,7 +89,7 @@ static void text_entries(const sx_index_version *now, sx_text *t)
     add(t, "entries  a bucket takes the GPU ", h->call_ns * 1e-3, 2, " us and ");
     add(t, "", h->query_ns, 3, " ns a query; with entries the CPU takes ");
     add(t, "", h->entered_ns, 3, " ns\n");
-    if (h->gain > 0)
+    if (h->gain > 0 && h->gain != 1)
         add(t, "tried    with entries large calls were ", h->gain, 2, " times as fast as without\n");
     if (from)
         sx_text_add(t, "answers  the CPU, from %" PRIu64 " queries on with entries\n", from);
