@@ -200,7 +200,8 @@ typedef struct sx_device sx_device;
  *                     nothing, whole steps, as much as fits
  *   scan=thread|mixed|warp     who reads the entries of a range
  *   bucket=QUERIES    of hybrid indexes, that the GPU and the CPU take turns
- *                     with; batches of no more are the CPU's alone (2097152)
+ *                     with, at most (2097152); batches of fewer queries than
+ *                     that and than 8192 are the CPU's alone
  *   search=complete|concise    a pgm's lines level by level, or those of the
  *                     last level at once; "cpu:" takes it, too
  *   side=cpu|gpu      who answers where an index has place=both, and whether

@@ -60,11 +60,11 @@ static sx_status counted_fold(void *self, const sx_view *v, const sx_span_query 
     return status ? status : honest->fold(self, v, job, out, err);
 }
 
-static sx_status counted_entry(void *self, const sx_view *top, const sx_entries *job, sx_err *err)
+static sx_status counted_steps(void *self, const sx_view *upper, const sx_steps *job, sx_err *err)
 {
     sx_status status = counted(err);
     if (status == SX_OK)
-        status = honest->entry(self, top, job, err);
+        status = honest->steps(self, upper, job, err);
     if (status == SX_OK && entries_lie)
         memset(job->out, 0, job->n * sizeof *job->out);
     return status;
@@ -86,7 +86,7 @@ void stand_in(sx_device *dev, stand_in_kind kind)
     table = *honest;
     table.is_pinned = told_pinned;
     if (kind == OF_ENTRIES) {
-        table.entry = counted_entry;
+        table.steps = counted_steps;
     } else {
         table.lookup = counted_lookup;
         table.sort = timed_sort;

@@ -175,7 +175,22 @@ static void test_entries_pay(void **state)
     (void)state;
     sx_cost c = made_up();
     sx_batch b = batch_of(1 << 20);
-    assert_false(sx_cost_entries_pay(&c, &b, 1 << 20, 1));   /* one bucket */
+    assert_true(sx_cost_entries_pay(&c, &b, 1 << 20, 1));    /* in buckets of 2^17 */
+    c.entries.least = b.n + 1;                               /* smaller ones did not gain */
+    assert_false(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
+    c.entries.least = b.n;
+    assert_true(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
+    b.n = 1 << 14;                                           /* a trip takes longer */
+    c.entries.least = 0;
+    assert_false(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
+    c.entries.call_ns = 1e3;                                 /* it does not, and */
+    c.cpu.query_ns = c.cpu.pooled_ns = 40;                   /* one thread is slow */
+    assert_true(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
+    b.n = 8192;
+    assert_true(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
+    b.n = 8191;
+    assert_false(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
+    c = made_up();
     b.n = 1 << 26;
     assert_true(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
     c.entries.entered_ns = 5;                                 /* they make it slower */
@@ -188,8 +203,9 @@ static void test_entries_pay(void **state)
     c.side = SX_SIDE_GPU;
     assert_true(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
     b.n = 16;
-    assert_false(sx_cost_entries_pay(&c, &b, 16, 1));
-    assert_true(sx_cost_entries_pay(&c, &b, 15, 1));
+    assert_false(sx_cost_entries_pay(&c, &b, 17, 1));
+    assert_true(sx_cost_entries_pay(&c, &b, 16, 1));
+    assert_true(sx_cost_entries_pay(&c, &b, 32, 2));         /* of each column 16 */
     c = made_up();
     b.n = 1 << 26;
     c.entries.query_ns = 100;                                /* a slow GPU */

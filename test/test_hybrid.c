@@ -95,60 +95,139 @@ static void test_closed_before(void **state)
 
 /* ---- entries ---------------------------------------------------------------------------- */
 
-/* The CPU gets entries that are right, and entries that are anything. */
-static void try_entries(const sx_index *ix, const dataset *d, rnd *r)
+/* Levels [from, to) for all queries, on the side that has them as replica `r`. */
+static void step(const sx_index *ix, unsigned r, const dataset *d, int right, uint32_t from,
+                 uint32_t to, const sx_state *in, sx_state *out)
 {
-    const sx_backend *gpu = ix->dev->backend, *cpu = replica_of(ix, 0)->dev->backend;
-    uint64_t n = d->queries, *entry = need(n * 8), *out = need(n * 8), *keys = need(n * 16);
+    const sx_replica *side = replica_of(ix, r);
+    sx_err err;
+    sx_steps job = { .key_type = d->type, .right = (uint32_t)right, .n = d->queries,
+                     .q = d->q.data, .from = from, .to = to, .in = in, .out = out };
+    if (side->dev->backend->steps(side->dev->self, &side->view, &job, &err) != SX_OK)
+        fail_msg("%s", err.text);
+}
+
+/* The CPU goes on from entries. */
+static void go_on(const sx_index *ix, const dataset *d, sx_op op, const sx_state *entry,
+                  uint64_t *out, void *keys)
+{
+    const sx_replica *side = replica_of(ix, 0);
+    sx_err err;
+    sx_lookup ask = { .op = op, .key_type = d->type, .n = d->queries, .q = d->q.data, .out = out,
+                      .out_bytes = 8, .keys = keys, .entry = entry };
+    assert_int_equal(side->dev->backend->lookup(side->dev->self, view_of(ix), &ask, &err), SX_OK);
+}
+
+static uint32_t levels_of(const sx_index *ix)
+{
+    uint32_t levels = sx_view_levels(view_of(ix));
+    assert_int_equal(levels, sx_view_levels(&replica_of(ix, 1)->view));
+    return levels;
+}
+
+/* Walks are cut between any two levels, and either side has either part: the entries are the
+ * same, and the CPU's answers right. */
+static void try_cuts(const sx_index *ix, const dataset *d)
+{
+    uint64_t n = d->queries, *out = need(n * 8), bytes = n * sizeof(sx_state);
+    uint32_t levels = levels_of(ix);
+    sx_state *all = need(bytes), *state = need(bytes);
     for (int right = 0; right < 2; right++) {
-        sx_err err;
-        sx_entries job = { .key_type = d->type, .right = (uint32_t)right, .n = n, .q = d->q.data,
-                         .out = entry };
-        sx_lookup ask = { .op = right ? SX_OP_RANK_RIGHT : SX_OP_RANK_LEFT, .key_type = d->type,
-                          .n = n, .q = d->q.data, .out = out, .out_bytes = 8, .entry = entry };
-        if (gpu->entry(ix->dev->self, &replica_of(ix, 1)->view, &job, &err) != SX_OK)
-            fail_msg("%s", err.text);
-        assert_int_equal(cpu->lookup(replica_of(ix, 0)->dev->self, view_of(ix), &ask, &err), SX_OK);
+        step(ix, 1, d, right, 0, levels, NULL, all);
+        go_on(ix, d, right ? SX_OP_RANK_RIGHT : SX_OP_RANK_LEFT, all, out, NULL);
         assert_memory_equal(out, right ? d->right : d->left, n * 8);
+        for (uint32_t cut = 0; cut <= levels; cut++)
+            for (unsigned first = 0; first < 2; first++) {
+                step(ix, first, d, right, 0, cut, NULL, state);
+                step(ix, !first, d, right, cut, levels, state, state);
+                assert_memory_equal(state, all, bytes);
+            }
+        for (uint32_t l = 0; l < levels; l++)     /* each level by another */
+            step(ix, l % 2, d, right, l, l + 1, l ? state : NULL, state);
+        assert_memory_equal(state, all, bytes);
     }
+    free(out);
+    free(all);
+    free(state);
+}
+
+/* States that are anything lead to some answer, from any level on. */
+static void try_any_state(const sx_index *ix, const dataset *d, rnd *r)
+{
+    static const sx_op ops[] = { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
+                                 SX_OP_CEIL };
+    uint64_t n = d->queries, *out = need(n * 8), *keys = need(n * 16);
+    uint32_t levels = levels_of(ix);
+    sx_state *state = need(n * sizeof *state);
     for (unsigned round = 0; round < 20; round++) {
-        static const sx_op ops[] = { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
-                                     SX_OP_CEIL };
-        sx_err err;
         sx_op op = ops[round % COUNT_OF(ops)];
         int ranks = op == SX_OP_RANK_LEFT || op == SX_OP_RANK_RIGHT;
         for (uint64_t i = 0; i < n; i++) {
             uint64_t x = rnd_next(r);
-            entry[i] = round < 5 ? UINT64_MAX : round < 10 ? x : x >> (x & 63);
+            state[i].at = round < 5 ? UINT64_MAX : round < 10 ? x : x >> (x & 63);
+            if (round % 2)
+                state[i].at &= ~SX_STATE_DONE;
         }
-        sx_lookup ask = { .op = op, .key_type = d->type, .n = n, .q = d->q.data, .out = out,
-                          .out_bytes = 8, .keys = ranks ? NULL : keys, .entry = entry };
-        assert_int_equal(cpu->lookup(replica_of(ix, 0)->dev->self, view_of(ix), &ask, &err), SX_OK);
+        for (uint32_t l = levels - round % (levels + 1); l < levels; l++)
+            step(ix, (round + l) % 2, d, op == SX_OP_RANK_RIGHT || op == SX_OP_FLOOR, l, l + 1,
+                 state, state);
+        go_on(ix, d, op, state, out, ranks ? NULL : keys);
         for (uint64_t i = 0; i < n && ranks; i++)
             assert_true(out[i] <= d->n);
     }
-    free(entry);
+    free(state);
     free(out);
     free(keys);
+}
+
+/* A walk that is done stays as it is, on either side, whatever levels there are. */
+static void try_done(const sx_index *ix, const dataset *d, rnd *r)
+{
+    uint64_t n = d->queries;
+    uint32_t levels = levels_of(ix);
+    sx_state *plain = need(n * sizeof *plain), *in = need(n * sizeof *in),
+             *out = need(n * sizeof *out);
+    step(ix, 0, d, 0, 0, levels, NULL, plain);
+    for (unsigned side = 0; side < 2; side++) {
+        for (uint64_t i = 0; i < n; i++)
+            in[i].at = i % 3 ? 0 : rnd_next(r) | SX_STATE_DONE;
+        step(ix, side, d, 0, 0, levels, in, out);
+        for (uint64_t i = 0; i < n; i++)
+            assert_int_equal(out[i].at, i % 3 ? plain[i].at : in[i].at);
+    }
+    free(plain);
+    free(in);
+    free(out);
 }
 
 static void test_entries(void **state)
 {
     (void)state;
+    static const char *const searches[] = { "", "search=concise", "search=complete" };
     rnd r = rnd_start(test_seed());
-    sx_device *dev = device_open(kernel_with(""));
-    for (size_t s = 0; s < COUNT_OF(specs); s++)
-        for (unsigned t = 0; t < COUNT_OF(device_widths); t++) {
-            dataset *d = data_make(device_widths[t], (key_kind)(s % 6), 700 + 900 * t,
-                                   (row_kind)(s % ROWS_KINDS), 300, &r);
-            begin_step("hints of %s", specs[s]);
-            sx_index *ix = index_of(dev, d, placed(specs[s], "hybrid"));
-            assert_non_null(replica_of(ix, 1)->block);
-            try_entries(ix, d, &r);
-            sx_free(ix);
-            data_free(d);
-        }
-    sx_close(dev);
+    for (size_t o = 0; o < COUNT_OF(searches); o++) {
+        sx_device *dev = device_open(kernel_with(searches[o]));
+        for (size_t s = 0; s < COUNT_OF(specs); s++)
+            for (unsigned t = 0; t < COUNT_OF(device_widths); t++) {
+                dataset *d = data_make(device_widths[t], (key_kind)(s % 6), 700 + 900 * t,
+                                       (row_kind)(s % ROWS_KINDS), 300, &r);
+                if (o > 0 && strncmp(specs[s], "pgm", 3) != 0) {
+                    data_free(d);
+                    continue;
+                }
+                begin_step("entries of %s", specs[s]);
+                sx_index *ix = index_of(dev, d, placed(specs[s], "hybrid"));
+                assert_non_null(replica_of(ix, 1)->block);
+                assert_true(levels_of(ix) > 0);
+                assert_true(o != 1 || levels_of(ix) == 1);
+                try_cuts(ix, d);
+                try_any_state(ix, d, &r);
+                try_done(ix, d, &r);
+                sx_free(ix);
+                data_free(d);
+            }
+        sx_close(dev);
+    }
 }
 
 /* ---- a GPU that fails --------------------------------------------------------------------- */
@@ -208,7 +287,7 @@ static void test_failing_gpu(void **state)
     data_free(d);
 }
 
-/* A batch of one bucket is the CPU's. */
+/* A batch of less than one bucket is the CPU's. */
 static void test_small_batches(void **state)
 {
     (void)state;
@@ -222,7 +301,7 @@ static void test_small_batches(void **state)
         sx_column q = column(d->type, n, d->q.data), out = column(SX_U64, n, rows);
         asked = 0;
         OK(sx_get(ix, &q, &out, NULL));
-        assert_int_equal(asked, n > 30 ? (n + 29) / 30 : 0);
+        assert_int_equal(asked, n >= 30 ? (n + 29) / 30 : 0);
         assert_memory_equal(rows, d->get, n * 8);
     }
     stand_back(dev);
@@ -539,6 +618,24 @@ static void test_gain(void **state)
     data_free(d);
 }
 
+/* An index that is in the host's caches has no use for entries, whatever the model says. */
+static void test_small_index(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    dataset *d = data_make(SX_U64, KEYS_RANDOM, 3000, ROWS_U32, 500, &r);
+    sx_device *dev = device_open(kernel_with("bucket=64"));
+    sx_index *ix = index_of(dev, d, "pivot place=hybrid");
+    explained(ix, "answers  the CPU alone", "\"hinted_from\": null");
+    stand_in(dev, OF_ENTRIES);
+    ask_beside(NULL, ix, d, "a small index");
+    assert_int_equal(asked, 0);
+    stand_back(dev);
+    sx_free(ix);
+    sx_close(dev);
+    data_free(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -555,6 +652,7 @@ int main(void)
         cmocka_unit_test(test_explained),
         cmocka_unit_test(test_tiny),
         cmocka_unit_test(test_gain),
+        cmocka_unit_test(test_small_index),
     };
     test_seed();
     asking = asker_new();

@@ -10,4 +10,7 @@
  * the caller does, so that the program's handlers run. */
 int sx_thread_start(pthread_t *thread, void *(*fn)(void *arg), void *arg);
 
+/* For tests: from the nth start from now on none succeeds (0: all do). */
+void sx_thread_fail_from(long nth);
+
 #endif

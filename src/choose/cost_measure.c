@@ -28,9 +28,9 @@
 #define POOLED_MOST (1u << 17)
 /* A GPU from the host, to see how long a walk is. */
 #define FEW 32u
-/* Entries are tried with so many buckets, or as many as fit into so many questions, but
- * two at least; so many times. */
-#define TRIAL_BUCKETS 3u
+/* Entries are tried with so many questions: those of a few buckets, but at most so many; so
+ * many times. */
+#define TRIAL_BUCKETS 4u
 #define TRIAL_MOST (6u << 20)
 #define TRIALS 3u
 
@@ -388,16 +388,16 @@ static sx_status measure_entries(const sx_replica *upper, const sx_replica *here
                                  const questions *q, sx_cost *c, sx_err *err)
 {
     const sx_device *dev = upper->dev;
-    sx_entries job = {.key_type = q->key_type, .q = q->keys};
+    sx_steps job = {.key_type = q->key_type, .q = q->keys, .to = sx_view_levels(&upper->view)};
     sx_lookup get = get_of(q);
     uint64_t n = q->of_gpu, few = n / 8 + 1, ns[2][2];
     double plain, entered;
-    sx_status st = dev->backend->pin(dev->self, (void **)&job.out, n * 8, err);
+    sx_status st = dev->backend->pin(dev->self, (void **)&job.out, n * sizeof *job.out, err);
 
     for (unsigned i = 0; i < 4 && st == SX_OK; i++) {
         uint64_t begin = sx_clock_ns();
         job.n = i % 2 ? n : few;
-        st = dev->backend->entry(dev->self, &upper->view, &job, err);
+        st = dev->backend->steps(dev->self, &upper->view, &job, err);
         ns[i / 2][i % 2] = sx_clock_ns() - begin; /* the second time counts */
     }
     get.n = n;
@@ -416,37 +416,77 @@ static sx_status measure_entries(const sx_replica *upper, const sx_replica *here
     return st;
 }
 
-/* Whether a hybrid index is faster with its GPU than without: large calls in turns. An
- * index of fewer keys than the trial has questions is in the host's caches, where entries
- * gain nothing. The version is nobody else's yet. */
-static sx_status try_entries(sx_index_version *now, const sx_replica *here, sx_cost *c,
-                             sx_err *err)
+/* How many times as fast calls of n of these questions are with entries as without, by the
+ * best of each. They take turns, and each time others of the questions. */
+static sx_status try_calls(sx_index_version *now, const questions *q, uint64_t n, double *gain,
+                           sx_err *err)
 {
     static const uint32_t sides[2] = {SX_SIDE_CPU, SX_SIDE_GPU};
-    uint64_t bucket = now->dev->backend->bucket(now->dev->self);
-    uint64_t best[2] = {UINT64_MAX, UINT64_MAX};
-    questions q = {.n = TRIAL_BUCKETS * bucket < TRIAL_MOST ? TRIAL_BUCKETS * bucket : TRIAL_MOST};
-    sx_cost before = now->cost;
-    sx_lookup get;
-    sx_status st;
+    uint64_t best[2] = {UINT64_MAX, UINT64_MAX}, at = 0, bytes = sx_type_bytes(q->key_type);
+    sx_lookup get = get_of(q);
+    sx_status st = SX_OK;
 
-    if (q.n > now->n)
-        c->entries.gain = 1;
-    if (q.n < 2 * bucket || q.n > now->n)
-        return SX_OK;
-    st = make_questions(here, now->key_type, &q, err);
-    get = get_of(&q);
-    now->cost = *c;
+    get.n = n;
     for (unsigned i = 0; i < 2 * TRIALS && st == SX_OK; i++) {
-        uint64_t begin = sx_clock_ns(), ns;
+        uint64_t begin, ns;
+        get.q = (const unsigned char *)q->keys + at * bytes;
         now->cost.side = sides[i % 2];
+        begin = sx_clock_ns();
         st = sx_answer_lookup(now, &get, err);
         ns = sx_clock_ns() - begin;
         best[i % 2] = ns < best[i % 2] ? ns : best[i % 2];
+        at = at + 2 * n <= q->n ? at + n : 0;
     }
-    now->cost = before;
+    *gain = (double)best[0] / (double)(best[1] ? best[1] : 1);
+    return st;
+}
+
+/* The smallest batch for which the model says that entries pay, and a trial, too; large ones
+ * do. */
+static sx_status find_least(sx_index_version *now, const questions *q, uint64_t bucket, sx_cost *c,
+                            sx_err *err)
+{
+    sx_batch b = {.in_bytes = (uint32_t)sx_type_bytes(q->key_type), .out_bytes = 8, .searches = 1,
+                  .trips = 1};
+    double gain = 0;
+    sx_status st = SX_OK;
+
+    for (b.n = sx_buckets_of(0, bucket, 1).first; b.n < q->n && st == SX_OK; b.n *= 2) {
+        if (!sx_cost_entries_pay(c, &b, bucket, 1))
+            continue;
+        st = try_calls(now, q, b.n, &gain, err);
+        if (st == SX_OK && gain >= SX_LEAST_GAIN)
+            break;
+    }
+    c->entries.least = b.n < q->n ? b.n : q->n;
+    return st;
+}
+
+/* Whether a hybrid index is faster with its GPU than without: large calls, and from what size
+ * on smaller ones. An index of fewer keys than the trial has questions is in the host's caches,
+ * where entries gain nothing. The version is nobody else's yet. */
+static sx_status try_entries(sx_index_version *now, const sx_replica *here, sx_cost *c,
+                             sx_err *err)
+{
+    uint64_t bucket = now->dev->backend->bucket(now->dev->self);
+    questions q = {.n = bucket < TRIAL_MOST / TRIAL_BUCKETS ? TRIAL_BUCKETS * bucket : TRIAL_MOST};
+    sx_cost before = now->cost;
+    double gain = 0;
+    sx_status st;
+
+    if (q.n > now->n) {
+        c->entries.gain = 1;
+        return SX_OK;
+    }
+    st = make_questions(here, now->key_type, &q, err);
+    now->cost = *c;
     if (st == SX_OK)
-        c->entries.gain = (double)best[0] / (double)(best[1] ? best[1] : 1);
+        st = try_calls(now, &q, q.n, &gain, err);
+    if (st == SX_OK)
+        c->entries.gain = gain;
+    if (st == SX_OK && gain >= SX_LEAST_GAIN)
+        st = find_least(now, &q, bucket, c, err);
+    now->cost = before;
     drop_questions(&q);
     sx_hybrid_rest(now->dev);
     return st == SX_ENOMEM ? SX_OK : st;  /* not tried: then the model says */
@@ -509,6 +549,8 @@ sx_status sx_cost_measure(sx_index_version *now, sx_err *err)
     c.side = there.side;
     st = sx_device_link(now->dev, &c.link, err);
     sx_cost_usual(&c, &now->run[0]->replica[0].view, info.threads, here.chunk);
+    if (now->n < MEASURED_FROM)
+        c.entries.gain = 1;       /* it is in the host's caches */
     usual = c;
     if (st == SX_OK && now->n >= MEASURED_FROM)
         st = measure_index(now, &c, err);

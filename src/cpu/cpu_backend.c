@@ -192,6 +192,7 @@ const sx_backend sx_backend_cpu = {
     .spans = sx_cpu_spans,
     .fill = sx_cpu_fill,
     .fold = sx_cpu_fold,
+    .steps = sx_cpu_steps,
     .search = cpu_search,
     .travel = cpu_travel,
 };

@@ -28,6 +28,8 @@ sx_status sx_cpu_fill(void *self, const sx_view *v, const sx_span_query *job,
 sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
                       const sx_range_folds *out, sx_err *err);
 
+sx_status sx_cpu_steps(void *self, const sx_view *v, const sx_steps *job, sx_err *err);
+
 /* Those of the device's threads that take part: at most so many, 0 all. */
 sx_sharing sx_cpu_sharing(const sx_cpu *cpu, uint32_t threads, sx_progress *progress);
 /* sx_share() by them. */

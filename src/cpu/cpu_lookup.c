@@ -25,7 +25,7 @@ typedef struct {
     const sx_cpu_walks *keys;
 } means;
 
-static void no_bounds(const sx_view *v, const void *q, unsigned m, const uint64_t *entry,
+static void no_bounds(const sx_view *v, const void *q, unsigned m, const sx_state *entry,
                       uint64_t *rank, uint64_t *slot, int rows)
 {
     (void)v;
@@ -52,13 +52,13 @@ static means means_for(const sx_cpu *cpu, const sx_view *v, int entered)
 }
 
 /* Positions. entry: of these queries (of their successors, for right bounds), or NULL. */
-static void left_bounds(const means *w, const sx_view *v, chunk *c, const uint64_t *entry)
+static void left_bounds(const means *w, const sx_view *v, chunk *c, const sx_state *entry)
 {
     w->bounds(v, c->q, c->m, entry, c->at, NULL, 0);
 }
 
 /* How many keys are below or equal is how many are below the successor. */
-static void right_bounds(const means *w, const sx_view *v, chunk *c, const uint64_t *entry)
+static void right_bounds(const means *w, const sx_view *v, chunk *c, const sx_state *entry)
 {
     w->keys->successors(c->q, c->next, c->flag, c->m);
     w->bounds(v, c->next, c->m, entry, c->at, NULL, 0);
@@ -244,7 +244,7 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
 {
     const sx_lookup *job = w->job;
     const sx_view *v = w->v;
-    const uint64_t *entry = job->entry ? job->entry + at : NULL;
+    const sx_state *entry = job->entry ? job->entry + at : NULL;
     int rows = job->out != NULL && !v->starts;    /* a walk can ask for them */
     int firsts = v->starts && v->row_bytes && (job->op == SX_OP_GET || job->op == SX_OP_CEIL);
 

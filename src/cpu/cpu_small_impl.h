@@ -78,7 +78,7 @@ SX_TARGET_avx512 static inline void F(small_group)(const KEY *keys, uint64_t n, 
 }
 
 SX_TARGET_avx512 static void F(small)(const sx_view *v, const void *queries, unsigned m,
-                                      const uint64_t *entry, uint64_t *rank, uint64_t *slot,
+                                      const sx_state *entry, uint64_t *rank, uint64_t *slot,
                                       int rows)
 {
     const KEY *keys = (const KEY *)(const void *)v->keys, *q = queries;

@@ -1,5 +1,7 @@
 #include "family/family.h"
 
+_Static_assert(sizeof(sx_state) <= SX_STATE_MOST, "states travel");
+
 #define SX_FAMILY(TAG, name) extern const sx_family sx_family_##name;
 #include "family/families.def"
 #undef SX_FAMILY

@@ -46,6 +46,8 @@ typedef struct {
      * what a walk reads before it comes to the leaves. NULL: it has none. */
     uint64_t (*bytes)(const sx_view *v, unsigned section);
     uint64_t (*upper)(const sx_view *v, unsigned section);
+    /* How many levels that is (state.h). NULL: none. */
+    uint32_t (*levels)(const sx_view *v);
     void (*bind)(sx_view *v, const void *const base[SX_SECTIONS]);
 
     /* The numbered invariants of FAM.h, of keys that are in order. NULL: it has none. */

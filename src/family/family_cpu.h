@@ -14,13 +14,20 @@
 /* Lower bounds of m <= SX_CHUNK keys of the view's width: the ranks,
  * and, unless slot is NULL, the slots (SX_NO_SLOT: every key is below).
  * `rows` says that the rows there are wanted soon. entry: NULL, or where
- * each walk goes on (sx_entries). There are keys. */
-typedef void sx_bounds_fn(const sx_view *v, const void *q, unsigned m, const uint64_t *entry,
+ * each walk goes on (family/state.h). There are keys. */
+typedef void sx_bounds_fn(const sx_view *v, const void *q, unsigned m, const sx_state *entry,
                           uint64_t *rank, uint64_t *slot, int rows);
+
+/* Levels [from, to) of the upper part, for m <= SX_CHUNK keys: states at level `from` (NULL:
+ * that is 0), and those at level `to`; the two may be the same array. */
+typedef void sx_steps_fn(const sx_view *v, const void *q, unsigned m, uint32_t from, uint32_t to,
+                         const sx_state *in, sx_state *out);
 
 typedef struct {
     sx_bounds_fn *bounds[SX_SIMD_LEVELS][3];      /* of widths 4, 8, 16; NULL: this build
                                                      lacks the instruction set */
+    sx_steps_fn *steps[SX_SIMD_LEVELS][3];        /* the same; NULL, too, where there is no
+                                                     upper part */
     /* Of sections of its own, over the sorted keys. fit: where the keys determine the
      * shape; completes it and makes the sections. fill: fills those that are there,
      * base[]. NULL: it has none. */

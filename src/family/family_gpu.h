@@ -32,7 +32,7 @@ typedef struct {
                         sx_err *err);
     void (*spans)(sx_gpu *g, gpu_stream stream, const sx_gpu_spans *a);
     void (*fold)(sx_gpu *g, gpu_stream stream, const sx_gpu_folds *a, uint64_t threads);
-    void (*entries)(sx_gpu *g, gpu_stream stream, const sx_gpu_entries *a);     /* or NULL */
+    void (*steps)(sx_gpu *g, gpu_stream stream, const sx_gpu_steps *a);     /* or NULL */
     /* As of sx_family_cpu, over keys in device memory. */
     sx_status (*fit)(sx_gpu *g, gpu_stream stream, sx_view *v, const void *keys,
                      sx_progress *progress, void *base[SX_SECTIONS], sx_err *err);

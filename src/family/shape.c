@@ -113,6 +113,13 @@ uint64_t sx_upper_bytes(const sx_view *v, unsigned section)
     return family->upper && sx_section_bytes(v, section) > 0 ? family->upper(v, section) : 0;
 }
 
+uint32_t sx_view_levels(const sx_view *v)
+{
+    const sx_family *family = sx_family_of(v->family);
+
+    return family->levels ? family->levels(v) : 0;
+}
+
 int sx_section_stays(const sx_view *v, unsigned section)
 {
     int arrays = (v->traits & SX_SLOTS_ARE_RANKS) && !v->block;

@@ -24,6 +24,8 @@ uint64_t sx_section_bytes(const sx_view *v, unsigned section);
  * before it comes to the leaves, and what a device has of a hybrid index. 0:
  * nothing of it is. */
 uint64_t sx_upper_bytes(const sx_view *v, unsigned section);
+/* Levels of the upper part (state.h); 0: there is none. */
+uint32_t sx_view_levels(const sx_view *v);
 /* Whether a section is an array as the sort leaves it: sorted keys, in whole lines, rows in
  * order of rank, starts. Nothing needs to be moved. */
 int sx_section_stays(const sx_view *v, unsigned section);

@@ -32,6 +32,7 @@
 #define SX_VIEW_H
 
 #include "family/parts.h"
+#include "family/state.h"
 #include "keys/encode.h"
 
 /* What is true of a view's family and layout, as bits, so that nobody need ask which they

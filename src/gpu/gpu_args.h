@@ -37,14 +37,16 @@ typedef struct {                  /* see sx_lookup */
     uint32_t ahead;               /* key_at: of ranks that are nowhere */
 } sx_gpu_lookup;
 
-typedef struct {                  /* see sx_entries */
-    sx_view v;                    /* of the top only */
+typedef struct {                  /* see sx_steps */
+    sx_view v;                    /* of the upper part only */
     int key_type;
     uint32_t right;
+    uint32_t from, to;
     uint64_t n;
     const void *q;
-    uint64_t *out;
-} sx_gpu_entries;
+    const sx_state *in;
+    sx_state *out;
+} sx_gpu_steps;
 
 /* The same with the top of a pgm, keys before lines, in the arguments: a kernel
  * reads them from constant memory. */

@@ -92,44 +92,49 @@ static sx_status gpu_backend_copy(void *self, void *to, int to_there, const void
                        : st;
 }
 
-/* ---- entries, for hybrid indexes --------------------------------------------------------------- */
+/* ---- some levels of walks, for hybrid indexes ------------------------------------------------- */
 
-enum { ENTRY_Q, ENTRY_OUT, ENTRY_COLUMNS };
+enum { STEPS_Q, STEPS_IN, STEPS_OUT, STEPS_COLUMNS };
 
 typedef struct {
-    const sx_view *top;
-    const sx_entries *job;
-} gpu_entering;
+    const sx_view *upper;
+    const sx_steps *job;
+} gpu_stepping;
 
-static sx_status gpu_entry_work(sx_gpu *g, gpu_stream stream, const void *work, uint64_t at,
-                               uint64_t n, void *const dev[], sx_err *err)
+static sx_status gpu_steps_work(sx_gpu *g, gpu_stream stream, const void *work, uint64_t at,
+                                uint64_t n, void *const dev[], sx_err *err)
 {
-    const gpu_entering *w = (const gpu_entering *)work;
-    sx_gpu_entries a = {0};
+    const gpu_stepping *w = (const gpu_stepping *)work;
+    sx_gpu_steps a = {0};
 
     (void)at;
-    a.v = *w->top;
+    a.v = *w->upper;
     a.key_type = w->job->key_type;
     a.right = w->job->right;
+    a.from = w->job->from;
+    a.to = w->job->to;
     a.n = n;
-    a.q = dev[ENTRY_Q];
-    a.out = (uint64_t *)dev[ENTRY_OUT];
-    sx_family_gpu_of(a.v.family)->entries(g, stream, &a);
-    return sx_gpu_launched(g, "making entries", err);
+    a.q = dev[STEPS_Q];
+    a.in = (const sx_state *)dev[STEPS_IN];
+    a.out = (sx_state *)dev[STEPS_OUT];
+    sx_family_gpu_of(a.v.family)->steps(g, stream, &a);
+    return sx_gpu_launched(g, "walking an upper part", err);
 }
 
-static sx_status gpu_backend_entry(void *self, const sx_view *top, const sx_entries *job, sx_err *err)
+static sx_status gpu_backend_steps(void *self, const sx_view *upper, const sx_steps *job,
+                                   sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;
-    gpu_entering w = {top, job};
-    gpu_column columns[ENTRY_COLUMNS] = {{job->q, sx_type_of(job->key_type)->bytes, 1, 0, 0, 0},
-                                        {job->out, sizeof *job->out, 0, 1, 0, 0}};
+    gpu_stepping w = {upper, job};
+    gpu_column columns[STEPS_COLUMNS] = {{job->q, sx_type_of(job->key_type)->bytes, 1, 0, 0, 0},
+                                         {job->in, sizeof *job->in, 1, 0, 0, 0},
+                                         {job->out, sizeof *job->out, 0, 1, 0, 0}};
     sx_how how = {0};
     sx_status st = gpu_enter(g, err);
 
     how.threads = job->threads;
-    return st == SX_OK ? gpu_run_columns(g, &how, columns, ENTRY_COLUMNS, job->n, gpu_entry_work, &w,
-                                         "making entries", err)
+    return st == SX_OK ? gpu_run_columns(g, &how, columns, STEPS_COLUMNS, job->n, gpu_steps_work,
+                                         &w, "walking an upper part", err)
                        : st;
 }
 

@@ -536,7 +536,7 @@ static const sx_backend cuda_backend = {
     gpu_backend_lookup, gpu_backend_spans, gpu_backend_fill, gpu_backend_fold,
     cuda_use_allocator, cuda_check_pointer,
     gpu_backend_scratch, gpu_backend_unscratch, gpu_backend_sum_up, gpu_backend_offsets,
-    gpu_backend_entry, gpu_backend_bucket, gpu_backend_pin, gpu_backend_unpin, gpu_backend_space,
+    gpu_backend_steps, gpu_backend_bucket, gpu_backend_pin, gpu_backend_unpin, gpu_backend_space,
     gpu_backend_search,
     gpu_backend_travel, gpu_backend_is_pinned,
 };

@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/types.h"
 
-#define SX_BACKEND_ABI 16
+#define SX_BACKEND_ABI 17
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -44,7 +44,7 @@ typedef struct {
     void *out;                    /* rows or ranks, NULL: not wanted */
     void *keys;                   /* keys found, of key_type, or NULL */
     uint32_t q_there, out_there, keys_there;
-    const uint64_t *entry;         /* where each walk goes on, or NULL; see sx_entries */
+    const sx_state *entry;        /* where each walk goes on, or NULL; see sx_steps */
     sx_how how;
 } sx_lookup;
 
@@ -56,7 +56,7 @@ typedef struct {
     const void *lo, *hi;
     uint64_t limit;               /* UINT64_MAX: none */
     uint32_t lo_there, hi_there;
-    const uint64_t *entry_lo, *entry_hi;    /* or NULL */
+    const sx_state *entry_lo, *entry_hi;  /* or NULL */
     sx_how how;
 } sx_span_query;
 
@@ -71,17 +71,19 @@ typedef struct {
                                      written */
 } sx_spans;
 
-/* Entries, of a hybrid index: how far its top leads each query, from where the
- * CPU's walk goes on (FAM_walk_impl.h says what the number is). All columns are
- * on the host. */
+/* Levels [from, to) of walks in an upper part (family/state.h), of which there are as many as
+ * the family's levels() says. Behind the last of them states are entries, from where the CPU's
+ * walk goes on. All columns are on the host. */
 typedef struct {
     int key_type;
     uint32_t right;               /* of the key's successor: for right ranks, floor */
     uint64_t n;
     const void *q;
-    uint64_t *out;
+    uint32_t from, to;
+    const sx_state *in;           /* NULL: from is 0 */
+    sx_state *out;                /* may be `in` */
     uint32_t threads;
-} sx_entries;
+} sx_steps;
 
 /* Where the rows and keys of ranges go: of range i to [first[i], first[i+1]). */
 typedef struct {
@@ -241,10 +243,10 @@ typedef struct {
     sx_status (*offsets)(void *self, const sx_how *how, const sx_spans *spans, uint64_t *to,
                          sx_err *err);
 
-    /* Entries for the CPU: `top` is an index of which this device has the top
-     * only. How many queries are worth a trip; and host memory that the entries
-     * travel to without a copy in between. */
-    sx_status (*entry)(void *self, const sx_view *top, const sx_entries *job, sx_err *err);
+    /* Some levels of walks; `upper` is an index of which this device may have the upper part
+     * only. A CPU has this one, too. How many queries are worth a trip; and host memory that
+     * states travel to without a copy in between. */
+    sx_status (*steps)(void *self, const sx_view *upper, const sx_steps *job, sx_err *err);
     uint64_t (*bucket)(const void *self);
     sx_status (*pin)(void *self, void **out, uint64_t bytes, sx_err *err);
     void (*unpin)(void *self, void *block);

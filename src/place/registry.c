@@ -53,6 +53,7 @@ static void in_child(void *object)
     sx_device *dev = object;
 
     pthread_mutex_init(&dev->link_lock, NULL);
+    sx_workers_in_child(&dev->workers);
 }
 
 sx_status sx_device_open(sx_device **out, const char *name, sx_err *err)
@@ -77,6 +78,7 @@ sx_status sx_device_open(sx_device **out, const char *name, sx_err *err)
         return st;
     }
     pthread_mutex_init(&dev->link_lock, NULL);
+    sx_workers_begin(&dev->workers);
     sx_fork_join(&dev->forked, in_child, dev);
     *out = dev;
     return SX_OK;
@@ -94,6 +96,7 @@ void sx_device_drop(sx_device *dev)
     if (atomic_load(&dev->host))
         sx_device_drop(atomic_load(&dev->host));
     sx_fork_leave(&dev->forked);
+    sx_workers_end(&dev->workers);
     if (atomic_load(&dev->entries))
         dev->backend->unpin(dev->self, atomic_load(&dev->entries));
     dev->backend->close(dev->self);

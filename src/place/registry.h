@@ -3,6 +3,7 @@
 #define SX_REGISTRY_H
 
 #include "base/fork.h"
+#include "base/worker.h"
 #include "place/backend.h"
 
 #include <pthread.h>
@@ -39,6 +40,7 @@ struct sx_device {
     _Atomic(struct sx_device *) host;     /* see sx_device_host() */
     _Atomic(void *) entries;      /* pinned memory for a call's entries (query/hybrid.c) that
                                      no call uses now, or NULL */
+    sx_workers workers;           /* who has them made, one for each call in flight */
     sx_forked forked;
     pthread_mutex_t link_lock;    /* held while the link is measured */
     _Atomic int link_known;       /* set when it is complete, and then it stays so */

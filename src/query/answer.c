@@ -107,7 +107,7 @@ typedef struct {
     const sx_lookup *job;
 } points;
 
-static sx_status answer_points(void *work, uint64_t at, uint64_t n, const uint64_t *const entry[2],
+static sx_status answer_points(void *work, uint64_t at, uint64_t n, const sx_state *const entry[2],
                                sx_err *err)
 {
     const points *w = work;
@@ -178,7 +178,7 @@ typedef struct {
 
 /* Ranges [at, at + n), with their entries. */
 static sx_span_query part_of(const sx_span_query *job, uint64_t at, uint64_t n,
-                             const uint64_t *const entry[2])
+                             const sx_state *const entry[2])
 {
     sx_span_query part = *job;
     uint64_t bytes = sx_type_bytes(job->key_type);
@@ -191,7 +191,7 @@ static sx_span_query part_of(const sx_span_query *job, uint64_t at, uint64_t n,
     return part;
 }
 
-static sx_status answer_spans(void *work, uint64_t at, uint64_t n, const uint64_t *const entry[2],
+static sx_status answer_spans(void *work, uint64_t at, uint64_t n, const sx_state *const entry[2],
                               sx_err *err)
 {
     const ranges *w = work;
@@ -205,7 +205,7 @@ static sx_status answer_spans(void *work, uint64_t at, uint64_t n, const uint64_
     return by->dev->backend->spans(by->dev->self, &by->view, &part, &to, err);
 }
 
-static sx_status answer_fold(void *work, uint64_t at, uint64_t n, const uint64_t *const entry[2],
+static sx_status answer_fold(void *work, uint64_t at, uint64_t n, const sx_state *const entry[2],
                              sx_err *err)
 {
     const ranges *w = work;
@@ -320,7 +320,7 @@ sx_status sx_answer_fold(const sx_index_version *now, const sx_span_query *job,
 static sx_status check_total(const sx_index_version *now, const sx_span_query *job,
                              uint64_t max_bytes, sx_err *err)
 {
-    static const uint64_t *const none[2] = {NULL, NULL};
+    static const sx_state *const none[2] = {NULL, NULL};
     uint64_t most = job->limit < now->n ? job->limit : now->n, total = 0;
     uint64_t piece = max_bytes && max_bytes / sizeof total < TOTAL_PIECE
                          ? max_bytes / sizeof total : TOTAL_PIECE;

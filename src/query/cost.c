@@ -1,5 +1,7 @@
 #include "query/cost.h"
 
+#include "query/buckets.h"
+
 /* ---- the CPU ------------------------------------------------------------------ */
 
 /* A question's part of a search: ranks are looked up without one. */
@@ -133,27 +135,58 @@ uint64_t sx_cost_crossover(const sx_cost *c, const sx_batch *like)
     return n;
 }
 
-/* Starting the thread that has the entries made, and joining it. */
-#define THREAD_NS 50e3
-/* Entries that gained less when they were tried may lose another time. */
-#define LEAST_GAIN 1.05
+/* ---- entries ---------------------------------------------------------------------- */
+
+/* Waking the worker that has the entries made, and waiting for its end. */
+#define WORKER_NS 15e3
+
+typedef struct {                  /* when each side has done what there was so far */
+    double gpu, cpu;
+} both_sides;
+
+/* So many buckets more, of n questions each. The CPU answers a bucket when it has its entries
+ * and is done with the one before. So its end is that of a chain: the GPU's buckets up to one
+ * of them, and the CPU's from there on. The first or the last is the longest. */
+static void add_buckets(const sx_cost *c, const sx_batch *b, both_sides *t, double buckets,
+                        uint64_t n, unsigned columns)
+{
+    sx_batch one = *b;            /* by as many threads as the call may have */
+    double gpu = columns * (c->entries.call_ns + (double)n * c->entries.query_ns), cpu;
+
+    one.n = n;
+    one.searches = columns;
+    cpu = cpu_ns(&c->cpu, &one, c->entries.entered_ns / c->cpu.pooled_ns);
+    t->cpu = larger(larger(t->cpu, t->gpu + gpu) + buckets * cpu, t->gpu + buckets * gpu + cpu);
+    t->gpu += buckets * gpu;
+}
+
+static double entered_ns(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsigned columns)
+{
+    sx_buckets cut = sx_buckets_of(b->n, bucket, columns);
+    both_sides t = {WORKER_NS, 0};
+    uint64_t at = 0;
+
+    while (at < b->n && at < cut.most) {          /* they grow */
+        uint64_t n = sx_bucket_length(&cut, b->n, at);
+        add_buckets(c, b, &t, 1, n, columns);
+        at += n;
+    }
+    if (b->n - at >= cut.most)
+        add_buckets(c, b, &t, (double)((b->n - at) / cut.most), cut.most, columns);
+    if ((b->n - at) % cut.most)
+        add_buckets(c, b, &t, 1, (b->n - at) % cut.most, columns);
+    return t.cpu;
+}
 
 int sx_cost_entries_pay(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsigned columns)
 {
-    double buckets = (double)b->n / (double)bucket, gpu, cpu;
-    sx_batch one = *b;
-
-    if (b->n <= bucket)
+    if (b->n < sx_buckets_of(b->n, bucket, columns).first)
         return 0;
     if (c->side)
         return c->side == SX_SIDE_GPU;
-    if (c->entries.gain > 0 && c->entries.gain < LEAST_GAIN)
+    if ((c->entries.gain > 0 && c->entries.gain < SX_LEAST_GAIN) || b->n < c->entries.least)
         return 0;
-    gpu = columns * (c->entries.call_ns + (double)bucket * c->entries.query_ns);
-    one.n = bucket;               /* by as many threads as the call may have */
-    one.searches = columns;
-    cpu = cpu_ns(&c->cpu, &one, c->entries.entered_ns / c->cpu.pooled_ns);
-    return THREAD_NS + gpu + (buckets - 1) * larger(gpu, cpu) + cpu < sx_cost_of_cpu(c, b);
+    return entered_ns(c, b, bucket, columns) < sx_cost_of_cpu(c, b);
 }
 
 /* ---- usual numbers ------------------------------------------------------------------ */

@@ -35,7 +35,10 @@ typedef struct {                  /* of a hybrid index */
     double entered_ns;             /* a question for the CPU, all threads, with entries */
     double gain;                  /* how many times as fast as the CPU alone the two were,
                                      tried: both use the host's memory, which the other
-                                     numbers do not show. 0: not tried */
+                                     numbers do not show. 0: not tried; 1: neither, as
+                                     the index is in the host's caches */
+    uint64_t least;               /* questions of the smallest batch that gained, tried; 0: not
+                                     tried */
 } sx_cost_entries;
 
 typedef struct {
@@ -67,8 +70,12 @@ uint32_t sx_cost_side(const sx_cost *c, const sx_batch *b);
  * 0: none is. */
 uint64_t sx_cost_crossover(const sx_cost *c, const sx_batch *like);
 
-/* Whether entries pay for n questions in buckets of so many, with `columns` of them
- * each. A bucket has nothing to overlap with if it is the only one. */
+/* Entries that gained less when they were tried may lose another time. */
+#define SX_LEAST_GAIN 1.05
+
+/* Whether entries pay for such a batch, with `columns` of them for each question, on a device
+ * whose buckets have so many at most (buckets.h). A bucket has nothing to overlap with if it is
+ * the only one. */
 int sx_cost_entries_pay(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsigned columns);
 
 /* Usual numbers, where nothing is measured. */

@@ -23,11 +23,9 @@ static uint64_t entered_from(const sx_index_version *now)
     uint64_t bucket = now->dev->backend->bucket(now->dev->self);
     sx_batch b = usual_batch(now);
 
-    for (uint64_t buckets = 1; buckets < 1u << 20; buckets *= 2) {
-        b.n = buckets * bucket + 1;
+    for (b.n = sx_buckets_of(0, bucket, 1).first; b.n < bucket << 20; b.n *= 2)
         if (sx_cost_entries_pay(&now->cost, &b, bucket, 1))
             return b.n;
-    }
     return 0;
 }
 
@@ -91,7 +89,7 @@ static void text_entries(const sx_index_version *now, sx_text *t)
     add(t, "entries  a bucket takes the GPU ", h->call_ns * 1e-3, 2, " us and ");
     add(t, "", h->query_ns, 3, " ns a query; with entries the CPU takes ");
     add(t, "", h->entered_ns, 3, " ns\n");
-    if (h->gain > 0)
+    if (h->gain > 0 && h->gain != 1)
         add(t, "tried    with entries large calls were ", h->gain, 2, " times as fast as without\n");
     if (from)
         sx_text_add(t, "answers  the CPU, from %" PRIu64 " queries on with entries\n", from);

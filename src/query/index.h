@@ -3,6 +3,7 @@
 #ifndef SX_INDEX_H
 #define SX_INDEX_H
 
+#include "query/buckets.h"
 #include "query/sizes.h"
 #include "query/version.h"
 
@@ -59,7 +60,7 @@ typedef struct {
     const sx_replica *by;         /* who answers */
     const sx_replica *instead;    /* who does where that has no memory for it; or NULL */
     const sx_replica *entries;    /* who makes entries for it, or NULL: ... */
-    uint64_t bucket;              /* ... for so many queries at a time */
+    sx_buckets cut;               /* ... for so many queries at a time */
     int visit;                    /* columns in device memory come to the host for it */
 } sx_plan;
 
@@ -97,12 +98,12 @@ typedef struct {
     int key_type;
     unsigned columns;             /* 0, 1, 2 */
     const void *q[2];
-    uint32_t right[2];            /* see sx_entries */
+    uint32_t right[2];            /* see sx_steps */
     uint32_t threads;
 } sx_entered;
 
 /* Answers queries [at, at + n), entry[c] those of column c from `at` on, or NULL. */
-typedef sx_status sx_answer_fn(void *work, uint64_t at, uint64_t n, const uint64_t *const entry[2],
+typedef sx_status sx_answer_fn(void *work, uint64_t at, uint64_t n, const sx_state *const entry[2],
                                sx_err *err);
 /* Calls it for n queries, in buckets with entries if the plan has them. */
 sx_status sx_hybrid_run(const sx_plan *plan, const sx_entered *ask, uint64_t n,

@@ -19,16 +19,17 @@ static uint32_t faster(const sx_index_version *now, const sx_batch *b, const voi
     return SX_SIDE_GPU;
 }
 
-/* Whether entries pay, and how many queries make a bucket; 0: they do not. Each column that
- * is searched for has its own. */
-static uint64_t bucket_of(const sx_index_version *now, const sx_replica *upper, const sx_batch *b)
+/* Whether entries pay, and for what buckets. Each column that is searched for has its own. */
+static int cut_for(const sx_index_version *now, const sx_replica *upper, const sx_batch *b,
+                   sx_buckets *cut)
 {
     uint64_t bucket;
 
     if (!upper->block || b->searches == 0)
         return 0;
-    bucket = upper->dev->backend->bucket(upper->dev->self) / b->searches;
-    return sx_cost_entries_pay(&now->cost, b, bucket, b->searches) ? bucket : 0;
+    bucket = upper->dev->backend->bucket(upper->dev->self);
+    *cut = sx_buckets_of(b->n, bucket, b->searches);
+    return sx_cost_entries_pay(&now->cost, b, bucket, b->searches);
 }
 
 sx_plan sx_plan_of(const sx_index_version *now, const sx_batch *b, int on_host, const void *in,
@@ -41,8 +42,7 @@ sx_plan sx_plan_of(const sx_index_version *now, const sx_batch *b, int on_host, 
     if (run->replicas == 1)
         return plan;
     if (second->part == SX_UPPER) {
-        plan.bucket = bucket_of(now, second, b);
-        plan.entries = plan.bucket > 0 ? second : NULL;
+        plan.entries = cut_for(now, second, b, &plan.cut) ? second : NULL;
     } else if (on_host && b->n > 0) {
         if (faster(now, b, in, out) == SX_SIDE_CPU)
             plan.by = second;

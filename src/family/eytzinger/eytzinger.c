@@ -63,6 +63,11 @@ static void explain(const sx_view *v, const sx_spec *spec, sx_text *t, sx_format
                     e->levels, e->k - 1, e->bottom);
 }
 
+static uint32_t levels(const sx_view *v)
+{
+    return sx_eytz_upper_levels(&v->of.eytzinger);
+}
+
 const sx_family sx_family_eytzinger = {
     .name = "eytzinger",
     .what = "k-ary search tree in level order, no extra memory",
@@ -71,6 +76,7 @@ const sx_family sx_family_eytzinger = {
     .shape = shape,
     .block = block,
     .upper = upper,
+    .levels = levels,
     .order = "E1",
     .unused = "E2",
     .explain = explain,

@@ -4,4 +4,4 @@
 #define SX_BODY "family/eytzinger/eytzinger_cpu_impl.h"
 #include "family/generic/cpu_each.h"
 
-const sx_family_cpu sx_cpu_of_eytzinger = {.bounds = SX_BOUNDS_ALL};
+const sx_family_cpu sx_cpu_of_eytzinger = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL};

@@ -10,7 +10,7 @@ SX_WALK const void *F(eytz_ahead)(const sx_view *v, uint64_t slot, uint64_t byte
 }
 
 /* From level `level` on, to which entries have led unless it is 0. */
-SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *entry,
+SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m, const sx_state *entry,
                            uint32_t level, uint64_t *rank, uint64_t *slot, uint32_t unit, int rows)
 {
     /* Kept here and copied out at the end: stores through `slot` inside the
@@ -24,7 +24,7 @@ SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m, const uin
         s[j] = SX_NO_SLOT;
     }
     for (unsigned j = 0; level > 0 && j < m; j++) {
-        g[j] = F(eytz_from_entry)(v, entry[j], level);
+        g[j] = F(eytz_enter)(v, level, entry[j].at);
         __builtin_prefetch(F(eytz_ahead)(v, v->of.eytzinger.level_first[level] + g[j] * per_node, 0,
                                          unit));
     }
@@ -76,7 +76,7 @@ TARGET static void F(eytz_bounds)(const sx_view *v, const KEY *q, unsigned m,
     }
 }
 
-TARGET static void F(eytz_entered)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *entry,
+TARGET static void F(eytz_entered)(const sx_view *v, const KEY *q, unsigned m, const sx_state *entry,
                                   uint64_t *rank, uint64_t *slot, int rows)
 {
     int line = v->unit == 64 / W, binary = v->unit == 1;
@@ -94,7 +94,7 @@ TARGET static void F(eytz_entered)(const sx_view *v, const KEY *q, unsigned m, c
     }
 }
 
-TARGET static void F(bounds)(const sx_view *v, const void *q, unsigned m, const uint64_t *entry,
+TARGET static void F(bounds)(const sx_view *v, const void *q, unsigned m, const sx_state *entry,
                              uint64_t *rank, uint64_t *slot, int rows)
 {
     if (entry)
@@ -102,5 +102,16 @@ TARGET static void F(bounds)(const sx_view *v, const void *q, unsigned m, const 
     else
         F(eytz_bounds)(v, q, m, rank, slot, rows);
 }
+
+SX_WALK uint64_t F(enter)(const sx_view *v, uint32_t l, uint64_t at)
+{
+    return F(eytz_enter)(v, l, at);
+}
+
+SX_WALK uint64_t F(step)(const sx_view *v, uint32_t l, uint64_t at, KEY q)
+{
+    return F(eytz_step)(v, l, at, q);
+}
+#include "family/generic/cpu_steps_impl.h"
 
 #include "family/generic/cpu_end.h"

@@ -97,23 +97,19 @@ SX_WALK uint64_t F(eytz_finish)(const sx_view *v, uint64_t g, uint64_t *slot,
     return F(eytz_end)(v, g, F(eytz_count)(v, F(eytz_last)(v, g, unit), q, unit), slot, unit);
 }
 
-/* ---- a walk in two parts (pivot_walk_impl.h): an entry is the node in level
- * `levels`, sx_eytz_upper_levels(), where the walk goes on. It does not know of
- * keys in the levels above: where none below is at or above q, the bound's slot
- * follows from its rank. ------------------------------------------------------- */
+/* ---- a walk that is cut between levels (state.h): the state at level l is the node there.
+ * It does not know of keys in the levels above: where none below is at or above q, the bound's
+ * slot follows from its rank. -------------------------------------------------------------- */
 
-SX_WALK uint64_t F(eytz_entry)(const sx_view *v, KEY q)
+/* Level l has k^l nodes, one more than there are keys above it. */
+SX_WALK uint64_t F(eytz_enter)(const sx_view *v, uint32_t l, uint64_t at)
 {
-    uint32_t levels = sx_eytz_upper_levels(&v->of.eytzinger);
-    uint64_t g = 0, slot = SX_NO_SLOT;
-
-    for (uint32_t t = 0; t < levels; t++)
-        g = F(eytz_level)(v, t, g, &slot, q, v->unit);
-    return g;
+    return at < v->of.eytzinger.level_first[l] ? at : v->of.eytzinger.level_first[l];
 }
 
-/* Level t has k^t nodes, one more than there are keys above it. */
-SX_WALK uint64_t F(eytz_from_entry)(const sx_view *v, uint64_t entry, uint32_t levels)
+SX_WALK uint64_t F(eytz_step)(const sx_view *v, uint32_t l, uint64_t at, KEY q)
 {
-    return entry < v->of.eytzinger.level_first[levels] ? entry : v->of.eytzinger.level_first[levels];
+    uint64_t slot = SX_NO_SLOT;
+
+    return F(eytz_level)(v, l, at, &slot, q, v->unit);
 }

@@ -9,7 +9,7 @@
 
 /* A group is finished after the next one has gone down: by then the lines
  * it asked for have come. */
-SX_WALK void F(groups)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *entry,
+SX_WALK void F(groups)(const sx_view *v, const KEY *q, unsigned m, const sx_state *entry,
                        uint64_t *rank, uint32_t unit, int rows)
 {
     uint64_t at[2][GROUP];
@@ -25,7 +25,7 @@ SX_WALK void F(groups)(const sx_view *v, const KEY *q, unsigned m, const uint64_
 }
 
 TARGET static void F(bounds)(const sx_view *v, const void *queries, unsigned m,
-                             const uint64_t *entry, uint64_t *rank, uint64_t *slot, int rows)
+                             const sx_state *entry, uint64_t *rank, uint64_t *slot, int rows)
 {
     const KEY *q = queries;
 

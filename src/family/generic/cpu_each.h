@@ -1,6 +1,6 @@
 /* cpu_each.h - code for every width and instruction set: SX_BODY is a template that stands
- * between cpu_begin.h and cpu_end.h. That of a family defines F(bounds), and SX_BOUNDS_ALL
- * is the table of these. */
+ * between cpu_begin.h and cpu_end.h. That of a family defines F(bounds), and F(steps) if it
+ * has an upper part; SX_BOUNDS_ALL and SX_STEPS_ALL are the tables of these. */
 #define LEVEL scalar
 #define W 4
 #include SX_BODY
@@ -37,11 +37,13 @@
 #undef LEVEL
 #endif
 
-#define SX_BOUNDS_OF(level) {bounds_4_##level, bounds_8_##level, bounds_16_##level}
+#define SX_EACH_WIDTH(name, level) {name##_4_##level, name##_8_##level, name##_16_##level}
 #ifdef SX_HAVE_X86
-#define SX_BOUNDS_ALL                                                              \
-    {[SX_SCALAR] = SX_BOUNDS_OF(scalar), [SX_AVX2] = SX_BOUNDS_OF(avx2),           \
-     [SX_AVX512] = SX_BOUNDS_OF(avx512)}
+#define SX_EACH_LEVEL(name)                                                        \
+    {[SX_SCALAR] = SX_EACH_WIDTH(name, scalar), [SX_AVX2] = SX_EACH_WIDTH(name, avx2), \
+     [SX_AVX512] = SX_EACH_WIDTH(name, avx512)}
 #else
-#define SX_BOUNDS_ALL {[SX_SCALAR] = SX_BOUNDS_OF(scalar)}
+#define SX_EACH_LEVEL(name) {[SX_SCALAR] = SX_EACH_WIDTH(name, scalar)}
 #endif
+#define SX_BOUNDS_ALL SX_EACH_LEVEL(bounds)
+#define SX_STEPS_ALL SX_EACH_LEVEL(steps)

@@ -114,10 +114,10 @@
     {                                                                                      \
         GPU_RUN_W(k_fold, a->spans.v.width, threads, stream, a);                           \
     }
-#define GPU_ENTRIES_HOST                                                                   \
-    static void entries(sx_gpu *g, gpu_stream stream, const sx_gpu_entries *a)               \
+#define GPU_STEPS_HOST                                                                     \
+    static void steps(sx_gpu *g, gpu_stream stream, const sx_gpu_steps *a)                 \
     {                                                                                      \
-        GPU_RUN_W(k_entry, a->v.width, a->n, stream, a);                                    \
+        GPU_RUN_W(k_steps, a->v.width, a->n, stream, a);                                   \
     }
 #define GPU_POINTS_HOST(LAUNCH, SHARED)                                                    \
     static sx_status points(sx_gpu *g, const gpu_plan *p, gpu_stream stream,               \

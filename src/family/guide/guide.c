@@ -138,6 +138,11 @@ static void explain(const sx_view *v, const sx_spec *spec, sx_text *t, sx_format
                     g->bucket == 1 ? "" : "s");
 }
 
+static uint32_t levels(const sx_view *v)
+{
+    return v->of.guide.pieces > 0;
+}
+
 const sx_family sx_family_guide = {
     .name = "guide",
     .what = "sorted array under a histogram of the key space",
@@ -148,6 +153,7 @@ const sx_family sx_family_guide = {
     .block = block,
     .bytes = bytes,
     .upper = upper,
+    .levels = levels,
     .bind = bind,
     .check = check,
     .order = "P1",

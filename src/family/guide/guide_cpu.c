@@ -66,4 +66,4 @@ static uint64_t units(const sx_view *v)
     return sx_guide_records(&v->of.guide);
 }
 
-const sx_family_cpu sx_cpu_of_guide = {.bounds = SX_BOUNDS_ALL, .fill = fill, .units = units};
+const sx_family_cpu sx_cpu_of_guide = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .fill = fill, .units = units};

@@ -30,8 +30,8 @@ SX_WALK void F(guide_begin)(const sx_view *v, const KEY *q, unsigned m, guide_wa
 }
 
 /* Walk j has its record, or an entry: its window, and the unit that it guesses. */
-SX_WALK void F(guide_enter)(const sx_view *v, KEY q, const uint64_t *entry, guide_walks *g,
-                            unsigned j, uint32_t unit)
+SX_WALK void F(guide_open)(const sx_view *v, KEY q, const sx_state *entry, guide_walks *g,
+                           unsigned j, uint32_t unit)
 {
     uint64_t count;
 
@@ -78,7 +78,7 @@ SX_WALK void F(guide_late)(const sx_view *v, const KEY *q, guide_walks *g, uint3
 
 /* The record first, then the unit that is guessed, then the bound: each waits for
  * one line of memory while other walks step. */
-SX_WALK void F(guide_walk)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *entry,
+SX_WALK void F(guide_walk)(const sx_view *v, const KEY *q, unsigned m, const sx_state *entry,
                            uint64_t *rank, uint32_t unit, int rows)
 {
     guide_walks g;
@@ -94,7 +94,7 @@ SX_WALK void F(guide_walk)(const sx_view *v, const KEY *q, unsigned m, const uin
         for (unsigned j = i; j < i + PART && j < m && !entry; j++)
             __builtin_prefetch(v->of.guide.records + g.at[j] / SX_GUIDE_CELLS * SX_GUIDE_RECORD);
         for (unsigned j = a; i >= ENTER && j < b; j++)
-            F(guide_enter)(v, q[j], entry, &g, j, unit);
+            F(guide_open)(v, q[j], entry, &g, j, unit);
         for (unsigned j = a; i >= ENTER && j < b; j++)
             F(guide_ask)(v, g.at[j], unit, rows);
         a = i - LOOK;
@@ -109,7 +109,7 @@ SX_WALK void F(guide_walk)(const sx_view *v, const KEY *q, unsigned m, const uin
 }
 
 TARGET static void F(bounds)(const sx_view *v, const void *queries, unsigned m,
-                             const uint64_t *entry, uint64_t *rank, uint64_t *slot, int rows)
+                             const sx_state *entry, uint64_t *rank, uint64_t *slot, int rows)
 {
     const KEY *q = queries;
     int line = v->unit == 64 / W, half = v->unit == 32 / W;
@@ -129,6 +129,17 @@ TARGET static void F(bounds)(const sx_view *v, const void *queries, unsigned m,
     for (unsigned i = 0; slot && i < m; i++)
         slot[i] = rank[i] < v->n ? rank[i] : SX_NO_SLOT;
 }
+
+SX_WALK uint64_t F(enter)(const sx_view *v, uint32_t l, uint64_t at)
+{
+    return F(guide_enter)(v, l, at);
+}
+
+SX_WALK uint64_t F(step)(const sx_view *v, uint32_t l, uint64_t at, KEY q)
+{
+    return F(guide_step)(v, l, at, q);
+}
+#include "family/generic/cpu_steps_impl.h"
 
 #undef SX_RECORD_WINDOW
 #include "family/generic/cpu_end.h"

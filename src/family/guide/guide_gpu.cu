@@ -34,7 +34,7 @@ static void shared_args(const sx_view *v, sx_gpu_lookup *a)
 #define SHARED(w) GPU_LAUNCH_WINDOW(k_window, w)
 GPU_POINTS_HOST(GPU_LAUNCH_POINTS, SHARED)
 GPU_HOSTS
-GPU_ENTRIES_HOST
+GPU_STEPS_HOST
 
 static void fill(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *keys,
                  void *const base[SX_SECTIONS])
@@ -52,4 +52,4 @@ static void fill(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *key
 }
 
 const sx_family_gpu sx_gpu_of_guide = {habits, search_bytes, NULL, shared_args, points, spans, fold,
-                                       entries, NULL, fill};
+                                       steps, NULL, fill};

@@ -22,11 +22,16 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 #include "family/generic/gpu_ranges_impl.h"
 #include "family/generic/gpu_reorders_impl.h"
 
-SX_DEV uint64_t F(entry)(const sx_view *v, KEY q)
+SX_DEV uint64_t F(enter)(const sx_view *v, uint32_t l, uint64_t at)
 {
-    return F(guide_entry)(v, q);
+    return F(guide_enter)(v, l, at);
 }
-#include "family/generic/gpu_entry_impl.h"
+
+SX_DEV uint64_t F(step)(const sx_view *v, uint32_t l, uint64_t at, KEY q)
+{
+    return F(guide_step)(v, l, at, q);
+}
+#include "family/generic/gpu_steps_impl.h"
 
 #if GPU_LAB
 /* There is nothing to share: all lanes do the same. */

@@ -157,6 +157,11 @@ static void explain(const sx_view *v, const sx_spec *spec, sx_text *text, sx_for
         sx_text_add(text, "%s\n", t->concise ? "; the last is searched at once" : "");
 }
 
+static uint32_t levels(const sx_view *v)
+{
+    return sx_pgm_walk_levels(&v->of.pgm);
+}
+
 const sx_family sx_family_pgm = {
     .name = "pgm",
     .what = "sorted array under lines that know its ranks",
@@ -169,6 +174,7 @@ const sx_family sx_family_pgm = {
     .meta = SX_SEC_LEVELS,
     .bytes = bytes,
     .upper = upper,
+    .levels = levels,
     .bind = bind,
     .check = sx_pgm_check,
     .order = "P1",

@@ -130,6 +130,13 @@ SX_FN uint64_t sx_segment_key_bytes(const sx_pgm *t, uint32_t width)
     return t->level_first[t->levels] * width;
 }
 
+/* Levels of a walk down to the keys: a search among all segments of the last one counts as
+ * one level. */
+SX_FN uint32_t sx_pgm_walk_levels(const sx_pgm *t)
+{
+    return t->concise && t->levels > 0 ? 1 : t->levels;
+}
+
 /* What the segments of level l are of: segments, or the n keys. */
 SX_FN uint64_t sx_level_below(const sx_pgm *t, uint64_t n, uint32_t l)
 {

@@ -168,5 +168,5 @@ static uint64_t units(const sx_view *v)
     return v->n;
 }
 
-const sx_family_cpu sx_cpu_of_pgm = {.bounds = SX_BOUNDS_ALL, .fit = fit, .fit_peak = fit_peak,
+const sx_family_cpu sx_cpu_of_pgm = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .fit = fit, .fit_peak = fit_peak,
                                      .units = units};

@@ -19,7 +19,7 @@ SX_WALK uint64_t F(count_from)(const unsigned char *keys, uint64_t i, uint64_t m
 
 /* Each step asks for the keys it will look at, or for
  * the line of the segment it has found. */
-SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *entry,
+SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const sx_state *entry,
                             uint64_t at[GROUP], uint32_t unit, int rows)
 {
     const sx_pgm *t = &v->of.pgm;
@@ -52,7 +52,7 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const uint64
                 __builtin_prefetch(t->segments + (first + at[j]) * SX_SEGMENT);
         }
     for (unsigned j = 0; j < m; j++) {
-        at[j] = (entry ? entry[j] : F(pgm_window)(v, at[j], q[j], &count)) / unit;
+        at[j] = (entry ? entry[j].at : F(pgm_window)(v, at[j], q[j], &count)) / unit;
         at[j] = at[j] < latest ? at[j] : latest;
         __builtin_prefetch(F(array_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), unit) +
                            (len > 1 ? last_key : 0));
@@ -61,6 +61,18 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const uint64
 }
 
 #include "family/generic/array_groups_impl.h"
+
+SX_WALK uint64_t F(enter)(const sx_view *v, uint32_t l, uint64_t at)
+{
+    return F(pgm_enter)(v, l, at);
+}
+
+SX_WALK uint64_t F(step)(const sx_view *v, uint32_t l, uint64_t at, KEY q)
+{
+    return F(pgm_step)(v, l, at, q);
+}
+#include "family/generic/cpu_steps_impl.h"
+
 #undef SX_COUNT_FROM
 #undef SX_LOAD_SEGMENT
 #include "family/generic/cpu_end.h"

@@ -90,7 +90,7 @@ static sx_status constant_launch(sx_gpu *g, const gpu_plan *p, gpu_stream stream
 GPU_POINTS_HOST(GPU_LAUNCH_POINTS, SHARED)
 #undef points
 GPU_HOSTS
-GPU_ENTRIES_HOST
+GPU_STEPS_HOST
 
 static sx_status points(sx_gpu *g, const gpu_plan *p, gpu_stream stream, const sx_gpu_lookup *a,
                         sx_err *err)
@@ -309,4 +309,4 @@ static sx_status fit(sx_gpu *g, gpu_stream stream, sx_view *v, const void *keys,
 }
 
 const sx_family_gpu sx_gpu_of_pgm = {habits, search_bytes, staged_bytes, shared_args, points, spans,
-                                     fold, entries, fit, NULL};
+                                     fold, steps, fit, NULL};

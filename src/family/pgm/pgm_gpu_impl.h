@@ -48,11 +48,16 @@ SX_KERNEL_1024(F(k_constant), sx_gpu_lookup_constant)
 }
 #endif
 
-SX_DEV uint64_t F(entry)(const sx_view *v, KEY q)
+SX_DEV uint64_t F(enter)(const sx_view *v, uint32_t l, uint64_t at)
 {
-    return F(pgm_entry)(v, q);
+    return F(pgm_enter)(v, l, at);
 }
-#include "family/generic/gpu_entry_impl.h"
+
+SX_DEV uint64_t F(step)(const sx_view *v, uint32_t l, uint64_t at, KEY q)
+{
+    return F(pgm_step)(v, l, at, q);
+}
+#include "family/generic/gpu_steps_impl.h"
 
 #if GPU_LAB
 /* There is nothing to share: all lanes do the same. */

@@ -122,12 +122,26 @@ SX_WALK uint64_t F(pgm_units)(const sx_view *v, uint32_t unit)
     return len < all ? len : all;
 }
 
-/* ---- a walk in two parts (pivot_walk_impl.h): an entry is where the window
- * begins; a driver takes it to be there at the latest where a window can be. */
+/* ---- a walk that is cut between levels (state.h): the state at level l is the segment there,
+ * at the last level, the entry, where the window of keys begins. A search at once is one level
+ * (sx_pgm_walk_levels()). A driver takes a window to begin at the latest where one can be. */
 
-SX_WALK uint64_t F(pgm_entry)(const sx_view *v, KEY q)
+SX_WALK uint64_t F(pgm_enter)(const sx_view *v, uint32_t l, uint64_t at)
 {
+    uint64_t last = l < sx_pgm_walk_levels(&v->of.pgm) ? v->of.pgm.level_count[l] - 1 : v->n;
+
+    return at < last ? at : last;
+}
+
+SX_WALK uint64_t F(pgm_step)(const sx_view *v, uint32_t l, uint64_t at, KEY q)
+{
+    const sx_pgm *t = &v->of.pgm;
     uint64_t count;
 
-    return F(pgm_window)(v, F(pgm_segment)(v, q), q, &count);
+    if (t->concise)
+        return F(pgm_window)(v, F(pgm_search)(v, q), q, &count);
+    if (l + 1 == t->levels)
+        return F(pgm_window)(v, at, q, &count);
+    at = F(pgm_start)(v, l, at, q, t->segment_keys, t->segments);
+    return F(pgm_find)(v, l + 1, at, q, t->segment_keys);
 }

@@ -128,6 +128,11 @@ static void explain(const sx_view *v, const sx_spec *spec, sx_text *t, sx_format
                     p->levels, p->k - 1u, p->window);
 }
 
+static uint32_t levels(const sx_view *v)
+{
+    return v->of.pivot.levels;
+}
+
 const sx_family sx_family_pivot = {
     .name = "pivot",
     .what = "sorted array under a tree of pivots",
@@ -138,6 +143,7 @@ const sx_family sx_family_pivot = {
     .block = block,
     .bytes = bytes,
     .upper = upper,
+    .levels = levels,
     .bind = bind,
     .check = check,
     .order = "P1",

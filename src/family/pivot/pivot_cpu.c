@@ -59,4 +59,4 @@ static uint64_t units(const sx_view *v)
     return sx_pivot_keys(&v->of.pivot);
 }
 
-const sx_family_cpu sx_cpu_of_pivot = {.bounds = SX_BOUNDS_ALL, .fill = fill, .units = units};
+const sx_family_cpu sx_cpu_of_pivot = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .fill = fill, .units = units};

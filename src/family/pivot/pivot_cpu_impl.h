@@ -5,7 +5,7 @@
 
 /* Down to the line or slot that holds the bound, which is asked for, and
  * with it its rows. entry: NULL, or the pivots have been walked elsewhere. */
-SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *entry,
+SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const sx_state *entry,
                               uint64_t at[GROUP], uint32_t unit, int rows)
 {
     const sx_pivot *t = &v->of.pivot;
@@ -45,4 +45,16 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const uint64
 }
 
 #include "family/generic/array_groups_impl.h"
+
+SX_WALK uint64_t F(enter)(const sx_view *v, uint32_t l, uint64_t at)
+{
+    return F(pivot_enter)(v, l, at);
+}
+
+SX_WALK uint64_t F(step)(const sx_view *v, uint32_t l, uint64_t at, KEY q)
+{
+    return F(pivot_step)(v, l, at, q);
+}
+#include "family/generic/cpu_steps_impl.h"
+
 #include "family/generic/cpu_end.h"

@@ -67,7 +67,7 @@ static void shared_args(const sx_view *v, sx_gpu_lookup *a)
 GPU_POINTS_HOST(GPU_LAUNCH_POINTS, SHARED)
 #undef points
 GPU_HOSTS
-GPU_ENTRIES_HOST
+GPU_STEPS_HOST
 
 /* Lanes that read together need to know which levels are whole in shared memory. */
 static sx_status points(sx_gpu *g, const gpu_plan *p, gpu_stream stream, const sx_gpu_lookup *a,
@@ -95,4 +95,4 @@ static void fill(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *key
 }
 
 const sx_family_gpu sx_gpu_of_pivot = {habits, search_bytes, staged_bytes, shared_args, points,
-                                       spans, fold, entries, NULL, fill};
+                                       spans, fold, steps, NULL, fill};

@@ -28,11 +28,16 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 #include "family/generic/gpu_ranges_impl.h"
 #include "family/generic/gpu_reorders_impl.h"
 
-SX_DEV uint64_t F(entry)(const sx_view *v, KEY q)
+SX_DEV uint64_t F(enter)(const sx_view *v, uint32_t l, uint64_t at)
 {
-    return F(pivot_entry)(v, q);
+    return F(pivot_enter)(v, l, at);
 }
-#include "family/generic/gpu_entry_impl.h"
+
+SX_DEV uint64_t F(step)(const sx_view *v, uint32_t l, uint64_t at, KEY q)
+{
+    return F(pivot_step)(v, l, at, q);
+}
+#include "family/generic/gpu_steps_impl.h"
 
 /* ---- lanes that search together ----------------------------------------------------- */
 

@@ -58,26 +58,28 @@ SX_WALK uint64_t F(pivot_level)(const sx_pivot *t, uint32_t l, uint64_t at,
     return F(pivot_child)(t, at, c, last, unit);
 }
 
-/* ---- a walk in two parts ------------------------------------------------------
+/* ---- a walk that is cut between levels (state.h) ----------------------------------
  *
- * Where the pivots are on another device than the keys, a walk ends there in a
- * entry, one number, and goes on from it here. An entry here is the window. unit:
- * sx_pivot_node_unit() there, v->unit here. */
+ * The state at level l is the node there, at the last level, the entry, the window. unit:
+ * sx_pivot_node_unit() in nodes, v->unit where the CPU goes on in the window. */
 
-SX_WALK uint64_t F(pivot_entry)(const sx_view *v, KEY q)
+SX_WALK uint64_t F(pivot_enter)(const sx_view *v, uint32_t l, uint64_t at)
+{
+    uint64_t last = l > 0 ? F(pivot_last_child)(&v->of.pivot, l - 1) : 0;
+
+    return at < last ? at : last;
+}
+
+SX_WALK uint64_t F(pivot_step)(const sx_view *v, uint32_t l, uint64_t at, KEY q)
 {
     const sx_pivot *t = &v->of.pivot;
-    uint32_t unit = sx_pivot_node_unit(t, W);
-    uint64_t at = 0;
 
-    for (uint32_t l = 0; l < t->levels; l++)
-        at = F(pivot_level)(t, l, at, F(pivot_last_child)(t, l), q, unit);
-    return at;
+    return F(pivot_level)(t, l, at, F(pivot_last_child)(t, l), q, sx_pivot_node_unit(t, W));
 }
 
 /* Where that window of len units begins; or some window, as pivot_begin() ends in a
  * minimum. */
-SX_WALK uint64_t F(pivot_from_entry)(const sx_view *v, uint64_t entry, uint64_t len, uint32_t unit)
+SX_WALK uint64_t F(pivot_from_entry)(const sx_view *v, sx_state entry, uint64_t len, uint32_t unit)
 {
-    return F(pivot_begin)(v, entry, len, unit);
+    return F(pivot_begin)(v, entry.at, len, unit);
 }

@@ -2,7 +2,7 @@
 #include "family/generic/cpu_begin.h"
 #include "family/generic/array_cpu_impl.h"
 
-SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const uint64_t *entry,
+SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const sx_state *entry,
                         uint64_t at[GROUP], uint32_t unit, int rows)
 {
     (void)entry;                   /* there is no upper part */
