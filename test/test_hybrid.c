@@ -375,9 +375,9 @@ static uint64_t told_top(const sx_index *ix)
     char text[8000], *at;
     size_t bytes = sizeof text;
     OK(sx_explain(ix, SX_TEXT, text, &bytes));
-    at = strstr(text, "the top on the device, ");
+    at = strstr(text, "the upper part on the device, ");
     assert_non_null(at);
-    return strtoull(at + strlen("the top on the device, "), NULL, 10);
+    return strtoull(at + strlen("the upper part on the device, "), NULL, 10);
 }
 
 /* A cap that is too small for the top is an error with numbers; one that holds
@@ -519,7 +519,7 @@ static void test_auto(void **state)
         REFUSED(data_build(d, small, placed(purposes[i], "device"), NULL, &ix), SX_ENOMEM,
                 "memory=");
         assert_null(ix);
-        built_so(tiny, NULL, d, purposes[i], "alone, as the top", "\"place\": \"host\"");
+        built_so(tiny, NULL, d, purposes[i], "alone, as its upper part", "\"place\": \"host\"");
         ix = index_of(large, d, purposes[i]);
         OK(sx_describe(ix, &info));
         assert_null(strstr(info.spec, "place="));

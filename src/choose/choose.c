@@ -364,7 +364,7 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *asked, sx_sorted
         if (contest || taken + 1 < list.count)
             sx_text_add(&why, "the usual choice; not measured, for want of memory");
         else if (asked->place == SX_PLACE_HYBRID)
-            sx_text_add(&why, "the usual choice of what has a top; not measured");
+            sx_text_add(&why, "the usual choice of what has an upper part; not measured");
         else if (asked->purpose == SX_FOR_MEMORY)
             sx_text_add(&why, "the usual choice of what takes no extra memory; not measured");
         else if (!looks)

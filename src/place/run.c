@@ -70,7 +70,7 @@ sx_status sx_run_add_upper(sx_run *run, sx_device *dev, sx_err *err)
     sx_status st = SX_OK;
 
     if (upper.block_bytes > 0)
-        st = be->alloc(dev->self, &upper.block, upper.block_bytes, "the top of a hybrid index",
+        st = be->alloc(dev->self, &upper.block, upper.block_bytes, "the upper part of a hybrid index",
                        err);
     for (unsigned kind = 0; kind < SX_SECTIONS && st == SX_OK; kind++) {
         uint64_t bytes = sx_upper_bytes(&whole->view, kind);

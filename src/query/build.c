@@ -127,9 +127,9 @@ static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_
                 "the index is on the host, ", (unsigned long long)needed,
                 (unsigned long long)space);
     if (spec->place == SX_PLACE_HYBRID)
-        sx_text_add(&t, "and the device has the top of it");
+        sx_text_add(&t, "and the device has its upper part");
     else
-        sx_text_add(&t, "alone, as the top of it would take %llu",
+        sx_text_add(&t, "alone, as its upper part would take %llu",
                     (unsigned long long)e.device_resident);
     return SX_OK;
 }

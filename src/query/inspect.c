@@ -211,7 +211,7 @@ static void explain_place(const sx_run *run, sx_text *t)
     uint32_t place = sx_run_place(run);
 
     if (place == SX_PLACE_HYBRID)
-        sx_text_add(t, "place    hybrid: the top on the device, %" PRIu64 " bytes; all on the "
+        sx_text_add(t, "place    hybrid: the upper part on the device, %" PRIu64 " bytes; all on the "
                     "host\n", run->replica[1].block_bytes);
     else if (place == SX_PLACE_BOTH)
         sx_text_add(t, "place    both: all on the device, and all on the host\n");

@@ -71,7 +71,7 @@ static sx_status constant_launch(sx_gpu *g, const gpu_plan *p, gpu_stream stream
     if (st == SX_OK && a->top_bytes > 0)
         st = sx_gpu_copy(g, stream, top + keys, a->v.of.pgm.segments, a->top_bytes - keys, err);
     if (st == SX_OK)
-        st = sx_gpu_wait(g, stream, "reading the top", err);
+        st = sx_gpu_wait(g, stream, "reading the upper part", err);
     if (st != SX_OK)
         return st;
     c.a = *a;
