@@ -267,8 +267,8 @@ static void test_one_place(void **state)
 {
     (void)state;
     enum { PARTS = 64, PIECE = 1024 };    /* sort/sort.c, sort/values.c */
-    uint32_t n = (1u << 16) + 200, *data = need(n * 4);
-    sx_column keys = column(SX_U32, n, data);
+    uint32_t n = (1u << 16) + 200, *data = need(n * 4), *rank = need(n * 4);
+    sx_column keys = column(SX_U32, n, data), ranks = column(SX_U32, n, rank);
     sx_device *dev = device_open("cpu:threads=2");
     for (unsigned i = 0; i < 3 * (PARTS + 3); i++) {
         uint32_t part = i / 3 % PARTS, place = n / PARTS * part + i % 3;
@@ -297,12 +297,17 @@ static void test_one_place(void **state)
         st = sx_build(&ix, dev, "sorted(layout=once)", &keys, NULL, NULL);
         if (st == SX_OK)
             st = sx_check(ix, NULL);
+        if (st == SX_OK)
+            st = sx_rank(ix, &keys, SX_LEFT, &ranks, NULL);
         if (st != SX_OK)
             fail_msg("a value twice at %u: %s", place, sx_detail());
+        for (uint32_t j = 0; j < n; j++)
+            assert_int_equal(rank[j], j - (j == place));
         sx_free(ix);
     }
     sx_close(dev);
     free(data);
+    free(rank);
 }
 
 int main(void)
