@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "on_device.h"
+#include "query/sizes.h"
 
 #define N 6u
 #define MOST 4096u                /* bytes that a size may say */
@@ -282,6 +283,22 @@ static int setup(void **state)
            sx_collector_new(&collector, ix, NULL);
 }
 
+/* No output has grown yet. One that has is not written where an older caller's ends, and what
+ * a newer one has more becomes 0. */
+static void test_grown_output(void **state)
+{
+    (void)state;
+    struct { size_t size; uint64_t first, later, behind; } own = { .first = 1, .later = 2 }, its;
+    for (size_t size = 16; size <= sizeof its; size += 8) {
+        memset(&its, 0x5a, sizeof its);
+        its.size = size;
+        sx_give_struct(&its, &own, 24);
+        assert_true(its.size == size && its.first == 1);
+        assert_true(its.later == (size < 24 ? 0x5a5a5a5a5a5a5a5aull : 2));
+        assert_true(its.behind == (size < 32 ? 0x5a5a5a5a5a5a5a5aull : 0));
+    }
+}
+
 static int teardown(void **state)
 {
     (void)state;
@@ -301,6 +318,7 @@ int main(void)
         cmocka_unit_test(test_no_size),
         cmocka_unit_test(test_first_call),
         cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_grown_output),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

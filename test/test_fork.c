@@ -4,6 +4,7 @@
  * The child has only the thread that forked; the pool's threads are gone
  * and a lock may have been held by one of them. Both sides must go on. A
  * child that hangs is ended by its alarm, which fails the test. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -128,6 +129,19 @@ static const char *child_builds(scene *s)
     return why;
 }
 
+/* The parent's threads are not there, so the child's pool starts its own. */
+static const char *child_has_threads(scene *s)
+{
+    const char *why = ask_both(s);
+    unsigned threads = 0;
+    DIR *dir = opendir("/proc/self/task");
+    for (struct dirent *e; dir && (e = readdir(dir)); )
+        threads += e->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return why ? why : dir && threads < 2 ? "its pool has not started again" : NULL;
+}
+
 static const char *child_closes(scene *s)
 {
     free_scene(s);                /* never having used it */
@@ -155,7 +169,7 @@ static void test_after_use(void **state)
     if (UNDER_TSAN)
         SKIP("ThreadSanitizer can't follow a fork with threads");
     static child_fn *const children[] = {
-        child_asks, child_asks_little, child_builds, child_closes,
+        child_asks, child_asks_little, child_builds, child_has_threads, child_closes,
         child_forks,
     };
     static const char *const specs[] = { "sorted", "eytzinger(k=9)",

@@ -2,12 +2,14 @@
  * wrong, buckets, failures of the GPU in the middle, places that can't be, files,
  * estimates, and what auto does. */
 #include <inttypes.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "base/alloc.h"
@@ -284,6 +286,71 @@ static void test_failing_gpu(void **state)
     sx_free(ix);
     sx_close(dev);
     free(rows);
+    data_free(d);
+}
+
+/* Two calls at once: the first waits in its first bucket until the second has been answered.
+ * The device keeps memory for the entries of one, and gives the other's back. */
+static sx_backend waiting;
+static const sx_backend *its_own;
+static _Atomic int first_is_in, may_go_on;
+
+static sx_status wait_in_entry(void *self, const sx_view *top, const sx_steps *job, sx_err *err)
+{
+    if (atomic_exchange(&first_is_in, 1) == 0)
+        while (!atomic_load(&may_go_on))
+            usleep(100);
+    return its_own->steps(self, top, job, err);
+}
+
+typedef struct {
+    const sx_index *ix;
+    const dataset *d;
+    uint64_t *rows;
+} getting;
+
+static void *get_all(void *arg)
+{
+    const getting *g = arg;
+    sx_column q = column(g->d->type, g->d->queries, g->d->q.data);
+    sx_column out = column(SX_U64, g->d->queries, g->rows);
+    return sx_get(g->ix, &q, &out, NULL) == SX_OK ? NULL : arg;
+}
+
+static void test_two_calls(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    dataset *d = data_make(SX_I64, KEYS_DUPLICATES, 2500, ROWS_U64_SMALL, 300, &r);
+    getting first = { .d = d, .rows = need(d->queries * 8) };
+    getting second = { .d = d, .rows = need(d->queries * 8) };
+    uint64_t before = sx_alloc_live();
+    sx_device *dev = device_open(kernel_with("bucket=16,side=gpu"));
+    pthread_t thread;
+    void *failed = NULL;
+    sx_index *ix = index_of(dev, d, "pivot place=hybrid");
+    first.ix = second.ix = ix;
+    atomic_store(&first_is_in, 0);
+    atomic_store(&may_go_on, 0);
+    its_own = dev->backend;
+    waiting = *its_own;
+    waiting.steps = wait_in_entry;
+    dev->backend = &waiting;
+    assert_int_equal(pthread_create(&thread, NULL, get_all, &first), 0);
+    while (!atomic_load(&first_is_in))
+        usleep(100);
+    assert_null(get_all(&second));
+    atomic_store(&may_go_on, 1);
+    pthread_join(thread, &failed);
+    assert_null(failed);
+    dev->backend = its_own;
+    assert_memory_equal(first.rows, d->get, d->queries * 8);
+    assert_memory_equal(second.rows, d->get, d->queries * 8);
+    sx_free(ix);
+    sx_close(dev);
+    assert_int_equal(sx_alloc_live(), before);
+    free(first.rows);
+    free(second.rows);
     data_free(d);
 }
 
@@ -643,6 +710,7 @@ int main(void)
         cmocka_unit_test(test_closed_before),
         cmocka_unit_test(test_entries),
         cmocka_unit_test(test_failing_gpu),
+        cmocka_unit_test(test_two_calls),
         cmocka_unit_test(test_small_batches),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_little_memory),

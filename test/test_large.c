@@ -267,8 +267,8 @@ static void test_one_place(void **state)
 {
     (void)state;
     enum { PARTS = 64, PIECE = 1024 };    /* sort/sort.c, sort/values.c */
-    uint32_t n = (1u << 16) + 200, *data = need(n * 4);
-    sx_column keys = column(SX_U32, n, data);
+    uint32_t n = (1u << 16) + 200, *data = need(n * 4), *rank = need(n * 4);
+    sx_column keys = column(SX_U32, n, data), ranks = column(SX_U32, n, rank);
     sx_device *dev = device_open("cpu:threads=2");
     for (unsigned i = 0; i < 3 * (PARTS + 3); i++) {
         uint32_t part = i / 3 % PARTS, place = n / PARTS * part + i % 3;
@@ -297,18 +297,65 @@ static void test_one_place(void **state)
         st = sx_build(&ix, dev, "sorted(layout=once)", &keys, NULL, NULL);
         if (st == SX_OK)
             st = sx_check(ix, NULL);
+        if (st == SX_OK)
+            st = sx_rank(ix, &keys, SX_LEFT, &ranks, NULL);
         if (st != SX_OK)
             fail_msg("a value twice at %u: %s", place, sx_detail());
+        for (uint32_t j = 0; j < n; j++)
+            assert_int_equal(rank[j], j - (j == place));
         sx_free(ix);
     }
     sx_close(dev);
     free(data);
+    free(rank);
+}
+
+static int go_on(void *context, uint64_t done, uint64_t all)
+{
+    (void)context;
+    (void)done;
+    (void)all;
+    return 0;
+}
+
+/* A range of so many keys that its rows are folded in pieces: by threads, or (with a tick) by
+ * one, one after the other. The least and the largest row are of pieces in the middle. */
+static void test_folded_in_pieces(void **state)
+{
+    (void)state;
+    uint32_t n = 3u << 20, *data = need(n * 4), *row = need(n * 4), ends[2] = { 0, 2 * n };
+    uint64_t count = 0, min = 0, max = 0, sum = 0, wanted = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        data[i] = 2 * i;
+        row[i] = i == n / 3 ? 5 : i == n / 2 ? 3000000000u : 1000 + i % 77;
+        wanted += row[i];
+    }
+    sx_column keys = column(SX_U32, n, data), rows = column(SX_U32, n, row);
+    sx_column lo = column(SX_U32, 1, &ends[0]), hi = column(SX_U32, 1, &ends[1]);
+    sx_column counts = column(SX_U64, 1, &count), mins = column(SX_U64, 1, &min);
+    sx_column maxs = column(SX_U64, 1, &max), sums = column(SX_U64, 1, &sum);
+    sx_ranges ranges = { .size = sizeof ranges, .lo = &lo, .hi = &hi };
+    sx_aggregates out = { .size = sizeof out, .count = &counts, .min = &mins, .max = &maxs,
+                          .sum = &sums };
+    static const char *const three[] = { "sorted", "sorted(layout=pairs)", "eytzinger(k=9)" };
+    sx_device *dev = device_open("cpu:threads=2");
+    for (unsigned i = 0; i < 2 * COUNT_OF(three); i++) {
+        sx_call call = { .size = sizeof call, .threads = i % 2, .tick = i % 2 ? go_on : NULL };
+        sx_index *ix = NULL;
+        assert_int_equal(sx_build(&ix, dev, three[i / 2], &keys, &rows, NULL), SX_OK);
+        assert_int_equal(sx_range_aggregate(ix, &ranges, &out, &call), SX_OK);
+        assert_true(count == n && min == 5 && max == 3000000000u && sum == wanted);
+        sx_free(ix);
+    }
+    sx_close(dev);
+    free(data);
+    free(row);
 }
 
 int main(void)
 {
     static shape shapes[SHAPES];
-    struct CMUnitTest tests[SHAPES + 2];
+    struct CMUnitTest tests[SHAPES + 3];
     for (int i = 0; i < SHAPES; i++) {
         shapes[i] = (shape)i;
         tests[i] = (struct CMUnitTest){ shape_names[i], test_shape, NULL,
@@ -316,6 +363,8 @@ int main(void)
     }
     tests[SHAPES] = (struct CMUnitTest){ "peak", test_peak, NULL, NULL, NULL };
     tests[SHAPES + 1] = (struct CMUnitTest){ "one place", test_one_place, NULL, NULL, NULL };
+    tests[SHAPES + 2] = (struct CMUnitTest){ "folded in pieces", test_folded_in_pieces, NULL, NULL,
+                                             NULL };
     test_seed();
     asking = asker_new();
     int failed = cmocka_run_group_tests_name("large", tests, NULL, NULL);

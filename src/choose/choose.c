@@ -41,9 +41,13 @@
 #define GUIDE_CPU 2.5
 /* Up to so many, 8-byte keys and 8-byte rows are best side by side under a guide. */
 #define GUIDE_PAIRS 1.25
-/* Equal keys are stored once where there are so many keys for each value: a search among
- * values is worth more than a key beside its row. */
-#define KEYS_PER_VALUE 4u
+/* Equal keys are stored once where that takes less memory, or hardly more: so many 16ths.
+ * A search among values is worth more than a key beside its row, and cells and segments
+ * suit keys that do not repeat. */
+#define ONCE_16THS 17u
+/* A GPU looks at so many values, if they have keys enough for it; fewer are searched
+ * whole. */
+#define VALUES_LOOKED_AT (1u << 12)
 /* Where so many keys are in short runs of equal ones, rows that are side by side are read
  * faster. */
 #define SOME_RUNS 0.1
@@ -191,10 +195,17 @@ static sx_spec favourite(const sx_device *dev, const sx_spec *asked, uint64_t n,
     return spec;
 }
 
-static int has_look(const sx_device *dev, const sx_spec *asked, uint64_t n)
+/* n keys, of which so many are stored. */
+static int has_look_at(const sx_device *dev, const sx_spec *asked, uint64_t n, uint64_t stored)
 {
     return asked->purpose != SX_FOR_MEMORY && asked->place != SX_PLACE_HYBRID &&
-           n >= sx_look_from(dev);
+           n >= sx_look_from(dev) &&
+           stored >= (dev->backend->gpu ? VALUES_LOOKED_AT : sx_look_from(dev));
+}
+
+static int has_look(const sx_device *dev, const sx_spec *asked, uint64_t n)
+{
+    return has_look_at(dev, asked, n, n);
 }
 
 static int has_contest(const sx_device *dev, const sx_spec *asked, uint64_t n)
@@ -202,7 +213,7 @@ static int has_contest(const sx_device *dev, const sx_spec *asked, uint64_t n)
     return has_look(dev, asked, n) && !dev->backend->gpu;
 }
 
-static sx_contenders list_all(const sx_device *dev, const sx_spec *asked, uint64_t n,
+static sx_contenders list_all(const sx_device *dev, const sx_spec *asked, int looks, uint64_t n,
                               uint32_t width, uint32_t row_bytes, const seen *looked)
 {
     sx_contenders list = {0};
@@ -211,7 +222,7 @@ static sx_contenders list_all(const sx_device *dev, const sx_spec *asked, uint64
                       guide_of(dev, spec, SX_PAIRS, width, row_bytes)};
     const sx_spec *guide = looked ? looked->guide : any;
 
-    if (!has_look(dev, asked, n))
+    if (!looks)
         add(&list, favourite(dev, asked, n, width));
     else if (dev->backend->gpu)
         list_gpu(&list, spec, asked->purpose, n, width, row_bytes, looked, guide);
@@ -223,7 +234,7 @@ static sx_contenders list_all(const sx_device *dev, const sx_spec *asked, uint64
 unsigned sx_may_win(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width,
                     uint32_t row_bytes, sx_spec out[SX_CONTENDERS])
 {
-    sx_contenders list = list_all(dev, asked, n, width, row_bytes, NULL);
+    sx_contenders list = list_all(dev, asked, has_look(dev, asked, n), n, width, row_bytes, NULL);
 
     memcpy(out, list.spec, sizeof list.spec);
     return list.count;
@@ -240,13 +251,12 @@ uint64_t sx_contest_bytes(const sx_device *dev, const sx_spec *asked, uint64_t n
 static int once_pays(const sx_spec *asked, const sx_sorted *sorted)
 {
     uint64_t all = sorted->n * sorted->width;
+    uint64_t once = sorted->values * sorted->width +
+                    sx_starts_bytes(sorted->values, sorted->n, sorted->row_bytes);
 
-    if (sorted->n == 0)
+    if (sorted->n == 0 || sorted->values == sorted->n)
         return 0;
-    if (asked->purpose == SX_FOR_MEMORY)
-        return sorted->values * sorted->width +
-                   sx_starts_bytes(sorted->values, sorted->n, sorted->row_bytes) < all;
-    return sorted->values <= sorted->n / KEYS_PER_VALUE;
+    return once < (asked->purpose == SX_FOR_MEMORY ? all : all / 16 * ONCE_16THS);
 }
 
 /* The same list, of once. */
@@ -345,13 +355,13 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *asked, sx_sorted
         if (sorted->starts)
             say_once(sorted, &why);
     }
-    looks = has_look(dev, asked, sorted->n);
+    looks = has_look_at(dev, asked, sorted->ranks, sorted->n);
     if (st == SX_OK && looks)
         st = look(dev, asked, sorted, in, &looked, err);
     if (st != SX_OK)
         return st;
-    list = list_all(dev, asked, sorted->n, sorted->width, sorted->starts ? 0 : sorted->row_bytes,
-                    &looked);
+    list = list_all(dev, asked, looks, sorted->n, sorted->width,
+                    sorted->starts ? 0 : sorted->row_bytes, &looked);
     if (sorted->starts)
         store_once(&list);
     contest = has_contest(dev, asked, sorted->n) && list.count > 1;

@@ -13,6 +13,8 @@
 #include "base/alloc.h"
 #include "place/ranges.h"
 
+#include <string.h>
+
 /* Memory of one call, all of it taken before anything is written: who has too little finds
  * his outputs as they were. */
 typedef struct {
@@ -20,7 +22,7 @@ typedef struct {
     void *stream;
     void *start, *first, *sums;
     uint64_t sum_bytes;
-    int there;
+    int there;                    /* in device memory; a GPU's spans may be on the host */
 } memory;
 
 static void give_back(memory *m)
@@ -42,12 +44,13 @@ static sx_status take(memory *m, void **out, uint64_t bytes, sx_err *err)
                     : sx_alloc(out, bytes, "ranges", err);
 }
 
-/* The offsets are the caller's column, where that is in the same memory. */
+/* The offsets are the caller's column, where that is in the same memory. But a GPU that has
+ * none for spans may turn out to have none for results either. */
 static sx_status take_memory(memory *m, sx_spans *s, const sx_range_out *out, sx_err *err)
 {
     const sx_backend *be = m->dev->backend;
     uint64_t word = sizeof(uint64_t), unused;
-    int own = (out->first_there != 0) != (m->there != 0);
+    int own = (out->first_there != 0) != (m->there != 0) || (be->gpu && !m->there);
     sx_status st = SX_OK;
 
     if (own)
@@ -95,6 +98,8 @@ sx_status sx_spans_answer(const sx_replica *by, const sx_span_query *job, const 
         sx_progress_units(job->how.progress, total);
         st = fill(work, &s, total, err);
     }
+    if ((st == SX_OK || st == SX_ESPACE) && m.first && !m.there)
+        memcpy(out->first, m.first, (s.n + 1) * sizeof *out->first);
     give_back(&m);
     return st;
 }
