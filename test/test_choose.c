@@ -331,7 +331,7 @@ static void test_settled(void **state)
         { REPEATED, 20, "auto", "pivot(k=5,leaf=8,levels=3,layout=once)" },
         { REPEATED, 23, "auto(for=range)", "pivot(k=5,leaf=8,levels=3,layout=once)" },
         { REPEATED, 20, "auto(for=memory)", "sorted(layout=once)" },
-        { TWICE, 18, "auto(for=point)", "guide(bucket=4,pieces=1,layout=pairs,block=4)" },
+        { TWICE, 18, "auto(for=point)", "guide(bucket=4,pieces=1,layout=once)" },
         { FIVE_TIMES, 20, "auto(for=memory)", "eytzinger(k=5,layout=once)" },
         { FIVE_TIMES, 20, "auto(for=point)", "guide(bucket=4,pieces=1,layout=once)" },
     };
