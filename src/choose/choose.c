@@ -45,8 +45,8 @@
  * A search among values is worth more than a key beside its row, and cells and segments
  * suit keys that do not repeat. */
 #define ONCE_16THS 17u
-/* A GPU looks at so many values, if they have keys enough for it; fewer are searched
- * whole. */
+/* A GPU looks at so many values of wide keys, if they have keys enough for it; fewer are
+ * searched whole. Others are pivots' then. */
 #define VALUES_LOOKED_AT (1u << 12)
 /* Where so many keys are in short runs of equal ones, rows that are side by side are read
  * faster. */
@@ -196,16 +196,17 @@ static sx_spec favourite(const sx_device *dev, const sx_spec *asked, uint64_t n,
 }
 
 /* n keys, of which so many are stored. */
-static int has_look_at(const sx_device *dev, const sx_spec *asked, uint64_t n, uint64_t stored)
+static int has_look_at(const sx_device *dev, const sx_spec *asked, uint64_t n, uint64_t stored,
+                       uint32_t width)
 {
     return asked->purpose != SX_FOR_MEMORY && asked->place != SX_PLACE_HYBRID &&
            n >= sx_look_from(dev) &&
-           stored >= (dev->backend->gpu ? VALUES_LOOKED_AT : sx_look_from(dev));
+           stored >= (dev->backend->gpu && width > 8 ? VALUES_LOOKED_AT : sx_look_from(dev));
 }
 
 static int has_look(const sx_device *dev, const sx_spec *asked, uint64_t n)
 {
-    return has_look_at(dev, asked, n, n);
+    return has_look_at(dev, asked, n, n, 0);
 }
 
 static int has_contest(const sx_device *dev, const sx_spec *asked, uint64_t n)
@@ -355,7 +356,7 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *asked, sx_sorted
         if (sorted->starts)
             say_once(sorted, &why);
     }
-    looks = has_look_at(dev, asked, sorted->ranks, sorted->n);
+    looks = has_look_at(dev, asked, sorted->ranks, sorted->n, sorted->width);
     if (st == SX_OK && looks)
         st = look(dev, asked, sorted, in, &looked, err);
     if (st != SX_OK)
