@@ -71,7 +71,7 @@ uint32_t sx_cost_side(const sx_cost *c, const sx_batch *b);
 uint64_t sx_cost_crossover(const sx_cost *c, const sx_batch *like);
 
 /* Entries that gained less when they were tried may lose another time. */
-#define SX_LEAST_GAIN 1.05
+#define SX_LEAST_GAIN 1.10
 
 /* Whether entries pay for such a batch, with `columns` of them for each question, on a device
  * whose buckets have so many at most (buckets.h). A bucket has nothing to overlap with if it is
