@@ -28,10 +28,12 @@ check "device header" scripts/check_device_header.sh
 echo "C tests; with AddressSanitizer and UndefinedBehaviorSanitizer; with ThreadSanitizer"
 plain=build/test/bin asan=build/asan/test/bin tsan=build/tsan/test/bin
 # The longest first, so that the others fill the time beside them.
-long="$asan/test_matrix $asan/test_changing $asan/test_epsilon $tsan/test_threads $plain/test_matrix"
+long="$asan/test_matrix $asan/test_changing $tsan/test_threads $plain/test_matrix"
 long="$long $tsan/test_tick $asan/test_pgm $asan/test_tick"
+# What takes long with a sanitizer and is new seldom has clang's, in test_more.sh.
+seldom='/test_(epsilon|total|large)$'
 # shellcheck disable=SC2046  # several words
-programs $(ahead "$long" $(all_tests $asan) $(all_tests $plain) \
+programs $(ahead "$long" $(all_tests $asan | grep -Ev "$seldom") $(all_tests $plain) \
                          $(make -s tsan-tests | sed "s|[^ ]*|$tsan/&|g"))
 for f in load spec; do
     check "fuzz corpus $f" "build/asan/fuzz/replay_$f" "fuzz/corpus/$f"
