@@ -582,12 +582,13 @@ static void fill_values(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
     const sx_view *v = w->v;
     const sx_range_out *job = w->out;
     unsigned bytes = w->type->bytes;
-    unsigned char *out = (unsigned char *)job->keys + to * bytes;
+    unsigned char *out;
 
     if (job->rows)
         put_row_run(w, a, b - a, to);
     if (!job->keys || a >= b)
         return;
+    out = (unsigned char *)job->keys + to * bytes;
     for (uint64_t at = sx_position_of(v, a); a < b; at++) {
         _Alignas(16) unsigned char key[16], element[16];
         uint64_t end = at + 1 < v->n ? sx_start_at(v, at + 1) : v->ranks;
