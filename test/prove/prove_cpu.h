@@ -2,6 +2,9 @@
  * CPU(name) for the scalar function. A group has one walk. */
 #define GROUP 1u
 #define FEW 1u
+#ifndef SX_CHUNK
+#define SX_CHUNK 1u
+#endif
 #define SX_INLINE static inline
 #define SX_TARGET_scalar
 #define LEVEL scalar

@@ -65,6 +65,6 @@ void eytz_from_entry(void)
     sx_view v = tree_view();
     const uint32_t t = 0;
 
-    ASSERT(F(eytz_from_entry)(&v, nondet_u64(), t) <= v.of.eytzinger.level_first[t], "a node");
+    ASSERT(F(eytz_enter)(&v, t, nondet_u64()) <= v.of.eytzinger.level_first[t], "a node");
     END;
 }

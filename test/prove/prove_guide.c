@@ -90,10 +90,11 @@ void guide_window(void)
 void guide_entry(void)
 {
     sx_view v = guide_view();
-    uint64_t entry = nondet_u64(), count, start;
+    sx_state entry = {.at = nondet_u64()};
+    uint64_t count, start;
     uint32_t fraction;
 
-    ASSUME((entry >> 48 & 255) != SX_GUIDE_CROWDED);
+    ASSUME((entry.at >> 47 & 255) != SX_GUIDE_CROWDED);
     start = F(guide_from_entry)(&v, nondet_key(), entry, &count, &fraction);
     ASSERT(start <= v.n && count <= v.n - start, "a window of the keys");
     END;

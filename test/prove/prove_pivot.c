@@ -50,7 +50,7 @@ void pivot_begin(void)
     ASSERT(len >= 1 && len <= all, "not empty");
     at = F(pivot_begin)(&v, nondet_u64(), len, UNIT);
     ASSERT(at <= all - len, "a window of the array");
-    at = F(pivot_from_entry)(&v, nondet_u64(), len, UNIT);
+    at = F(pivot_from_entry)(&v, (sx_state){.at = nondet_u64()}, len, UNIT);
     ASSERT(at <= all - len, "a window of the array");
     END;
 }
