@@ -1,4 +1,4 @@
-/* gpu_lanes_impl.h - pgm_fit_impl.h's segments, the same to the last bit, by
+/* pgm_lanes_impl.h - pgm_fit_impl.h's segments, the same to the last bit, by
  * SX_FIT_LANES lanes of a warp for a part. Parameters as there; after it.
  *
  * Points. At most one has rank i: of the first of equal keys, that key; of the last
