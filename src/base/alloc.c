@@ -5,10 +5,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* A block is preceded by this record, one line long, which says how to give
- * it back:
+/* This record lies before each block and says how to give the block back:
  *
- *     start        block = start + lead
+ *     start        block
  *     | ... |record| bytes the caller sees ... |
  */
 typedef struct {
@@ -63,9 +62,9 @@ sx_status sx_alloc(void **out, uint64_t bytes, const char *what, sx_err *err)
 
     if (bytes < (uint64_t)PTRDIFF_MAX / 2 && !told_to_fail()) {
         if (bytes >= HUGE_FROM) {
-            /* The block itself starts at a huge page; its record lies on
-             * the ordinary page before, and what is cut off stays unused
-             * address space, not memory. */
+            /* The block starts at a huge page, and its record lies on the
+             * ordinary page before. The rest of the mapping before the record
+             * is address space that never becomes memory. */
             mapped = sx_round_up(bytes, HUGE_PAGE) + HUGE_PAGE;
             void *map = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

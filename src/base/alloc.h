@@ -15,24 +15,23 @@ static inline uint64_t sx_round_up(uint64_t x, uint64_t multiple)
     return (x + multiple - 1) / multiple * multiple;
 }
 
-/* bytes of memory at a line boundary, contents undefined; what names its
- * use in the sentence of a failure. *out is never NULL on success. */
+/* Memory at a line boundary, contents undefined. If there is none, the failure's
+ * sentence says `what` it was for. *out is never NULL on success. */
 sx_status sx_alloc(void **out, uint64_t bytes, const char *what, sx_err *err);
 void sx_release(void *block);     /* NULL is fine */
 
 /* The same, all zero. */
 sx_status sx_alloc_zero(void **out, uint64_t bytes, const char *what, sx_err *err);
 
-/* count x each bytes; more than a number can hold is SX_ENOMEM, too. */
+/* count x each bytes. A product past 64 bits is SX_ENOMEM, too. */
 sx_status sx_alloc_array(void **out, uint64_t count, uint64_t each,
                          const char *what, sx_err *err);
 
-/* For tests: the nth allocation from now fails, once (0: none does), and
- * the bytes that are allocated and not released. */
+/* For tests: the nth allocation from now fails, once (0: none does). */
 void sx_alloc_fail_at(long nth);
+/* For tests: bytes that are allocated and not released; the most of these there
+ * were since the last call of sx_alloc_most(). */
 uint64_t sx_alloc_live(void);
-
-/* The most of these there were since the last call. */
 uint64_t sx_alloc_most(void);
 
 #endif

@@ -1,20 +1,20 @@
 /* cancel.h - no verb is a cancellation point.
  *
- * A thread that is cancelled inside a verb would leave behind what that holds: memory,
- * open files, locks, threads that work with its memory. So cancelling waits until the
- * verb ends:
+ * A thread that is cancelled inside a verb would leave behind what the verb holds:
+ * memory, open files, locks, threads that work with its memory. So a cancellation waits
+ * until the verb ends:
  *
  *     SX_UNCANCELLED;                    from here to the end of the block
- *     SX_UNCANCELLED_IF(condition);      the same, where that holds
+ *     SX_UNCANCELLED_IF(condition);      the same, if the condition holds
  *
- * It costs as much as a short lookup does: questions only have it on ways that reach a
- * cancellation point. It may be nested. */
+ * Either costs as much as a short lookup does, so questions have one only on ways that
+ * reach a cancellation point. They may be nested. */
 #ifndef SX_CANCEL_H
 #define SX_CANCEL_H
 
 #include <pthread.h>
 
-/* What was before; below 0: it is left alone. */
+/* Returns the state before; below 0: the state was left alone. */
 static inline int sx_cancel_off(int wanted)
 {
     int before = -1;

@@ -23,8 +23,8 @@ static void child_after_fork(void)
     pthread_mutex_unlock(&list_lock);
 }
 
-/* When the library is loaded, not when it is used first: a fork() in the middle of
- * that could leave a child in which this was done half, or is done twice. */
+/* The handlers are registered when the library is loaded. If its first use did it, a
+ * fork() in the middle could leave a child with half of them, or with two sets. */
 __attribute__((constructor)) static void watch_fork(void)
 {
     pthread_atfork(before_fork, parent_after_fork, child_after_fork);

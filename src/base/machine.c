@@ -19,7 +19,7 @@ sx_simd sx_simd_best(void)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    /* What the functions are compiled for: SX_TARGET_ in cpu_simd.h. */
+    /* What the functions are compiled for: SX_TARGET_ in family/generic/simd.h. */
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("popcnt") ||
         !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2"))
         return SX_SCALAR;
@@ -86,7 +86,7 @@ void sx_cpu_model(char *text, size_t space)
 /* ---- time ---------------------------------------------------------------- */
 
 #define NS_PER_S 1000000000u
-/* Nobody wakes who waits when a test's clock goes on: so long, then it is looked at again. */
+/* A test's clock wakes nobody. So a thread that waits for it looks again after this time. */
 #define LOOK_AGAIN_NS 1000000u
 
 static uint64_t (*_Atomic replaced_clock)(void);

@@ -10,14 +10,14 @@
 
 struct sx_pool {
     unsigned threads;             /* the caller's thread included */
-    unsigned started;             /* of them, running in the pool */
+    unsigned started;             /* of these, running in the pool */
     sx_forked forked;
     pthread_mutex_t busy;         /* held by the thread whose work runs */
     pthread_mutex_t lock;         /* guards what follows */
     pthread_cond_t wake, done;
     uint64_t round;               /* counts pieces of work */
     int stop;
-    unsigned helpers;             /* more that may join this round */
+    unsigned helpers;             /* more threads that may join this round */
     unsigned inside;              /* pool threads at work in this round */
     sx_pool_fn *fn;
     void *work;
@@ -26,7 +26,7 @@ struct sx_pool {
     pthread_t *thread;
 };
 
-/* To the state before any thread was started; so a child begins, too. */
+/* Back to the state before any thread was started, in which a child begins, too. */
 static void reset(void *object)
 {
     sx_pool *pool = object;
@@ -110,7 +110,7 @@ void sx_pool_free(sx_pool *pool)
     sx_release(pool);
 }
 
-/* A thread that can't be started is done without. */
+/* The pool does without threads that can't be started. */
 static void start_threads(sx_pool *pool)
 {
     while (pool->started + 1 < pool->threads &&
@@ -130,7 +130,7 @@ void sx_pool_run(sx_pool *pool, unsigned threads, unsigned parts,
             fn(work, part);
         return;
     }
-    /* Others work with the caller's memory: it can't be cancelled before they end. */
+    /* Other threads work with the caller's memory, so it can't be cancelled before they end. */
     SX_UNCANCELLED;
     if (pool->started + 1 < pool->threads)
         start_threads(pool);
@@ -144,7 +144,7 @@ void sx_pool_run(sx_pool *pool, unsigned threads, unsigned parts,
     pool->round++;
     if (threads == pool->threads)
         pthread_cond_broadcast(&pool->wake);
-    else                          /* each costs, also one that finds nothing to do */
+    else                          /* waking costs, even a thread that finds nothing to do */
         for (unsigned i = 1; i < threads; i++)
             pthread_cond_signal(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
@@ -152,7 +152,7 @@ void sx_pool_run(sx_pool *pool, unsigned threads, unsigned parts,
     take_parts(pool);
 
     pthread_mutex_lock(&pool->lock);
-    pool->helpers = 0;            /* who has not woken yet need not */
+    pool->helpers = 0;            /* threads that have not woken yet may sleep on */
     while (pool->inside > 0)
         pthread_cond_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);

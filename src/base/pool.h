@@ -3,8 +3,8 @@
  * The thread that brings work takes part in it. Work that arrives while the
  * pool is busy is done by the thread that brought it, at once and alone, so
  * nobody ever waits for somebody else's work. Threads start with the first
- * large piece of work and are joined by sx_pool_free(). After fork() the
- * child finds a pool without threads, which start again when needed. */
+ * piece of work that two can share, and sx_pool_free() joins them. After fork()
+ * the child finds a pool without threads, which start again when needed. */
 #ifndef SX_POOL_H
 #define SX_POOL_H
 

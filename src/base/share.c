@@ -21,7 +21,7 @@ static void share_part(void *work, unsigned part)
     sx_progress_add(s->progress, end - first);
 }
 
-/* Grains of a piece that a tick comes after: 16384 queries are less than a millisecond. */
+/* The most grains of a piece, if there is a tick: 16384 queries take less than 1 ms. */
 #define TICK_GRAINS 64u
 
 void sx_share(const sx_sharing *sharing, uint64_t n, uint64_t grain, sx_share_fn *fn, void *work)
@@ -35,7 +35,7 @@ void sx_share(const sx_sharing *sharing, uint64_t n, uint64_t grain, sx_share_fn
         fn(work, 0, n);
         return;
     }
-    if (threads < 2)              /* of which 0 would be all */
+    if (threads < 2)              /* the pool takes 0 for all */
         threads = 1;
     /* Pieces small enough that a late thread delays nobody for long. */
     if (threads > 1)

@@ -9,7 +9,8 @@ static int grow(uint64_t *value, uint64_t factor, uint64_t more)
            !__builtin_add_overflow(*value, more, value);
 }
 
-/* Digits from at on; returns where they end. fits: cleared if they are too many. */
+/* The number that begins at `at`; returns where its digits end. Clears *fits if it is too
+ * large. */
 static const char *digits(const char *at, const char *end, uint64_t *value, int *fits)
 {
     *value = 0;
@@ -18,7 +19,7 @@ static const char *digits(const char *at, const char *end, uint64_t *value, int 
     return at;
 }
 
-/* value times base, so often; of 0 and 1 it is all the same how often. */
+/* Multiplies value by base, `times` times. For 0 and 1 the number of times is no matter. */
 static int multiply(uint64_t *value, uint64_t base, uint64_t times)
 {
     if (base <= 1 || *value == 0) {
@@ -36,7 +37,7 @@ static char small(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* 1 to 4 for K to T, with iB behind it or nothing; 0: it is no unit. */
+/* 1 to 4 for K to T, with or without iB behind the letter; 0: it is no unit. */
 static unsigned unit(const char *at, const char *end)
 {
     static const char units[] = "kmgt";

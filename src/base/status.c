@@ -13,7 +13,7 @@ sx_status sx_fail(sx_err *err, sx_status status, const char *format, ...)
     va_start(args, format);
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
-    /* Sentences quote what callers gave; a line stays a line. */
+    /* Sentences quote what callers gave; control characters would break the line. */
     for (char *c = err->text; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             *c = '?';

@@ -30,7 +30,7 @@ void sx_text_fixed(sx_text *t, double x, unsigned decimals)
 
 unsigned sx_text_char(const char *s, uint32_t *code)
 {
-    /* By how many bytes follow the first: the least code that needs so many. */
+    /* The least code that needs as many bytes behind the first as the subscript says. */
     static const uint32_t least[] = {1, 0x80, 0x800, 0x10000};
     unsigned char c = (unsigned char)*s;
     unsigned more = c < 0x80 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
@@ -40,7 +40,7 @@ unsigned sx_text_char(const char *s, uint32_t *code)
         return 0;
     for (unsigned i = 1; i <= more; i++) {
         if (((unsigned char)s[i] & 0xc0) != 0x80)
-            return 0;             /* the 0 at the end, too */
+            return 0;             /* also at the 0 that ends s */
         x = x << 6 | ((unsigned char)s[i] & 0x3f);
     }
     if (x < least[more] || x > 0x10ffff || (x >= 0xd800 && x < 0xe000))
@@ -63,7 +63,7 @@ static void add_code(sx_text *t, uint32_t code)
         sx_text_add(t, "\\u%04x", code);
 }
 
-/* What is not UTF-8 becomes the character for that. */
+/* Bytes that are not UTF-8 become the replacement character. */
 static void add_escaped(sx_text *t, const char *s, const char *escaped, uint32_t first_coded)
 {
     uint32_t code = 0;

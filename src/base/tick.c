@@ -3,8 +3,7 @@
 #include "base/cancel.h"
 #include "base/machine.h"
 
-/* What a tick does, a thread that is cancelled in it does to the end: it is inside of a
- * verb. */
+/* A thread that is cancelled in its tick ends the tick first: it is inside a verb. */
 static int tell(sx_progress *p, uint64_t done)
 {
     SX_UNCANCELLED;
@@ -13,7 +12,7 @@ static int tell(sx_progress *p, uint64_t done)
     return p->tick(p->context, p->told, SX_PROGRESS_ALL);
 }
 
-/* Parts that are done; not all before the end. */
+/* Parts that are done. It is never all of them: the last tick alone says that. */
 static uint64_t parts(const sx_progress *p)
 {
     uint64_t done = __atomic_load_n(&p->done, __ATOMIC_RELAXED), at = p->end;
@@ -48,7 +47,7 @@ void sx_progress_end(sx_progress *p, sx_status st)
         (void)tell(p, SX_PROGRESS_ALL);
 }
 
-/* The step that ends at `part` begins where the one before came to. */
+/* The step that begins now ends at `part`. It begins where the step before it has come to. */
 static void begin_step(sx_progress *p, uint64_t part, uint64_t units)
 {
     p->begin = parts(p);

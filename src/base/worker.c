@@ -42,7 +42,7 @@ static sx_worker *take_idle(sx_workers *all)
     return w;
 }
 
-/* Whether it is there now: the list has its end. */
+/* Whether the list took it: the list has a limit. */
 static int keep_idle(sx_workers *all, sx_worker *w)
 {
     int kept;
@@ -79,7 +79,7 @@ static void *worker_thread(void *arg)
     return NULL;
 }
 
-/* One without a thread gets one. On failure it is gone. */
+/* Starts a thread for a worker without one. On failure the worker is gone. */
 static sx_worker *start_thread(const sx_workers *all, sx_worker *w, sx_task_fn *task, void *work)
 {
     pthread_mutex_init(&w->lock, NULL);
