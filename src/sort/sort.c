@@ -13,23 +13,23 @@
 #define SPREAD_BITS 11            /* at most; 2048 lines of buffer fit L2 */
 #define SPREAD_BITS_LEAST 5
 #define SPREAD_MAX (1u << SPREAD_BITS)
-/* Places of all spreads on the way down to one range. Each goes by at least
- * SPREAD_BITS of the 128 bits a key may have, or by fewer when its range is
- * small, and then has fewer places too; two numbers a place, and one behind the
- * last. */
+/* Places of all spreads on the way down to one range. A spread goes by SPREAD_BITS
+ * of the 128 bits that a key may have. Where its range is small it goes by fewer
+ * bits, and has fewer places, too. A place is two numbers, and each spread has one
+ * number more behind its last place. */
 #define PLACES_MAX (2u * SPREAD_MAX * (128 / SPREAD_BITS + 1) + 128 / SPREAD_BITS_LEAST + 1)
-#define IN_CACHE (1u << 20)       /* bytes of keys and rows: half of an L2 and
-                                     its copy, or a good part of an L3 */
+#define IN_CACHE (1u << 20)       /* bytes of keys and rows; with their copy they
+                                     fit an L2, or take a good part of an L3 */
 #define MAX_PARTS 64u
 
-/* What one thread owns during a sort. */
+/* What a thread owns during a sort. */
 typedef struct {
-    unsigned char *lines;         /* a line of keys, lines of rows per bucket */
+    unsigned char *lines;         /* for each bucket a line of keys, lines of rows */
     unsigned char vary[16];
-    int as_counted;               /* its spread filled its places, no more */
+    int as_counted;               /* its spread filled its places exactly */
     uint64_t count[256];
     uint64_t *place, *begin;      /* of the first spread */
-    uint64_t *places;             /* of those after it, `used` of them in use */
+    uint64_t *places;             /* of later spreads; `used` of them are in use */
     unsigned used;
     sx_progress *progress;        /* or NULL */
 } sx_sort_thread;
@@ -47,8 +47,8 @@ typedef struct {
     sx_sort_thread thread[];
 } sx_sort_work;
 
-/* A thread's buffers. Keys: one line; rows: up to two (16 rows of 8 bytes);
- * then places. A sort that never spreads has none of them. */
+/* A thread's buffers. Keys have one line, rows up to two (16 rows of 8 bytes); places
+ * follow. A sort that never spreads has no buffers. */
 #define LINES_BYTES ((uint64_t)SPREAD_MAX * 3 * SX_LINE)
 #define BUFFER_BYTES (LINES_BYTES + (2ull * SPREAD_MAX + PLACES_MAX) * sizeof(uint64_t))
 
@@ -57,7 +57,7 @@ static uint64_t part_begin(const sx_sort_work *w, unsigned part)
     return w->a->n / w->parts * part + w->a->n % w->parts * part / w->parts;
 }
 
-/* Top bits that the buckets of n keys go by: buckets of some 2^13 keys. */
+/* How many top bits buckets of n keys go by: each is to have some 2^13 keys. */
 static unsigned spread_bits(uint64_t n, int top)
 {
     int bits = 63 - __builtin_clzll(n) - 13;
@@ -96,8 +96,8 @@ static void shared_places(sx_sort_work *w)
     w->bucket[w->digits] = at;
 }
 
-/* Stores that do not fetch the line they overwrite. Multiples of 16 bytes
- * at 16-byte boundaries. */
+/* Stores that do not fetch the line they overwrite. Addresses and bytes are multiples
+ * of 16. */
 static inline void sx_stream(void *to, const void *from, size_t bytes)
 {
 #ifdef __SSE2__
@@ -149,7 +149,7 @@ static inline void sx_stream_end(void)
 
 typedef struct {
     unsigned parts;
-    uint64_t head, each;          /* bytes: all threads' records; a buffer */
+    uint64_t head, each;          /* bytes of all threads' records; of one buffer */
 } sort_plan;
 
 static sort_plan plan(unsigned threads, uint64_t n, uint32_t pair_bytes)
@@ -217,7 +217,7 @@ typedef struct {
     uint32_t width;
     uint64_t n;
     const void *keys;
-    const void *from;             /* ascending: keys are copied from there, or NULL */
+    const void *from;             /* keys are copied from there; NULL: they are here */
     unsigned parts;
     _Atomic uint64_t first;
     sx_progress *progress;
@@ -255,10 +255,10 @@ static uint64_t neighbour_begin(const neighbour_work *w, unsigned part)
     return part == w->parts ? w->n : w->n / w->parts * part;
 }
 
-#define COPY_KEYS 1024u           /* that are looked at while they are in L1 */
+#define COPY_KEYS 1024u           /* keys of a piece, compared while they are in L1 */
 
-/* Piece by piece: copied, then compared in the copy. Pairs of two parts are looked at
- * when both are there. */
+/* Copies keys piece by piece, and compares them in the copy. The caller compares the keys
+ * on both sides of a seam between parts, when both parts are done. */
 static void part_ascending(void *work, unsigned part)
 {
     neighbour_work *w = work;

@@ -5,14 +5,14 @@
  * A range of keys is sorted from its highest varying bit downwards:
  *
  *   1. up to SMALL keys: insertion sort;
- *   2. a range too big for the cache: one pass spreads it over 2^d buckets
- *      by its top d varying bits, through buffers of one line per bucket
- *      that are written out whole, past the cache; then each bucket is a
- *      range of its own;
- *   3. else: stable counting passes of 8 bits, from low to high, order it
- *      by its top varying bits, as many as n keys need to be told apart if
- *      they are spread evenly; whatever is still equal in those bits is a
- *      (mostly tiny) range of its own.
+ *   2. a range too large for the cache: one pass spreads it over 2^d buckets
+ *      by its top d varying bits. It goes through buffers of one line per
+ *      bucket, which are written out whole, past the cache. Then each bucket
+ *      is a range of its own;
+ *   3. any other range: stable counting passes of 8 bits, from low to high,
+ *      order it by its top varying bits, by as many as tell n keys apart that
+ *      are spread evenly. Keys that are still equal in those bits are a range
+ *      of their own, mostly a tiny one.
  *
  * Each step is stable, and each looks only at bits that vary, so no key
  * distribution costs more than a pass per 5 bits of key (the fewest that a
@@ -94,14 +94,14 @@ static void F(pass)(const KEY *k, const ROW *r, KEY *k2, ROW *r2, uint64_t n,
 }
 
 /* Spreads n keys over the buckets: place[] has their next free places, which began
- * at begin[] and end at end[]. A bucket's keys gather in its line of `lines`; a full
- * line is streamed to memory, a line that this call does not fill from its start is
- * copied key by key, since its other keys belong to somebody else.
+ * at begin[] and end at end[]. A bucket's keys gather in its line of `lines`, and a full
+ * line is streamed to memory. A line that this call does not fill from its start is
+ * copied key by key, since its other keys belong to another thread or bucket.
  *
  * The keys may be the caller's, and change after they were counted. Each is read
  * once, and nothing is written at end[] or behind. Returns the bits in which keys
- * differ from `first`; with place[] these tell whether what was spread is what was
- * counted. Where progress is stopped it is less. */
+ * differ from `first`. These and place[] tell whether the keys that were spread are
+ * those that were counted. If progress is stopped, only some keys are spread. */
 static KEY F(spread)(const KEY *k, const ROW *r, KEY *k2, ROW *r2, uint64_t n,
                      KEY first, int shift, unsigned digits, uint64_t *place,
                      const uint64_t *begin, const uint64_t *end, const sx_sort_thread *t)
@@ -171,8 +171,8 @@ static void F(sort_range)(const F(arrays) *a, unsigned from, uint64_t at,
         F(insertion)(a->k[0] + at, a->r[0] + at, n);
 }
 
-/* Step 2: by the top bits into buckets, each of which is sorted then. Places
- * live in the thread's scratch, one piece per range on the way down, since
+/* Step 2: spreads the range by its top bits, then sorts each bucket. Places
+ * live in the thread's scratch, a piece for each range on the way down, since
  * stacks of threads may be small. */
 static void F(order_by_spread)(const F(arrays) *a, unsigned from, uint64_t at,
                                uint64_t n, int top, sx_sort_thread *t)
@@ -194,8 +194,8 @@ static void F(order_by_spread)(const F(arrays) *a, unsigned from, uint64_t at,
     t->used -= 2 * digits + 1;
 }
 
-/* Step 3: by as many top bits as tell n evenly spread keys apart, all but a
- * few; then what is equal in those. */
+/* Step 3: orders by as many top bits as tell all but a few of n evenly spread keys
+ * apart, then sorts keys that are equal in those bits. */
 static void F(order_in_cache)(const F(arrays) *a, unsigned from, uint64_t at,
                               uint64_t n, int top, sx_sort_thread *t)
 {
@@ -302,10 +302,10 @@ static void F(bucket_sort)(void *work, unsigned part)
     }
 }
 
-/* Whether it went well: 0 if keys changed meanwhile. They are the caller's up to the
- * first spread, where each bucket must get as many as were counted, none of which
- * may differ above the bits that buckets go by; then they are sorted, whatever
- * they are. */
+/* Whether it went well: 0 if keys changed meanwhile. Up to the first spread they are
+ * the caller's. There each bucket must get as many keys as were counted, and none may
+ * differ above the bits that buckets go by. The keys that were spread are ours, and
+ * are sorted whatever they are. */
 static int F(sort)(sx_sort_work *w, sx_pool *pool)
 {
     sx_sort_arrays *x = w->a;

@@ -13,7 +13,7 @@ typedef struct {
     sx_ascending of;
     sx_values to;
     unsigned parts;
-    uint64_t count[PARTS + 1];    /* of a part; then of those before it */
+    uint64_t count[PARTS + 1];    /* values of a part; then of all parts before it */
     _Atomic uint64_t repeat;
 } values_work;
 
@@ -30,8 +30,8 @@ static inline void note(const sx_values *to, uint64_t at, uint64_t i)
         ((uint32_t *)to->firsts)[at] = ((const uint32_t *)to->rows)[i];
 }
 
-/* Values that begin in [i, e), and the first key in it that is equal to the one before
- * it, or e. i > 0. */
+/* How many values begin in [i, e). *again: the first key there that is equal to the key
+ * before it, or e. i > 0. */
 #define VALUES(type)                                                                     \
     static uint64_t count_##type(const type *k, uint64_t i, uint64_t e, uint64_t *again) \
     {                                                                                    \

@@ -9,17 +9,17 @@ typedef struct {
     uint32_t width;               /* bytes of a key: 4, 8, 16 */
     uint64_t n;
     const void *keys;             /* they ascend */
-    sx_progress *progress;        /* or NULL; a key is a unit. Where it is stopped, what
-                                     comes out does not matter */
+    sx_progress *progress;        /* or NULL; a key is a unit. If it is stopped, results
+                                     are of no use */
 } sx_ascending;
 
-/* How many values there are; *repeat: the first i with key i == key i+1, or n. */
+/* How many values there are. *repeat: the first i with key i == key i+1, or n. */
 uint64_t sx_values_count(sx_pool *pool, unsigned threads, const sx_ascending *of,
                          uint64_t *repeat);
 
-/* Each value, `keys`, and the place of its first key, `starts`, of 4 or 8 bytes; behind
- * the last one n. There are so many values. And, of `rows` of 4 or 8 bytes, those of first
- * keys. */
+/* Takes each value to `keys`, the place of its first key to `starts` (4 or 8 bytes each, n
+ * behind the last), and the row of its first key, one of `rows` (4 or 8 bytes each), to
+ * `firsts`. `values` says how many values there are. */
 typedef struct {
     uint64_t values;
     uint32_t start_bytes, row_bytes;      /* row_bytes 0: there are no rows */
