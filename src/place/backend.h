@@ -1,9 +1,9 @@
-/* backend.h - what a backend does for the library: a short table of
- * functions. The CPU's and the emulator's are linked in; CUDA's is loaded at
+/* backend.h - what a backend does for the library, as a short table of
+ * functions. The CPU's and the emulator's are linked in. CUDA's is loaded at
  * run time and checked by its ABI number.
  *
- * Every function may be called from many threads at once. Failures write
- * their sentence into the caller's sx_err and change nothing. */
+ * Every function may be called from many threads at once. One that fails
+ * writes its sentence into the caller's sx_err and changes nothing. */
 #ifndef SX_BACKEND_H
 #define SX_BACKEND_H
 
@@ -16,8 +16,8 @@
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
 
-/* How a pgm's last level is reached: level by level, or by a search in it at
- * once. No part of an index: either answers the same. */
+/* How a walk comes to a pgm's last level: level by level, or by a search of that
+ * level at once. This is no part of an index: both answer the same. */
 typedef enum { SX_SEARCH_ANY, SX_SEARCH_COMPLETE, SX_SEARCH_CONCISE } sx_search;
 
 /* How a call runs; see sx_call. */
@@ -27,8 +27,7 @@ typedef struct {
     void *stream;                 /* NULL: wait */
     uint32_t *status;
     uint64_t *device_ns;
-    sx_progress *progress;        /* or NULL; units are queries or ranges, but for those
-                                     of a second half, which counts its own */
+    sx_progress *progress;        /* or NULL; units are queries, ranges or results */
 } sx_how;
 
 /* One batch of point questions. _there: in the device's memory. */
@@ -37,21 +36,21 @@ typedef struct {
     int key_type;
     uint64_t n;
     const void *q;                /* keys of key_type; KEY_AT: ranks ... */
-    uint32_t rank_bytes;          /* ... of so many bytes; or NULL and 0: query i has
-                                     the rank sx_some_rank(i, ahead, n) */
+    uint32_t rank_bytes;          /* ... of 4 or 8 bytes. 0, and q NULL: query i has the
+                                     rank sx_some_rank(i, ahead, n) */
     uint32_t ahead;
     uint32_t out_bytes;           /* of a row or rank: 4, 8 */
     void *out;                    /* rows or ranks, NULL: not wanted */
     void *keys;                   /* keys found, of key_type, or NULL */
     uint32_t q_there, out_there, keys_there;
-    const sx_state *entry;        /* where each walk goes on, or NULL; see sx_steps */
+    const sx_state *entry;        /* where each walk continues, or NULL; see sx_steps */
     sx_how how;
 } sx_lookup;
 
 /* One batch of ranges. */
 typedef struct {
     int key_type;
-    uint32_t last;                /* the limit keeps the last ones */
+    uint32_t last;                /* the limit keeps the last results of a range */
     uint64_t n;
     const void *lo, *hi;
     uint64_t limit;               /* UINT64_MAX: none */
@@ -60,23 +59,23 @@ typedef struct {
     sx_how how;
 } sx_span_query;
 
-/* Ranges as spans of ranks: where each begins, and how many ranks it has; when that is
- * summed up, how many results are before it. */
+/* Ranges as spans of ranks. first[] has how many ranks each has and, once it is summed up,
+ * how many results are before it. */
 typedef struct {
     uint64_t n;
-    uint64_t *start;              /* or NULL: not wanted */
-    uint64_t *first;              /* summed up: one more than there are spans */
+    uint64_t *start;              /* where each begins; NULL: not wanted */
+    uint64_t *first;              /* one more than there are spans */
     uint32_t there;               /* both are in the backend's memory, not on the host */
-    uint32_t last;                /* no results are to follow: a stream's status word is
-                                     written */
+    uint32_t last;                /* no results follow, so a stream's status word is
+                                     written now */
 } sx_spans;
 
 /* Levels [from, to) of walks in an upper part (family/state.h), of which there are as many as
- * the family's levels() says. Behind the last of them states are entries, from where the CPU's
- * walk goes on. All columns are on the host. */
+ * the family's levels() says. Behind the last level states are entries, where the CPU's walk
+ * continues. All columns are on the host. */
 typedef struct {
     int key_type;
-    uint32_t right;               /* of the key's successor: for right ranks, floor */
+    uint32_t right;               /* for the key's successor, as right ranks and floor need */
     uint64_t n;
     const void *q;
     uint32_t from, to;
@@ -85,11 +84,11 @@ typedef struct {
     uint32_t threads;
 } sx_steps;
 
-/* Where the rows and keys of ranges go: of range i to [first[i], first[i+1]). */
+/* Where the rows and keys of ranges go: those of range i to [first[i], first[i+1]). */
 typedef struct {
     uint64_t *first;              /* one more than there are ranges */
     void *rows, *keys;            /* or NULL */
-    uint32_t rows_wanted, keys_wanted;    /* though they may have space for none */
+    uint32_t rows_wanted, keys_wanted;    /* set even if their space is 0 */
     uint64_t rows_space, keys_space;
     uint32_t row_bytes;
     uint32_t first_there, rows_there, keys_there;
@@ -102,7 +101,7 @@ typedef struct {
     uint32_t count_there, min_there, max_there, sum_there;
 } sx_range_folds;
 
-/* Keys as they come, and sorted. */
+/* Keys as they come in; and sorted, below. */
 typedef struct {
     int key_type;
     int row_type;                 /* SX_U32, SX_U64; 0: rows are positions */
@@ -111,25 +110,25 @@ typedef struct {
     uint64_t n;
     const void *keys, *rows;
     uint32_t keys_there, rows_there;
-    void *stream;                 /* the columns are there when it has come so far */
+    void *stream;                 /* the columns are complete when it has come to this call */
     sx_progress *progress;        /* of the sort; or NULL */
 } sx_input;
 
 typedef struct {
-    uint64_t n;                   /* keys here: all, or each value once */
-    uint64_t ranks;               /* keys that there are */
-    uint64_t values;              /* different ones among them */
+    uint64_t n;                   /* keys in `keys`: all of them, or each value once */
+    uint64_t ranks;               /* all keys there are */
+    uint64_t values;              /* different keys among them */
     uint64_t max_row;
     uint32_t width;
     uint32_t row_bytes;           /* 0: the input ascends and rows are ranks */
-    void *keys;                   /* whole lines, the rest the largest key */
+    void *keys;                   /* whole lines; the largest key fills the last one */
     void *rows;                   /* of all ranks */
-    void *starts;                 /* NULL, or keys are each value once (see sx_view) */
-    void *spare_keys, *spare_rows; /* arrays the sort needed, at least as large;
-                                     build may make sections of them. Or NULL */
+    void *starts;                 /* NULL unless keys are each value once (see sx_view) */
+    void *spare_keys, *spare_rows; /* arrays the sort needed, at least as large, or NULL;
+                                     build may make sections of them */
     uint64_t spare_key_bytes;
-    sx_progress *progress;        /* of builds, a step each; or NULL. Set after the
-                                     sort */
+    sx_progress *progress;        /* of builds, each of which is a step; or NULL. It is set
+                                     after the sort */
 } sx_sorted;
 
 static inline sx_facts sx_facts_of(const sx_sorted *s)
@@ -147,7 +146,7 @@ static inline void sx_hand_over(void **from, void **to, int stays)
     }
 }
 
-/* Arrays that are sections as they are become those; and are arrays again. */
+/* Arrays that are sections as they are become sections; then they become arrays again. */
 static inline void sx_sorted_give(sx_sorted *s, const sx_view *v, void *base[SX_SECTIONS])
 {
     sx_hand_over(&s->keys, &base[SX_SEC_KEYS], sx_section_stays(v, SX_SEC_KEYS));
@@ -162,31 +161,32 @@ static inline void sx_sorted_take_back(sx_sorted *s, const sx_view *v, void *bas
     sx_hand_over(&base[SX_SEC_STARTS], &s->starts, sx_section_stays(v, SX_SEC_STARTS));
 }
 
-/* How columns of the host come to a device and back: what a cost is computed
- * with. Who answers where either side could, if the device's name says. */
+/* Who answers where both sides could, if the device's name says it. */
 enum { SX_SIDE_CPU = 1, SX_SIDE_GPU };
 
+/* How columns of the host come to a device and back; the cost model computes with it. */
 typedef struct {
-    uint64_t direct_bytes;        /* batches of so many bytes are not copied: kernels
-                                     read and write them over there */
-    uint64_t chunk;               /* elements of a larger one that travel together (CPU:
-                                     that are worth waking a thread for) ... */
-    uint64_t channel_bytes;          /* ... or an eighth of it, but not more than this */
-    uint64_t stage_bytes;         /* device memory that what is on its way takes; where
-                                     there is less, less */
+    uint64_t direct_bytes;        /* batches of at most this size are not copied: kernels
+                                     read and write them in pinned memory */
+    uint64_t chunk;               /* the least elements of a larger batch that travel together
+                                     (CPU: that are worth waking a thread for). A chunk is an
+                                     eighth of the batch if that is more, ... */
+    uint64_t channel_bytes;       /* ... but at most this large */
+    uint64_t stage_bytes;         /* device memory that columns on their way take, or less
+                                     where less is free */
     uint64_t sample;              /* questions that keep all of the device busy; of a GPU only */
-    uint32_t side;                /* 0: not told */
-    uint32_t alone;               /* a CPU that was told to use one thread */
+    uint32_t side;                /* SX_SIDE_; 0: the device's name does not say it */
+    uint32_t alone;               /* a CPU whose name says threads=1 */
 } sx_travel;
 
 typedef struct {
     uint32_t abi;
     const char *name;             /* "cpu" */
     uint32_t gpu;                 /* it has memory of its own, where sections are and
-                                     columns may be; else the host's are its own */
+                                     columns may be. Otherwise both are in the host's */
     sx_target target;             /* what sections are made for */
 
-    /* args: what follows the name and its colon or comma, or "". */
+    /* args: the part of the name behind its first colon or comma, or "". */
     sx_status (*open)(void **self, const char *args, sx_err *err);
     void (*close)(void *self);
     /* Fills name, detail, threads, memory of an open device. */
@@ -196,28 +196,28 @@ typedef struct {
     sx_status (*alloc)(void *self, void **out, uint64_t bytes,
                        const char *what, sx_err *err);
     void (*release)(void *self, void *block);
-    /* Before memory is released that calls with streams may still use; or NULL. */
+    /* Waits for calls with streams that may still use memory about to be released; or NULL. */
     void (*settle)(void *self);
-    /* Between any two of host memory and such memory (there); NULL for a CPU. */
+    /* From host memory or this backend's (there) to either of them; NULL for a CPU. */
     sx_status (*copy)(void *self, void *to, int to_there, const void *from, int from_there,
                       uint64_t bytes, sx_err *err);
 
     sx_status (*sort)(void *self, const sx_input *in, sx_sorted *out, sx_err *err);
-    /* Keys become each value once, and get their starts; what the sort left besides is
-     * given back. On failure all is as it was. */
+    /* Reduces keys to each value once, and makes their starts. It gives back the spare arrays
+     * first; on failure the rest is as it was. */
     sx_status (*once)(void *self, sx_sorted *sorted, uint32_t threads, sx_err *err);
-    /* Makes the sections of a shape, and completes it where it depends on the
-     * keys (the levels of a pgm). It may keep arrays of `sorted` as sections,
-     * and sets those to NULL there. base[] is all NULL before. */
+    /* Makes the sections of a shape, and completes a shape that depends on the keys
+     * (the levels of a pgm). It may keep arrays of `sorted` as sections, and sets
+     * those to NULL there. base[] is all NULL before. */
     sx_status (*build)(void *self, sx_view *shape, sx_sorted *sorted,
                        uint32_t threads, void *base[SX_SECTIONS],
                        sx_err *err);
-    /* Most memory that sort, once and build of this shape take, all at once. */
+    /* Most memory that sort, once and build of this shape take at any time. */
     uint64_t (*build_peak)(const void *self, const sx_view *shape);
 
     sx_status (*lookup)(void *self, const sx_view *v, const sx_lookup *job, sx_err *err);
-    /* Finds ranges; and writes the `total` rows and keys of spans that are summed up, from
-     * wherever these are. total UINT64_MAX: with a stream, all of them if they have space. */
+    /* spans finds ranges. fill writes the `total` rows and keys of spans that are summed up,
+     * wherever the spans are. total UINT64_MAX: with a stream, all of them if they have space. */
     sx_status (*spans)(void *self, const sx_view *v, const sx_span_query *job, const sx_spans *to,
                        sx_err *err);
     sx_status (*fill)(void *self, const sx_view *v, const sx_span_query *job, const sx_spans *spans,
@@ -226,16 +226,16 @@ typedef struct {
     sx_status (*fold)(void *self, const sx_view *v, const sx_span_query *job,
                       const sx_range_folds *out, sx_err *err);
 
-    /* The rest is a GPU's, and NULL elsewhere unless it says else: memory from the
-     * caller, and what a pointer is. */
+    /* The rest is a GPU's, and NULL for a CPU unless a comment says otherwise. First: memory
+     * from the caller's allocator. */
     sx_status (*use_allocator)(void *self, const sx_allocator *allocator, sx_err *err);
     /* Fails if p, `bytes` long, is certainly not memory of the place. */
     sx_status (*check_pointer)(void *self, const void *p, uint64_t bytes, int place,
                                const char *verb, const char *name, sx_err *err);
 
-    /* Of spans there: memory in the order of a stream (NULL: its own); their sum, UINT64_MAX
-     * with a stream (scratch NULL: only says how many bytes it must have); offsets to the
-     * host. */
+    /* For spans in device memory. scratch: memory in the order of a stream (NULL: of the
+     * backend's own). sum_up: their sum, UINT64_MAX with a stream; scratch NULL: only says how
+     * many bytes scratch must have. offsets: copies `first` to the host. */
     sx_status (*scratch)(void *self, void *stream, void **out, uint64_t bytes, sx_err *err);
     void (*unscratch)(void *self, void *stream, void *p);
     sx_status (*sum_up)(void *self, void *stream, const sx_spans *spans, void *scratch,
@@ -243,22 +243,22 @@ typedef struct {
     sx_status (*offsets)(void *self, const sx_how *how, const sx_spans *spans, uint64_t *to,
                          sx_err *err);
 
-    /* Some levels of walks; `upper` is an index of which this device may have the upper part
-     * only. A CPU has this one, too. How many queries are worth a trip; and host memory that
-     * states travel to without a copy in between. */
+    /* steps: some levels of walks. `upper` is an index of which this device may have only the
+     * upper part. A CPU has it, too. bucket: how many queries are worth a trip. pin: pinned
+     * memory, which states travel to without a copy in between. */
     sx_status (*steps)(void *self, const sx_view *upper, const sx_steps *job, sx_err *err);
     uint64_t (*bucket)(const void *self);
     sx_status (*pin)(void *self, void **out, uint64_t bytes, sx_err *err);
     void (*unpin)(void *self, void *block);
-    /* Bytes of memory that an index could take now; UINT64_MAX: nobody knows. */
+    /* Bytes of memory that an index could take now; UINT64_MAX: it is not known. */
     uint64_t (*space)(void *self);
 
-    /* How this device was told to search a pgm's lines (search=). Every backend
+    /* How this device's name says to search a pgm's segments (search=). Every backend
      * has it. */
     sx_search (*search)(const void *self);
     /* A CPU has this one, too. */
     void (*travel)(const void *self, sx_travel *out);
-    /* Whether memory of the host needs no copy on its way. */
+    /* Whether memory of the host is pinned, and needs no copy on its way. */
     int (*is_pinned)(void *self, const void *p);
 } sx_backend;
 

@@ -26,19 +26,19 @@ static const char file_name[] = "libsextant-cuda.so";
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char path[PATHS_MOST][PATH_SPACE];
 static unsigned paths;
-static int refused;               /* path[0] is what SEXTANT_CUDA says, but not absolute */
-static _Atomic int known;         /* all of the above */
+static int refused;               /* path[0] is what SEXTANT_CUDA says, and is no absolute path */
+static _Atomic int known;         /* the three above are set */
 static _Atomic(const sx_backend *) cuda_backend;
 
 /* ---- fork ------------------------------------------------------------------- */
 
 static _Atomic int inside;        /* the dynamic loader is at work for us */
-static int cut_off;               /* ... in the parent, when this process was forked */
+static int cut_off;               /* it was, in the parent, when this process was forked */
 static sx_forked forked;
 
-/* The lock may be that of a thread that is not here. What it had the dynamic loader do
- * is half done and stays so: the C library makes its own locks usable in a child, not
- * what they guard. */
+/* The lock may be held by a thread that the child does not have. What the dynamic loader
+ * did for that thread is half done and stays so: the C library makes its own locks usable
+ * in a child, not what they guard. */
 static void in_child(void *object)
 {
     (void)object;
@@ -54,8 +54,8 @@ __attribute__((constructor)) static void watch_fork(void)
 
 /* ---- where it can be ---------------------------------------------------------- */
 
-/* Where another user may have started this process with more rights than theirs,
- * the environment is theirs, and so may be the folders of programs. */
+/* If another user may have started this process with more rights than theirs, that user
+ * chose the environment, and may have chosen the program's folder. */
 static int has_raised_rights(void)
 {
 #ifdef __linux__
@@ -66,8 +66,8 @@ static int has_raised_rights(void)
 }
 
 /* The file this code was mapped from: the shared library, or the program that has it
- * inside. The kernel's word for it, as the dynamic loader knows a program by argv[0]
- * and a library by the path it was asked for. */
+ * inside. The kernel says it, since the dynamic loader knows a program by argv[0] and a
+ * library by the path it was asked for. */
 static int find_own_file(char out[PATH_SPACE])
 {
     static char line[PATH_SPACE + 128];
@@ -143,7 +143,7 @@ static void find_paths(void)
 
 /* ---- loading --------------------------------------------------------------------- */
 
-/* The first path with a file; NULL: there is none, which err says. */
+/* The first path with a file. NULL: there is none, and err says so. */
 static const char *find_file(const char *device, sx_err *err)
 {
     int length;

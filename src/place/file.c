@@ -3,10 +3,10 @@
  *     header | runs | sections' entries | section | 0s | section | 0s ...
  *     '---------- the front ----------'
  *
- * A file is believed only as far as it can be checked: from the front come
- * a type, a spec and numbers of keys; everything else, down to the offset
- * of each section, follows from these and must be exactly so. Lengths are
- * compared with the file's real size before anything is allocated. */
+ * A file is believed only as far as it can be checked. From the front come a
+ * type, a spec and numbers of keys. Everything else, down to the offset of each
+ * section, follows from these and must be exactly so. Lengths are compared with
+ * the file's real size before anything is allocated. */
 #define _GNU_SOURCE
 #include "place/store.h"
 
@@ -26,13 +26,13 @@
 #define FORMAT 2u
 #define ORDER_MARK 0x01020304u
 #define RUNS 1u                   /* in a file */
-#define FLAG_UNIQUE 1u            /* it was told so */
-#define FLAG_DISTINCT 2u          /* it is so */
+#define FLAG_UNIQUE 1u            /* the spec says unique */
+#define FLAG_DISTINCT 2u          /* no two keys are equal */
 #define FLAG_META 1u              /* of a section: sizes of others follow from it */
-#define OF_FILE UINT32_MAX        /* run of a section that is of none */
+#define OF_FILE UINT32_MAX        /* in place of a run: the section is the file's */
 #define WHY_NAME "why"
 #define NOTES_NAME "notes"
-/* All kinds, why, and notes. */
+/* All kinds of sections, why, and notes. */
 #define TABLE_MAX (SX_SECTIONS + 2)
 
 static const unsigned char magic[8] = {0x89, 'S', 'X', 'T', 0x0d, 0x0a, 0x1a, 0x0a};
@@ -42,12 +42,12 @@ typedef struct {
     uint32_t format;
     uint32_t order_mark;
     uint64_t file_bytes;
-    uint64_t front_hash;          /* of the whole front, this as 0 */
+    uint64_t front_hash;          /* of the whole front, with 0 here */
     uint32_t front_bytes;
     uint32_t runs;
     uint32_t sections;
     uint32_t key_type;
-    uint64_t keys;                /* that there are, in all runs */
+    uint64_t keys;                /* all there are, in all runs */
     uint64_t max_row;
     uint32_t flags;               /* FLAG_UNIQUE */
     unsigned char zero[60];
@@ -57,7 +57,7 @@ typedef struct {
     char spec[SX_SPEC_MAX];
     int32_t sign;                 /* 1: its keys are there */
     uint32_t sections;
-    uint64_t stored;              /* keys in slots: as many as ranks, but for layout=once */
+    uint64_t stored;              /* keys in slots: as many as ranks, unless layout=once */
     uint64_t ranks;
     uint64_t max_row;
     uint8_t width, row_bytes;
@@ -75,7 +75,7 @@ typedef struct {
     unsigned char zero[16];
 } file_section;
 
-/* What is before the sections. */
+/* All that is before the sections. */
 typedef struct {
     file_header head;
     file_run run;
@@ -96,7 +96,7 @@ static uint64_t hash_front(const file_front *front)
     return XXH3_64bits(&copy, copy.head.front_bytes);
 }
 
-/* Bytes, all zero, up to where the next section begins, or the file ends. */
+/* Bytes, all zero, between a section and the next one, or the end of the file. */
 static uint64_t gap_behind(const file_section *e)
 {
     return sx_round_up(e->bytes, SX_LINE) - e->bytes;
@@ -116,7 +116,7 @@ static void add_section(file_front *front, const char *name, uint32_t run, uint3
     front->run.sections += run != OF_FILE;
 }
 
-/* The front a store must have, but for hashes. data[i] is where section i lies in
+/* The front that a store must have, without hashes. data[i] is where section i lies in
  * memory. Offsets count from the end of the front until all sections are known. */
 static void lay_out(const sx_store *store, uint64_t why_bytes, uint64_t notes_bytes,
                     file_front *front, const void *data[TABLE_MAX])
@@ -175,8 +175,8 @@ static void lay_out(const sx_store *store, uint64_t why_bytes, uint64_t notes_by
 
 static const unsigned char zeros[SX_LINE];
 
-/* Of a section with the zeros behind it, which need not be in memory. A byte is a unit of
- * progress. */
+/* The checksum of a section and of the zeros behind it, which need not be in memory. A byte
+ * is a unit of progress. */
 static sx_status hash_section(const void *data, const file_section *e, sx_progress *progress,
                               uint64_t *out, sx_err *err)
 {
@@ -251,7 +251,7 @@ static sx_status damaged(const char *path, const char *what, sx_err *err)
     return sx_fail(err, SX_ECORRUPT, "'%.200s' is damaged: %s", path, what);
 }
 
-/* A header that is ours, of a format and with as many runs as this library reads. */
+/* Whether the header is ours, and has a format and a number of runs that this library reads. */
 static sx_status check_format(const file_header *h, uint64_t file_bytes, const char *path,
                               sx_err *err)
 {
@@ -279,8 +279,8 @@ static sx_status check_format(const file_header *h, uint64_t file_bytes, const c
     return SX_OK;
 }
 
-/* The front alone: is it whole and unchanged? Nothing it says is believed before its
- * checksum is, but for how far that reaches. */
+/* Whether the front is whole and unchanged. Nothing it says is believed before its checksum
+ * is right, except how many bytes that covers. */
 static sx_status check_front(const file_front *front, uint64_t file_bytes, const char *path,
                              sx_err *err)
 {
@@ -301,8 +301,8 @@ static sx_status check_front(const file_front *front, uint64_t file_bytes, const
     return SX_OK;
 }
 
-/* What the header and the run's entry say, made into the shape of a store. What is in
- * either a second time is compared with the shape, by check_table(). */
+/* Makes the shape of a store out of the header and the run's entry. check_table() compares
+ * numbers that are in both with the shape. */
 static sx_status read_shape(sx_store *s, const file_front *front, const char *path, sx_err *err)
 {
     const file_header *h = &front->head;
@@ -367,8 +367,8 @@ static int read_all(int fd, void *to, uint64_t bytes, uint64_t at)
     return 0;
 }
 
-/* A small section with the zeros behind it, of which the table says a place inside the
- * file. Its checksum is always compared. */
+/* Reads a small section with the zeros behind it. The table's entry is known to be inside
+ * the file. Its checksum is always compared. */
 static sx_status read_small(int fd, void *to, const file_section *e, const char *path, sx_err *err)
 {
     uint64_t bytes = e->bytes + gap_behind(e);
@@ -380,8 +380,8 @@ static sx_status read_small(int fd, void *to, const file_section *e, const char 
     return XXH3_64bits(to, bytes) == e->hash ? SX_OK : wrong_hash(path, e, err);
 }
 
-/* What a family must know of its index beforehand, and its keys do not say: its section
- * `meta`. */
+/* Reads the section `meta`: what a family must know of its index beforehand, and its number
+ * of keys does not say. */
 #define META_MAX 4096u
 
 static sx_status read_meta(sx_store *s, int fd, const file_front *front, const char *path,
@@ -411,7 +411,7 @@ static sx_status read_meta(sx_store *s, int fd, const file_front *front, const c
                    sx_section_name(&s->view, family->meta));
 }
 
-/* Bytes of the last of so many sections, if it has that name. */
+/* Bytes of the last of `count` sections, if it has that name; 0: it has another. */
 static uint64_t bytes_of_last(const file_front *front, uint32_t count, const char *name)
 {
     const file_section *e = count > 0 ? &front->table[count - 1] : NULL;
@@ -419,7 +419,7 @@ static uint64_t bytes_of_last(const file_front *front, uint32_t count, const cha
     return e && strncmp(e->name, name, sizeof e->name) == 0 ? e->bytes : 0;
 }
 
-/* The front must be the one this shape has. */
+/* The front must be exactly the one that this shape has. */
 static sx_status check_table(const sx_store *s, const file_front *front, const char *path,
                              sx_err *err)
 {
@@ -453,8 +453,8 @@ static sx_status check_table(const sx_store *s, const file_front *front, const c
     return SX_OK;
 }
 
-/* Behind sections there is nothing. The checksum of a section, which covers that, is
- * compared only when asked for; these few bytes always are. */
+/* Gaps behind sections must be zero. The checksum of a section covers its gap, but is
+ * compared only if the caller asks for it; these few bytes are compared always. */
 static sx_status check_gaps(int fd, const file_front *front, const char *path, sx_err *err)
 {
     unsigned char gap[SX_LINE];
@@ -469,7 +469,7 @@ static sx_status check_gaps(int fd, const file_front *front, const char *path, s
     return SX_OK;
 }
 
-/* The whole file; want of memory is not the file's fault. */
+/* Maps the whole file. A lack of memory is not the file's fault. */
 static sx_status map_file(sx_store *s, int fd, uint64_t bytes, const char *path, sx_err *err)
 {
     void *map = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -483,7 +483,7 @@ static sx_status map_file(sx_store *s, int fd, uint64_t bytes, const char *path,
     return SX_OK;
 }
 
-/* A section into memory; a byte is a unit of progress. */
+/* Reads a section into memory; a byte is a unit of progress. */
 static sx_status read_section(int fd, void *to, const file_section *e, const char *path,
                               sx_progress *progress, sx_err *err)
 {
@@ -496,7 +496,7 @@ static sx_status read_section(int fd, void *to, const file_section *e, const cha
     return sx_progress_status(progress, err);
 }
 
-/* The zeros behind it are known to be there. */
+/* check_gaps() has seen the zeros behind the section. */
 static sx_status verify_section(const void *data, const file_section *e, const char *path,
                                 sx_progress *progress, sx_err *err)
 {
@@ -506,7 +506,7 @@ static sx_status verify_section(const void *data, const file_section *e, const c
     return st == SX_OK && hash != e->hash ? wrong_hash(path, e, err) : st;
 }
 
-/* Why is a text that is shown as it is, so it must be one. */
+/* People see the text as it is, so it must be plain text. */
 static sx_status read_why(sx_store *s, int fd, const file_section *e, const char *path,
                           sx_err *err)
 {
@@ -537,7 +537,7 @@ static sx_status read_notes(sx_store *s, int fd, const file_section *e, const ch
     return st;
 }
 
-/* Sections into memory of their own, or into one mapping of the file. */
+/* Reads sections into memory of their own, or maps the file and finds them there. */
 static sx_status read_sections(sx_store *s, int fd, const file_front *front, unsigned flags,
                                const char *path, sx_progress *progress, sx_err *err)
 {
@@ -609,7 +609,7 @@ sx_status sx_store_load(sx_store *out, const char *path, unsigned flags, uint64_
                         sx_progress *progress, sx_err *err)
 {
     sx_status st;
-    /* Not blocking: opening a pipe must fail, not wait for a writer. */
+    /* O_NONBLOCK: opening a pipe must fail, not wait for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     memset(out, 0, sizeof *out);

@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-/* The block, which is a text even if there is none. */
+/* The block as a text, even where there is none. */
 static const char *block_of(const sx_notes *notes)
 {
     return notes->text ? notes->text : "";
 }
 
-/* What is behind the pair at `text`. */
+/* The pair behind the one at `text`. */
 static const char *next_pair(const char *text)
 {
     const char *value = text + strlen(text) + 1;
@@ -106,7 +106,7 @@ sx_status sx_notes_check(const sx_notes *notes, sx_err *err)
 
 /* ---- setting ----------------------------------------------------------------------- */
 
-/* Adds a text with its 0; returns what is behind it. */
+/* Adds a text with its 0; returns the place behind it. */
 static char *put_text(char *to, const char *text)
 {
     size_t bytes = strlen(text) + 1;

@@ -4,10 +4,10 @@
 
 #include "place/backend.h"
 
-/* Counts in first[0..n) become offsets in first[0..n]; returns the last one. That their
- * sum is below 2^64 is known before. first is the caller's, who may change it while we
- * work: the total counts as it was returned, and what is read from first later is
- * compared before it is believed. */
+/* Counts in first[0..n) become offsets in first[0..n]; returns the last one. The caller
+ * knows that the sum is below 2^64. first[] may be the user's, who may change it while we
+ * work. So the total that was returned counts, and numbers read from first[] later are
+ * compared with it before they are believed. */
 uint64_t sx_ranges_sum_up(uint64_t *first, uint64_t n);
 
 /* SX_ESPACE unless `total` results have space. */

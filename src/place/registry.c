@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What sx_device_at() lists: the backends, and how each can be opened. */
+/* The devices that sx_device_at() lists: backends, and ways to open them. */
 static const char *const known[] = {"cpu", "cpu:scalar", "cpu:avx2", "cpu:avx512", "cuda:0",
                                     "simt"};
 #define KNOWN (sizeof known / sizeof known[0])
@@ -47,7 +47,7 @@ static sx_status find_backend(const char *name, const sx_backend **out, const ch
     return SX_OK;
 }
 
-/* A thread that the child does not have may have been measuring. */
+/* Locks may be held by a thread that the child does not have. */
 static void in_child(void *object)
 {
     sx_device *dev = object;

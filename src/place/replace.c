@@ -1,13 +1,13 @@
 /* replace.c - a file is written beside its place and renamed when it is whole.
  *
- * While it is written it has no name and goes with the process, should that be killed.
- * A link can't replace a file, so just before the rename it gets a name beside path;
- * where the file system has no nameless files, it has that name from the start. A kill
- * leaves a file of that name then: a leftover, which the next to write into the folder
- * takes away. A lock tells leftovers from files that are being written: it is taken
- * before the name is given, or as soon as it is made, held until the rename is done, and
- * ends with the process, wherever that ran. Process numbers would not do: containers
- * that share a folder have the same ones. */
+ * While it is written it has no name, so that it is gone with the process if that is
+ * killed. A link can't replace a file, so just before the rename it gets a name beside
+ * path. Where the file system has no nameless files, it has that name from the start.
+ * A kill can leave a file of that name: a leftover, which the next to write into the
+ * folder takes away. A lock tells leftovers from files that are being written. It is taken
+ * before the file gets its name, or as soon as it is made. It is held until the rename is
+ * done, and ends with the process, wherever that ran. Process numbers would not do:
+ * containers that share a folder have the same ones. */
 #define _GNU_SOURCE
 #include "place/replace.h"
 
@@ -42,8 +42,8 @@ static void folder_of(const char *path, char folder[PATH_SPACE])
         snprintf(folder, PATH_SPACE, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
-/* The i-th name of this process in the folder of path. It has nothing of path's, which
- * may be as long as names can be. */
+/* The i-th name of this process in the folder of path. It has no part of path's own name,
+ * which may be as long as names can be. */
 static void name_beside(const char *path, unsigned i, char temp[PATH_SPACE])
 {
     const char *slash = strrchr(path, '/');
@@ -52,7 +52,7 @@ static void name_beside(const char *path, unsigned i, char temp[PATH_SPACE])
     snprintf(temp, PATH_SPACE, "%.*s.sextant-%ld-%u.tmp", folder, path, (long)getpid(), i);
 }
 
-/* Whether it is such a name, of any process. */
+/* Whether it is a name of name_beside(), of any process. */
 static int is_beside(const char *name)
 {
     static const char digits[] = "0123456789", start[] = ".sextant-";
@@ -71,8 +71,8 @@ static int is_beside(const char *name)
 
 /* ---- leftovers ------------------------------------------------------------------ */
 
-/* Takes the file away if it is the caller's and nobody writes it: its lock is free then.
- * With the lock held, a name that still is that file's stays so. */
+/* Takes the file away if it belongs to the caller and nobody writes it, so that its lock is
+ * free. While the lock is held, a name that is still that file's stays that file's. */
 static void take_away(int folder, const char *name)
 {
     struct stat file, named;
@@ -87,7 +87,7 @@ static void take_away(int folder, const char *name)
     close(fd);
 }
 
-/* What can't be taken away stays: that is no failure. */
+/* Leftovers that can't be taken away stay. That is no failure. */
 static void take_leftovers(const char *path)
 {
     char folder[PATH_SPACE];
@@ -105,7 +105,7 @@ static void take_leftovers(const char *path)
 
 /* ---- a new file ------------------------------------------------------------------- */
 
-/* Below 0: the file system has no such files. */
+/* Below 0: the file system has no nameless files. */
 static int create_nameless(const char *path, mode_t mode)
 {
     char folder[PATH_SPACE];
@@ -118,7 +118,7 @@ static int create_nameless(const char *path, mode_t mode)
     return fd;
 }
 
-/* Locks a file that has just been made under a name. 0: somebody was faster, and takes
+/* Locks a file that has just been made under a name. 0: another saver was faster, and takes
  * it for a leftover. Where there are no locks, nobody takes anything away. */
 static int keep(int fd)
 {
@@ -145,7 +145,7 @@ static int create_beside(const char *path, mode_t mode, char temp[PATH_SPACE])
     return -1;
 }
 
-/* Names a nameless file. Below 0: there is no /proc, or the file system does not like it. */
+/* Gives a nameless file a name. Below 0: there is no /proc, or the file system refuses. */
 static int link_beside(int fd, const char *path, char temp[PATH_SPACE])
 {
     char self[40];
@@ -163,17 +163,17 @@ static int link_beside(int fd, const char *path, char temp[PATH_SPACE])
 
 /* ---- who may do what with it --------------------------------------------------------- */
 
-/* Whether there is a file to take permissions from. A link is replaced itself: whose file
+/* Whether there is a file to take permissions from. A link is replaced itself, so the file
  * it leads to does not matter. */
 static int is_old_file(const char *path, struct stat *old)
 {
     return lstat(path, old) == 0 && S_ISREG(old->st_mode);
 }
 
-/* Until it is whole, its owner alone may read it. A file that replaces another is made so.
- * A new one is made as the system makes files in this folder (umask, default ACL): that is
- * seen, taken away while it is written, and given back. Who opens it in between, empty, may
- * read it in the end, too. */
+/* Until the file is whole, its owner alone may read it. A file that replaces another is
+ * created so. A new one is created as the system creates files in this folder (umask,
+ * default ACL). Its mode is noted, reduced while it is written, and given back. A process
+ * that opens it in between, when it is empty, can read it in the end, too. */
 static mode_t mode_to_create(const char *path)
 {
     struct stat old;
@@ -181,9 +181,9 @@ static mode_t mode_to_create(const char *path)
     return is_old_file(path, &old) ? PRIVATE : 0666;
 }
 
-/* Of a file that takes another's place, but not its owner: what others were allowed, but
- * never to run as its owner, or as its group. Who was let in by another user, or as one of
- * another group, is not let in by this one: no more than all others, and not to write. */
+/* The mode of a file that takes another's place and has an owner of its own. It allows what
+ * the old one allowed, but never to run as its owner or group. A group that differs gets what
+ * all others get. If the owner differs, nobody else may write. */
 static mode_t inherited(const struct stat *old, const struct stat *mine)
 {
     mode_t mode = old->st_mode & 0777;
@@ -195,7 +195,7 @@ static mode_t inherited(const struct stat *old, const struct stat *mine)
     return mode;
 }
 
-/* On a file system that gives all files one mode, it is right already. */
+/* A file system that gives all files one mode may refuse fchmod(); then the mode is right. */
 static int set_mode(int fd, mode_t mode)
 {
     struct stat now;
@@ -209,7 +209,7 @@ static int set_mode(int fd, mode_t mode)
 
 #define WRITE_PIECE (4u << 20)    /* between two looks at progress */
 
-/* All of it, unless progress is stopped. */
+/* Writes all bytes, unless progress is stopped. */
 static int write_all(int fd, const void *data, uint64_t bytes, sx_progress *progress)
 {
     const char *p = data;
@@ -227,7 +227,7 @@ static int write_all(int fd, const void *data, uint64_t bytes, sx_progress *prog
     return 0;
 }
 
-/* All that is to be in the file before it gets path's name. */
+/* Writes all that must be in the file before it gets path's name. */
 static sx_status fill_file(int fd, const char *path, const sx_part *parts, unsigned count,
                            sx_progress *progress, sx_err *err)
 {
@@ -235,7 +235,7 @@ static sx_status fill_file(int fd, const char *path, const sx_part *parts, unsig
     int failed = fstat(fd, &mine) < 0;
     sx_status st;
 
-    /* Where that can't be, the file system gives all files one mode. */
+    /* A file system that gives all files one mode may refuse this. */
     if (!failed && (mine.st_mode & 077))
         (void)!fchmod(fd, PRIVATE);
     for (unsigned i = 0; i < count && !failed; i++)
@@ -250,7 +250,7 @@ static sx_status fill_file(int fd, const char *path, const sx_part *parts, unsig
     return SX_OK;
 }
 
-/* A whole file beside path, open, and its name. On failure there is none. */
+/* Makes a whole file beside path, open, and says its name. On failure there is none. */
 static sx_status write_beside(const char *path, const sx_part *parts, unsigned count,
                               sx_progress *progress, int *out, char temp[PATH_SPACE], sx_err *err)
 {
@@ -290,13 +290,14 @@ static int sync_folder(const char *path)
     folder_of(path, folder);
     fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return errno == EACCES ? 0 : -1;          /* a folder we may only write */
-    failed = fsync(fd) < 0 && errno != EINVAL;    /* some systems can't */
+        return errno == EACCES ? 0 : -1;          /* a folder that we may only write */
+    failed = fsync(fd) < 0 && errno != EINVAL;    /* some file systems can't */
     close(fd);
     return failed ? -1 : 0;
 }
 
-/* Where locks are not seen by all, another saver may have taken the name. */
+/* Whether temp is still this file. Where not all see locks, another saver may have taken the
+ * name. */
 static int is_still(int fd, const char *temp)
 {
     struct stat file, named;

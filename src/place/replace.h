@@ -4,20 +4,20 @@
 
 #include "base/tick.h"
 
-/* Bytes of a file, one part behind the other. */
+/* A part of a file's bytes; parts follow each other. */
 typedef struct {
     const void *data;
     uint64_t bytes;
 } sx_part;
 
-/* The file at path, or a link there, is replaced; anything else is refused. sextant.h
- * says at sx_save() who may read it then, and what a kill leaves. A byte is
- * SX_WRITE_UNITS of progress; where that is stopped, nothing is left. */
+/* Replaces the file at path, or a link there; anything else is refused. sextant.h says at
+ * sx_save() who may read the new file, and what a kill leaves. A byte is SX_WRITE_UNITS of
+ * progress. If progress is stopped, nothing is left. */
 #define SX_WRITE_UNITS 3u
 sx_status sx_replace_file(const char *path, const sx_part *parts, unsigned count,
                           sx_progress *progress, sx_err *err);
 
-/* What the system said, in errno, to `doing` something with the file at path. */
+/* A failure's sentence: `doing` something with the file at path, and errno's text. */
 sx_status sx_io_failed(const char *doing, const char *path, sx_err *err);
 
 #endif

@@ -16,7 +16,7 @@ void sx_run_begin(sx_run *run, const sx_store *store, sx_device *dev)
     memcpy(r->base, store->base, sizeof r->base);
 }
 
-/* Replica 0 as a store, which borrows its sections. */
+/* Replica 0 as a store that borrows its sections. */
 static void borrow(const sx_run *run, sx_store *out)
 {
     const sx_replica *r = &run->replica[0];
@@ -49,7 +49,7 @@ void sx_run_drop(sx_run *run)
 
 /* ---- a second replica --------------------------------------------------------- */
 
-#define UPPER_ALIGN 256u          /* of each section in the block, as in memory of its own */
+#define UPPER_ALIGN 256u          /* of each section in the block, as if it had its own memory */
 
 uint64_t sx_upper_block_bytes(const sx_view *v)
 {
