@@ -1,14 +1,14 @@
-/* choose.c - what `auto` does: a look at some keys, and where that does not settle it a
+/* choose.c - what `auto` does: a look at some keys and, where that does not settle it, a
  * contest (contest.c).
  *
- * A GPU is settled by the look. How many units a walk under a guide would look at
- * (pieces.c), how often keys repeat, how wide they are and whether all fits its cache say
- * which spec is the fastest, or as good: the limits below are those of a survey of 25
- * distributions and of 2^12 to 2^28 keys of three widths on an H200 (bench/auto.py). A
- * contest there took longer than the sort, and was mostly of one opinion with this.
+ * For a GPU the look settles it. It says how many units a walk under a guide would look at
+ * (pieces.c), how often keys repeat, how wide they are and whether all fits the cache. From
+ * these follows which spec is the fastest, or as good. The limits below come from a survey
+ * of 25 distributions and of 2^12 to 2^28 keys of three widths on an H200 (bench/auto.py).
+ * A contest there took longer than the sort, and mostly agreed with the look.
  *
- * CPUs differ more, in caches and in how much of them a process gets; their builds take
- * long enough that a contest is a small part. */
+ * CPUs differ more, in caches and in how much of them a process gets. Their builds take so
+ * long that a contest is a small part of them. */
 #include "choose/choose.h"
 #include "choose/questions.h"
 
@@ -16,21 +16,21 @@
 
 #include <string.h>
 
-/* Up to so many bytes of keys, all in the cache, binary search is the favourite among
- * what takes no extra memory. */
+/* Up to this many bytes of keys, all in the cache, binary search is the favourite among
+ * families that take no extra memory. */
 #define SORTED_BYTES (256u << 10)
-/* Where a GPU's pivots take more, far more than its L2 holds, it pays to have
+/* Where a GPU's pivots take more bytes, far more than its L2 holds, it pays to have
  * fewer of them (4-byte keys) or fewer levels (8-byte keys). */
 #define PIVOT_BYTES (100u << 20)
-/* Keys and rows of so many bytes are mostly in a GPU's L2, where it hardly matters
- * whether a key and its row are side by side; and of more than so many hardly any is. */
+/* Up to NEAR_BYTES keys and rows are mostly in a GPU's L2, where it hardly matters whether
+ * a key and its row are side by side. Beyond FAR_BYTES hardly any are in it. */
 #define NEAR_BYTES (64ull << 20)
 #define FAR_BYTES (512ull << 20)
 
-/* Units that a walk under a guide may look at, tolls included, where it is still as fast
- * as pivots, on a GPU: in the cache a search for the piece takes as long as pivots do;
- * far away pivots take many reads; wide keys have few pivots a read, and ranges leave less
- * to gain. On a CPU: where it may be. */
+/* The most units that a walk under a guide may look at, tolls included, where it is still
+ * as fast as pivots on a GPU. In the cache a search for the piece takes as long as pivots
+ * do. Far away pivots take many reads. Wide keys have few pivots a read, and ranges leave
+ * less to gain. GUIDE_CPU: where a guide may still be the fastest on a CPU. */
 #define GUIDE_NEAR 1.7
 #define GUIDE_NEAR_PIECES 1.3
 #define NEAR_PIECES_FROM (1u << 18)
@@ -39,24 +39,25 @@
 #define GUIDE_WIDE 1.8
 #define GUIDE_RANGES 1.5
 #define GUIDE_CPU 2.5
-/* Up to so many, 8-byte keys and 8-byte rows are best side by side under a guide. */
+/* Up to this many units, 8-byte keys and 8-byte rows are best side by side under a guide. */
 #define GUIDE_PAIRS 1.25
-/* Equal keys are stored once where that takes less memory, or hardly more: so many 16ths.
- * A search among values is worth more than a key beside its row, and cells and segments
+/* Equal keys are stored once if that takes less memory than this many 16ths of all keys. A
+ * search among values is worth more than a key beside its row, and cells and segments
  * suit keys that do not repeat. */
 #define ONCE_16THS 17u
-/* A GPU looks at so many values of wide keys, if they have keys enough for it; fewer are
- * searched whole. Others are pivots' then. */
+/* A GPU's wide keys are looked at from this many values on, if there are enough keys for a
+ * look. Fewer values are searched whole. Narrower keys with too few values for a look get
+ * pivots. */
 #define VALUES_LOOKED_AT (1u << 12)
-/* Where so many keys are in short runs of equal ones, rows that are side by side are read
- * faster. */
+/* If this part of the keys is in short runs of equal ones, rows that are side by side are
+ * read faster. */
 #define SOME_RUNS 0.1
 #define SHORT_RUN 32u
 
 /* ---- who may win ---------------------------------------------------------------- */
 
-/* What was seen of the keys: how many are in runs of equal ones, and for both layouts
- * the guide that suits them with what its walks cost. */
+/* What was seen of the keys: which part of them is in runs of equal ones, and for each
+ * layout the guide that suits them, with what its walks cost. */
 typedef struct {
     double in_runs;
     double cost[2];
@@ -94,7 +95,7 @@ static sx_spec with_layout(sx_spec spec, uint32_t family, uint32_t layout)
     return spec;
 }
 
-/* A GPU's pairs of a leaf are one read. */
+/* Pairs of a leaf are one read for a GPU. */
 static sx_spec pivot_pairs(sx_spec spec, uint64_t n, uint32_t width, int runs)
 {
     if (n / 8 * width > PIVOT_BYTES && width == 4 && !runs) {
@@ -107,8 +108,8 @@ static sx_spec pivot_pairs(sx_spec spec, uint64_t n, uint32_t width, int runs)
     return with_layout(spec, SX_FAM_PIVOT, SX_PAIRS);
 }
 
-/* Whether a guide is the fastest on a GPU whose cache has keys and rows: one of a single
- * piece, in pairs if that suits them; of several pieces only over 4-byte keys. */
+/* Whether a guide is the fastest on a GPU whose cache has keys and rows. A guide of a single
+ * piece may be, in pairs if that suits them; one of several pieces only over 4-byte keys. */
 static int guide_wins_near(const seen *looked, uint64_t n, uint32_t width, int *pairs)
 {
     if (looked->guide[1].of.guide.pieces == 1 && looked->cost[1] < GUIDE_NEAR)
@@ -119,7 +120,7 @@ static int guide_wins_near(const seen *looked, uint64_t n, uint32_t width, int *
     return looked->guide[0].of.guide.pieces == 1 && looked->cost[0] < GUIDE_NEAR;
 }
 
-/* The same where they come from far. */
+/* The same if keys and rows come from beyond the cache. */
 static int guide_wins_far(const seen *looked, uint32_t purpose, uint64_t bytes)
 {
     return looked->cost[1] < (purpose == SX_FOR_RANGE ? GUIDE_RANGES
@@ -147,8 +148,8 @@ static sx_spec settle_gpu(sx_spec spec, uint32_t purpose, uint64_t n, uint32_t w
     return with_layout(spec, SX_FAM_PIVOT, SX_SPLIT);
 }
 
-/* looked NULL: whoever may win, whatever the keys are; with these guides. Otherwise the
- * one that does, behind one that takes the least memory. */
+/* looked NULL: all that may win, whatever the keys are, with these guides. Otherwise the
+ * winner, behind the spec that takes the least memory. */
 static void list_gpu(sx_contenders *list, sx_spec spec, uint32_t purpose, uint64_t n,
                      uint32_t width, uint32_t row_bytes, const seen *looked,
                      const sx_spec guide[2])
@@ -181,7 +182,7 @@ static void list_cpu(sx_contenders *list, sx_spec spec, uint32_t purpose, uint32
     add(list, with_layout(spec, SX_FAM_PIVOT, SX_SPLIT));
 }
 
-/* The one that is taken without a look. A GPU finds few wide keys faster without pivots. */
+/* The spec that is taken without a look. A GPU finds few wide keys faster without pivots. */
 static sx_spec favourite(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width)
 {
     sx_spec spec = {.family = SX_FAM_PIVOT, .unique = asked->unique, .place = asked->place};
@@ -195,7 +196,7 @@ static sx_spec favourite(const sx_device *dev, const sx_spec *asked, uint64_t n,
     return spec;
 }
 
-/* n keys, of which so many are stored. */
+/* Whether n keys, of which `stored` are stored, get a look. */
 static int has_look_at(const sx_device *dev, const sx_spec *asked, uint64_t n, uint64_t stored,
                        uint32_t width)
 {
@@ -248,7 +249,6 @@ uint64_t sx_contest_bytes(const sx_device *dev, const sx_spec *asked, uint64_t n
 
 /* ---- equal keys ----------------------------------------------------------------- */
 
-/* Whether equal keys are to be stored once. */
 static int once_pays(const sx_spec *asked, const sx_sorted *sorted)
 {
     uint64_t all = sorted->n * sorted->width;
@@ -260,7 +260,7 @@ static int once_pays(const sx_spec *asked, const sx_sorted *sorted)
     return once < (asked->purpose == SX_FOR_MEMORY ? all : all / 16 * ONCE_16THS);
 }
 
-/* The same list, of once. */
+/* Makes all specs of the list layout=once. */
 static void store_once(sx_contenders *list)
 {
     for (unsigned i = 0; i < list->count; i++) {
@@ -271,7 +271,7 @@ static void store_once(sx_contenders *list)
 
 /* ---- the look --------------------------------------------------------------------- */
 
-/* Keys that can't be looked at, for want of memory, get no guide. */
+/* If there is no memory for a look, keys get no guide. */
 static sx_status look(sx_device *dev, const sx_spec *asked, const sx_sorted *sorted,
                       const sx_input *in, seen *out, sx_err *err)
 {
@@ -297,8 +297,8 @@ static sx_status look(sx_device *dev, const sx_spec *asked, const sx_sorted *sor
         if (!pairs && dev->backend->gpu &&
             (out->guide[1].of.guide.pieces == 1 || sorted->width != 8 ||
              sorted->n * (sorted->width + sorted->row_bytes) > NEAR_BYTES)) {
-            /* what suits pairs suits arrays; but in the cache one piece may do for arrays
-             * where pairs want several */
+            /* What suits pairs suits arrays. But in the cache one piece may do for arrays
+             * where pairs want several. */
             guide.of.guide.pieces = out->guide[1].of.guide.pieces;
             guide.of.guide.bucket = out->guide[1].of.guide.bucket;
             guide.given |= out->guide[1].given & (SX_GUIDE_PIECES | SX_GUIDE_BUCKET);
@@ -328,7 +328,7 @@ static void say_seen(const seen *looked, sx_text *why)
     sx_text_add(why, " %% of the keys are in runs of equal ones");
 }
 
-/* The likeliest that there is memory for. */
+/* Builds the likeliest spec that there is memory for. */
 static sx_status take_usual(sx_device *dev, sx_store *s, const sx_contenders *list,
                             sx_sorted *sorted, const sx_input *in, unsigned *taken, sx_err *err)
 {
@@ -351,7 +351,7 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *asked, sx_sorted
 
     if (once_pays(asked, sorted)) {
         st = dev->backend->once(dev->self, sorted, in->threads, err);
-        if (st == SX_ENOMEM)      /* then they are stored as they come */
+        if (st == SX_ENOMEM)      /* then equal keys are stored as they come */
             st = SX_OK;
         if (sorted->starts)
             say_once(sorted, &why);

@@ -1,4 +1,4 @@
-/* choose.h - what the files of this space have of each other. */
+/* choose.h - what the files of this room have of each other. */
 #ifndef SX_CHOOSE_H
 #define SX_CHOOSE_H
 
@@ -14,11 +14,11 @@ typedef struct {
     sx_spec spec[SX_CONTENDERS];
 } sx_contenders;
 
-/* Builds one of them into *s, out of the sorted arrays. */
+/* Builds one contender into *s, out of the sorted arrays. */
 sx_status sx_contender_build(sx_device *dev, sx_store *s, const sx_spec *spec, sx_sorted *sorted,
                              const sx_input *in, sx_err *err);
 
-/* Builds the fastest of them, and says why. SX_ENOMEM: there is no memory for questions,
+/* Builds the fastest contender, and says why. SX_ENOMEM: there is no memory for questions,
  * or for any contender beside them; nothing is built. */
 sx_status sx_contest(sx_device *dev, sx_store *s, uint32_t purpose, const sx_contenders *list,
                      sx_sorted *sorted, const sx_input *in, sx_text *why, sx_err *err);
@@ -26,30 +26,30 @@ sx_status sx_contest(sx_device *dev, sx_store *s, uint32_t purpose, const sx_con
 /* ---- pieces.c: a look at some keys ------------------------------------------- */
 
 typedef struct sx_sample sx_sample;
-/* Of keys that are sorted and nothing else yet; NULL where they are too few. */
+/* Of keys that are sorted, but not built into anything yet; NULL where they are too few. */
 sx_status sx_sample_take(sx_sample **out, sx_device *dev, const sx_sorted *sorted,
                          const sx_input *in, sx_err *err);
 void sx_sample_drop(sx_sample *sample);       /* NULL is fine */
-/* Part of the keys that equal one so many ranks away, a power of two up to 512. */
+/* The part of the keys that equal a key `ranks` away, a power of two up to 512. */
 double sx_sample_repeats(const sx_sample *sample, uint32_t ranks);
-/* A guide's pieces, and its bucket unless the spec says that: one
- * piece where they lie evenly, more and smaller buckets where they do not, but none whose
- * top takes more than top_space bytes. *cost: units of keys that a walk looks at on
- * average, and what else it takes, counted in these. */
+/* Chooses a guide's pieces, and its bucket unless the spec has one: one piece where keys lie
+ * evenly, more pieces and smaller buckets where they do not. The upper part takes at most
+ * top_space bytes. *cost: units that a walk looks at on average, and what it takes besides,
+ * counted in units. */
 sx_status sx_sample_guide(const sx_sample *sample, sx_device *dev, sx_spec *spec,
                           const sx_sorted *sorted, uint64_t top_space, double *cost, sx_err *err);
-/* The same from the keys. */
+/* The same, with a sample of its own. */
 sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
                             const sx_input *in, uint64_t top_space, sx_err *err);
-#define SX_LEAST_BUCKET 1u        /* keys of the smallest bucket that it chooses */
-/* Memory of the host that looking takes. */
+#define SX_LEAST_BUCKET 1u        /* keys of the smallest bucket that is chosen */
+/* Memory of the host that a look takes. */
 uint64_t sx_sample_bytes(uint64_t n);
 
-/* ---- epsilon.c: what pgm does ----------------------------------------------- */
+/* ---- epsilon.c: a pgm's eps and search ----------------------------------------- */
 
-/* Builds the run whose spec, of a pgm, is in *s, into that: finds eps
- * where the spec does not say it, and how its lines are searched faster. Says
- * why there, of eps. spent_ns: what the build took so far. */
+/* Builds the run of a pgm whose spec is in *s, into *s. Finds eps if the spec has none, and
+ * says why it is this one. Finds out how its segments are searched faster. spent_ns: what
+ * the build took so far. */
 sx_status sx_build_pgm(const sx_site *site, sx_store *s, sx_sorted *sorted, const sx_input *in,
                        uint64_t spent_ns, sx_err *err);
 sx_status sx_bound_pgm(sx_device *at, const sx_spec *asked, uint32_t width, uint32_t row_bytes,

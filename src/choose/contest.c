@@ -1,18 +1,18 @@
-/* contest.c - which of several specs is the fastest, on the real keys at their real number.
+/* contest.c - finds the fastest of several specs, on the real keys at their real number.
  *
- * Each is built, asked the kind of questions to come, and dropped again; the fastest is
+ * Each is built, asked the kind of questions to come, and dropped again; the fastest becomes
  * the index. Only one of them is there at a time, beside the sorted arrays that all are
  * made of, so a contest takes no more memory than its largest contender. The likeliest
- * winner comes last: then nothing is built twice.
+ * winner comes last, so that mostly nothing is built twice.
  *
- * Points and ranges are asked apart. Where both matter, a contender is as good as its
- * worse part: that of the time the best one took for it. */
+ * Points and ranges are asked apart, and each time is compared with the best one for the
+ * same kind. Where both kinds matter, a contender is as good as the worse of its two. */
 #include "choose/choose.h"
 #include "choose/questions.h"
 
 #include "base/machine.h"
 
-/* What is this close to the best is as good: timings are noisy. */
+/* A contender this close to the best is as good: timings are noisy. */
 #define AS_GOOD 1.03
 
 enum { POINTS, RANGES, KINDS };
@@ -25,7 +25,7 @@ typedef struct {
 
 typedef struct {
     sx_device *dev;
-    sx_store *s;                  /* whoever is there now */
+    sx_store *s;                  /* the contender that is there now */
     sx_sorted *sorted;
     const sx_input *in;
     sx_questions q[KINDS];
@@ -54,14 +54,14 @@ static sx_status enter(contest *c, const sx_spec *spec, sx_err *err)
     return sx_contender_build(c->dev, c->s, spec, c->sorted, c->in, err);
 }
 
-/* The arrays are there for the next one again. */
+/* Takes the arrays back for the next contender. */
 static void leave(contest *c)
 {
     sx_sorted_take_back(c->sorted, &c->s->view, c->s->base);
     sx_store_drop(c->s, c->dev->backend, c->dev->self);
 }
 
-/* Lines of several levels are searched in the faster of two ways. */
+/* A pgm of several levels is searched in the faster of two ways. */
 static sx_status ask(contest *c, result *r, sx_err *err)
 {
     sx_view *v = &c->s->view;
@@ -85,7 +85,7 @@ static sx_status ask(contest *c, result *r, sx_err *err)
     return st;
 }
 
-/* Part of the best time that a contender took, of the kind it is worse at. */
+/* A contender's time over the best time, for the kind of questions where that is larger. */
 static double score(const contest *c, unsigned count, unsigned i)
 {
     double worst = 0;
@@ -101,7 +101,7 @@ static double score(const contest *c, unsigned count, unsigned i)
     return worst;
 }
 
-/* The best of those that could be asked; or the one that is there, if it is as good. */
+/* The best of those that were asked; or the one that is there, if it is as good. */
 static unsigned winner(const contest *c, unsigned count, unsigned there)
 {
     unsigned best = count;
@@ -168,8 +168,8 @@ static sx_status make_questions(contest *c, uint32_t purpose, sx_err *err)
     return st;
 }
 
-/* Whoever has no memory is left out. If nobody could be asked, whoever could at least be
- * built stays. */
+/* A contender without enough memory is left out. If none could be asked, one that could at
+ * least be built stays. */
 static sx_status hold(contest *c, const sx_contenders *list, sx_text *why, sx_err *err)
 {
     uint64_t begin = sx_clock_ns();
@@ -190,7 +190,7 @@ static sx_status hold(contest *c, const sx_contenders *list, sx_text *why, sx_er
             return st;
     }
     while ((best = winner(c, count, there)) != there) {
-        if (best == count) {      /* then somebody is there, but was not asked */
+        if (best == count) {      /* then one is there, but none was asked */
             sx_text_add(why, "the usual choice; not measured, for want of memory");
             return SX_OK;
         }

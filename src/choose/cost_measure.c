@@ -1,8 +1,8 @@
-/* cost_measure.c - the numbers of the model (cost.h): of the way to a device, once
+/* cost_measure.c - measures the numbers of the model (cost.h): of the way to a device, once
  * while it is open, and of an index, when it is built.
  *
- * Each time is the median of a few, as calls to come will take. Want of memory is
- * no failure: then numbers are the usual ones. */
+ * Most times are medians of a few, as calls to come will take. A lack of memory is no
+ * failure: then numbers are the usual ones. */
 #include "query/index.h"
 
 #include "base/alloc.h"
@@ -14,22 +14,22 @@
 #define TIMES 7u
 /* No time is 0, whatever the clock says. */
 #define LEAST 1e-4
-/* Of fewer keys an index is not measured: its build is over sooner. */
+/* An index of fewer keys is not measured: its build is over sooner. */
 #define MEASURED_FROM 8192u
-/* An index is asked one question for so many keys that were sorted. */
+/* An index is asked one question for this many keys. */
 #define KEYS_PER_QUESTION 16u
-#define QUESTIONS (1u << 18)      /* at most, but for those of a pool */
-/* A chunk is asked for at least so many questions more than goes without copies, so
- * that what is measured between differs. */
+#define QUESTIONS (1u << 18)      /* at most, unless a pool needs more */
+/* A chunk has at least this many questions more than a batch without copies, so that the
+ * batches measured in between differ. */
 #define LONGER 81u
 /* Questions that one thread of a CPU is asked at once. */
 #define ALONE 2048u
-/* And all its threads at most: two shares for each of 32. */
+/* Questions that all its threads are asked at most: two shares for each of 32. */
 #define POOLED_MOST (1u << 17)
-/* A GPU from the host, to see how long a walk is. */
+/* Questions that a GPU is asked from the host, to see how long a walk is. */
 #define FEW 32u
-/* Entries are tried with so many questions: those of a few buckets, but at most so many; so
- * many times. */
+/* Entries are tried TRIALS times, with the questions of a few buckets, but at most
+ * TRIAL_MOST. */
 #define TRIAL_BUCKETS 4u
 #define TRIAL_MOST (6u << 20)
 #define TRIALS 3u
@@ -47,7 +47,7 @@ static double median(uint64_t ns[TIMES])
     return (double)ns[TIMES / 2];
 }
 
-/* (time - without) / parts, but more than nothing. */
+/* (time - without) / parts, but above 0. */
 static double part_of(double time, double without, double parts)
 {
     double each = (time - without) / parts;
@@ -55,7 +55,7 @@ static double part_of(double time, double without, double parts)
     return each > LEAST ? each : LEAST;
 }
 
-/* What a call takes, and once more before, which warms up. */
+/* What a call takes. One call before is not timed: it warms up. */
 static sx_status time_lookup(const sx_device *dev, const sx_view *v, const sx_lookup *job,
                              double *ns, sx_err *err)
 {
@@ -72,7 +72,7 @@ static sx_status time_lookup(const sx_device *dev, const sx_view *v, const sx_lo
     return st;
 }
 
-/* The same of n questions, each time others of a column of so many. */
+/* What a call of n questions takes; each time they are others of a column of that length. */
 static sx_status time_questions(const sx_device *dev, const sx_view *v, const sx_lookup *job,
                                 uint64_t n, uint64_t column, double *ns, sx_err *err)
 {
@@ -113,7 +113,7 @@ static sx_status time_copy(const sx_device *dev, void *to, int to_there, const v
     return st;
 }
 
-/* Bytes, from and to memory that is pinned or is not. */
+/* What a byte takes from and to memory that is pinned, and that is not. */
 static sx_status measure_bytes(const sx_device *dev, uint64_t bytes, void *there, sx_link *link,
                                sx_err *err)
 {
@@ -124,7 +124,7 @@ static sx_status measure_bytes(const sx_device *dev, uint64_t bytes, void *there
     if (st == SX_OK)
         st = be->pin(dev->self, &pinned, bytes, err);
     if (st == SX_OK) {
-        memset(here, 0, bytes);   /* pages are there only when they are used */
+        memset(here, 0, bytes);   /* pages come into being when they are used first */
         memset(pinned, 0, bytes);
         st = time_copy(dev, there, 1, here, 0, bytes, &link->in_ns[0], err);
     }
@@ -139,8 +139,8 @@ static sx_status measure_bytes(const sx_device *dev, uint64_t bytes, void *there
     return st;
 }
 
-/* Calls of an index of one key, 0, that are not copied: of one question, and of as
- * many as there can be. */
+/* Calls that are not copied, to an index of one key, 0: of one question, and of as many
+ * as go this way. */
 static sx_status measure_direct(const sx_device *dev, const sx_view *one, sx_lookup *job,
                                 uint64_t most, sx_link *link, sx_err *err)
 {
@@ -157,7 +157,7 @@ static sx_status measure_direct(const sx_device *dev, const sx_view *one, sx_loo
     return st;
 }
 
-/* Calls that are, from the smallest to a whole chunk. */
+/* Calls that are copied, from the smallest to a whole chunk. */
 static sx_status measure_chunks(const sx_device *dev, const sx_view *one, sx_lookup *job,
                                 uint64_t least, uint64_t most, sx_link *link, sx_err *err)
 {
@@ -170,7 +170,7 @@ static sx_status measure_chunks(const sx_device *dev, const sx_view *one, sx_loo
         if (i + 1 == SX_LINK_POINTS)
             job->n = most;
         st = time_lookup(dev, one, job, &ns, err);
-        before = ns > before ? ns : before;       /* more is not faster: that was noise */
+        before = ns > before ? ns : before;       /* more bytes are not faster: that was noise */
         link->chunk[i].bytes = (double)job->n * 2 * 8;
         link->chunk[i].ns = before;
     }
@@ -217,12 +217,12 @@ static sx_status measure_link(const sx_device *dev, sx_link *link, sx_err *err)
     sx_status st = sx_shape(&one, &plain, &dev->backend->target, &facts, err);
 
     be->travel(dev->self, &t);
-    bytes = t.channel_bytes;         /* eight chunks of them overlap */
+    bytes = t.channel_bytes;      /* they travel in eight chunks, which overlap */
     if (st == SX_OK)
         st = be->alloc(dev->self, &there, bytes, "measuring", err);
     if (st == SX_OK)
         st = measure_bytes(dev, bytes, there, link, err);
-    if (st == SX_OK) {            /* which has left zeros there */
+    if (st == SX_OK) {            /* measure_bytes() has left zeros there */
         base[SX_SEC_KEYS] = there;
         sx_view_bind(&one, base);
         st = measure_calls(dev, &t, &one, link, err);
@@ -253,7 +253,7 @@ sx_status sx_device_link(sx_device *dev, sx_link *out, sx_err *err)
 
 /* Questions about keys of the index, in random order, all on the host. */
 typedef struct {
-    uint64_t n, of_gpu;           /* all, and those that a GPU is asked at once */
+    uint64_t n, of_gpu;           /* all; those that a GPU is asked at once */
     int key_type;
     uint64_t *ranks;
     void *keys;
@@ -296,7 +296,7 @@ static sx_lookup get_of(const questions *q)
                        .out = q->out, .out_bytes = 8};
 }
 
-/* Two shares for every thread, or for as many as there are questions for. */
+/* Two shares for every thread, up to POOLED_MOST. */
 static uint64_t pooled_questions(const sx_cost_cpu *cpu)
 {
     uint64_t n = 2 * (cpu->threads ? cpu->threads : 1) * cpu->share;
@@ -337,7 +337,7 @@ static sx_status measure_cpu(const sx_replica *here, const questions *q, sx_cost
         st = time_questions(host, &here->view, &get, least, q->n, &one, err);
     if (st == SX_OK) {
         double each = part_of(many, one, (double)(most - least));
-        /* not faster than threads can be, nor so slow that waking them took nothing */
+        /* Not faster than the threads can be, nor so slow that waking them took nothing. */
         each = each < cpu->pooled_ns ? cpu->pooled_ns : each;
         cpu->pooled_ns = each > many / (double)most ? many / (double)most : each;
         cpu->pool_ns = part_of(many, (double)most * cpu->pooled_ns, 1);
@@ -373,7 +373,7 @@ static sx_status measure_gpu(const sx_replica *there, const questions *q, sx_cos
         st = be->lookup(dev->self, &there->view, &get, err);
         took[i % 2] = busy ? busy : sx_clock_ns() - begin;
     }
-    if (st == SX_OK) {            /* without the launch */
+    if (st == SX_OK) {            /* the difference is without the launch */
         c->gpu.query_ns = part_of((double)took[1], (double)took[0], (double)(n - few));
         way = c->link.direct_ns + FEW * ((double)(bytes / n + 8) * c->link.direct_byte_ns +
                                          c->gpu.query_ns);
@@ -416,8 +416,8 @@ static sx_status measure_entries(const sx_replica *upper, const sx_replica *here
     return st;
 }
 
-/* How many times as fast calls of n of these questions are with entries as without, by the
- * best of each. They take turns, and each time others of the questions. */
+/* How many times as fast calls of n questions are with entries as without, by the best time
+ * of each. Both kinds take turns, and questions are others each time. */
 static sx_status try_calls(sx_index_version *now, const questions *q, uint64_t n, double *gain,
                            sx_err *err)
 {
@@ -441,8 +441,8 @@ static sx_status try_calls(sx_index_version *now, const questions *q, uint64_t n
     return st;
 }
 
-/* The smallest batch for which the model says that entries pay, and a trial, too; large ones
- * do. */
+/* The smallest batch for which both the model and a trial say that entries pay. They do for
+ * large ones. */
 static sx_status find_least(sx_index_version *now, const questions *q, uint64_t bucket, sx_cost *c,
                             sx_err *err)
 {
@@ -462,9 +462,9 @@ static sx_status find_least(sx_index_version *now, const questions *q, uint64_t 
     return st;
 }
 
-/* Whether a hybrid index is faster with its GPU than without: large calls, and from what size
- * on smaller ones. An index of fewer keys than the trial has questions is in the host's caches,
- * where entries gain nothing. The version is nobody else's yet. */
+/* Whether a hybrid index is faster with its GPU than without: for large calls, and from which
+ * size on for smaller ones. An index of fewer keys than the trial has questions is in the
+ * host's caches, where entries gain nothing. Nobody else has the version yet. */
 static sx_status try_entries(sx_index_version *now, const sx_replica *here, sx_cost *c,
                              sx_err *err)
 {
@@ -504,8 +504,8 @@ static sx_status measure_index(sx_index_version *now, sx_cost *c, sx_err *err)
         q.n = QUESTIONS;
     if (q.n < pooled_questions(&c->cpu))
         q.n = pooled_questions(&c->cpu);
-    /* All of them, of a small index too: a few thousand take a GPU no longer than its
-     * clock is off. */
+    /* A GPU gets all of them, even of a small index: a few thousand take it no longer than
+     * the error of its clock. */
     q.of_gpu = q.n < c->travel.sample ? q.n : c->travel.sample;
     if (upper && !upper->block)
         upper = NULL;
@@ -523,14 +523,14 @@ static sx_status measure_index(sx_index_version *now, sx_cost *c, sx_err *err)
     return st;
 }
 
-/* Questions with ranks and answers, on the host; on the device, or entries, fewer. */
+/* Host memory: questions with their ranks and answers. Device memory and entries take less. */
 uint64_t sx_cost_bytes(uint64_t n, uint32_t key_bytes)
 {
     uint64_t most = n / KEYS_PER_QUESTION < QUESTIONS ? n / KEYS_PER_QUESTION : QUESTIONS;
     uint64_t trial = n < TRIAL_MOST ? n : TRIAL_MOST;
 
     most += POOLED_MOST;
-    /* a trial has entries, too, of at most so many */
+    /* A trial has entries, too, at most one for each question. */
     return n < MEASURED_FROM ? 0 : (most > trial ? most : trial) * (4 * sizeof(uint64_t) + key_bytes);
 }
 
@@ -550,7 +550,7 @@ sx_status sx_cost_measure(sx_index_version *now, sx_err *err)
     st = sx_device_link(now->dev, &c.link, err);
     sx_cost_usual(&c, &now->run[0]->replica[0].view, info.threads, here.chunk);
     if (now->n < MEASURED_FROM)
-        c.entries.gain = 1;       /* it is in the host's caches */
+        c.entries.gain = 1;       /* the index is in the host's caches */
     usual = c;
     if (st == SX_OK && now->n >= MEASURED_FROM)
         st = measure_index(now, &c, err);

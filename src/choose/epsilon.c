@@ -1,20 +1,20 @@
-/* epsilon.c - how wrong a pgm's lines may be, where its spec does not say, and
+/* epsilon.c - how wrong a pgm's segments may be, if its spec does not say it, and
  * how they are searched.
  *
- * Lines that are nearly right make short windows among the keys, but there are
- * many of them; where the best lies between depends on the keys and on the
- * device's caches. So the segments are made for real, from an eps on that is
- * mostly good, and asked; then those of twice that, and while that is clearly
- * faster, of twice that again; or else of half. The best so far stays while the
- * next is made, so nothing is made twice (but for pairs, whose candidates are not
- * in pairs). Trying ends when it has taken as long as the build had before.
+ * Segments that are nearly right make short windows among the keys, but there
+ * are many of them. The best eps depends on the keys and on the device's caches.
+ * So segments are made for real, first with an eps that is mostly good, and asked.
+ * Then eps is doubled as long as that is clearly faster; if it never is, eps is
+ * halved likewise. The best so far stays while the next is made, so nothing is
+ * made twice (unless the index has pairs, which candidates have not). Trying ends
+ * when it has taken as long as the build took before.
  *
- * A budget says how many bytes the segments may take. The more they are, the
- * more nearly right they are, so the smallest eps that fits is where it begins.
+ * A budget says how many bytes the segments may take. The more there are, the
+ * more nearly right they are, so the smallest eps that fits is the first.
  *
- * The lines are walked level by level (complete), or those of the last level are
- * searched at once (concise): whichever is faster, measured likewise. That is no
- * part of the index: it is neither in its spec nor in its file. */
+ * Segments are walked level by level (complete), or those of the last level are
+ * searched at once (concise). The faster way is taken, measured likewise. It is
+ * no part of the index: it is neither in its spec nor in its file. */
 #include "choose/choose.h"
 #include "choose/questions.h"
 
@@ -23,48 +23,49 @@
 
 #include <string.h>
 
-/* Part of the build so far that six rounds of asking may take, one in so many: where eps
- * is wanted, whose segments take longer to make, and where only the search is. */
+/* Six rounds of asking may take one part in EPS_PART of the time that the build took so far,
+ * as making segments takes longer. If only the way to search is wanted, it is one in
+ * SEARCH_PART. */
 #define EPS_PART 8
 #define SEARCH_PART 128
-/* Points asked untimed before a way to search lines is, in those of a round; and how
- * often both ways are asked in turn, of which the first does not count: whoever comes
- * first finds less in the cache. A CPU is asked something else each time. */
+/* Before a way to search is timed, points are asked untimed, this many times those of a
+ * round. Both ways are asked in turn, this many times, of which the first does not count:
+ * the one that comes first finds less in the cache. A CPU is asked other points each time. */
 #define SEARCH_WARM 4u
 #define SEARCH_TURNS 3u
 #define SEARCH_ROUNDS (2 * SEARCH_TURNS * SX_ASK_ROUNDS)
-/* A GPU is asked so many times as much, in so many sets: with less it mostly waits,
- * and both take as long. */
+/* A GPU is asked this many times as much, in this many sets. With less it mostly waits, and
+ * both ways take equally long. */
 #define SEARCH_MORE 4u
 #define SEARCH_SETS 3u
-/* So few segments are searched at once, if nobody measures. */
+/* At most this many segments are searched at once, if nobody measures. */
 #define CONCISE_MOST 32u
-/* The candidates are powers of two from here up to 2^MOST_BIT; with a budget
- * that no such one fits, up to SX_EPS_MAX. */
+/* Candidates are powers of two from 2^LEAST_BIT to 2^MOST_BIT. If none of these fits a
+ * budget, larger ones are tried, up to SX_EPS_MAX. */
 #define LEAST_BIT 2u
 #define MOST_BIT 11u
 #define MAX_BIT 20u
 
-/* A candidate: its sections, without the keys and rows that all share. */
+/* A candidate: its own sections, without the keys and rows that all share. */
 typedef struct {
     sx_view view;                 /* bound; n = 0: there is none */
     void *levels, *segments;
 } lines;
 
 typedef struct {
-    sx_device *dev;               /* where the index will be, and ... */
-    const sx_device *of;          /* ... the one it is of, which may be told how to search */
+    sx_device *dev;               /* where the index will be */
+    const sx_device *of;          /* whose index it is; its name may say how to search */
     sx_spec spec;                 /* as asked */
     sx_sorted *sorted;
     const sx_input *in;
     sx_questions q;
-    uint64_t space;                /* bytes of segments; UINT64_MAX: any */
+    uint64_t space;               /* bytes for segments; UINT64_MAX: any */
     lines best;
     unsigned duels;
     sx_text why;
 } fitting;
 
-/* ---- how lines are searched ---------------------------------------------------- */
+/* ---- how segments are searched ---------------------------------------------------- */
 
 static uint32_t usual_search(const sx_device *dev, const sx_view *v)
 {
@@ -94,7 +95,7 @@ static sx_questions trial_questions(const sx_device *dev, uint64_t ns)
     return (sx_questions){.points = points, .sets = SX_TRIAL_SETS, .warm = SX_TRIAL_WARM * points};
 }
 
-/* The faster one of both. */
+/* Measures both ways to search, and takes the faster. */
 static sx_status measure_search(sx_device *dev, sx_view *v, const sx_input *in, sx_questions *q,
                                 sx_err *err)
 {
@@ -112,7 +113,7 @@ static sx_status measure_search(sx_device *dev, sx_view *v, const sx_input *in, 
     return st;
 }
 
-/* For lines that are at `dev`, of an index of device `of`. */
+/* For segments that are at `dev`, of an index of device `of`. */
 static sx_status choose_search(sx_device *dev, const sx_device *of, sx_view *v, const sx_input *in,
                                uint64_t spent_ns, sx_err *err)
 {
@@ -141,7 +142,7 @@ static void drop_lines(fitting *f, lines *l)
     *l = (lines){0};
 }
 
-/* The shape of a candidate: split, so that the sorted arrays are its keys and
+/* The shape of a candidate. It is split, so that the sorted arrays are its keys and
  * rows, and can be taken back. */
 static sx_status shape_lines(const fitting *f, uint32_t eps, sx_view *out, sx_err *err)
 {
@@ -177,13 +178,13 @@ static int fits(const fitting *f, const sx_view *v)
     return sx_section_bytes(v, SX_SEC_SEGMENTS) <= f->space;
 }
 
-/* The smallest budget that they fit. */
+/* The smallest budget that the segments fit. */
 static uint64_t kib_of(const sx_view *v)
 {
     return (sx_section_bytes(v, SX_SEC_SEGMENTS) + 1023) >> 10;
 }
 
-/* Whether lines of this eps fit whatever the keys are. */
+/* Whether segments of this eps fit whatever the keys are. */
 static int surely_fits(const fitting *f, uint32_t eps)
 {
     sx_view v;
@@ -195,12 +196,11 @@ static int surely_fits(const fitting *f, uint32_t eps)
     return fits(f, &v);
 }
 
-/* Makes the smallest eps from 2^low on that fits the budget the best one. A
- * larger eps has no more segments, so half of what is possible is left each
- * time. */
+/* Makes the best candidate the one with the smallest eps from 2^low on that fits the
+ * budget. A larger eps has no more segments, so each try halves the candidates. */
 static sx_status fit_budget(fitting *f, unsigned low, sx_err *err)
 {
-    unsigned high = MAX_BIT;      /* fits, or nothing does */
+    unsigned high = MAX_BIT;      /* fits, or none does */
     sx_status st = SX_OK;
 
     while (high > low && surely_fits(f, 1u << (high - 1)))
@@ -234,7 +234,7 @@ static void say_time(fitting *f, uint32_t eps, const char *took, uint64_t ns)
     sx_text_add(&f->why, " us");
 }
 
-/* How the candidate is searched. */
+/* Decides how the candidate is searched. */
 static sx_status search_lines(fitting *f, lines *l, sx_err *err)
 {
     l->view.of.pgm.concise = usual_search(f->of, &l->view);
@@ -243,8 +243,8 @@ static sx_status search_lines(fitting *f, lines *l, sx_err *err)
     return measure_search(f->dev, &l->view, f->in, &f->q, err);
 }
 
-/* Asks the best and another one, which is the best afterwards if it is clearly
- * faster, and else dropped. */
+/* Asks the best and another candidate. If the other is clearly faster, it becomes the
+ * best; the loser is dropped. */
 static sx_status duel(fitting *f, lines *now, int *won, sx_err *err)
 {
     uint64_t ns[2];
@@ -272,8 +272,8 @@ static sx_status duel(fitting *f, lines *now, int *won, sx_err *err)
     return st;
 }
 
-/* Goes on to twice eps, or half of it, while that wins; but for the first one
- * not after `end`. */
+/* Goes on to twice eps, or half of it, as long as that wins. After `end` only the first
+ * try is made. */
 static sx_status climb(fitting *f, int up, uint64_t end, unsigned *steps, sx_err *err)
 {
     int won = 1;
@@ -300,7 +300,7 @@ static sx_status climb(fitting *f, int up, uint64_t end, unsigned *steps, sx_err
     return st == SX_ENOMEM ? SX_OK : st;  /* the best is there, and stays */
 }
 
-/* From the best, which is there, to a better one. */
+/* Looks for a candidate that is better than the best so far. */
 static sx_status improve(fitting *f, uint64_t spent_ns, sx_err *err)
 {
     uint64_t begin = sx_clock_ns();
@@ -311,7 +311,7 @@ static sx_status improve(fitting *f, uint64_t spent_ns, sx_err *err)
     st = sx_questions_make(f->dev, &f->best.view, f->in, &f->q, err);
     if (st == SX_OK)
         st = search_lines(f, &f->best, err);
-    if (st == SX_ENOMEM) {                /* made, or asked */
+    if (st == SX_ENOMEM) {                /* for making questions, or for asking them */
         f->best.view.of.pgm.concise = usual_search(f->of, &f->best.view);
         sx_text_add(&f->why, "eps=%u; not measured, for want of memory", f->best.view.of.pgm.eps);
         return SX_OK;
@@ -327,7 +327,7 @@ static sx_status improve(fitting *f, uint64_t spent_ns, sx_err *err)
     return st;
 }
 
-/* Finds eps; the best is there afterwards, unless a rule said it. */
+/* Finds eps. The best candidate is there afterwards, unless a rule decided. */
 static sx_status find_eps(fitting *f, uint32_t *eps, uint64_t spent_ns, sx_err *err)
 {
     int few = f->sorted->n < sx_measured_from(f->dev);
@@ -363,7 +363,7 @@ static sx_status find_eps(fitting *f, uint32_t *eps, uint64_t spent_ns, sx_err *
 
 /* ---- building ---------------------------------------------------------------------- */
 
-/* The best becomes the index, if it has its layout. */
+/* Makes the best candidate the index, if it has the index's layout. */
 static int keep_best(fitting *f, sx_store *s)
 {
     if (f->best.view.n == 0 || !sx_section_stays(&s->view, SX_SEC_KEYS))
@@ -412,7 +412,7 @@ sx_status sx_build_pgm(const sx_site *site, sx_store *s, sx_sorted *sorted, cons
 
 /* ---- beforehand --------------------------------------------------------------------- */
 
-/* Bounds of one eps in the larger of either. */
+/* Raises *most to the bounds of one eps. */
 static sx_status add_bounds(sx_device *at, sx_spec spec, uint32_t width, uint32_t row_bytes,
                             uint64_t n, uint64_t space, sx_bounds *most, sx_err *err)
 {
@@ -448,7 +448,7 @@ sx_status sx_bound_pgm(sx_device *at, const sx_spec *asked, uint32_t width, uint
             spec.of.pgm.eps = 1u << bit;
         spec.given |= SX_PGM_EPS;
         st = add_bounds(at, spec, width, row_bytes, n, space, &most, err);
-        spec.of.pgm.cuts = 1;                    /* as one thread makes them */
+        spec.of.pgm.cuts = 1;                    /* as one thread cuts them */
         if (st == SX_OK && !(asked->given & SX_PGM_CUTS)) {
             spec.given |= SX_PGM_CUTS;
             st = add_bounds(at, spec, width, row_bytes, n, space, &most, err);

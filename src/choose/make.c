@@ -1,5 +1,5 @@
-/* make.c - from sorted arrays to the sections of an index: parameters that the spec leaves
- * open and the keys decide, then the build. And how large it can get beforehand. */
+/* make.c - from sorted arrays to the sections of an index: first parameters that the spec
+ * leaves open and the keys decide, then the build. And, beforehand, how large it can get. */
 #include "choose/choose.h"
 
 /* ---- beforehand -------------------------------------------------------------- */
@@ -9,8 +9,8 @@ static void at_least(uint64_t *most, uint64_t bytes)
     *most = *most > bytes ? *most : bytes;
 }
 
-/* Raises *most to what an index takes whose shape n and its spec determine, but for a
- * guide's pieces and bucket: the largest of those. */
+/* Raises *most to what an index takes whose shape follows from n and its spec. Of a guide's
+ * pieces and buckets that the spec leaves open it takes the largest. */
 static sx_status bound_shape(sx_device *at, sx_spec spec, uint32_t width, uint32_t row_bytes,
                              uint64_t n, sx_bounds *most, sx_err *err)
 {
@@ -51,8 +51,8 @@ sx_status sx_bound(sx_device *at, const sx_spec *spec, uint32_t width, uint32_t 
 
 /* ---- the build ---------------------------------------------------------------- */
 
-/* Whether somebody says so: what is built does not depend on how many processors there
- * happen to be. */
+/* Whether the caller or the device's name asks for one thread. The number of processors does
+ * not count: what is built must not depend on it. */
 static int one_thread(const sx_device *dev, const sx_input *in)
 {
     sx_travel t = {0};

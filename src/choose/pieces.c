@@ -1,11 +1,11 @@
 /* pieces.c - a look at some keys: how often they repeat, and how many pieces and how
- * large cells a guide gets, unless told, by how many units a walk would look at under
- * each of a few.
+ * large cells suit a guide. A few numbers of pieces and cells are compared, by how many
+ * units a walk would look at under each.
  *
- * Of a sample of the keys, each with some on either side of it, what a walk depends on is
- * known without a guide: where the key's cell and its record begin and end, how many of
- * the keys around are in them, and so which unit is guessed, how far that is from the
- * right one, and whether the record is crowded.
+ * All that a walk depends on is known without a guide, from a sample of the keys, each with
+ * some keys on either side of it: where the key's cell and its record begin and end, and
+ * how many of the keys around are in them. From these follows which unit is guessed, how far
+ * that is from the right one, and whether the record is crowded.
  *
  *              cell          next
  *     - x ---- | x x --- q x ---- | --- x ---      start: 2 before q; 4 keys, of which
@@ -15,24 +15,24 @@
 #include "base/alloc.h"
 #include "family/slots.h"
 
-/* Fewer keys are no sample, and pieces of fewer are not worth their search. */
+/* Fewer keys are no sample, and pieces of fewer keys are not worth their search. */
 #define LEAST 4096u
 #define PIECE_KEYS 1024u
-/* So many samples, and so far away on either side are the keys that are looked at. */
+/* How many samples there are, and how many ranks away on either side other keys are read. */
 #define SAMPLES 256u
 static const uint32_t away[] = {1,   2,   3,   4,   5,    6,    7,    8,     10,    12,      14,
                                 16,  20,  24,  32,  40,   48,   64,   96,    128,   192,     256,
                                 384, 512, 768, 1024, 2048, 4096, 16384, 65536, 1u << 18, 1u << 20};
 #define SIDE (sizeof away / sizeof away[0])
 #define NEAR (2 * SIDE + 1)
-/* What is kept of a sample: of the keys near it; and for each number of pieces of both
- * ends of its piece. */
+/* Numbers kept of each sample: for keys near it, and for both ends of its piece, with each
+ * number of pieces. */
 #define PIECES 4u
 #define KEPT (NEAR + 2 * PIECES)
 #define END(p) (NEAR + 2 * (p))
 
-/* What can be chosen: so many pieces, with what their search costs, counted in units
- * looked at, as measured; and so many keys of a cell, or (0) as many as usual. */
+/* The choices: a number of pieces, with what their search costs, measured and counted in
+ * units looked at; and keys of a cell, where 0 stands for as many as usual. */
 static const struct {
     uint32_t pieces;
     double toll;
@@ -42,11 +42,11 @@ static const uint32_t buckets[BUCKETS] = {0, 4, SX_LEAST_BUCKET};
 
 struct sx_sample {
     uint64_t n;
-    uint32_t pieces[PIECES];      /* as many as so many keys are cut into */
+    uint32_t pieces[PIECES];      /* as in cuts[], or fewer where there are few keys */
     uint64_t *ranks;              /* KEPT of each sample */
     double *far;                  /* KEPT of each sample: how far each key is above it; at
                                      END(p) how far it is into its piece, then how long
-                                     that is */
+                                     the piece is */
 };
 
 /* ---- the sample ----------------------------------------------------------------- */
@@ -60,7 +60,7 @@ static uint64_t some_rank(uint64_t n, uint64_t s)
     return first + (uint64_t)((unsigned __int128)mixed * length >> 64);
 }
 
-/* The piece that a rank is in, and where it begins and ends. */
+/* Where the piece that a rank is in begins and ends. */
 static void piece_ends(uint64_t n, uint64_t pieces, uint64_t rank, uint64_t ends[2])
 {
     uint64_t p = (uint64_t)((unsigned __int128)rank * pieces / n);
@@ -103,7 +103,7 @@ static double distance(sx_key16 from, sx_key16 to)
     return to > from ? x : -x;
 }
 
-/* Of a sample, whose encoded keys these are. */
+/* The distances of one sample, from its encoded keys. */
 static void measure_keys(const void *keys, uint32_t width, double *far)
 {
     sx_key16 q = key_at(keys, SIDE, width);
@@ -117,7 +117,7 @@ static void measure_keys(const void *keys, uint32_t width, double *far)
     }
 }
 
-/* scratch: space for all keys, as they come. */
+/* scratch: space for all keys of the sample, as they come. */
 static sx_status take_sample(sx_device *dev, const sx_sorted *sorted, const sx_input *in,
                              sx_sample *all, unsigned char *scratch, sx_err *err)
 {
@@ -161,18 +161,18 @@ static double rank_at(const uint64_t *ranks, const double *far, double border)
     unsigned i = 0;
     double steps;
 
-    for (unsigned len = NEAR; len > 1;) { /* the last that is nearer, or the first */
+    for (unsigned len = NEAR; len > 1;) { /* the last key below the border, or the first key */
         unsigned half = len / 2;
         i += far[i + half] < border ? half : 0;
         len -= half;
     }
-    if (far[i] >= border || i + 1 == NEAR)        /* it is farther away than is looked */
+    if (far[i] >= border || i + 1 == NEAR)        /* the border is farther away than the keys */
         return (double)ranks[i];
     steps = (border - far[i]) / (far[i + 1] - far[i]) * (double)(ranks[i + 1] - ranks[i]);
     return (double)ranks[i] + (steps > 1 ? steps : 1);
 }
 
-/* Whether some cell, all so wide, between these borders certainly has too many keys. */
+/* Whether a cell between these borders certainly has too many keys; cells have this width. */
 static int is_crowded(const uint64_t *ranks, const double *far, double low, double high, double width)
 {
     unsigned i = SIDE;
@@ -202,7 +202,7 @@ static double turns_of(const sx_sample *all, uint64_t s, unsigned pieces, const 
     count = rank_at(ranks, far, record_end) - rank_at(ranks, far, record);
     if (count > SX_GUIDE_MOST && is_crowded(ranks, far, record, record_end, width))
         return 1 + log2_up(count / (double)unit);
-    low = low < 0 ? low : 0;      /* it is rounded */
+    low = low < 0 ? low : 0;      /* it was rounded */
     start = rank_at(ranks, far, low);
     count = rank_at(ranks, far, low + width) - start;
     guess = (uint64_t)(start + count * (place - (double)(uint64_t)place)) / unit;
@@ -211,10 +211,10 @@ static double turns_of(const sx_sample *all, uint64_t s, unsigned pieces, const 
                                   : 1 + SX_GUIDE_NEXT + log2_up(count / (double)unit);
 }
 
-/* On average; or, if that is more than `most`, any number above it. */
+/* The mean of turns_of(); if that is more than `most`, any number above `most`. */
 static double mean_turns(const sx_sample *all, unsigned pieces, const sx_view *v, double most)
 {
-    double sum = SAMPLES;         /* each looks at one at least */
+    double sum = SAMPLES;         /* each looks at least at one unit */
 
     for (uint64_t s = 0; s < SAMPLES && sum <= most * SAMPLES; s++)
         sum += turns_of(all, s, pieces, v) - 1;
@@ -245,15 +245,15 @@ static sx_spec with_choice(sx_spec spec, uint32_t pieces, uint32_t bucket)
     return spec;
 }
 
-/* Whether an index of this shape can be had: its top fits, and lanes that read together
- * number its cells in 32 bits. */
+/* Whether an index of this shape can be: its upper part fits, and lanes that read together
+ * can number its cells in 32 bits. */
 static int can_be(const sx_device *dev, const sx_view *v, uint64_t top_space)
 {
     return sx_upper_block_bytes(v) <= top_space &&
            !(dev->backend->gpu && sx_guide_cells(&v->of.guide) > UINT32_MAX);
 }
 
-/* The first choice, one piece and the usual cell, is taken if no other can be. */
+/* Takes the first choice, one piece and the usual cell, if no other can be. */
 static sx_status choose_among(sx_device *dev, const sx_sample *all, const sx_sorted *sorted,
                               sx_spec *spec, uint64_t top_space, double *cost, sx_err *err)
 {
@@ -268,7 +268,7 @@ static sx_status choose_among(sx_device *dev, const sx_sample *all, const sx_sor
         sx_view v;
         sx_status st;
         if (bucket && ((asked.given & SX_GUIDE_BUCKET) || 2 * bucket > usual))
-            continue;             /* another is told, or this is about the usual one */
+            continue;             /* the spec has a bucket, or this is about the usual one */
         if (c > 0 && 1 + toll >= *cost)
             continue;             /* it can't be better */
         st = sx_shape(&v, &tried, &dev->backend->target, &facts, err);
@@ -287,7 +287,7 @@ static sx_status choose_among(sx_device *dev, const sx_sample *all, const sx_sor
     return SX_OK;
 }
 
-/* Ranks, keys as they come, and how far they are. */
+/* Ranks, keys as they come, and distances. */
 #define RANK_BYTES (SAMPLES * KEPT * sizeof(uint64_t))
 #define KEY_BYTES (SAMPLES * KEPT * 16ull)
 #define FAR_BYTES (SAMPLES * KEPT * sizeof(double))

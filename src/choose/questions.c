@@ -2,25 +2,25 @@
 
 #include "base/machine.h"
 
-/* Keys of a range. Equal keys may make it longer, so it is limited to them. */
+/* Keys of a range. Equal keys may make it longer, so its results are limited to these. */
 #define RANGE_HITS 128u
 #define SETS (2u * SX_ASK_ROUNDS)
-/* Less than so many %: timings are noisy. */
+/* A time is clearly less below this part of the other, in %: timings are noisy. */
 #define CLEARLY 93
 
-/* How to ask in a duel: a guess of what a query takes, in picoseconds, to make so many,
- * how many make a round at most and at least, and from how many keys on (a build of fewer
- * is over before measuring would tell anything). A GPU is asked in its own memory and by
- * its own clock, which is quiet. And from how many keys on `auto` looks at them. */
+/* How duels are asked: a guess of what a query takes, in picoseconds; the most and the least
+ * points of a round; and from how many keys on there are duels, since a build of fewer is
+ * over before measuring would tell anything. A GPU is asked in its own memory and by its own
+ * clock, which is quiet. look_from: from how many keys on `auto` looks at them. */
 typedef struct {
     uint64_t query_ps;
     unsigned most, least, from, look_from;
 } manner;
 static const manner on_cpu = {200000, 1u << 10, 1u << 6, 1u << 16, 1u << 16};
 static const manner on_gpu = {100, 1u << 16, 1u << 14, 1u << 22, 1u << 16};
-/* Contests are a CPU's. A contender has so many rounds, each of something else, as the
- * last cache is large; and points of a round: one for so many keys, which brings the
- * upper parts into the caches, within these limits. */
+/* Only a CPU has contests. A contender has CONTEST_ROUNDS rounds, with other questions each
+ * time, since the last cache is large. A round has one point for KEYS_PER_POINT keys, which
+ * brings upper parts into the caches, within these limits. */
 #define CONTEST_ROUNDS 5u
 #define CONTEST_SETS (CONTEST_ROUNDS * SX_CONTENDERS)
 #define KEYS_PER_POINT 128u
@@ -70,7 +70,7 @@ sx_questions sx_contest_questions(unsigned points, unsigned ranges)
                           .rounds = CONTEST_ROUNDS};
 }
 
-/* Of keys and results. */
+/* Bytes of keys and results. */
 uint64_t sx_question_bytes(const sx_device *dev, uint64_t n)
 {
     const manner *m = manner_of(dev);
@@ -94,7 +94,7 @@ void sx_questions_drop(sx_device *dev, sx_questions *q)
     dev->backend->release(dev->self, q->out);
 }
 
-/* Keys of the index, n of them, each so many ranks ahead of some key. */
+/* Picks n keys of the index, each `ahead` ranks ahead of some key. */
 static sx_status pick_keys(sx_device *dev, const sx_view *v, const sx_input *in, sx_questions *q,
                            uint32_t ahead, uint64_t n, void **keys, sx_err *err)
 {
