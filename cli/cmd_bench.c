@@ -11,7 +11,7 @@
 
 #define NAME "sextant-bench"
 
-/* The one in the folder that this program is in; "": that is not known. */
+/* The program in the folder of this one; "": that folder is not known. */
 static void beside(char *path, size_t space)
 {
     ssize_t length = readlink("/proc/self/exe", path, space - 1);

@@ -19,7 +19,7 @@ typedef struct {
     bool json;
 } build_options;
 
-/* A file beside the main one: its own name comes first, then --format. */
+/* The format of a second file: its own name counts first, then --format. */
 static file_format rows_format(const build_options *o)
 {
     file_format format = format_of_name(o->rows, FORMAT_UNKNOWN);
@@ -27,7 +27,7 @@ static file_format rows_format(const build_options *o)
     return format ? format : format_needed(o->rows, (file_format)o->format);
 }
 
-/* Why auto chose what it chose: the explanation has a line for it. */
+/* Prints why auto chose its spec: the explanation has a line for it. */
 static void print_reason(const sx_index *ix)
 {
     char *text = explanation(ix, SX_TEXT), *rest = text, *line;
@@ -39,7 +39,7 @@ static void print_reason(const sx_index *ix)
     free(text);
 }
 
-/* No other word of a spec has "pairs" in it. */
+/* No other word of a spec contains "pairs". */
 static void note_layout(const build_options *o, const sx_index *ix)
 {
     sx_index_info info = describe(ix);
@@ -49,7 +49,7 @@ static void note_layout(const build_options *o, const sx_index *ix)
                 "for each is its key's rank\n", info.spec);
 }
 
-/* The notes of the command line into the index. */
+/* Takes the notes of the command line into the index. */
 static void set_notes(const build_options *o, sx_index *ix)
 {
     for (unsigned i = 0; i < o->notes.n; i++) {
@@ -68,7 +68,7 @@ static void set_notes(const build_options *o, sx_index *ix)
     }
 }
 
-/* Fails before any work is done if they can't be: an empty index takes them, too. */
+/* Fails before any work is done if notes can't be: an empty index takes them, too. */
 static void check_notes(const build_options *o)
 {
     sx_column none = { .type = SX_U64 };
@@ -109,8 +109,8 @@ static sx_index *build(const build_options *o, const sx_column *keys,
     sx_estimate_info estimate = { .size = sizeof estimate };
     sx_index *ix;
 
-    /* Asks for nothing but whether the spec is one: a wrong word is an
-     * error of usage, wrong keys are none. */
+    /* Asks only whether the spec can be: a wrong word in it is an error of
+     * usage, wrong keys are not. */
     expect_ok_usage(sx_estimate(device, o->spec, &ask, &estimate), NULL);
     *seconds = seconds_now();
     progress_start("building", 0);

@@ -35,7 +35,7 @@ static void list_devices(FILE *to, bool as_json)
 
     for (unsigned i = 0; (status = sx_device_at(i, &info)) == SX_OK; i++)
         (as_json ? print_json : print_text)(to, &info);
-    if (status != SX_ENODEV)      /* which says that the list is over */
+    if (status != SX_ENODEV)      /* it ends the list */
         expect_ok(status, NULL);
 }
 

@@ -11,7 +11,7 @@
 #include "value.h"
 #include "verbs.h"
 
-/* Queries per call: enough to keep every thread busy, little enough for the
+/* Queries per call: enough to keep every thread busy, few enough for the
  * bar to move and the answers to stay small. */
 enum { STEP = 1 << 20 };
 

@@ -12,7 +12,7 @@
 
 enum {
     STEP = 1 << 16,               /* ranges per call */
-    RESULTS = 1 << 21             /* rows or keys per call, if ranges allow */
+    RESULTS = 1 << 21             /* rows or keys per call, or one range */
 };
 
 typedef struct {
@@ -71,7 +71,7 @@ static void print_numbers(const sx_index *ix, const range_options *o,
 
 /* ---- lists of rows or keys --------------------------------------------- */
 
-/* The rows or keys of one range on one line. */
+/* Prints the rows or keys of one range on one line. */
 static void print_list(FILE *to, const range_options *o, int type,
                        const char *values, uint64_t n)
 {
@@ -103,7 +103,7 @@ typedef struct {                  /* grows to the longest list met */
     void *data;
 } list_buffer;
 
-/* Asks for ranges [from, from + n) that together have so many results. */
+/* Asks for ranges [from, from + n), which have `total` results together. */
 static void fill_and_print(const sx_index *ix, const range_options *o,
                            const sx_ranges *ranges, uint64_t from,
                            uint64_t n, uint64_t results, list_buffer *buffer,
@@ -132,8 +132,8 @@ static void fill_and_print(const sx_index *ix, const range_options *o,
     free(first.data);
 }
 
-/* Counts first, then takes as many ranges at a time as RESULTS has space
- * for, but at least one: memory stays bounded by the longest range. */
+/* Counts first. Then it takes as many ranges at a time as RESULTS has space
+ * for, but at least one, so the longest range bounds the memory. */
 static void print_lists(const sx_index *ix, const range_options *o,
                         const sx_ranges *ranges, list_buffer *buffer,
                         FILE *to)

@@ -25,7 +25,7 @@ const char *dist_name(distribution dist)
 
 /* ---- logarithm and exponential -----------------------------------------
  *
- * Of our own, from additions and multiplications alone: those of the C
+ * These are our own, of additions and multiplications alone: those of the C
  * library differ in the last bit between machines, and a seed should mean
  * the same keys everywhere. (For the same reason the build must not fuse
  * multiplications with additions: -ffp-contract=off.) */
@@ -65,8 +65,8 @@ static double our_exp(double x)
     return ldexp(sum, (int)k);
 }
 
-/* Marsaglia's polar method; the second value of each pair is not used,
- * which keeps a draw a function of the generator's state alone. */
+/* Marsaglia's polar method. The second value of each pair is not used, so
+ * that a draw depends on the generator's state alone. */
 static double draw_normal(rng *r)
 {
     double u, v, s;
@@ -90,7 +90,7 @@ static void put_big_endian(unsigned char *out, uint64_t high, uint64_t low)
 }
 
 /* A place in the whole range of the type: 0 is its least value, 2^64 - 1
- * its greatest. low: the further 64 bits of a 16-byte key. */
+ * its greatest. low: the other 64 bits of a 16-byte key. */
 static void put_place(int type, void *out, uint64_t i, uint64_t place,
                       uint64_t low)
 {
@@ -113,7 +113,7 @@ static void put_place(int type, void *out, uint64_t i, uint64_t place,
     }
 }
 
-/* A whole number of 0..total-1; signed types and floats centre them round
+/* A whole number of 0..total-1. Signed types and floats centre the range on
  * 0. */
 static void put_integer(int type, void *out, uint64_t i, uint64_t number,
                         uint64_t total)
@@ -133,9 +133,9 @@ static void put_integer(int type, void *out, uint64_t i, uint64_t number,
     }
 }
 
-/* A real number x, times unit and shifted to the middle of the range if
- * wanted. The units are those of a 64-bit range, narrower types see the
- * upper half of it. */
+/* A real number x times unit, shifted to the middle of the range if centred.
+ * Units are those of a 64-bit range; narrower types see the upper half of
+ * it. */
 static void put_real(int type, void *out, uint64_t i, double x, double unit,
                      bool centred, rng *r)
 {
@@ -156,7 +156,7 @@ static void put_real(int type, void *out, uint64_t i, double x, double unit,
         place = UINT64_MAX;
     else
         place = (uint64_t)scaled;
-    /* A double has 53 bits; those it could not carry are drawn. */
+    /* A double has 53 bits; the lower ones that it can't carry are drawn. */
     if (place >> 53)
         place |= rng_next(r) >> 53;
     /* Signed types start where the unsigned do, at 0, unless centred. */
@@ -203,9 +203,10 @@ static void draw_exponential(request *q, uint64_t i)
              &q->r);
 }
 
-/* Halve the range again and again and go left or right with odds that hang
- * on where we are: full and empty regions inside full and empty regions, as
- * towns on a map. The last bits are even, so that keys stay apart. */
+/* Halves the range again and again, and goes left or right with odds that
+ * depend on the place. So full and empty regions are inside of full and empty
+ * regions, like towns on a map. The last bits are even, so that keys stay
+ * apart. */
 static void draw_clustered(request *q, uint64_t i)
 {
     int levels = sx_type_bytes(q->type) == 4 ? 12 : 28;
@@ -237,9 +238,9 @@ static void draw_duplicates(request *q, uint64_t i)
 
 /* ---- stand-ins for data sets -------------------------------------------
  *
- * What an index of lines sees of a data set is its curve of ranks: how it
- * bends in the large, how rough it is in the small. The stand-ins have both
- * about as the data sets have them; nothing else of them is the same. */
+ * To an index of segments a data set is its curve of ranks: how it bends in
+ * the large, how rough it is in the small. The stand-ins resemble the data
+ * sets in both, and in nothing else. */
 
 /* Odds of 0..255 that belong to a place, the same for all keys there. */
 static uint64_t odds_at(const request *q, uint64_t cell)
@@ -247,8 +248,8 @@ static uint64_t odds_at(const request *q, uint64_t cell)
     return mix((cell + 1) * 0x9e3779b97f4a7c15u ^ q->seed) >> 56;
 }
 
-/* A hump with a long tail over the whole range; of its cells, one to 128 keys,
- * some have up to three times as many as others. */
+/* A hump with a long tail over the whole range. It has a cell for about 128
+ * keys, and some cells have up to three times as many keys as others. */
 static void draw_books_like(request *q, uint64_t i)
 {
     unsigned bits = 1;
@@ -266,8 +267,8 @@ static void draw_books_like(request *q, uint64_t i)
     put_place(q->type, q->out, i, place, rng_next(&q->r));
 }
 
-/* Of 3/2 n seconds the later ones are the likelier, and those of the middle
- * of a day more than those of its ends; some hours have far fewer. */
+/* Of 3/2 n seconds later ones are likelier, and those in the middle of a day
+ * are likelier than those at its ends. Some hours have far fewer. */
 static void draw_wiki_like(request *q, uint64_t i)
 {
     uint64_t total = q->n + q->n / 2 + 1, second, of_day, odds;
@@ -283,8 +284,8 @@ static void draw_wiki_like(request *q, uint64_t i)
     put_integer(q->type, q->out, i, second, total);
 }
 
-/* Ids below 1024 times n, or 2^30, cut into cells of about 2^12 that were
- * handed out; from there on halves of halves get very unequal parts. */
+/* Ids below 1024 n, or 2^30, that were handed out in cells of about 2^12.
+ * Inside of a cell halves of halves get very unequal parts. */
 static void draw_fb_like(request *q, uint64_t i)
 {
     bool narrow = sx_type_bytes(q->type) == 4;
@@ -294,7 +295,7 @@ static void draw_fb_like(request *q, uint64_t i)
     while (bits < 40 && q->n >> bits)
         bits++;
     cells = bits - 12;
-    if (narrow && cells > 20)             /* levels below need the rest of 30 bits */
+    if (narrow && cells > 20)             /* the levels need the rest of 30 bits */
         cells = 20;
     bits = narrow ? 30 : bits + 10;
     if (i % (q->n / 21 + 1) == 0) {
@@ -320,7 +321,7 @@ static void draw_fb_like(request *q, uint64_t i)
 
 /* ---- few and frequent values, steps, gaps ------------------------------
  *
- * What real columns have beside smooth curves: flags, categories, ids with
+ * Real columns have these beside smooth curves: flags, categories, ids with
  * gaps, clocks that tick, values of every order of magnitude. */
 
 /* A place of its own for value number v, the same for all keys. */
@@ -376,8 +377,8 @@ static void draw_repeated(request *q, uint64_t i)
     put_integer(q->type, q->out, i, rng_below(&q->r, total), total);
 }
 
-/* 64 runs of neighbouring integers, of which 4-byte types have space for
- * 2^26 each. */
+/* 64 runs of neighbouring integers; each run of a 4-byte type has space for
+ * 2^26 of them. */
 static void draw_blocks(request *q, uint64_t i)
 {
     bool narrow = sx_type_bytes(q->type) == 4;
@@ -390,7 +391,7 @@ static void draw_blocks(request *q, uint64_t i)
     put_place(q->type, q->out, i, narrow ? start << 32 : start, start);
 }
 
-/* Neighbouring integers but for every third run of 100. */
+/* Neighbouring integers, without every third run of 100. */
 static void draw_holes(request *q, uint64_t i)
 {
     uint64_t number = rng_below(&q->r, q->n), run = number / 100;
@@ -410,7 +411,7 @@ static void draw_outliers(request *q, uint64_t i)
                   rng_next(&q->r));
 }
 
-/* A clock that ticks every so often, and is early or late by a little. */
+/* A clock that ticks at intervals, and is early or late by a little. */
 static void draw_jitter(request *q, uint64_t i)
 {
     uint64_t step = UINT64_MAX / (q->n + 2);
@@ -428,7 +429,7 @@ static void draw_power(request *q, uint64_t i)
     put_real(q->type, q->out, i, u * u * u, 0x1p64, false, &q->r);
 }
 
-/* As many keys between 2^k and 2^(k+1) for every k. */
+/* Equally many keys between 2^k and 2^(k+1) for every k. */
 static void draw_log_uniform(request *q, uint64_t i)
 {
     unsigned bits = sx_type_bytes(q->type) == 4 ? 31 : 63;
@@ -446,8 +447,8 @@ static void draw_two_bells(request *q, uint64_t i)
              true, &q->r);
 }
 
-/* 1000 stretches, each as crowded as it likes: some a million times as
- * others. */
+/* 1000 stretches, each crowded in its own way: some a million times as much
+ * as others. */
 static void draw_segments(request *q, uint64_t i)
 {
     uint64_t s = rng_below(&q->r, 1000);
@@ -504,8 +505,8 @@ static uint64_t draw_gap(rng *r)
     return gap < 0x1p32 ? (uint64_t)gap : 1ull << 32;
 }
 
-/* The gaps are drawn twice, first for their sum: where it is more than the
- * type can count, all keys are scaled down and some become equal. */
+/* The gaps are drawn twice, first for their sum: if it is more than the type
+ * can count, all keys are scaled down and some become equal. */
 static void gen_zipf_gapped(request *q)
 {
     shuffle order = shuffle_of(q->n, &q->r);
@@ -529,7 +530,7 @@ static void gen_zipf_gapped(request *q)
     }
 }
 
-/* For those whose keys do not hang on each other. */
+/* For distributions whose keys do not depend on each other. */
 static void (*const draw_one[])(request *, uint64_t) = {
     [DIST_NONE] = draw_uniform,
     [DIST_UNIFORM] = draw_uniform,

@@ -9,27 +9,27 @@
  *     clustered    a fractal: places on a map ("osm-like")
  *     duplicates   n/100 values, a few of them very frequent (Zipf)
  *
- * and stand-ins for data sets of the SOSD benchmark, coarse ones:
+ * and coarse stand-ins for data sets of the SOSD benchmark:
  *
  *     books-like   a smooth hump over the whole range, rough in the small:
  *                  how often books were sold
- *     wiki-like    seconds at which something was edited, more and more of
- *                  it, less by night; many share a second
+ *     wiki-like    seconds at which pages were edited, later ones more often,
+ *                  fewer by night; many share a second
  *     fb-like      ids that were handed out in bursts, even in the large and
  *                  very rough in the small, and 21 ids far above all others
  *
- * (osm-like is clustered;) and what columns of real data have beside curves:
+ * (osm-like is clustered;) and columns as real data have them beside curves:
  *
  *     one-value, two-values, few-values (1000), each as frequent as the others
  *     zipf-values  numbers from 0 on, number v with odds of about 1/(v+1)
  *     half-equal   uniform, but every other key is one and the same
  *     repeated     n/16 neighbouring integers, each about 16 times
  *     blocks       64 runs of neighbouring integers, far apart
- *     holes        neighbouring integers, of which every third hundred lacks
+ *     holes        neighbouring integers, without every third hundred
  *     outliers     even, but one key in a thousand is anywhere
  *     jitter       ticks of a clock, each early or late by a little
  *     power        cubes: crowded at the lower end
- *     log-uniform  as many between 2^k and 2^(k+1) for every k
+ *     log-uniform  equally many between 2^k and 2^(k+1) for every k
  *     two-bells    two narrow bells far apart
  *     segments     1000 stretches, some a million times as crowded as others
  *
@@ -85,12 +85,12 @@ void gen_keys(distribution dist, int type, uint64_t n, uint64_t seed,
               void *out);
 
 /* The same by many threads. The first PARALLEL_PART keys are those of
- * gen_keys(), further ones of the same distribution but others. */
+ * gen_keys(); further ones have the same distribution, but differ. */
 void gen_keys_parallel(distribution dist, int type, uint64_t n,
                        uint64_t seed, void *out);
 
-/* Uniform keys no two of which are equal: key number i of a random order of
- * all values that uniform has. */
+/* Uniform keys no two of which are equal: key i is the i-th of a random order
+ * of all values that uniform has. */
 typedef struct {
     int type;
     unsigned bits;                /* 2^bits values; 64: one less */
@@ -101,7 +101,7 @@ unique_keys unique_of(int type, uint64_t seed);
 uint64_t unique_count(const unique_keys *u);
 void unique_put(const unique_keys *u, uint64_t number, void *out,
                 uint64_t i);
-/* The first n of them, by many threads. Fails if there are not so many. */
+/* The first n of them, by many threads. Fails if the type has fewer. */
 void gen_unique(int type, uint64_t n, uint64_t seed, void *out);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { CACHES_MAX = 10 };
 
-/* First line of a file, without its end. */
+/* Reads the first line of a file, without its end. */
 static bool first_line(const char *path, char *line, int space)
 {
     FILE *f = fopen(path, "r");

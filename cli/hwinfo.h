@@ -3,7 +3,7 @@
 #define CLI_HWINFO_H
 
 typedef struct {
-    char cpu[128];                /* "unknown" where the system won't say */
+    char cpu[128];                /* "unknown" if the system does not say it */
     char caches[128];             /* "L1d 48K, L1i 32K, L2 2048K, L3 ..." */
     char huge_pages[32];          /* always, madvise or never */
     int cores;

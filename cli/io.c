@@ -30,7 +30,7 @@ file_format format_of_name(const char *path, file_format asked)
         { ".txt", FORMAT_TEXT },   { ".csv", FORMAT_TEXT },
         { ".sosd", FORMAT_SOSD },  { ".npy", FORMAT_NPY },
         { ".raw", FORMAT_RAW },    { ".bin", FORMAT_RAW },
-        /* The data sets of the SOSD benchmark are called so. */
+        /* Data sets of the SOSD benchmark have such names. */
         { "_uint32", FORMAT_SOSD }, { "_uint64", FORMAT_SOSD },
     };
 

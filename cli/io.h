@@ -25,13 +25,13 @@ typedef enum {                    /* in the order of FORMAT_CHOICES */
     FORMAT_NPY
 } file_format;
 
-/* The format asked for, else the one the name tells, else FORMAT_UNKNOWN;
- * text for "-". */
+/* The format asked for. If there is none, that of the name; text for "-";
+ * otherwise FORMAT_UNKNOWN. */
 file_format format_of_name(const char *path, file_format asked);
-/* The same, but a usage error if nothing tells. */
+/* The same, but a usage error in place of FORMAT_UNKNOWN. */
 file_format format_needed(const char *path, file_format asked);
 
-/* For results: text where the name does not tell. */
+/* For results: text in place of FORMAT_UNKNOWN. */
 file_format format_of_output(const char *path, file_format asked);
 
 bool is_dash(const char *path);
@@ -40,13 +40,14 @@ void expect_one_stdin(const char *a, const char *b);
 
 /* ---- reading (io_read.c, io_npy.c) ------------------------------------- */
 
-/* Reads a whole column. type 0: what an .npy file or the ending _uint32 or
- * _uint64 of the name says; a usage error that asks for --type if nothing
- * does. Free data with free(). */
+/* Reads a whole column. type 0: the type that an .npy file or the ending
+ * _uint32 or _uint64 of the name says; if neither does, a usage error that
+ * asks for --type. Free data with free(). */
 sx_column read_column(const char *path, file_format format, int type);
 
 /* Reads rows: U32 or U64, none of them all ones, in .npy files also i32 and
- * i64 without negative values. type 0: as an .npy file says, else U64. */
+ * i64 without negative values. type 0: as an .npy file says, U64 in other
+ * formats. */
 sx_column read_rows(const char *path, file_format format, int type);
 
 /* A column of part of another one. */
@@ -62,8 +63,9 @@ typedef struct {
 } output;
 
 void output_init(void);           /* once, before the first output */
-/* To be opened before the work whose results go there: what can't be written
- * is known at once then. A file is there, or replaced, when it is closed. */
+/* To be opened before the work whose results go there: then the user knows at
+ * once what can't be written. The file is made, or replaced, when it is
+ * closed. */
 output output_open(const char *path);
 /* Fails where output_open() would, and leaves the file as it is. */
 void expect_writable(const char *path);
@@ -84,8 +86,8 @@ column_writer writer_start(output out, file_format format, int type,
 void writer_put(column_writer *w, const void *values, uint64_t n);
 void writer_close(column_writer *w);
 
-/* Usage error if both are one ordinary file, by whatever names: nobody means
- * to lose what is read. */
+/* Usage error if both are one ordinary file, by whatever names: nobody wants
+ * to lose the input. */
 void expect_other_file(const char *out, const char *in);
 
 /* ---- shared by the above ----------------------------------------------- */
@@ -98,7 +100,7 @@ typedef struct {                  /* a file being read */
     uint64_t offset;              /* bytes read so far, for errors */
 } input;
 
-/* Fills bytes or fails, saying that the what is cut short. */
+/* Fills bytes, or fails and says that the `what` is cut short. */
 void input_exactly(input *in, void *bytes, size_t count, const char *what);
 
 typedef struct {                  /* what the header of an .npy file says */

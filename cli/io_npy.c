@@ -17,7 +17,7 @@ enum { HEADER_MAX = 10000 };
 
 static const char magic[6] = "\x93NUMPY";
 
-/* How each type is called; V16 is what is written for 16-byte keys. */
+/* The names of types; V16 is written for 16-byte keys. */
 static const struct { const char *descr; int type; } dtypes[] = {
     { "<u4", SX_U32 },  { "<u8", SX_U64 },  { "<i4", SX_I32 },
     { "<i8", SX_I64 },  { "<f4", SX_F32 },  { "<f8", SX_F64 },
@@ -156,7 +156,7 @@ static dictionary read_dictionary(cursor *c)
 
 static npy_header understood(const dictionary *d, const char *name)
 {
-    /* (n, 16) single bytes, as an array of UUIDs often comes. */
+    /* (n, 16) single bytes: arrays of UUIDs often come like this. */
     if (d->dimensions == 2 && !d->fortran && d->shape[1] == 16 &&
         (!strcmp(d->descr, "|u1") || !strcmp(d->descr, "|i1")))
         return (npy_header){ .type = SX_B16, .n = d->shape[0] };
@@ -211,7 +211,7 @@ void npy_write_header(FILE *to, int type, uint64_t n)
 
     for (size_t i = sizeof dtypes / sizeof *dtypes; i-- > 0; )
         if (dtypes[i].type == type)
-            descr = dtypes[i].descr; /* ends with the first of the type */
+            descr = dtypes[i].descr; /* the first of the type stays */
     used = snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': "
                     "False, 'shape': (%llu,), }", descr,
                     (unsigned long long)n);

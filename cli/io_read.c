@@ -1,8 +1,8 @@
 /* io_read.c - columns from files.
  *
- * What a header claims is never believed before the bytes are there: the
- * size of a regular file bounds every allocation, and from a pipe the
- * buffer grows only as data comes. */
+ * No number of a header is believed before the bytes are there: the size of
+ * a regular file bounds every allocation, and for a pipe the buffer grows
+ * only as data comes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +69,8 @@ void input_exactly(input *in, void *bytes, size_t count, const char *what)
 
 /* ---- binary ------------------------------------------------------------ */
 
-/* Space for so many values at first: all that the file can hold, or little
- * when nobody knows. */
+/* Values to have space for at first: all that the file can hold, or few if
+ * its size is not known. */
 static uint64_t first_space(const input *in, uint64_t wanted, size_t size)
 {
     uint64_t space = in->sized ? (in->size - in->offset) / size + 1
@@ -86,7 +86,7 @@ _Noreturn static void fail_cut_short(const input *in, uint64_t wanted,
          in->name, (unsigned long long)wanted, (unsigned long long)there);
 }
 
-/* The values from here on: so many and no more, or UNTIL_END. */
+/* Reads the values from here on: exactly `wanted`, or UNTIL_END. */
 static sx_column read_values(input *in, int type, uint64_t wanted)
 {
     size_t size = sx_type_bytes(type);
@@ -95,7 +95,7 @@ static sx_column read_values(input *in, int type, uint64_t wanted)
     size_t rest = 0;              /* bytes of a value that is not whole yet */
 
     if (in->sized && in->offset > in->size)
-        in->sized = false;        /* it grew while being read */
+        in->sized = false;        /* the file has grown since */
     if (in->sized && wanted != UNTIL_END &&
         wanted > (in->size - in->offset) / size)
         fail_cut_short(in, wanted, (in->size - in->offset) / size);
@@ -141,15 +141,15 @@ static sx_column read_sosd(input *in, int type)
 
     input_exactly(in, &n, sizeof n, "count of 8 bytes");
     swap_if_big_endian(SX_U64, &n, 1);
-    if (n == UNTIL_END)           /* no file holds so many */
+    if (n == UNTIL_END)           /* no file holds that many */
         fail_cut_short(in, n, 0);
     return read_values(in, type, n);
 }
 
 /* ---- text -------------------------------------------------------------- */
 
-/* A line without its end and the blanks round it; false at the end of the
- * file. A NUL byte or too long a line is left in as '?', which no value
+/* Reads a line without its end and the blanks round it; false at the end of the
+ * file. A NUL byte, or the end of too long a line, becomes '?', which no value
  * contains. */
 static bool read_line(input *in, char line[LINE_MAX_BYTES])
 {
@@ -248,8 +248,8 @@ sx_column read_column(const char *path, file_format format, int type)
     return column;
 }
 
-/* NumPy makes signed integers unless told else, so rows often come as
- * such. Where none is negative the same bytes are right. */
+/* NumPy makes signed integers by default, so rows often are. If none is
+ * negative, the same bytes are right. */
 static void make_unsigned(sx_column *rows, const char *path)
 {
     bool wide = rows->type == SX_I64;
@@ -265,7 +265,7 @@ static void make_unsigned(sx_column *rows, const char *path)
     rows->type = wide ? SX_U64 : SX_U32;
 }
 
-/* Building would find it, too, but not know the file. */
+/* Building would find it, too, but does not know the file. */
 static void refuse_reserved(const sx_column *rows, const char *path)
 {
     bool wide = rows->type == SX_U64;

@@ -13,7 +13,7 @@
 
 enum { BUFFER_BYTES = 1 << 18 };
 
-/* A closed pipe shows as a flag because stdio may have forgotten EPIPE by the
+/* A closed pipe sets a flag, because stdio may have forgotten EPIPE by the
  * time it is asked. */
 static volatile sig_atomic_t reader_gone;
 
@@ -29,7 +29,7 @@ void output_init(void)
                                 .sa_flags = SA_RESTART };
 
     sigaction(SIGPIPE, &action, NULL);
-    signal(SIGXFSZ, SIG_IGN);     /* a limit of files is an error of writing */
+    signal(SIGXFSZ, SIG_IGN);     /* past a limit of file size, write() fails */
     whole_init();
 }
 
@@ -73,7 +73,7 @@ void expect_writable(const char *path)
             errno = EISDIR;
             fail_to_open(path);
         }
-        return;                   /* who reads a pipe would notice */
+        return;                   /* a reader of a pipe would notice */
     }
     file = whole_begin(path, &fd);
     if (!file)
@@ -86,7 +86,7 @@ _Noreturn static void fail_to_write(const output *out)
 {
     int reason = errno ? errno : EIO;
 
-    /* The reader had enough, as head(1) does: nothing to tell anybody. */
+    /* The reader had enough, as head(1) does: that is no failure. */
     if (reader_gone) {
         progress_stop();
         exit(EXIT_FAILED);
@@ -95,7 +95,7 @@ _Noreturn static void fail_to_write(const output *out)
 }
 
 /* Any write since the last check may have failed, so errno is kept at 0
- * between checks for the reason to be found there. */
+ * between checks: the reason can be found there. */
 void output_check(output *out)
 {
     if (fflush(out->to) || ferror(out->to))
@@ -103,8 +103,8 @@ void output_check(output *out)
     errno = 0;
 }
 
-/* Synced before it takes the name, or a crash of the machine could leave an
- * empty file of that name. Some file systems can't. */
+/* The file is synced before it takes the name, or a crash of the machine could
+ * leave an empty file of that name. Some file systems can't sync. */
 void output_close(output *out)
 {
     output_check(out);

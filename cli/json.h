@@ -1,7 +1,7 @@
 /* json.h - the one writer of JSON in the tool: an object per line.
  *
- * A writer of its own because keys and rows go up to 2^64 - 1 and have to
- * arrive exactly; the usual libraries hold integers as signed 64 bits. */
+ * It is our own because keys and rows go up to 2^64 - 1 and have to arrive
+ * exactly; the usual libraries hold integers as signed 64 bits. */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
 
@@ -11,7 +11,7 @@
 
 typedef struct {
     FILE *to;
-    bool comma;                   /* something stands before, at this level */
+    bool comma;                   /* a member stands before, at this level */
 } json;
 
 json json_line(FILE *to);         /* opens a line's object */
@@ -35,8 +35,8 @@ void json_end_array(json *j);
 /* A member that is JSON text already. */
 void json_text(json *j, const char *name, const char *text);
 
-/* Copies JSON text with the blanks between its tokens left out, so that it
- * fits on a line. */
+/* Copies JSON text without the blanks between its tokens, so that it fits on
+ * a line. */
 void json_squeeze(FILE *to, const char *text);
 
 #endif

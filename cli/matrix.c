@@ -1,8 +1,8 @@
 /* matrix.c - see matrix.h.
  *
- * The library says of each cell whether it can be (sx_possible()), and
- * test_matrix.c fails if a cell that can be is not among those it ran: so
- * what can be is tested. Cells of CUDA are, where the tests run on a GPU. */
+ * The library says of each cell whether it can be (sx_possible()).
+ * test_matrix.c fails if it has not run a cell that can be, so all of these
+ * are tested; cells of CUDA are where the tests run on a GPU. */
 #include "matrix.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum { LINE = 100 };
 
 static const char *const places[PLACES] = { "host", "device", "hybrid", "both" };
 
-/* A cell: 0 if it can be, else the number of the reason why not. */
+/* A cell is 0 if it can be, and the number of the reason if it can't. */
 typedef struct {
     sx_family_info family[FAMILIES_MAX];
     int type[TYPES_MAX];
@@ -36,7 +36,7 @@ static void expect_space(unsigned n, unsigned most, const char *what)
         fail("more than %u %s", most, what);
 }
 
-/* The devices' names up to the colon, each once. */
+/* The devices' names up to the colon, without repeats. */
 static void list_backends(matrix *m)
 {
     sx_device_info info = { .size = sizeof info };
@@ -72,7 +72,7 @@ static void list_axes(matrix *m)
     list_backends(m);
 }
 
-/* The number of a reason, which may be a new one. */
+/* The number of a reason; a new reason gets a number. */
 static unsigned char number_of(matrix *m, const char *text)
 {
     unsigned i = 1;
@@ -166,8 +166,8 @@ static int column_width(const matrix *m, unsigned b)
     return needs_gpu(m, b) ? (int)sizeof "tested (on a GPU) " : (int)sizeof "tested ";
 }
 
-/* Words with commas between, in lines of at most LINE characters that all
- * begin where the first does. */
+/* Words with commas between them, in lines of at most LINE characters. All
+ * lines begin where the first does. */
 typedef struct {
     FILE *to;
     int begin, used;
@@ -219,7 +219,7 @@ static void print_row(FILE *to, const matrix *m, unsigned f, unsigned t, unsigne
     fputc('\n', to);
 }
 
-/* The table of a family's key types that behave as this one does. */
+/* Prints the table of a family's key types that behave as this one does. */
 static void print_table(FILE *to, const matrix *m, unsigned f, unsigned t)
 {
     words w = { to, 10, 10 };

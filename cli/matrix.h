@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Every family, key type, verb, place and backend: tested, or why it can't
- * be. As text a table per family; as JSON an object per cell. */
+/* Every family, key type, verb, place and backend: tested, or the reason why it
+ * can't be. As text a table per family; as JSON an object per cell. */
 void print_matrix(FILE *to, bool as_json);
 
 #endif

@@ -8,15 +8,15 @@
 
 /* ---- keys as whole numbers ------------------------------------------------
  *
- * In the order of the keys, and without holes: what is next to a float is one
- * more or less than its number. 16-byte keys are what they say; all others
- * are shifted by 2^64, so that none is negative. */
+ * The numbers have the order of the keys and no holes: the next float is one
+ * more. 16-byte keys are their own numbers; those of all others are shifted by
+ * 2^64, so that none is negative. */
 
 typedef unsigned __int128 place;
 
 #define ZERO ((place)1 << 64)
 
-/* magnitude: the bits of a float but its sign. */
+/* magnitude: the bits of a float without its sign. */
 static place place_of_float(bool minus, uint64_t magnitude)
 {
     return minus ? ZERO - magnitude : ZERO + magnitude;
@@ -74,7 +74,7 @@ static void put_place(int type, place p, void *out)
         ((unsigned char *)out)[i] = (unsigned char)(p >> (120 - 8 * i));
 }
 
-/* The least and the greatest value of the type, infinities left out. */
+/* The least and the greatest value of the type, without infinities. */
 static void range_of(int type, place *least, place *greatest)
 {
     *least = ZERO;
@@ -121,7 +121,7 @@ static bool gap_at(const misses *m, uint64_t rank, place *first, place *last)
     return true;
 }
 
-/* Fills the list with the gaps among ranks from..to, or counts them alone. */
+/* Lists the gaps among ranks from..to; list NULL: only counts them. */
 static uint64_t list_gaps(const misses *m, uint64_t from, uint64_t to,
                           uint64_t *list)
 {
@@ -156,7 +156,7 @@ misses misses_of(const reference *ref)
         list_gaps(&m, 1, m.ordered - 1, m.gap);
         return m;
     }
-    m.gap = must_alloc(2, sizeof *m.gap);   /* below all, and above all */
+    m.gap = must_alloc(2, sizeof *m.gap);   /* below all keys, and above all */
     m.gaps = list_gaps(&m, 0, 0, m.gap);
     if (m.ordered)
         m.gaps += list_gaps(&m, m.ordered, m.ordered, m.gap + m.gaps);
@@ -171,7 +171,7 @@ void misses_free(misses *m)
     free(m->gap);
 }
 
-/* From 0 to most, every length in bits being as likely as the others. */
+/* From 0 to most; every length in bits is as likely as the others. */
 static place draw_distance(place most, rng *r)
 {
     unsigned bits = 0;

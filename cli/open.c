@@ -8,10 +8,10 @@
 #include "progress.h"
 #include "say.h"
 
-#define THREADS_MAX 256           /* that a device has */
+#define THREADS_MAX 256           /* of a device */
 
-/* A word that is no device's is an error of usage; one that this machine has
- * not, sx_possible() knows nevertheless. */
+/* A word that is no device's name is an error of usage. sx_possible() knows the
+ * names of devices that this machine has not. */
 sx_device *open_named(const char *name)
 {
     sx_device *device;
@@ -24,8 +24,8 @@ sx_device *open_named(const char *name)
     return device;
 }
 
-/* "cpu:avx2" and 2 threads make "cpu:avx2,threads=2". A GPU has the CPU beside
- * it where place= says so, which is told by the environment. */
+/* "cpu:avx2" and 2 threads make "cpu:avx2,threads=2". A GPU's name has no
+ * threads=: an environment variable tells the CPU beside it. */
 sx_device *open_device(const open_options *options)
 {
     const char *name = options->device;
@@ -71,9 +71,9 @@ sx_index *open_index(const open_options *options, const char *path,
     if (options->copy)
         flags |= SX_LOAD_COPY;
     flags |= places[options->place];
-    /* --place may be one that the device, or the index, can't have */
+    /* --place may be one that the device or the index can't have. */
     expect_ok_usage(sx_load(&index, device, path, flags, &call), NULL);
-    sx_close(device);             /* the index holds on to it */
+    sx_close(device);             /* the index keeps it open */
     return index;
 }
 

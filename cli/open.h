@@ -14,7 +14,7 @@ typedef struct {
     int place;                    /* --place; 0: the device's usual one */
 } open_options;
 
-/* Of this name; NULL: the best present. */
+/* The device of this name; NULL: the best present. */
 sx_device *open_named(const char *name);
 sx_device *open_device(const open_options *options);
 

@@ -15,7 +15,7 @@ bool parse_size(const char *text, uint64_t *out)
     return sx_size_parse(text, strlen(text), out) == SX_SIZE_OK;
 }
 
-/* Place of a word in "a|b|c", from 1; 0: not there. */
+/* The place of a word in "a|b|c", from 1 on; 0: it is not there. */
 static int choice_of(const char *choices, const char *word)
 {
     size_t length = strlen(word);
@@ -79,7 +79,7 @@ static void set_option(const option *o, const char *text)
 
 /* ---- help -------------------------------------------------------------- */
 
-/* Long lists of words go on in the next line, behind a '|'. */
+/* Long lists of words continue on the next line, behind a '|'. */
 static void print_left(const char *left)
 {
     while (strlen(left) > 90) {

@@ -1,8 +1,8 @@
 /* opts.h - the command line of every verb, from one table each.
  *
- * A verb lists its operands and options; parse_arguments() fills in what
- * was given, prints the help that follows from the same table, and fails
- * with the offending word otherwise. */
+ * A verb lists its operands and options. parse_arguments() fills in those that
+ * were given, or prints the help that follows from the same table, or fails
+ * with the offending word. */
 #ifndef CLI_OPTS_H
 #define CLI_OPTS_H
 
@@ -14,7 +14,7 @@ typedef enum {
     OPT_WORD,                     /* const char * */
     OPT_WORDS,                    /* word_list: may be given again */
     OPT_SIZE,                     /* uint64_t, see parse_size() */
-    OPT_COUNT,                    /* uint64_t, the same, at least 1 */
+    OPT_COUNT,                    /* uint64_t, a size of at least 1 */
     OPT_FRACTION,                 /* double from 0 to 1 */
     OPT_CHOICE                    /* int: 1 for the first word of value */
 } option_kind;
@@ -45,7 +45,7 @@ typedef struct {
     const option *options;
 } command_line;
 
-#define NOT_GIVEN UINT64_MAX      /* start for a size that must be given */
+#define NOT_GIVEN UINT64_MAX      /* first value of a size that must be given */
 
 /* argv[0] is the verb. */
 void parse_arguments(const command_line *line, int argc, char **argv);
@@ -53,8 +53,8 @@ void parse_arguments(const command_line *line, int argc, char **argv);
 /* Usage error unless the option was given. */
 void require_option(bool given, const char *name);
 
-/* A size such as 1000, 2^24, 16M, 4GiB or 1e6, as the library reads those of
- * devices' options, too; false if it is none. */
+/* A size such as 1000, 2^24, 16M, 4GiB or 1e6, as the library reads those in
+ * devices' names; false if it is none. */
 bool parse_size(const char *text, uint64_t *out);
 
 /* Choices that several verbs share. The numbers of the words are those of
@@ -82,7 +82,7 @@ bool parse_size(const char *text, uint64_t *out);
 #define OPTION_PLACE(to) \
     { "--place", 0, OPT_CHOICE, "host|device|hybrid|both", to, \
       "on a GPU: where to put the index (its memory)" }
-/* What every verb takes that opens an index: o is its open_options. */
+/* Options of every verb that opens an index: o is its open_options. */
 #define OPTIONS_OPEN_INDEX(o, as_json)                                  \
     OPTION_JSON(as_json), OPTION_COPY(&(o)->copy),                      \
     OPTION_PLACE(&(o)->place),                                          \

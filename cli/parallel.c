@@ -31,7 +31,7 @@ static void *take_parts(void *argument)
     }
 }
 
-/* This thread takes part, so that no other one has to start. */
+/* This thread takes part, so nothing fails if no other can be started. */
 void parallel_for(uint64_t n, void (*body)(void *, uint64_t, uint64_t),
                   void *context)
 {

@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-/* Elements that one thread does in one go: what depends on the part's
- * number does not depend on the number of threads. */
+/* Elements that one thread does in one go. So results that depend on the part's
+ * number do not depend on the number of threads. */
 #define PARALLEL_PART (1ull << 20)
 
-/* body() for [0, n), part after part: elements from..to-1 are part number
+/* Calls body() for [0, n), part by part: elements from..to-1 are part number
  * from / PARALLEL_PART. */
 void parallel_for(uint64_t n,
                   void (*body)(void *context, uint64_t from, uint64_t to),

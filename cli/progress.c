@@ -18,7 +18,7 @@ static struct {
     _Atomic uint64_t total, done;
     double since;
     pthread_t thread;
-    pthread_mutex_t lock;         /* of end */
+    pthread_mutex_t lock;         /* guards end */
     pthread_cond_t wake;
     bool end;
 } bar = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -91,7 +91,7 @@ void progress_start(const char *what, uint64_t total)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&bar.wake, &attr);
     pthread_condattr_destroy(&attr);
-    /* No thread, no bar: nothing else depends on it. */
+    /* Without a thread there is no bar; nothing else depends on it. */
     bar.running = pthread_create(&bar.thread, NULL, draw_until_end,
                                  NULL) == 0;
 }

@@ -11,9 +11,9 @@
 
 enum { PROGRESS_EVERY = 1 << 16 };
 
-/* A key asked for with odds of about 1/rank: every length in bits of the
- * rank is as likely as the others, and so is every rank of one length. The
- * shuffle spreads the ranks over the keys. */
+/* Draws a key with odds of about 1/rank: every length in bits of the rank is as
+ * likely as the others, and so is every rank of one length. The shuffle spreads
+ * the ranks over the keys. */
 static uint64_t draw_zipf(uint64_t n, const shuffle *spread, rng *r)
 {
     unsigned bits = 1;

@@ -6,7 +6,7 @@
 #include "progress.h"
 #include "say.h"
 
-enum { RUN = 16 };                /* sorted by insertion before merging */
+enum { RUN = 16 };                /* keys sorted by insertion before merging */
 
 #define HUGE_PAGE (2ull << 20)
 
@@ -15,8 +15,8 @@ static uint64_t mapped_bytes(uint64_t bytes)
     return (bytes / HUGE_PAGE + 1) * HUGE_PAGE; /* never 0 */
 }
 
-/* One page more than needed is mapped; what lies outside the aligned part
- * is given back. */
+/* Maps one page more than needed, and gives back the parts outside of the
+ * aligned block. */
 void *huge_alloc(uint64_t bytes)
 {
     uint64_t need = mapped_bytes(bytes), skip;
@@ -54,8 +54,7 @@ static inline uint64_t row_at(const sx_column *rows, uint64_t i)
 
 typedef struct { unsigned char byte[16]; } b16;
 
-/* All NaNs are equal and come last; -0.0 equals 0.0 as comparisons have
- * it. */
+/* All NaNs are equal and come last; -0.0 equals 0.0, as in comparisons. */
 #define FLOAT_BEFORE(a, b) ((a) < (b) || ((b) != (b) && (a) == (a)))
 
 #define NAME(x) x##_u32

@@ -31,7 +31,7 @@ static void NAME(merge)(const NAME(pair) *a, NAME(pair) *b, uint64_t from,
     memcpy(b + at, a + right, (to - right) * sizeof *b);
 }
 
-/* Insertion sort: short runs to start merging from. */
+/* Insertion sort, for the short runs that merging begins with. */
 static void NAME(sort_run)(NAME(pair) *a, uint64_t n)
 {
     for (uint64_t i = 1; i < n; i++) {
@@ -44,7 +44,7 @@ static void NAME(sort_run)(NAME(pair) *a, uint64_t n)
     }
 }
 
-/* Sorts a with the help of b; returns the one that holds the result. */
+/* Sorts a with the help of b; returns the array that holds the result. */
 static NAME(pair) *NAME(sort)(NAME(pair) *a, NAME(pair) *b, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i += RUN)

@@ -1,7 +1,7 @@
 /* rng.h - random numbers that depend on the seed alone: SplitMix64.
  *
- * Small, and good enough for keys: a counter with a step of odd binary
- * digits, each value scrambled by mix(). */
+ * It is small, and good enough for keys: a counter with an odd step, whose
+ * values mix() scrambles. */
 #ifndef CLI_RNG_H
 #define CLI_RNG_H
 
@@ -27,21 +27,21 @@ static inline uint64_t rng_next(rng *r)
     return mix(r->state += 0x9e3779b97f4a7c15u);
 }
 
-/* From 0 to bound - 1, by the upper half of a product: no bias that would
- * matter for bounds below 2^40. */
+/* From 0 to bound - 1, by the upper half of a product. For bounds below 2^40
+ * the bias does not matter. */
 static inline uint64_t rng_below(rng *r, uint64_t bound)
 {
     return (uint64_t)(((unsigned __int128)rng_next(r) * bound) >> 64);
 }
 
-/* In (0, 1], so that a logarithm of it is finite. */
+/* In (0, 1], so that its logarithm is finite. */
 static inline double rng_unit(rng *r)
 {
     return (double)((rng_next(r) >> 11) + 1) * 0x1p-53;
 }
 
-/* A random order of 0..n-1 that needs no memory: rounds of steps that are
- * one-to-one modulo 2^bits, repeated until the result is below n. */
+/* A random order of 0..n-1 that needs no memory: steps that are one-to-one
+ * modulo 2^bits, repeated until the result is below n. */
 typedef struct {
     uint64_t n, mask;
     unsigned shift;

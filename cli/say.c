@@ -44,7 +44,7 @@ const char *plain(FILE *stream)
     return colourful(stream) ? "\033[0m" : "";
 }
 
-/* Words from the command line or from a file may hold anything; a control
+/* Words from the command line or from a file may hold anything. A control
  * character would break the promise of one line, so it becomes '?'. */
 static void print_one_line(const char *format, va_list args)
 {
@@ -60,7 +60,7 @@ static void print_one_line(const char *format, va_list args)
 static void complain(const char *format, va_list args)
 {
     progress_stop();
-    fflush(stdout);               /* what was answered comes first */
+    fflush(stdout);               /* answers so far come first */
     fprintf(stderr, "%ssextant:%s ", red(stderr), plain(stderr));
     if (verb_now)
         fprintf(stderr, "%s: ", verb_now);
@@ -90,9 +90,9 @@ void fail_usage(const char *format, ...)
     exit(EXIT_USAGE);
 }
 
-/* The detail says what happened; without one the status itself must do. Which
- * function of the library said so, "sx_build: ", is of no use to who typed a
- * command. */
+/* The library's detail says what happened; if it has none, the status must
+ * do. The detail begins with a function of the library, "sx_build: ", which is
+ * of no use to people who type commands. */
 static const char *sentence_of(sx_status status)
 {
     const char *detail = sx_detail();

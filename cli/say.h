@@ -1,8 +1,8 @@
 /* say.h - how the tool ends, complains and colours.
  *
- * Every failure is one line on stderr, "sextant: VERB: sentence", and the
- * end of the process: there is nothing a command line tool could usefully
- * do afterwards, so callers need not carry errors upwards. */
+ * Every failure is one line on stderr, "sextant: VERB: sentence", and ends the
+ * process: a command line tool could do nothing useful afterwards. So callers
+ * need not carry errors upwards. */
 #ifndef CLI_SAY_H
 #define CLI_SAY_H
 
@@ -27,15 +27,15 @@ _Noreturn void fail_usage(const char *format, ...)
 /* Fails with the library's own sentence unless status is SX_OK. what: the
  * file or thing concerned, NULL for none. */
 void expect_ok(sx_status status, const char *what);
-/* The same where what is wrong, or impossible, is a word of the command line. */
+/* The same where the fault is a word of the command line. */
 void expect_ok_usage(sx_status status, const char *what);
 
-/* Memory or failure; never NULL, not even for 0 bytes. */
+/* Memory, or failure; never NULL, not even for 0 bytes. */
 void *must_alloc(uint64_t count, size_t bytes_each);
 void *must_grow(void *old, uint64_t count, size_t bytes_each);
 
-/* Escape sequences to print round words on this stream: empty strings when
- * it is no terminal or NO_COLOR is set. */
+/* Escape sequences to print round words on this stream: empty strings if it is
+ * no terminal or NO_COLOR is set. */
 const char *bold(FILE *stream);
 const char *red(FILE *stream);
 const char *plain(FILE *stream);

@@ -81,7 +81,7 @@ static int run(int argc, char **argv)
             say_verb(verb->name);
             return verb->run(2, words);
         }
-        argv[1] = argv[2];        /* is the word that nobody knows */
+        argv[1] = argv[2];        /* an unknown word, as if it had come alone */
     }
     verb = find_verb(argv[1]);
     if (!verb)
@@ -98,6 +98,6 @@ int main(int argc, char **argv)
 
     output_init();
     status = run(argc, argv);
-    output_close(&out);           /* help and version end here, too */
+    output_close(&out);           /* checks help and version, too */
     return status;
 }

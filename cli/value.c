@@ -10,8 +10,8 @@
 
 #include "sextant.h"
 
-/* Magnitude of an unsigned number. strtoull() would also take blanks, signs
- * and octal, none of which is meant here. */
+/* The magnitude of an unsigned number. strtoull() would also take blanks, signs
+ * and octal, which are not allowed here. */
 static bool parse_magnitude(const char *word, uint64_t *out)
 {
     uint64_t value = 0;
@@ -55,9 +55,9 @@ static bool parse_signed(const char *word, int64_t max, int64_t *out)
     return true;
 }
 
-/* Overflow to infinity is refused, for the word was finite, and so is
- * underflow to 0, for it was not 0; a number with fewer bits than usual is
- * ordinary rounding. */
+/* Overflow to infinity is refused, as the word was finite, and so is underflow
+ * to 0, as it was not 0. A number with fewer bits than usual is ordinary
+ * rounding. */
 static bool parse_double(const char *word, double *out)
 {
     char *end;
@@ -166,8 +166,8 @@ static size_t print_signed(int64_t i, char *text)
     return print_unsigned(i < 0 ? 0 - (uint64_t)i : (uint64_t)i, i < 0, text);
 }
 
-/* The fewest digits that bring the value back: 9 do for every float, 17 for
- * every double. printf would put a sign before some NaNs, but they are all
+/* The fewest digits that bring the value back: 9 are enough for every float, 17
+ * for every double. printf would put a sign before some NaNs, but all NaNs are
  * one key. */
 static size_t print_float(float f, char *text)
 {

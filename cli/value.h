@@ -10,16 +10,16 @@
 
 /* Reads a whole NUL-terminated word as a value of the type (an sx_type):
  * integers in decimal or 0x..., floats as strtod() takes them, 16-byte keys
- * as 32 hex digits with or without the dashes of a UUID. False if it is
- * none, or out of range. */
+ * as 32 hex digits with or without the dashes of a UUID. False if the word is
+ * no such value, or out of range. */
 bool value_parse(int type, const char *word, void *out);
 
-/* Writes the value, NUL-terminated and so that reading it back gives the
- * same value; returns the length. Floats get the fewest digits that do, from
- * 6 or 15 on. */
+/* Writes the value, NUL-terminated, so that reading it back gives the same
+ * value; returns the length. Floats get the fewest digits that do, but at least
+ * 6 or 15. */
 size_t value_print(int type, const void *value, char text[VALUE_TEXT_MAX]);
 
-/* What the type accepts, to go into an error: "a u32 (0 to 4294967295)". */
+/* What the type accepts, for an error's sentence: "a u32 (0 to 4294967295)". */
 const char *value_expected(int type);
 
 /* True for floats that JSON has no number for. */

@@ -2,7 +2,7 @@
 #ifndef CLI_VERBS_H
 #define CLI_VERBS_H
 
-/* argv[0] is the verb; the result is the exit status. */
+/* argv[0] is the verb. They return the exit status. */
 int cmd_gen(int argc, char **argv);
 int cmd_build(int argc, char **argv);
 int cmd_lookup(int argc, char **argv);

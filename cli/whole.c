@@ -13,11 +13,11 @@
 enum {
     FILES_MAX = 4,                /* at a time; bench has two */
     NAMES_TRIED = 1000,
-    LINKS_MAX = 40                /* from one to the next, as the kernel has */
+    LINKS_MAX = 40                /* in a row, as in the kernel */
 };
 
-/* A place is in use while its temporary has a name. Handlers of signals look
- * at them, so they are no list that is being linked. */
+/* An element is in use while its temporary file has a name. Signal handlers
+ * look at these, so they are an array: a list might be in a change. */
 struct whole_file {
     volatile sig_atomic_t used;
     char temp[PATH_MAX];
@@ -50,7 +50,7 @@ void whole_init(void)
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
         struct sigaction action = { .sa_handler = drop_all_and_die }, old;
 
-        /* nohup(1), and a shell's jobs in the background, have it ignored */
+        /* nohup(1), and a shell for jobs in the background, have it ignored. */
         if (!sigaction(deadly[i], NULL, &old) && old.sa_handler != SIG_IGN)
             sigaction(deadly[i], &action, NULL);
     }
@@ -71,9 +71,9 @@ static bool name_too_long(void)
     return false;
 }
 
-/* Whether a link is one that others may have laid out for us: in a folder where all
- * may make files, by somebody who is neither us nor the folder's owner. Systems
- * refuse to open such ones (fs.protected_symlinks); to read them they do not. */
+/* Whether another user may have laid out this link for us: it is in a folder where
+ * all may make files, and belongs neither to us nor to the folder's owner. Systems
+ * refuse to open such links (fs.protected_symlinks), but not to read them. */
 static bool is_planted(const char *link)
 {
     char folder[PATH_MAX];
@@ -87,7 +87,7 @@ static bool is_planted(const char *link)
             of.st_uid != geteuid() && of.st_uid != in.st_uid);
 }
 
-/* The file that path is a link to, or path: it may be yet to come, so
+/* The file that path is a link to, or path itself. The file may not exist yet, so
  * realpath(3) would not do. */
 static bool follow_links(const char *path, char target[PATH_MAX])
 {
@@ -154,7 +154,7 @@ whole_file *whole_begin(const char *path, int *fd)
         return NULL;
     is_old = !stat(w->target, &old);
     if (is_old && access(w->target, W_OK))
-        return NULL;              /* renaming would not ask */
+        return NULL;              /* a rename would not ask */
     *fd = create_beside(w->target, w->temp);
     if (*fd < 0)
         return NULL;
