@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """How good are auto's choices?
 
-For each key set the specs of `--spec all`, auto and auto(for=point|range) are
-measured by one run of `sextant bench`, points and ranges. Wanted:
+For each key set one run of `sextant bench` measures the specs of `--spec all`, auto
+and auto(for=point|range), by points and ranges. Wanted:
 
   auto(for=point)  at least 0.9 of the best spec for points (0.85 on a CPU, whose
                    readings move that much)
@@ -14,8 +14,8 @@ Usage: bench/auto.py [--tool build/sextant] [--device cuda:0] [--types u64,u32]
            [--sizes 2^12,2^16] [--dists uniform,...] [--spec all] [--queries 2^22]
            [--seed 1] [-o out.json]
 
-One JSON object a key set goes to the file, behind the commit (COMMIT says it where
-there is no repository) and the command, the sums last. The status is 0 if
+One JSON object for each key set goes to the file, behind the commit (COMMIT says it
+where there is no repository) and the command; the sums are last. The status is 0 if
 auto(for=point) was as wanted in 95 of 100 key sets.
 """
 import argparse
@@ -32,8 +32,8 @@ CHOSEN = ["auto", "auto(for=point)", "auto(for=range)"]
 
 
 def measure(args, key_type, dist, size):
-    """op -> {spec as asked for: (speed, resolved spec, build time: s, or times the
-    sort's on a GPU)}."""
+    """op -> {spec as asked for: (speed, resolved spec, build time: in s, on a GPU in times
+    of the sort)}."""
     gpu = args.device.startswith(("cuda", "simt"))
     command = [args.tool, "bench", "--type", key_type, "--dist", dist, "--n", size, "--rows", "32",
                "--spec", ",".join([args.spec] + CHOSEN), "--op", "get,range", "--hits", "128",
@@ -51,7 +51,7 @@ def measure(args, key_type, dist, size):
         r = json.loads(line)
         if "spec" in r:
             speed = r["g_per_s"] * 1e3 if gpu else 1e3 / r["ns_per_key"]
-            # `all` has auto, too: the better reading of two that are the same
+            # `all` has auto, too: of two readings the better one counts
             old = speeds[r["op"]].get(r["requested_spec"])
             if not old or old[0] < speed:
                 build = r["build_x_sort"] if gpu else r["build_s"]
@@ -60,7 +60,7 @@ def measure(args, key_type, dist, size):
 
 
 def ratio(of, auto):
-    """auto's part of the best. Two readings of the same spec are one."""
+    """auto's part of the best. Two readings of the same spec count as one."""
     rest = {s: v[0] for s, v in of.items() if s not in CHOSEN + ["binary_search"]}
     resolved = of[auto][1]
     own = max(v[0] for v in of.values() if v[1] == resolved)
@@ -78,7 +78,7 @@ def judge(speeds, limit):
             for floor, least in (("sorted", 1.0), ("binary_search", 0.9)):
                 if floor in speeds[op] and auto != "auto(for=range)":
                     part = speeds[op][auto][0] / speeds[op][floor][0]
-                    # below by less than readings move is not below
+                    # a figure that is lower by less than readings move is not below
                     verdict[f"{auto} {op} vs {floor}"] = (part >= least * limit, part)
     return verdict
 

@@ -1,4 +1,4 @@
-/* bench.h - the parts of sextant bench.
+/* bench.h - the parts of sextant-bench.
  *
  * bench_work.c   keys, questions, and the right answers from plain binary
  *                search, which is timed on the way
@@ -6,7 +6,7 @@
  * bench_print.c  the header, then a line for each measurement
  * bench_collect.c  threads with one key each, collected and not
  * bench_sweep.c  batches of many sizes, for the CPU or the GPU
- * cmd_bench.c    options, and the loop over specs and operations
+ * bench_main.c   options, and the loop over specs and operations
  * bench_gpu.h    the same on a GPU, whose memory holds all of it */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
@@ -19,7 +19,7 @@
 #define OP_WORDS "get,rank,floor,ceil,key_at,range"
 #define GPU_OP_WORDS "get_pageable,get_pinned,small"
 
-enum {                            /* on a GPU only, in the order of these */
+enum {                            /* on a GPU only, in this order */
     OP_GET_PAGEABLE = OP_COUNT,
     OP_GET_PINNED,
     OP_SMALL,
@@ -41,23 +41,23 @@ typedef struct {
     int type, dist, rows;
     uint64_t n, queries, runs, hits, seed;
     uint64_t batch;               /* the one whose turn it is; 0: all */
-    uint64_t batches[BATCHES_MAX]; /* of which there are at least one */
+    uint64_t batches[BATCHES_MAX]; /* at least one */
     int batch_count;
     double misses;
     bool zipf, json, unique;
     const char *keys;             /* a file; NULL: of the distribution */
-    sx_column file_keys;          /* what it holds; whoever makes keys of it
-                                     frees it */
+    sx_column file_keys;          /* the keys of that file; whoever makes keys
+                                     of it frees it */
     bool latency;                 /* of each call, too */
     bool explain;                 /* JSON: with how the index is made up */
-    bool sorted;                  /* the rest: on a GPU only */
+    bool sorted;                  /* from here on: on a GPU only */
     uint64_t ranges;              /* 0: by hits */
     uint64_t builds;              /* NOT_GIVEN: some */
     bool from_host;               /* builds read the host's memory */
-    bool collect;                 /* the rest: with it only */
+    bool collect;                 /* from here on: with --collect only */
     const char *submitters;
     uint64_t interval, ms;
-    int sweep;                    /* 1: batch; the rest: with it only */
+    int sweep;                    /* 1: batch; from here on: with it only */
     const char *sizes, *plot;
 } bench_options;
 
@@ -68,7 +68,7 @@ typedef struct {
     uint64_t *right;              /* answers */
     void *right_keys;             /* key_at only */
     uint64_t work;                /* answers, or hits for range */
-    double seconds;               /* plain binary search for all of it */
+    double seconds;               /* plain binary search for all queries */
 } bench_task;
 
 typedef struct {
@@ -80,7 +80,7 @@ typedef struct {
     int task_count;
 } bench_work;
 
-/* wanted[op]: whether it is asked for. */
+/* wanted[op]: whether the operation is asked for. */
 bench_work work_prepare(const bench_options *o,
                         const bool wanted[OP_COUNT]);
 void work_free(bench_work *work);
@@ -97,8 +97,7 @@ bench_result bench_measure(const sx_index *ix, const bench_work *work,
                            const bench_task *task, const bench_options *o);
 double median_of(double *values, uint64_t n); /* sorts them */
 
-/* How long each call took, of as many as there is space for. Without space
- * nothing is kept. */
+/* How long each call took, of as many calls as there is space for. */
 typedef struct {
     double *seconds;
     uint64_t n, space;
@@ -108,7 +107,7 @@ typedef struct {
 call_times calls_of(const bench_options *o, uint64_t queries,
                     uint64_t batch);
 void calls_add(call_times *calls, double seconds);
-/* Into the result; frees them. */
+/* Puts them into the result; frees them. */
 void calls_end(call_times *calls, bench_result *result);
 
 

@@ -1,5 +1,5 @@
-/* bench_collect.c - threads that each have one key at a time, by a call for
- * each key and by collectors: how many keys, and how long each took. */
+/* bench_collect.c - threads that each have one key at a time, with a call for
+ * each key and with collectors: how many keys a second, and how long each. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static unsigned place_of(uint64_t ns)
     return shift * FINE + (unsigned)(ns >> shift);
 }
 
-/* The middle of what is counted there. */
+/* The middle of the times that are counted there. */
 static double time_at(unsigned place)
 {
     unsigned shift = place < 2 * FINE ? 0 : place / FINE - 1;
@@ -78,7 +78,7 @@ typedef struct {                  /* one measurement */
     sx_collector *collector;      /* NULL: a call for each key */
     uint64_t submitters;
     pthread_barrier_t start;
-    uint64_t from, until;         /* times count that begin between */
+    uint64_t from, until;         /* keys that begin between these count */
 } trial;
 
 typedef struct {
@@ -116,7 +116,7 @@ static sx_status ask_collected(const trial *t, void *key, uint64_t *answer)
     return sx_collect(t->collector, what[t->task->op], key, answer, -1);
 }
 
-/* All answers are compared, those of the warm-up too. */
+/* All answers are compared, also those of the warm-up. */
 static void *submit(void *argument)
 {
     submitter *s = argument;
@@ -156,7 +156,7 @@ static tally *run_trial(trial *t)
             fail("the system has no thread for submitter %llu of %llu",
                  (unsigned long long)i + 1, (unsigned long long)t->submitters);
     }
-    t->from = ns_now() + t->o->ms * 100000;       /* warm after a tenth */
+    t->from = ns_now() + t->o->ms * 100000;       /* a tenth more to warm up */
     t->until = t->from + t->o->ms * 1000000;
     pthread_barrier_wait(&t->start);
     for (uint64_t i = 0; i < t->submitters; i++) {
@@ -187,7 +187,7 @@ static const struct { const char *name, *title; double part; } percentiles[] = {
 
 enum { PERCENTILES = sizeof percentiles / sizeof *percentiles };
 
-/* Of all batches, those of the warm-up too. */
+/* Counts all batches, also those of the warm-up. */
 static double keys_per_batch(const sx_collector_info *info)
 {
     if (!info)
@@ -300,8 +300,8 @@ static submitter_list split_submitters(const char *text)
     return list;
 }
 
-/* As the options say; where they do not, batches that half of the submitters
- * fill, so that one half gathers while the other is being answered. */
+/* A collector as the options say. By default half of the submitters fill a
+ * batch, so that one half gathers while the other is being answered. */
 static sx_collector *new_collector(const sx_index *ix, const bench_options *o,
                                    uint64_t submitters, bool eager)
 {

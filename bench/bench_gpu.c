@@ -56,7 +56,7 @@ static double build_once(gpu_bench *b, sx_device *device, const char *spec,
     return seconds_now() - start;
 }
 
-/* The median of the timed builds, of which the last one is kept. */
+/* The median of the timed builds; the last index is kept. */
 static double build(gpu_bench *b, sx_device *device, const char *spec,
                     sx_index **ix)
 {
@@ -76,7 +76,7 @@ static double build(gpu_bench *b, sx_device *device, const char *spec,
     return median;
 }
 
-/* With every batch, but small calls are of one length. */
+/* Measures every batch; the operation small has one length of call. */
 static uint64_t bench_task_of(output *out, gpu_bench *b, const sx_index *ix,
                               const gpu_subject *s, const gpu_task *task)
 {
@@ -91,7 +91,7 @@ static uint64_t bench_task_of(output *out, gpu_bench *b, const sx_index *ix,
 
         turn.batch = o->batches[i];
         result = gpu_run(b, ix, task);
-        if (result.median_s < 0)  /* could not be done here */
+        if (result.median_s < 0)  /* this device can't do it */
             continue;
         gpu_print_line(out, b, s, task, &result);
         wrong += result.wrong;
@@ -123,8 +123,8 @@ static uint64_t bench_spec(output *out, gpu_bench *b, sx_device *device,
     return wrong;
 }
 
-/* Each device is opened when its turn comes and closed after it: what it
- * keeps of the GPU's memory and caches should not be there for the next. */
+/* Each device is opened when its turn comes and closed after it, so that its
+ * share of the GPU's memory and caches is gone for the next. */
 static uint64_t bench_device(output *out, gpu_bench *b, const char *name,
                              const spec_list *specs)
 {

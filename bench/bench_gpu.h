@@ -4,13 +4,13 @@
  *
  * bench_gpu.c        the loop over devices, specs and operations
  * bench_gpu_data.c   keys and queries, brought to the device; the sort, and
- *                    what the hardware allows: a gather
+ *                    the hardware's limit: a gather
  * bench_gpu_right.c  the right answers, by plain binary search there
- * bench_gpu_check.c  part of those, counted again on the host
+ * bench_gpu_check.c  a part of those, counted again on the host
  * bench_gpu_columns.c  columns on the device and on the host
  * bench_gpu_run.c    one index, one operation: time and wrong answers
  * bench_gpu_print.c  the header, then a line for each measurement
- * bench_kernels.h    what an index's kernels are held against */
+ * bench_kernels.h    kernels that an index's are compared with */
 #ifndef CLI_BENCH_GPU_H
 #define CLI_BENCH_GPU_H
 
@@ -34,11 +34,11 @@ typedef struct {
     sx_column right;              /* answers */
     sx_column right_keys;         /* key_at only */
     uint64_t work;                /* answers, or hits for range */
-    uint64_t bytes;               /* read and written at the least */
+    uint64_t bytes;               /* that must be read and written at least */
     double plain_s;               /* plain binary search; 0: none */
 } gpu_task;
 
-/* Columns are in device memory unless their name says else. */
+/* Columns are in device memory unless their name says otherwise. */
 typedef struct {
     const bench_options *o;
     sx_device *device;
@@ -46,15 +46,15 @@ typedef struct {
     sx_column host_keys, host_queries;
     sx_column host_rows;          /* for builds from the host only */
     int number;                   /* type of rows and ranks */
-    uint64_t row_base;            /* the row of a key is this + its place */
-    sx_column keys, rows;         /* as they came */
+    uint64_t row_base;            /* a key's row is this + its position */
+    sx_column keys, rows;         /* in the order of the input */
     sx_column sorted_keys;        /* encoded: unsigned, of the same order */
     sx_column sorted_rows;
-    sx_column queries;            /* ... */
-    sx_column encoded_queries;    /* ... perhaps the same */
+    sx_column queries;            /* as they are ... */
+    sx_column encoded_queries;    /* ... and encoded; perhaps the same memory */
     sx_column right_rows, right_ranks;
     sx_column iota;               /* 0, 1, 2, ... */
-    sx_column blank;              /* bytes that are no answers */
+    sx_column blank;              /* bytes that no answer has */
     uint64_t found;               /* queries that are keys */
     double sort_s, gather_s, get_s, rank_s; /* gather: for all queries */
     gpu_task tasks[OP_ALL];
@@ -64,7 +64,7 @@ typedef struct {
 /* ---- bench_gpu.c ------------------------------------------------------- */
 
 bool is_gpu(sx_device *device);
-/* Usage error unless there is such a device, and the same GPU. */
+/* Usage error unless the device exists and is on the same GPU. */
 void expect_gpu(const char *name, sx_device *same);
 /* Returns the number of wrong answers. */
 uint64_t bench_gpu(const bench_options *o, const spec_list *specs,
@@ -78,30 +78,30 @@ void gpu_release(gpu_bench *b);
 
 /* ---- bench_gpu_columns.c ----------------------------------------------- */
 
-/* Columns in device memory, and to it and back. */
+/* Columns in device memory, and copies to it. */
 sx_column there_new(gpu_bench *b, int type, uint64_t n);
 sx_column there_copy(gpu_bench *b, const sx_column *host);
 void there_free(gpu_bench *b, sx_column *column);
 sx_column there_part(const sx_column *whole, uint64_t from, uint64_t n);
-/* ... and back, into a column to be freed. */
+/* A copy on the host, to be freed. */
 sx_column here_copy(gpu_bench *b, const sx_column *there);
 
-/* Fails unless it can be done. */
+/* Fails if it can't be done. */
 void gpu_measure(gpu_bench *b, measure_job *job);
-/* Runs once to warm up, then so many times; the median in seconds. */
+/* Runs once to warm up, then `runs` times; returns the median in seconds. */
 double gpu_time(gpu_bench *b, measure_job *job, uint64_t runs);
-/* In how many elements of 4 or 8 bytes columns there differ. */
+/* In how many elements of 4 or 8 bytes two columns in device memory differ. */
 uint64_t gpu_differences(gpu_bench *b, const sx_column *a,
                          const sx_column *c);
 
-/* Numbers from base on, on the host, to be freed. */
+/* Numbers from base on, on the host; to be freed. */
 sx_column counting(int type, uint64_t n, uint64_t base);
 uint64_t number_at(const sx_column *numbers, uint64_t i);
 void number_put(const sx_column *numbers, uint64_t i, uint64_t number);
 
-/* Keys of the host as unsigned numbers of the same order, to be freed. */
+/* Keys of the host as unsigned numbers of the same order; to be freed. */
 sx_column encoded(const sx_column *keys);
-bool is_own_code(int type);       /* and already are that */
+bool is_own_code(int type);       /* its keys are such numbers already */
 
 /* ---- bench_gpu_right.c ------------------------------------------------- */
 

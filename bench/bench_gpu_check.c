@@ -1,8 +1,8 @@
-/* bench_gpu_check.c - part of the device's plain binary search counted again
+/* bench_gpu_check.c - a part of the device's plain binary search counted again
  * on the host, in the tool's own idea of order.
  *
- * Each key is looked up among some of the queries, sorted and each once.
- * So many keys are below query j: those that fall before it. */
+ * Each key is looked up among a sample of the queries, sorted and each once.
+ * The keys below query j of the sample are those that fall before it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +20,9 @@ enum {
 typedef struct {
     const gpu_bench *b;
     reference samples;            /* rows: places in sorted order */
-    uint64_t *below;              /* keys with so many samples <= them */
-    uint64_t *first;              /* place of the first equal key */
+    uint64_t *below;              /* [j]: keys with j samples <= them; summed
+                                     up: keys below sample j */
+    uint64_t *first;              /* position of the first equal key */
 } recount;
 
 static void recount_part(void *context, uint64_t from, uint64_t to)
@@ -79,7 +80,7 @@ static void check_run(recount *c, const sx_column *queries,
     free(at);
 }
 
-/* From here on run number r of the sample. */
+/* Where run number r of the sample begins, and how many queries it has. */
 static uint64_t run_from(const gpu_bench *b, uint64_t r, uint64_t *n)
 {
     uint64_t queries = b->o->queries, stride = queries / SAMPLE_RUNS;

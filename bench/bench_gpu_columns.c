@@ -63,8 +63,8 @@ void gpu_measure(gpu_bench *b, measure_job *job)
     b->kernels->rest();
 }
 
-/* The emulator has no clock: there the host's counts. Memory is kept from run
- * to run, and given back after the last one. */
+/* The emulator has no clock, so the host's counts there. Memory is kept from
+ * run to run, and given back after the last one. */
 double gpu_time(gpu_bench *b, measure_job *job, uint64_t runs)
 {
     double *times = must_alloc(runs, sizeof *times), median;
@@ -139,9 +139,8 @@ sx_column counting(int type, uint64_t n, uint64_t base)
 
 /* ---- keys as unsigned numbers ------------------------------------------
  *
- * Of our own, so that what indexes are compared with knows nothing of the
- * library's idea of order. All NaNs are one number, the greatest; -0.0 is
- * 0.0. */
+ * The code is our own, so that the right answers do not depend on the library's
+ * idea of order. All NaNs are one number, the greatest; -0.0 is 0.0. */
 
 bool is_own_code(int type)
 {

@@ -50,7 +50,7 @@ static void make_keys(gpu_bench *b)
     progress_stop();
 }
 
-/* The sort alone is what builds are compared with. */
+/* Builds are compared with the sort alone. */
 static void sort_keys(gpu_bench *b)
 {
     bool same = is_own_code(b->o->type);
@@ -84,13 +84,13 @@ typedef struct {
     const bench_options *o;
     const sx_column *keys;
     unsigned char *out;
-    shuffle spread;               /* of frequent keys over all */
+    shuffle spread;               /* spreads frequent keys over all */
     unique_keys unique;
     uint64_t miss_below;
 } drawing;
 
-/* Scrambles lower bits, of a float the fraction's: near a key, and mostly
- * none. */
+/* Scrambles lower bits, of a float those of the fraction: the result is near a
+ * key, and mostly no key. */
 static void disturb(int type, unsigned char *key, rng *r)
 {
     size_t size = sx_type_bytes(type);
@@ -153,7 +153,7 @@ static void pick_part(void *context, uint64_t from, uint64_t to)
                size);
 }
 
-/* Ascending, by their places in order, for which the device sorts. */
+/* Sorts queries, by their ranks among the keys; the device sorts. */
 static void sort_queries(gpu_bench *b)
 {
     uint64_t n = b->o->queries;

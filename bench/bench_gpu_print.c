@@ -6,7 +6,7 @@
 #include "json.h"
 #include "say.h"
 
-/* What stands behind the first comma of a device's name. */
+/* The part of a device's name behind its first comma. */
 static const char *options_of(const char *device)
 {
     const char *comma = strchr(device, ',');
@@ -97,14 +97,14 @@ void gpu_print_device(output *out, const bench_options *o,
 
 /* ---- lines ------------------------------------------------------------- */
 
-typedef struct {                  /* not finite: nothing to say */
+typedef struct {                  /* not finite: there is none */
     double speed, best;           /* 10^9 answers or hits per second */
     double of_floor, vs_plain;
     double bandwidth;             /* 10^9 bytes per second */
 } figures;
 
-/* A time for wrong answers means nothing, so none is shown. Ranges are read
- * in a row, and small calls wait: a gather says nothing of them. */
+/* A time for wrong answers means nothing, so none is shown. A gather is no
+ * measure of ranges, which are read in a row, or of small calls, which wait. */
 static figures figures_of(const gpu_bench *b, const gpu_task *task,
                           const bench_result *result)
 {

@@ -1,6 +1,6 @@
 /* bench_gpu_right.c - the right answers: plain binary search in the sorted
- * array, on the device; where that is not enough, sums and steps to the next
- * rank on the host. */
+ * array, on the device; and, where that is not enough, sums and steps to the
+ * next rank on the host. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static measure_job search_for(const gpu_bench *b, const sx_column *codes)
     };
 }
 
-/* Ranks of keys of the host, which are encoded; on the host, to be freed. */
+/* Ranks of encoded keys of the host; on the host, to be freed. */
 static sx_column ranks_of(gpu_bench *b, const sx_column *codes)
 {
     sx_column q = there_copy(b, codes);
@@ -50,7 +50,7 @@ static sx_column lower_ranks(gpu_bench *b, const sx_column *keys)
     return ranks;
 }
 
-/* Makes it the next one; false if there is none, and it has become 0. */
+/* Adds one to a code; false if it was the last one, and has become 0. */
 static bool step(size_t size, void *code)
 {
     if (size == 4)
@@ -60,7 +60,7 @@ static bool step(size_t size, void *code)
     return ++*(unsigned __int128 *)code != 0;
 }
 
-/* How many keys are at or below each: those below the next code. */
+/* How many keys are at or below each: they are below the next code. */
 static sx_column upper_ranks(gpu_bench *b, const sx_column *keys)
 {
     size_t size = sx_type_bytes(keys->type);
@@ -79,7 +79,7 @@ static sx_column upper_ranks(gpu_bench *b, const sx_column *keys)
     return ranks;
 }
 
-/* Rows at ranks, all ones past the last: the ranks are searched for in
+/* Rows at ranks; all ones past the last. The ranks are searched for in
  * 0, 1, 2, ... */
 static sx_column rows_at(gpu_bench *b, const sx_column *ranks)
 {
@@ -117,7 +117,7 @@ static void keys_part(void *context, uint64_t from, uint64_t to)
                size);
 }
 
-/* The keys of rows, by where they stood in the input; on the host. */
+/* The keys of rows, by their positions in the input; on the host. */
 static sx_column keys_of_rows(gpu_bench *b, const sx_column *rows)
 {
     keys_request r = { .b = b, .rows = here_copy(b, rows) };
@@ -140,7 +140,7 @@ static uint64_t sum_up_to(const sx_column *rows, const uint64_t *sums,
     return sum;
 }
 
-/* Sums of the rows of ranks from..to-1, from sums of all before. */
+/* Sums of the rows of ranks from..to-1, from sums of all rows before. */
 static void make_sums(gpu_bench *b, gpu_task *task, const sx_column *from,
                       const sx_column *to)
 {
@@ -169,8 +169,8 @@ static void make_sums(gpu_bench *b, gpu_task *task, const sx_column *from,
     free(rows.data);
 }
 
-/* From a random key to the one so many further: exactly --hits hits, more
- * where the ends have equals. */
+/* From a random key to the one --hits further: exactly --hits hits, more if
+ * the ends have equal keys. */
 static void make_ranges(gpu_bench *b, gpu_task *task)
 {
     const bench_options *o = b->o;
@@ -282,7 +282,7 @@ static void count_found(gpu_bench *b)
     free(ones.data);
 }
 
-/* What answers are written over: they must not be there from before. */
+/* Answers are written over this: none can be there from before. */
 static void make_blank(gpu_bench *b)
 {
     uint64_t n = b->o->queries * (sx_type_bytes(b->o->type) == 16 ? 2 : 1);

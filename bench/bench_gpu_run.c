@@ -38,7 +38,7 @@ static uint64_t batch_of(const gpu_bench *b, const gpu_task *task)
     return b->o->batch && task->op != OP_SMALL ? b->o->batch : task->q.n;
 }
 
-/* All queries once, --batch at a time; the seconds of the device's clock. */
+/* Asks all queries once, --batch at a time; seconds of the device's clock. */
 static double pass(const gpu_bench *b, const sx_index *ix,
                    const gpu_task *task, const answers *all,
                    call_times *calls)
@@ -86,8 +86,8 @@ static uint64_t count_wrong(gpu_bench *b, const gpu_task *task,
     return wrong;
 }
 
-/* Answers are compared after the first pass, into memory that held none,
- * and again after the last. */
+/* Answers are compared after the first pass, into memory that held none, and
+ * again after the last. */
 static bench_result run_there(gpu_bench *b, const sx_index *ix,
                               const gpu_task *task, double *times)
 {
@@ -118,7 +118,7 @@ static bench_result run_there(gpu_bench *b, const sx_index *ix,
 
 /* ---- columns of the host, by the host's clock --------------------------- */
 
-/* All queries once, --batch at a time. */
+/* Asks all queries once, --batch at a time. */
 static double host_pass(const gpu_bench *b, const sx_index *ix,
                         const gpu_task *task, const sx_column *all_q,
                         const sx_column *all_rows, call_times *calls)

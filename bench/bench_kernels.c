@@ -1,6 +1,6 @@
-/* bench_kernels.c - the kernels a device needs. CUDA's are a library of the
- * bench's own, in the folder of this program or where libraries are installed:
- * both paths are absolute, and the environment has no say in them. */
+/* bench_kernels.c - finds the kernels of a device. CUDA's are a library of the
+ * bench's own, in the folder of this program or where libraries are installed.
+ * Both paths are absolute, and the environment can't change them. */
 #include "bench_kernels.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 #define FILE_NAME "libsextant-bench-cuda.so"
 #define INSTALLED SX_LIBDIR "/" FILE_NAME
 
-/* The kernel's word for where this program is; "": that is not known. */
+/* A path beside this program, whose place the kernel says; "": not known. */
 static void beside(char *path, size_t space)
 {
     ssize_t length = readlink("/proc/self/exe", path, space - 1);

@@ -2,7 +2,7 @@
  * by nvcc into libsextant-bench-cuda.so.
  *
  * Blocks, stream and memory are chosen as the library's backend chooses them
- * for its own kernels, and the sort is the very unit it sorts with: so the
+ * for its own kernels, and the sort is the very unit it sorts with. So the
  * figures can be compared. */
 #include "gpu/vendor_cuda.h"
 
@@ -16,7 +16,7 @@
 
 #define BLOCK 256u
 #define STREAM cudaStreamPerThread
-#define REST_BYTES (32ull << 20)  /* which the pool may keep */
+#define REST_BYTES (32ull << 20)  /* that the pool may keep */
 
 static struct {
     int device;
@@ -28,13 +28,13 @@ static const char *failed(cudaError_t e, const char *doing)
 {
     static char text[256];
 
-    (void)cudaGetLastError();     /* the next call must not find it again */
+    (void)cudaGetLastError();     /* or the next call would find it again */
     snprintf(text, sizeof text, "CUDA, %s: %s", doing, cudaGetErrorString(e));
     return text;
 }
 
 /* The pool keeps an eighth of the device's memory between two sorts, as the
- * backend's does: only the first of them waits for memory. */
+ * backend's does, so that only the first one waits for memory. */
 static const char *cuda_open(int device)
 {
     cudaMemPoolProps wanted = {};
@@ -86,7 +86,7 @@ static const char *sort(const measure_job *job)
     return e == cudaSuccess ? NULL : failed(e, "sorting");
 }
 
-/* Between two events; without them ns stays 0. */
+/* Times the job between two events; without them ns stays 0. */
 static const char *run_timed(measure_job *job, sx_word *found)
 {
     cudaEvent_t begin = NULL, end = NULL;

@@ -1,5 +1,5 @@
 /* bench_kernels_impl.h - the kernels of bench_kernels.h. They share nothing
- * with the walks. Before it come a vendor header and sextant.h. */
+ * with the walks. A vendor header and sextant.h must be included before. */
 
 typedef struct {
     uint64_t n, queries;
@@ -51,7 +51,7 @@ SX_KERNEL(k_differ, kernel_args)
         atomicAdd(ap->found, (sx_word)different);
 }
 
-/* Unsigned keys in ascending order, as the text books have it. */
+/* Unsigned keys in ascending order, searched as in textbooks. */
 #define PLAIN_SEARCH(name, key)                                               \
     SX_KERNEL(name, kernel_args)                                              \
     {                                                                         \
@@ -79,7 +79,7 @@ PLAIN_SEARCH(k_plain_search_8, uint64_t)
 PLAIN_SEARCH(k_plain_search_16, unsigned __int128)
 #undef PLAIN_SEARCH
 
-/* Queues the kernel of a job, which is no sort. found: a zero there. */
+/* Queues the kernel of a job that is no sort. *found is 0 before. */
 static void launch(const measure_job *job, sx_word *found, unsigned grid,
                    unsigned block, void *stream)
 {

@@ -11,8 +11,8 @@
 
 #include "bench_kernels_impl.h"
 
-/* Small, as the emulator's backend has them: some threads have several turns
- * of a loop, some none. */
+/* Small, as in the emulator's backend, so that some threads have several turns
+ * of a loop, and some none. */
 enum { BLOCK = 64, GRID_MOST = 7 };
 
 static unsigned grid_for(uint64_t threads)

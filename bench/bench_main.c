@@ -25,7 +25,7 @@ static void add_spec(spec_list *list, const char *spec)
 }
 
 /* Every family, with its natural node of 64 bytes where it has a choice, and
- * what is the fastest on some keys and some device. */
+ * specs that are the fastest on some keys and some device. */
 static void add_all_specs(spec_list *list, int type)
 {
     static const char *const of_width[][2] = {
@@ -74,7 +74,7 @@ static spec_list split_specs(const char *text, int type)
     }
 }
 
-/* -0.0 is 0.0 as a key, and all NaNs are one: an index answers with that. */
+/* As a key -0.0 is 0.0, and all NaNs are one: an index answers with these. */
 static void make_plain(const sx_column *keys)
 {
     for (uint64_t i = 0; i < keys->n; i++)
@@ -89,7 +89,7 @@ static void make_plain(const sx_column *keys)
         }
 }
 
-/* Reads --keys, or settles what is generated. */
+/* Reads --keys, or settles which keys are generated. */
 static void settle_keys(bench_options *o, int format)
 {
     if (!o->keys) {
@@ -179,7 +179,7 @@ static device_list split_devices(char *text)
     return list;
 }
 
-/* A wrong spec should not show only after minutes of work. */
+/* The user should not learn of a wrong spec after minutes of work. */
 static void check_specs(sx_device *device, const spec_list *specs,
                         const bench_options *o)
 {
@@ -293,7 +293,7 @@ static void refuse_on_cpu(const bench_options *o, const device_list *devices,
                    o->open.device ? o->open.device : "the CPU");
 }
 
-/* Fills in what is not given; only --collect takes these. */
+/* Fills in options that are not given; only --collect takes these. */
 static void complete_collect(bench_options *o)
 {
     const char *word = o->submitters ? "--submitters"

@@ -73,8 +73,8 @@ static sx_status ask(const sx_index *ix, bench_op op, const sx_column *q,
     return SX_OK;
 }
 
-/* All queries once, --batch at a time; returns the seconds. The clock is
- * read once more for each call whose time is wanted. */
+/* Asks all queries once, --batch at a time; returns the seconds. For each call
+ * whose time is wanted the clock is read once more. */
 static double pass(const sx_index *ix, const bench_task *task,
                    uint64_t batch, const answers *all, call_times *calls)
 {
@@ -120,8 +120,8 @@ static uint64_t count_wrong(const bench_work *work, const bench_task *task,
     return wrong;
 }
 
-/* Answers are compared after the first pass, into memory that held none,
- * and again after the last. */
+/* Answers are compared after the first pass, into memory that held none, and
+ * again after the last. */
 bench_result bench_measure(const sx_index *ix, const bench_work *work,
                            const bench_task *task, const bench_options *o)
 {

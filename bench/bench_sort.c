@@ -1,4 +1,4 @@
-/* bench_sort.c - the sort against qsort(), and building against the sort. */
+/* bench_sort.c - the sort beside qsort(), and building beside the sort. */
 #include "sextant.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,6 @@
 /* bench_sweep.c - batches of many sizes, asked of an index that is on both
- * sides (place=both): the CPU's time, the GPU's, that of the side which the
- * model picks, and what the model said. */
+ * sides (place=both): the time of the CPU, of the GPU, and of the side which
+ * the model picks, and the times that the model predicts. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +15,9 @@
 #include "say.h"
 
 enum { SIZES_MOST = 64, CALLS_MOST = 1000 };
-#define LARGEST (1ull << 22)      /* batch, if not told */
-#define SIZE_SECONDS 0.06         /* that calls of a size take, if not fewer */
-/* Sides whose times are that near are as fast as each other. */
+#define LARGEST (1ull << 22)      /* batch, by default */
+#define SIZE_SECONDS 0.06         /* of all calls of a size, at least */
+/* Sides whose times are this near are equally fast. */
 #define LEVEL 1.02
 
 enum { BY_CPU, BY_GPU, BY_MODEL, WAYS };
@@ -26,7 +26,7 @@ typedef struct {                  /* of one batch size */
     uint64_t batch;
     double ns[WAYS];              /* measured, a call */
     double predicted[2];
-    bool gpu;                     /* who is picked */
+    bool gpu;                     /* the model picks it */
     uint64_t wrong;
 } size_result;
 
@@ -109,8 +109,8 @@ static double call(sx_index *ix, const bench_task *task, int way,
     return seconds * 1e9;
 }
 
-/* The sides take turns, with other queries each time: what was asked before
- * is in caches. The first round warms up. */
+/* The sides take turns, with other queries each time, since caches hold what
+ * was asked before. The first round warms up. */
 static void measure_size(sx_index *ix, const bench_task *task, uint64_t runs,
                          size_result *r)
 {
@@ -166,8 +166,8 @@ static int picked_right(const sweep *s)
     return right;
 }
 
-/* Where the lines before the first size that is the GPU's meet, as the model's
- * is the first, too. NAN: there is none. */
+/* The size at which the sides' lines meet, just before the first size that the
+ * GPU wins; the model's crossover is the first one, too. NAN: there is none. */
 static double measured_crossover(const sweep *s)
 {
     int i = 0;
@@ -300,7 +300,7 @@ static void write_crossover(FILE *to, const char *what, const char *colour,
                 what, at, at, *what == 'm' ? "0.55" : "0.05", colour);
 }
 
-/* A gnuplot script with its data inside. svg: what it makes. */
+/* Writes a gnuplot script with its data inside, which makes the file svg. */
 static void write_script(const char *path, const char *svg, const sweep *s)
 {
     output out = output_open(path);
@@ -353,7 +353,7 @@ static bool run_gnuplot(const char *script)
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* FILE.svg is drawn, by the script FILE.svg.gp; any other FILE is the script,
+/* FILE.svg is drawn by the script FILE.svg.gp. Any other FILE is the script,
  * which would draw FILE.svg. */
 typedef struct {
     char *script, *picture;
@@ -377,7 +377,7 @@ static void free_plot(plot_files *files)
     free(files->picture);
 }
 
-/* What can't be written should not show only after minutes of work. */
+/* The user should not learn after minutes of work what can't be written. */
 static void check_plot(const char *path, const char *keys)
 {
     plot_files files = files_of_plot(path);

@@ -9,12 +9,12 @@
 #include "rng.h"
 #include "say.h"
 
-/* Ranges are fewer where they are long: so many hits are enough for a
+/* There are fewer ranges if they are long: this many hits are enough for a
  * steady time, and plain binary search has to walk them, too. */
 #define RANGE_HITS_MAX (1ull << 27)
 
-/* Plain binary search may be a hundred times slower than what it is
- * compared with; after this long its time is known well enough. */
+/* Plain binary search may be a hundred times slower than an index; after this
+ * long its time is known well enough. */
 #define BASELINE_SECONDS 10.0
 
 /* ---- keys and rows ----------------------------------------------------- */
@@ -75,8 +75,8 @@ static sx_column make_ranks(const bench_options *o)
     return column_over(SX_U64, o->queries, ranks);
 }
 
-/* From a random key to the one so many further: exactly --hits hits, more
- * where the last key has equals. */
+/* From a random key to the one --hits further: exactly --hits hits, more if
+ * the last key has equal ones. */
 static void make_ranges(const bench_options *o, const reference *ref,
                         bench_task *task)
 {
@@ -120,7 +120,7 @@ static void make_questions(const bench_options *o, bench_work *work,
 
 /* ---- right answers ----------------------------------------------------- */
 
-/* A few queries warm up; the passes over all are timed, and are the oracle. */
+/* A few queries warm up. The passes over all are timed, and are the oracle. */
 static void answer_plainly(const bench_options *o, const bench_work *work,
                            bench_task *task)
 {

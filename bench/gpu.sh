@@ -9,9 +9,9 @@
 #   D  table A's rows on other workloads
 #   E  learned indexes: pgm and guide, and hybrid ones
 #
-# One JSON object per measurement is appended to bench/results/<GPU>-<date>.json;
-# bench/gpu_table.py makes tables of that, bench/report.py documents. SX_BIN is
-# another tool, OUT_DIR another folder, COMMIT says which it is where there is no
+# One JSON object per measurement is appended to bench/results/<GPU>-<date>.json.
+# bench/gpu_table.py makes tables of it, bench/report.py documents. SX_BIN names
+# another tool, OUT_DIR another folder; COMMIT says the commit where there is no
 # repository. LESS=18 takes 18 from every power of two: with SX_DEVICE=simt that
 # tests this script.
 set -u

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Shows what bench/gpu.sh wrote as Markdown tables.
+"""Makes Markdown tables of the file that bench/gpu.sh wrote.
 
     bench/gpu_table.py FILE... [--only goals|A|B|C|D|E]
 
 bench/report.py makes the tables of doc/PERFORMANCE.md and doc/papers/ with it.
 
-Of a measurement that was made more than once, the last one counts.
+If a measurement was made more than once, the last one counts.
 """
 import argparse
 import json
@@ -16,7 +16,7 @@ PAIRS16 = "pivot(k=9,leaf=16,layout=pairs,block=16)"
 # ---- numbers and tables -----------------------------------------------
 
 def number(value, digits=3):
-    """Three digits that count; '-' for none."""
+    """Three significant digits; '-' for none."""
     if value is None:
         return "-"
     if value == 0 or value >= 10 ** digits:
@@ -51,7 +51,7 @@ def print_table(head, rows, words=1):
 # ---- measurements -----------------------------------------------------
 
 def read(paths):
-    """Table -> lines in the order they were first made."""
+    """Table -> its lines, in the order in which they were first made."""
     tables = {}
     for path in paths:
         with open(path) as lines:
@@ -64,7 +64,7 @@ def read(paths):
 
 
 def find(tables, name, spec, op, options=""):
-    """The one measurement; None if it was not made."""
+    """The measurement with these members; None if it was not made."""
     for line in tables.get(name, []):
         if (line["requested_spec"], line["op"], line["options"]) == \
                 (spec, op, options):
@@ -73,7 +73,7 @@ def find(tables, name, spec, op, options=""):
 
 
 def workload(lines):
-    """What all lines of a table have in common, as a sentence."""
+    """A sentence about what all lines of a table have in common."""
     one = next((x for x in lines if x["spec"] != "binary_search"), lines[0])
     words = [f"{power(one['n'])} {one['type']} keys"
              + (", unique" if one["unique"] else f", {one['dist']}"),
@@ -121,7 +121,7 @@ def print_title(title, lines=None):
 
 # ---- goals ------------------------------------------------------------
 
-# What is wanted, where it is measured, operation, figure, must, aim, which
+# The goal, the table that measures it, operation, figure, must, aim, and which
 # lines count. Where less is better, must is above aim.
 GOALS = [
     ("rows, at most 8.6 bytes/key, G/s", "A 4-byte keys", "get", "g_per_s",
@@ -165,15 +165,15 @@ GOALS = [
 
 
 def is_of(line, family, most=None):
-    """Whether a line is of a family, and takes at most so many bytes/key."""
+    """Whether a line is of a family, and takes at most `most` bytes a key."""
     return line["spec"].startswith(family) and \
         (most is None or line["bytes_per_key"] <= most)
 
 
 def fitting(tables):
-    """What fitting lines adds to a build, and how many keys that took.
+    """What making segments adds to a build, and the number of its keys.
 
-    Where no search is chosen by measuring, if that was done."""
+    The build is one that did not measure how to search, if there is one."""
     for table, options in (("E fitting", "search=complete"),
                            ("E 4-byte keys", "")):
         fit, plain = (find(tables, table, spec, "get", options)
@@ -194,7 +194,7 @@ def hybrids(tables):
 
 
 def times_hits(tables, table):
-    """Guides and their G/s on a workload of table E, in those of hits."""
+    """Guides and their speed on a workload of table E, over that for hits."""
     plain = {x["requested_spec"]: x["g_per_s"]
              for x in tables.get("E 4-byte keys", []) if x["op"] == "get"}
     return [(x["requested_spec"], x["g_per_s"] / plain[x["requested_spec"]])
@@ -206,7 +206,7 @@ def print_goals(tables):
     rows = []
 
     def goal(what, must, aim, figures):
-        """Figures are pairs of a spec and a number; the best one counts."""
+        """Figures are pairs of a spec and a number. The best one counts."""
         if not figures:
             return
         sign = 1 if aim > must else -1
@@ -361,7 +361,7 @@ def print_layouts(tables):
 
 
 def print_extremes(tables):
-    """Of all options in B, which did best and worst."""
+    """Which of all options in B did best, and which worst."""
     names = [SCHEDULES, "B pin", "B reorder"]
     if any(name not in tables for name in names):
         return
@@ -473,7 +473,7 @@ def print_c(tables):
 
 # ---- D: the rows of A on other workloads ------------------------------
 
-# Title, table of A, what its table in D is called behind the workload, spec,
+# Title, table of A, the name of its table in D behind the workload, spec,
 # operation, figure; whether less is better.
 ROWS = [
     ("get, 4-byte keys, `leaf=16` pairs", "4-byte keys", "", PAIRS16, "get",

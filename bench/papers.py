@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes Markdown tables of what bench/papers.sh wrote.
+"""Makes Markdown tables of the files that bench/papers.sh wrote.
 
     bench/papers.py FOLDER [--only FIGURE] [--plot FOLDER]
 
@@ -12,14 +12,14 @@ from pathlib import Path
 
 from gpu_table import number, power, print_table
 
-DATA = ("keys", "rows", "pairs")       # sections that are no model
+DATA = ("keys", "rows", "pairs")       # sections that are not the model
 PGM = "pgm(eps=128)"
 
 
 # ---- measurements -----------------------------------------------------------
 
 class Figure:
-    """The lines of a file, the first of which tells how they were made."""
+    """The lines of a file; the first one tells how the others were made."""
 
     def __init__(self, path):
         with open(path) as lines:
@@ -31,7 +31,7 @@ class Figure:
                                        if "set" in x))
 
     def missing(self):
-        """What was not measured, and why."""
+        """The measurements that were not made, and why."""
         return list(dict.fromkeys(
             f"{x['spec']}: {x['not_measured']}" for x in self.lines
             if "not_measured" in x))
@@ -40,7 +40,7 @@ class Figure:
         return sum(x["wrong"] for x in self.measured)
 
     def pick(self, set_name, run, spec=None, op=None, options=None):
-        """Lines of a run by their batch."""
+        """The lines of a run, by their batch."""
         return {x["batch"]: x for x in self.measured
                 if x["set"] == set_name and x["run"] == run
                 and spec in (None, x.get("requested_spec"))
@@ -63,7 +63,7 @@ def rate(line):
 
 
 def at(lines, batch):
-    """The line of this batch, else of the longest below, else of any."""
+    """The line of this batch; or of the longest batch below; or any line."""
     best = max((b for b in lines if b <= batch), default=None)
     return lines[best] if best is not None else \
         next(iter(lines.values()), None)
@@ -74,7 +74,7 @@ def over(a, b):
 
 
 def model_bytes(line):
-    """Of an index, without keys and rows; of a tree, of all of it."""
+    """Bytes of an index without keys and rows; of a tree, all its bytes."""
     if line is None:
         return None
     if "index" not in line:
@@ -94,8 +94,8 @@ def segments(line):
 
 # ---- methods ----------------------------------------------------------------
 
-# Name, run, spec, operation. Host columns in and out, and so transfers, are
-# in all times; "resident" has columns in the GPU's memory and its clock.
+# Name, run, spec, operation. All times include columns of the host in and out,
+# and so transfers; "resident" has columns in the GPU's memory and its clock.
 METHODS = [
     ("CPU, 1 thread", "cpu", PGM, "get"),
     ("CPU, all threads", "gpu", f"{PGM} place=host", "get_pageable"),
@@ -108,13 +108,13 @@ METHODS = [
 
 
 def methods_in(figure):
-    """Those with a line; of pinned memory nothing if there is none."""
+    """The methods that have a line: without pinned memory some have none."""
     return [m for m in METHODS
             if any(figure.pick(s, *m[1:]) for s in figure.sets)]
 
 
 def tree_of(figure, set_name):
-    """What acceleration is counted from: a B+-tree, or what there is."""
+    """The line that acceleration is counted from: a B+-tree's if possible."""
     for run in ("tree", "numpy"):
         lines = figure.pick(set_name, run)
         if lines:
@@ -364,7 +364,7 @@ FIGURES = {
 # ---- plots ------------------------------------------------------------------
 
 def curves(figure):
-    """(axis, unit, name -> points) of a figure with batches; else None."""
+    """(axis, unit, name -> points) of a figure with batches; or None."""
     lines = {}
     if figure.name in ("gpu-pgm-fig4", "gpu-pgm-fig5"):
         methods = methods_in(figure)

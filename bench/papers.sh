@@ -13,12 +13,12 @@
 #
 # Each becomes a file FIGURE.json of OUT_DIR (bench/results/papers-GPU-DATE),
 # one JSON object per measurement; bench/papers.py makes tables of them.
-#   SX_BIN, COMMIT, DEVICE   another tool, which one it is, another GPU
+#   SX_BIN, COMMIT, DEVICE   another tool, its commit, another GPU
 #   SOSD_DIR    has files of the SOSD benchmark, such as books_200M_uint32;
-#               what it does not have is generated
+#               sets that it does not have are generated
 #   LOG=26      the generated stand-ins for them have 2^26 keys
 #   PEERS       the programs of `make peers` (build/peers)
-#   PYTHON      one that has NumPy (build/venv/bin/python)
+#   PYTHON      a Python that has NumPy (build/venv/bin/python)
 #   SMALL=1     few keys, on the emulator: tests this script, in seconds
 # shellcheck disable=SC2086  # lists of sets and runs are several words
 set -u
@@ -40,8 +40,8 @@ trap 'rm -rf "$work"' EXIT
 failed=0
 begin=$SECONDS
 
-# What is asked: as many queries as G-Learned asks, 2^22, and batches from
-# 2^10 queries to all of them. One CPU thread gets fewer.
+# As many queries as G-Learned asks, 2^22, in batches from 2^10 queries to all of
+# them. One CPU thread gets fewer.
 if [ -n "$small" ]; then
     big=4096 most=4096 queries=2048 cpu_queries=2048 runs=1
     few=256 all=2048 three=256,512,2048 seven=256,512,1024,2048
@@ -53,7 +53,7 @@ eps='pgm(eps=128)'
 
 # ---- keys -------------------------------------------------------------------
 
-# set_of NAME: type, distribution, how many, files of SOSD. Normal and
+# set_of NAME: type, distribution, how many keys, files of SOSD. Normal and
 # exponential keys are real numbers, scaled: a PGM-index does not see that.
 set_of() {
     case $1 in
@@ -68,7 +68,7 @@ set_of() {
     esac
 }
 
-# keys_of NAME: the file. Its ending tells the type.
+# keys_of NAME: the file of the keys. Its ending tells the type.
 keys_of() {
     local type dist n sosd
     read -r type dist n sosd <<<"$(set_of "$1")"
@@ -79,7 +79,7 @@ keys_of() {
     fi
 }
 
-# need NAME...: their keys are there, sorted.
+# need NAME...: makes sure that these keys are there, sorted.
 need() {
     local name type dist n sosd path since=$SECONDS
     for name in "$@"; do
@@ -92,7 +92,7 @@ need() {
     [ $((SECONDS - since)) -eq 0 ] || echo "keys: $((SECONDS - since)) s"
 }
 
-# queries_of NAME: the file of those that peers get.
+# queries_of NAME: the file of the queries that peers get.
 queries_of() {
     local keys path=$work/$1-queries.sosd type _
     read -r type _ <<<"$(set_of "$1")"
@@ -103,7 +103,7 @@ queries_of() {
 
 # ---- measuring --------------------------------------------------------------
 
-# run NAME COMMAND...: its lines in $work/NAME.json, once for all figures.
+# run NAME COMMAND...: its lines go to $work/NAME.json, once for all figures.
 run() {
     local name=$1 since=$SECONDS
     shift
@@ -116,7 +116,7 @@ run() {
     fi
 }
 
-# bench NAME SET ARGUMENTS...: the positions of the keys of a set.
+# bench NAME SET ARGUMENTS...: measures the positions of the keys of a set.
 bench() {
     local name=$1 set=$2
     shift 2
@@ -174,7 +174,7 @@ start() {
     printf '"cpu": "%s", "cores": %s}\n' "$cpu_name" "$(nproc)" >>"$out/$1.json"
 }
 
-# put FIGURE SET [PATTERN] RUN...: lines of those runs that match.
+# put FIGURE SET [PATTERN] RUN...: takes lines of those runs that match.
 put() {
     local figure=$1 set=$2 pattern=$3 run
     shift 3
@@ -184,7 +184,7 @@ put() {
     done
 }
 
-# Power of two, as JSON has it.
+# A power of two, as a JSON number.
 number() { echo "$((${1/^/**}))"; }
 of_batch() { echo "\"batch\": $(number "$1"),"; }
 
@@ -274,8 +274,8 @@ g_learned_fig13() {
     done
 }
 
-# Where segments are while queries run. A device that has no such memory is
-# left out.
+# Which memory segments are in while queries run. Memory that the device does not
+# have is left out.
 g_learned_table1() {
     local list=$device,pin=none p
     need 1e6
@@ -294,8 +294,8 @@ g_learned_table1() {
     put g-learned-table1 1e6 '"index"' pins-1e6 $pins
 }
 
-# Who takes how long for a batch: the whole index on the GPU by columns there
-# and here, hybrid with half of a batch on the GPU's way at a time, the CPU.
+# How long each takes for a batch: the whole index on the GPU, with columns there
+# and on the host; hybrid, with half of a batch on the GPU's way at a time; the CPU.
 g_learned_table2() {
     local k b batches='10 12 14 16 17 18'
     [ -z "$small" ] || batches='8 9'

@@ -1,5 +1,5 @@
-/* The driver is asked by name at run time: the tool is built without CUDA,
- * and runs where there is none. */
+/* pinned.c - asks the driver by its name at run time: the tool is built without
+ * CUDA, and runs where there is none. */
 #include "pinned.h"
 
 #include <dlfcn.h>

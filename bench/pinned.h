@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Pins memory, with the driver of the GPU that this thread has worked with
- * last. False, and *why a sentence: it can't be done. */
+/* Pins memory, with the driver of the GPU that this thread used last. False:
+ * it can't be done, and *why is a sentence. */
 bool pin(void *memory, size_t bytes, const char **why);
 void unpin(void *memory);
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the documents that have figures in them, out of bench/results/.
+"""Makes the documents that have figures, out of the files in bench/results/.
 
     bench/report.py [--check] [--root FOLDER]
 
@@ -12,7 +12,7 @@ A template has `{{NAME}}` or `{{NAME ARGUMENT}}` where figures belong; report_ta
 says what the names mean. Paragraphs are wrapped again when they are filled in. In
 README.md the table between "<!-- figures -->" and "<!-- end -->" is made, nothing else.
 
---check writes nothing. It fails, and names the document, where a document is not what
+--check writes nothing. It fails, and names the document, if a document is not what
 this command makes of the files.
 """
 import argparse
@@ -39,8 +39,8 @@ def fill(text, parts, path):
 
 
 def paragraph(text):
-    """Wrapped, where it is one: tables, headings and code are not. A list is wrapped by
-    its items."""
+    """A paragraph, wrapped; tables, headings and code stay as they are. A list is wrapped
+    item by item."""
     if "\n\n" in text:
         return "\n\n".join(map(paragraph, text.split("\n\n")))
     if text.lstrip().startswith(("|", "#", "```", "<!--")):
@@ -54,7 +54,7 @@ def paragraph(text):
 
 
 def documents(root):
-    """Path -> text, of everything that is made."""
+    """Path -> text of every document that is made."""
     parts = report_tables.Parts(root / "bench/results")
     made = {}
     templates = [root / "doc/PERFORMANCE.in.md", *sorted((root / "doc/papers").glob("*.in.md"))]

@@ -48,7 +48,7 @@ def spec(text):
 
 
 def printed(function, *arguments):
-    """What a function of gpu_table.py or papers.py prints, without titles."""
+    """The text that a function of gpu_table.py or papers.py prints, without titles."""
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
         function(*arguments)
@@ -58,7 +58,7 @@ def printed(function, *arguments):
 
 
 def right(line):
-    """A line whose answers are right; others have no speed."""
+    """The line, if its answers are right; others have no speed."""
     if line is None or line["wrong"]:
         return None
     return line
@@ -86,7 +86,7 @@ def cpu_runs(path):
 
 
 def of_cpu(lines, **wanted):
-    """The one line with these members; None if there is none."""
+    """The line with these members; None if there is none."""
     for line in lines:
         if all(line.get(name) == value for name, value in wanted.items()):
             return right(line)
@@ -94,7 +94,7 @@ def of_cpu(lines, **wanted):
 
 
 def rate_times(line):
-    """10^6 answers a second, and times plain binary search."""
+    """10^6 answers a second, and how many times plain binary search that is."""
     if line is None:
         return "-"
     if line["spec"] == "binary_search":
@@ -103,7 +103,7 @@ def rate_times(line):
 
 
 class Parts:
-    """What templates can name."""
+    """The names that templates can use."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -130,7 +130,7 @@ class Parts:
     # ---- the README ---------------------------------------------------------
 
     def part_figures(self):
-        """Six of them."""
+        """The README's six figures."""
         commit, _, lines = cpu_runs(self.folder / EPYC)["points 2^26"]
         cpu = of_cpu(lines, requested_spec=PIVOT, op="get")
         wide, narrow = (self.find(GPU_E, f"E {size}-byte keys", GUIDE_PAIRS, "get")
@@ -165,7 +165,7 @@ class Parts:
     # ---- how it was measured ------------------------------------------------
 
     def part_readings(self):
-        """How many there are, in all files that the document has figures of."""
+        """How many measurements there are, in all files that the document uses."""
         lines = [x for name in (EPYC, XEON, XEON_LEARNED, GPU_A, GPU_E, GPU_BCD, SWEEP, COLLECT)
                  for x in self.read(name) if "wrong" in x]
         return f"{len(lines)} readings, {sum(x['wrong'] for x in lines)} wrong answers"
@@ -191,7 +191,7 @@ class Parts:
                                    for log in (24, 26) for op in ("get", "rank")], rows)
 
     def part_cpu_again(self):
-        """How much a shared machine moves."""
+        """By how much figures of a shared machine move."""
         runs = cpu_runs(self.folder / EPYC)
         values = {op: [of_cpu(lines, requested_spec=PIVOT, op=op)["vs_binary_search"]
                        for name, (_, _, lines) in runs.items()
@@ -369,7 +369,7 @@ class Parts:
                           for o in options] for s in specs])
 
     def part_gpu_again(self):
-        """How much machines of one kind differ."""
+        """By how much machines of one kind differ."""
         lines = [self.find(name, "E 4-byte keys", GUIDE_PAIRS, "get")
                  for name in (GPU_E, GPU_FASTER)]
         return " and ".join(f"{number(x['g_per_s'])} G/s where gather did "

@@ -1,19 +1,19 @@
 #!/bin/bash
-# The figures of the CPU, into bench/results/. BIG= leaves out 2^26 keys. `make report` puts
-# those of the tree into documents.
+# Writes the figures of the CPU into bench/results/. BIG= leaves out 2^26 keys. `make report`
+# puts the figures of the tree into documents.
 set -eu
 cd "$(dirname "$0")/.."
 tool=build/sextant
 cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1 | tr -cs 'A-Za-z0-9' '-' | sed 's/-$//')
 out=bench/results/${cpu:-cpu}-$(date +%Y-%m-%d).json
-# COMMIT says which it is where there is no repository.
+# COMMIT says the commit where there is no repository.
 commit=${COMMIT:-$(git rev-parse --short HEAD)}
 [ -n "${COMMIT:-}" ] || git diff --quiet HEAD -- src cli include 'bench/*.[ch]' 'bench/*.cu' || commit="$commit, changed"
 : "${BIG=2^26}"
 printf '{"commit": "%s", "cores": %s, "memory_kib": %s, "compiler": "%s"}\n' "$commit" "$(nproc)" \
     "$(awk '/MemTotal/ {print $2}' /proc/meminfo)" "$(cc --version 2>/dev/null | head -n 1)" >"$out"
 
-# run NAME ARGUMENTS...: shown as a table, kept as JSON with the command.
+# run NAME ARGUMENTS...: shows the lines as a table, and keeps them as JSON with the command.
 run() {
     local name=$1
     shift

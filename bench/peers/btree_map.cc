@@ -1,14 +1,14 @@
-// A B+-tree of others, asked what `sextant bench` asks: the first position of
-// each query among the sorted keys. One thread, one key at a time, as the tree
-// is made for.
+// A B+-tree of others that answers the questions of `sextant bench`: the first
+// position of each query among the sorted keys. It has one thread and one key at
+// a time, as the tree is made for.
 //
 //     btree_map u32|u64 KEYS QUERIES [RUNS [BATCH]...]
 //
 // KEYS and QUERIES are files of the SOSD format, KEYS sorted. Prints a JSON
 // line for each BATCH (queries in a call; 0, the default: all), with the names
 // that `sextant bench --json` has. Every answer is compared with a binary
-// search. tlx::btree_multimap, the successor of the STX B+-tree, where its
-// headers are installed, else absl::btree_multimap.
+// search. The tree is tlx::btree_multimap, the successor of the STX B+-tree, if
+// its headers are installed, and otherwise absl::btree_multimap.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -100,7 +100,7 @@ template <typename Key> std::vector<Key> read(const char *path)
     return keys;
 }
 
-// Sorted keys, each with its position, by the fastest way there is.
+// Builds a tree of sorted keys, each with its position, in the fastest way.
 template <typename Key>
 void build(tree<Key> &map, const std::vector<Key> &keys)
 {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""numpy.searchsorted, asked what `sextant bench` asks: the first position of
-each query among the sorted keys. One thread.
+"""numpy.searchsorted answers the questions of `sextant bench`: the first
+position of each query among the sorted keys. One thread.
 
     searchsorted.py u32|u64 KEYS QUERIES [RUNS [BATCH]...]
 
-Files and output are as of btree_map.cc.
+Files and output are those of btree_map.cc.
 """
 import json
 import statistics
