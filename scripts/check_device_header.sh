@@ -10,13 +10,13 @@ mkdir -p "$root"
 cp include/sextant.h build/sextant_device.cuh "$root/"
 cd "$root"
 
-# On the host: the handle.
+# On the host only the handle can be used.
 echo '#include "sextant_device.cuh"' >host.c
 echo 'int main(void) { sx_handle h = {0}; return (int)h.view.n; }' >>host.c
 cc -std=c11 -Wall -Wextra -Werror -fsyntax-only host.c
 c++ -std=c++11 -Wall -Wextra -Werror -Wno-missing-field-initializers -fsyntax-only -x c++ host.c
 
-# Names of macros that it leaves behind, as nvcc would see it.
+# Names of macros that the header leaves behind, as nvcc would see it.
 macros() { cpp -dM -D__CUDACC__ -x c++ "$1" | awk '{sub(/\(.*/, "", $2); print $2}' | sort; }
 printf '#include "sextant.h"\n#include <string.h>\n' >before.cc
 cat before.cc host.c >after.cc

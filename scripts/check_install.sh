@@ -1,5 +1,5 @@
 #!/bin/bash
-# What `make install` leaves can be used: by pkg-config, by CMake, statically.
+# The files that `make install` leaves can be used: by pkg-config, by CMake, statically.
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD/build/install-check
@@ -24,7 +24,7 @@ int main(void)
     return !(row[0] == 2 && row[1] == SX_MISS32 && sx_version() == SX_VERSION);
 }
 C
-# Where nvcc is, both libraries for GPUs are installed.
+# If nvcc is there, both libraries for GPUs are installed.
 for lib in libsextant-cuda.so libsextant-bench-cuda.so; do
     [ ! -f build/$lib ] || [ -f "$root/lib/$lib" ] || { echo "$lib is not installed"; exit 1; }
 done
@@ -46,7 +46,7 @@ C
 cmake -S "$root/cmake-project" -B "$root/cmake-build" -DCMAKE_PREFIX_PATH="$root" >/dev/null
 cmake --build "$root/cmake-build" >/dev/null
 "$root/cmake-build/hello"
-# Backends are looked for in the library's own folder, then in the one of this PREFIX.
+# Backends are looked for in the library's own folder, then in the folder of this PREFIX.
 cat >"$root/where.c" <<'C'
 #include <sextant.h>
 #include <stdio.h>

@@ -8,16 +8,16 @@ The rules:
   1. A file under src/ lies in a room that ROOMS lists.
   2. It includes its own room, the rooms that ROOMS lists for it, and
      include/sextant.h.
-  3. A file under cli/ includes files of cli/, include/sextant.h, and what
-     TOO lists for it; one under bench/ files of bench/ and those.
+  3. A file under cli/ includes files of cli/, include/sextant.h, and files
+     that TOO lists for it; one under bench/ those of bench/ as well.
   4. A quoted include names a file of the tree, and is not a macro; but a
-     template may include SX_BODY, and whoever defines that includes it.
+     template may include SX_BODY, and whoever defines SX_BODY includes it.
   5. No two source files of the tree have the same name.
   6. The families of src/family/families.def are named in their own folders,
      in the room that chooses among them, and where KNOWS_FAMILIES says.
 
-Prints each violation as FILE:LINE: what is wrong, and exits with 1; else
-prints one line that ends in "ok" and exits with 0.
+Prints each violation as FILE:LINE: what is wrong, and exits with 1. If there
+is none, prints one line that ends in "ok" and exits with 0.
 """
 import contextlib
 import io
@@ -27,30 +27,30 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-# Each room and what it may include, in the order the data flows. The cpu
-# backend and the query room both stand on place and do not know each other:
-# they meet through the backend's table of functions.
+# Each room and the rooms it may include, in the order the data flows. The
+# backends and the query room all stand on place and do not know each other:
+# they meet through a backend's table of functions.
 FLOW = ["base", "keys", "sort", "family", "place"]
 ROOMS = {room: set(FLOW[:i]) for i, room in enumerate(FLOW)}
 ROOMS["cpu"] = ROOMS["gpu"] = ROOMS["query"] = set(FLOW)
-# What measures in order to decide works on indexes that are not finished yet.
+# The room that measures in order to decide works on indexes that are not finished yet.
 ROOMS["choose"] = set(FLOW) | {"query"}
 
 # Families drive their walks on a GPU, too.
 ROOMS["family"] |= {"gpu"}
 
-# Where families are named outside of their folders: the list, what a macro
-# can't make of it, and whoever chooses among them.
+# Where families are named outside of their folders: the list, files that a
+# macro can't make of it, and the room that chooses among them.
 CHOOSER = "choose"
 LIST = Path("src/family/families.def")
 KNOWS_FAMILIES = {LIST, Path("src/family/parts.h"), Path("src/family/walks_impl.h"),
                   Path("src/family/slots.h")}
-# Words that mean something else, too: only their numbers count.
+# Words with another meaning, too: only their numbers count.
 COMMON_WORDS = {"sorted"}
 
-# Sizes are written alike in the tool's options and in those of devices. The bench
-# asks for the model of an index on both sides, which the library does not offer, and
-# measures its sorts. Its own kernels are written with the words of the library's.
+# The tool's options and devices' names write sizes alike. The bench asks for the model
+# of an index on both sides, which the library does not offer, and measures its sorts.
+# The bench's own kernels are written with the words of the library's.
 TOO = {"cli": {Path("src/base/size.h")},
        "bench": {Path("src/query/measure.h"), Path("src/sort/sort.h"),
                  Path("src/base/alloc.h"), Path("src/base/machine.h"),
@@ -72,7 +72,7 @@ INCLUDE = re.compile(
 
 
 def without_comments(text):
-    """The text with comments blanked out and every line where it was."""
+    """The text with comments blanked out and every line in its place."""
     def blank(match):
         token = match.group()
         return token if token[0] in "\"'" else re.sub(r"[^\n]", " ", token)
@@ -94,7 +94,7 @@ def includes_of(path):
 
 
 def families_of(root):
-    """(pattern, folder) of each family: what names it in code."""
+    """(pattern, folder) of each family; the pattern finds its name in code."""
     path = root / LIST
     for tag, name in FAMILY.findall(path.read_text()) if path.is_file() else []:
         words = [f"SX_FAM_{tag}", rf"of\.{name}\b", f"sx_(part|params)_{name}"]
@@ -104,7 +104,7 @@ def families_of(root):
 
 
 def may_see(includer, target, families):
-    """Whether a file may include this one, if that is in a family's folder."""
+    """Whether a file may include this one, which may be in a family's folder."""
     folders = {name for _, name in families}
     if target.parts[:2] != ("src", "family") or target.parts[2] not in folders:
         return True
@@ -113,7 +113,7 @@ def may_see(includer, target, families):
 
 
 def names_of_families(path, relative, families):
-    """(line, family) of each that is named where it should not be."""
+    """(line, family) of each family that is named where it should not be."""
     folder = relative.parts[2] if relative.parts[1] == "family" else ""
     text = without_comments(path.read_text(encoding="utf-8", errors="replace"))
     text = re.sub(r'"(?:\\.|[^"\\\n])*"', '""', text)
@@ -165,7 +165,7 @@ class Tree:
 
 
 def why_not(includer, target):
-    """What forbids this include, or None."""
+    """The sentence that forbids this include, or None."""
     if target.parts[0] == PUBLIC:
         return None
     program = includer.parts[0]
@@ -256,7 +256,7 @@ GOOD = {
     "build/base/status.h": "",
 }
 
-# What is added to GOOD, and the one line that must come of it.
+# Files that are added to GOOD, and the one line that must come of each set.
 BAD = [
     ({"src/base/late.h": '\n#include "keys/encode.h"\n'},
      "src/base/late.h:2: includes src/keys/encode.h: room base"),

@@ -1,7 +1,7 @@
 #!/bin/bash
 # make demo: an index in a file, every family beside plain binary search, and
-# then, where there is a GPU, the same there. CUDA is compiled only for that:
-# on the CPU it answers within a minute on two cores.
+# then, if there is a GPU, the same there. CUDA is compiled only for that: on
+# the CPU the demo is done within a minute on two cores.
 #   SX_DEMO_KEYS=2^24   how many keys
 set -eu
 cd "$(dirname "$0")/.."

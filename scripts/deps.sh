@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing, or says how to: scripts/deps.sh deps|deps-test|deps-more
+# Installs packages that are missing, or says how: scripts/deps.sh deps|deps-test|deps-more
 set -eu
 packages="gcc libc6-dev make libxxhash-dev"
 case "${1:-deps}" in
@@ -7,7 +7,7 @@ deps-test) packages="$packages g++ cmake pkg-config libcmocka-dev python3 python
 deps-more) packages="$packages libcmocka-dev python3 clang libclang-rt-dev" ;;
 esac
 
-# Not a Debian system: the compiler will name what is missing.
+# This is not a Debian system: the compiler will name what is missing.
 command -v dpkg-query >/dev/null 2>&1 || exit 0
 
 missing=""

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Writes one header that needs no other of ours: device_header.py SOURCE OUT
 
-Replaces each #include "..." of a header under src/ by that header. One with
-an include guard is put where it is first included, and only there, so such
-an include must not depend on a condition that a later one does not share; a
-template (X_impl.h, X.def) is put wherever it is included. What is under
-include/ and what is in angle brackets stays an #include.
+Replaces each #include "..." of a header under src/ by that header. A header with
+an include guard is put where it is first included, and only there. So such an
+include must not depend on a condition that a later one does not share. A
+template (X_impl.h, X.def) is put wherever it is included. Includes of headers
+under include/, or in angle brackets, stay.
 """
 import re
 import sys
@@ -17,7 +17,7 @@ GUARD = re.compile(r"^#ifndef (\w+)\n#define \1\n", re.M)
 
 
 def expand(path, seen):
-    """The lines of a header, the headers it includes in their places."""
+    """The lines of a header, with the headers it includes in their places."""
     text = path.read_text(encoding="utf-8")
     if GUARD.search(text):
         seen.add(path)

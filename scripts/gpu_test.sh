@@ -3,9 +3,9 @@
 # "N passed, M failed, K skipped".
 #   SX_GPU=cuda:0    which GPU
 #   SX_GPU_BIN=DIR   programs and libraries that are built already, all in DIR
-#   SX_GPU_LOGS=DIR  what each step printed (build/gpu-test-logs)
+#   SX_GPU_LOGS=DIR  for what each step prints (build/gpu-test-logs)
 #   SX_GPU_USERS=DIR where the plain backend, tool and bench are (build)
-#   SX_GPU_STEPS="tests streams bench users sanitizer example"   only some of the steps
+#   SX_GPU_STEPS="tests streams bench users sanitizer example"   only these steps
 set -u
 cd "$(dirname "$0")/.." || exit 1
 gpu=${SX_GPU:-cuda:0}
@@ -35,7 +35,7 @@ else
     build users make -s -j"$jobs" all
 fi
 
-# Without a GPU there is nothing to test, which is no success.
+# Without a GPU nothing can be tested, which is no success.
 "$tool" devices >"$logs/devices.log" 2>&1
 line=$(grep "^$gpu " "$logs/devices.log")
 echo "${line:-$gpu is not among the devices}"
@@ -50,14 +50,14 @@ if wanted tests; then
     cmocka test_matrix env SX_MATRIX=full "$tests/test_matrix"
     # Kernels run in these: the matrix and device, device_memory, hybrid, cost, property, pgm,
     # pgm_kernels, hostile_kernels, epsilon, questions, choose, threads, collect and gpu_large.
-    # The others show that a CPU's answers and errors are as ever here.
+    # The others show that on this machine a CPU's answers and errors are as they always are.
     for t in device device_memory hybrid cost property hostile_kernels pgm pgm_kernels epsilon \
              questions choose threads collect fork errors file gpu_large; do
         cmocka "test_$t" "$tests/test_$t"
     done
 fi
 
-# A program of its own; its log has a line for each thing it looked at.
+# The program's log has a line for each thing it looked at.
 if wanted streams; then
     if [ -x "$streams" ]; then
         echo "streams, threads and memory of a program's own"
@@ -67,8 +67,8 @@ if wanted streams; then
     fi
 fi
 
-# The bench's kernels are in a library of their own, on memory of the backend's. It ends
-# with a failure where answers are wrong.
+# The bench's kernels are in a library of their own, and work on memory of the backend. The
+# bench fails if answers are wrong.
 if wanted bench; then
     if [ -x "$bin/sextant-bench" ]; then
         echo "the bench"
@@ -82,7 +82,7 @@ if wanted bench; then
 fi
 
 # The backend that users have, without the kernels of a lab: every family where its plan
-# sorts questions, with all that it lets them say; and what it refuses.
+# sorts questions, with all options that it allows; and options that it refuses.
 if wanted users; then
     users=${SX_GPU_USERS:-$PWD/build}
     if [ -x "$users/sextant-bench" ]; then
@@ -104,8 +104,8 @@ if wanted users; then
     fi
 fi
 
-# A few cells of the matrix, under the tools that watch every access. They
-# are slow: cells stop after three minutes.
+# A few cells of the matrix, under tools that watch every access. These are
+# slow: cells stop after three minutes.
 if wanted sanitizer; then
     sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
     if [ -x "$sanitizer" ]; then
@@ -118,7 +118,7 @@ if wanted sanitizer; then
         unset SX_KERNEL_ONLY SX_KERNEL_SECONDS
         cmocka "racecheck, fitting" env SX_KERNEL_ROUNDS=1 timeout 600 "$sanitizer" \
             --tool racecheck --error-exitcode 1 "$tests/test_pgm_kernels"
-        for name in racecheck 'racecheck, fitting'; do       # a warning is no error to it
+        for name in racecheck 'racecheck, fitting'; do       # a hazard is a warning, no error
             check "$name: no hazards" grep -q 'SUMMARY: 0 hazards' "$(log_of "$name")"
         done
     else

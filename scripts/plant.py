@@ -1,28 +1,28 @@
 #!/usr/bin/env python3
-"""Plants faults, one at a time, and looks whether the tests notice.
+"""Plants faults, one at a time, and looks whether tests notice.
 
     plant.py [--jobs N] [--scratch DIR] [NAME...]   plant all faults, or these
     plant.py --check                                is each fault still one?
     plant.py --list                                 their names, and what they break
 
-Faults are in test/faults/*.txt. One of them is
+Faults are in test/faults/*.txt. A fault is
 
     = NAME | TESTS | what it breaks
     @ FILE
-    - the text that is there, line by line
+    - the text in the file, line by line
     + the text that takes its place
 
 Text is compared as it is, and may begin and end within lines. It must be in its file exactly
 once, so that the list can't rot. TESTS are names of test programs without "test_", the cheapest
 first: they are run until one fails. A test that hangs has noticed, too.
 
-Nothing here changes: the work is done in copies of the tree, in DIR, by default a folder of
-$TMPDIR. Their builds stay for the next time. What a fault made is taken away again, and the
-objects of before take its place, so only what a fault touches is compiled. Tests must pass
-before anything is planted.
+The tree itself does not change: all work is done in copies of it, in DIR, by default a folder
+of $TMPDIR. Their builds stay for the next time. Objects that a fault touched are thrown away
+again, and those from before take their places, so only what a fault touches is compiled. Tests
+must pass before anything is planted.
 
-Ends in "N passed, M failed": caught, and missed. Exits with 1 where one was missed, could not
-be compiled, or is not in its file."""
+Ends in "N passed, M failed": caught, and missed. Exits with 1 if one was missed, could not be
+compiled, or is not in its file."""
 import argparse
 import concurrent.futures
 import os
@@ -40,8 +40,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "test/faults"
 MAKE = ["make", "-s", "NVCC=", "OPT=-O1"]
-# A test that takes so many times as long as it did without a fault hangs, but none that takes
-# less than the least.
+# A test hangs if it takes this many times as long as without a fault, and at least the least
+# seconds.
 SLOWER, LEAST_S = 8, 60
 
 
@@ -55,7 +55,7 @@ class Fault:
 
 
 def read_faults(root):
-    """All faults, and sentences about lines that are none."""
+    """All faults, and sentences about lines that are no part of a fault."""
     faults, wrong = [], []
     for path in sorted((root / FOLDER).glob("*.txt")):
         for number, line in enumerate(path.read_text().splitlines(), 1):
@@ -110,7 +110,7 @@ def files_of(root):
 
 
 def bring(root, to):
-    """Makes `to` what the tree is; what is the same keeps its time, and so its objects."""
+    """Makes `to` equal to the tree. Equal files keep their times, and so their objects."""
     names = set(files_of(root))
     for name in names:
         here, there = root / name, to / name
@@ -144,7 +144,7 @@ def depending(tree, name):
 
 
 class Planted:
-    """A tree with a fault in it, for a while. What is made meanwhile is thrown away."""
+    """A tree with a fault in it, for a while. Objects made meanwhile are thrown away."""
 
     def __init__(self, tree, fault):
         self.tree, self.path = tree, tree / fault.file
@@ -180,7 +180,7 @@ def restore(tree):
 
 
 def run_test(tree, test, limit_s):
-    """None if it passes, or how it does not; and the seconds it took."""
+    """None if the test passes, or how it fails; and the seconds it took."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(dir=tree) as own:
         process = subprocess.Popen([tree / program(test)], cwd=tree, stdout=subprocess.DEVNULL,
@@ -192,7 +192,7 @@ def run_test(tree, test, limit_s):
         except subprocess.TimeoutExpired:
             how = f"test_{test} hangs"
         try:
-            os.killpg(process.pid, signal.SIGKILL)      # and what it has started
+            os.killpg(process.pid, signal.SIGKILL)      # also the processes it has started
         except ProcessLookupError:
             pass
         process.wait()
@@ -213,7 +213,7 @@ def plant(tree, fault, limits, jobs):
 
 
 def prepare(scratch, faults, workers, jobs):
-    """Trees with built programs, and how long each may take; None if one fails as it is."""
+    """Trees with built programs, and how long each may take; None if a test fails as it is."""
     tests = sorted({test for f in faults for test in f.tests})
     first = scratch / "0"
     restore(first)

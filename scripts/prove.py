@@ -3,11 +3,11 @@
 
     prove.py [--jobs N] [--only TEXT] [--verbose]
 
-CBMC=path names the checker (default: cbmc). Lemmas are functions of test/prove/; each is
+CBMC=path names the checker (default: cbmc). Lemmas are functions of test/prove/. Each is
 proved for every width of key and every layout that makes a difference, and its end must be
-reachable, so that none is true for want of a case. Whole walks on small shapes follow. Then
-one line of a walk is changed at a time, and the lemma that is about it must fail.
-Ends in "N passed, M failed, K skipped". Status 1: something failed; 77: there is no checker.
+reachable, so that no lemma holds because it has no case. Proofs of whole walks on small shapes
+follow. Then one line of a walk is changed at a time, and the lemma about it must fail.
+Ends in "N passed, M failed, K skipped". Status 1: a proof failed; 77: there is no checker.
 """
 import argparse
 import concurrent.futures
@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CBMC = os.environ.get("CBMC") or "cbmc"
-LIMIT_S = 180                 # of one proof; most take one or two
+LIMIT_S = 180                 # for one proof; most take one or two
 WIDTHS = (4, 8, 16)
 CHECKS = ["--unwinding-assertions", "--no-malloc-may-fail", "--pointer-overflow-check",
           "--drop-unused-functions", "--slice-formula", "--no-sat-preprocessor"]
@@ -54,7 +54,7 @@ def every(width):
 
 
 def some(width):
-    """Those that differ in more than a factor, which every() is for."""
+    """Layouts that differ in more than a factor; every() is for factors."""
     line = 64 // width
     return split(width) + [dict(ROWS=8, BLOCK=64, UNIT=1), dict(ROWS=4, BLOCK=4, UNIT=1),
                            dict(ROWS=8, BLOCK=line, UNIT=line)]
@@ -65,7 +65,7 @@ def rows(width):
 
 
 def stored(width):
-    """Rows where equal keys are stored once; of what is asked, keys are no part."""
+    """Rows if equal keys are stored once. The lemmas do not touch keys."""
     return [dict(ROWS=r) for r in (0, 4, 8)] if width == 8 else []
 
 
@@ -74,12 +74,12 @@ def once(width):
 
 
 def nodes(width):
-    """Nodes of pivots: how they are compared, and whether a level is below."""
+    """Nodes of pivots: how they are compared, and whether there is a level below."""
     return [dict(UNIT=u, LEVELS=levels) for u in units(width) for levels in (1, 2)]
 
 
 def trees(width):
-    """Nodes of trees in level order: UNIT 0 is any k in one array; in pairs some k, whose
+    """Nodes of trees in level order. UNIT 0 is any k in one array, and some k in pairs, whose
     nodes are in one piece or not."""
     line = 64 // width
     layouts = [dict(UNIT=u) for u in [0] + units(width)]
@@ -106,7 +106,7 @@ def leveled(width):
     return [dict(p, LEVELS=1) for p in some(width)]
 
 
-# (file, lemma, which parameters, turns of its loops, and 1)
+# (file, lemma, its parameters, turns of its loops and 1 more)
 LEMMAS = [
     ("array", "array_unit", every, 1),
     ("array", "row", rows, 1),
@@ -285,7 +285,7 @@ class Proof:
         return wrong, time.monotonic() - begun
 
     def judged(self, status, out):
-        """What went wrong: all must hold but the ends, or, with a fault, something must not."""
+        """What went wrong. All but the ends must hold; with a fault, something must not."""
         verdicts = re.findall(r"^\[[^]]*\] (?:line \d+ )?(.*): (SUCCESS|FAILURE|UNKNOWN)$", out, re.M)
         ends = [v for what, v in verdicts if what == END]
         broken = [what for what, v in verdicts if what != END and v == "FAILURE"]
@@ -303,7 +303,7 @@ class FaultNotFound(Exception):
 
 
 def overlay(temporary, fault):
-    """A folder whose copy of a file has this fault; it is searched before src/."""
+    """A folder with a copy of a file that has this fault; it is searched before src/."""
     name, old, new = fault
     text = (ROOT / "src" / name).read_text(encoding="utf-8")
     if text.count(old) != 1:
@@ -317,7 +317,7 @@ def overlay(temporary, fault):
 
 
 def apart(temporary):
-    """Sources of shapes, in which parts of a view lie beside each other (prove.h says why)."""
+    """Sources of shapes in which parts of a view lie beside each other (prove.h says why)."""
     families = re.findall(r"^SX_FAMILY\(\w+, (\w+)\)", (ROOT / "src/family/families.def").read_text(), re.M)
     paths = []
     for name in ["shape", "families"] + [f"{f}/{f}" for f in families + ["auto"]]:

@@ -10,7 +10,7 @@ export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=pri
 export TSAN_OPTIONS=halt_on_error=1
 
 echo "building"
-# With nvcc the CUDA backend is part of it, and there are examples: a kernel that does not
+# If nvcc is there, the CUDA backend and examples are built, too: a kernel that does not
 # compile fails.
 build "three variants" make -s -j"$jobs" test-build
 
@@ -30,7 +30,7 @@ plain=build/test/bin asan=build/asan/test/bin tsan=build/tsan/test/bin
 # The longest first, so that the others fill the time beside them.
 long="$asan/test_matrix $asan/test_changing $tsan/test_threads $plain/test_matrix"
 long="$long $tsan/test_tick $asan/test_pgm $asan/test_tick"
-# What takes long with a sanitizer and is new seldom has clang's, in test_more.sh.
+# Tests that take long with a sanitizer and seldom change have clang's, in test_more.sh.
 seldom='/test_(epsilon|total|large)$'
 # shellcheck disable=SC2046  # several words
 programs $(ahead "$long" $(all_tests $asan | grep -Ev "$seldom") $(all_tests $plain) \

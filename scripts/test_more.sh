@@ -1,7 +1,7 @@
 #!/bin/bash
-# What takes longer than the tests of every change (test.sh): all programs under clang's
-# sanitizers, the full matrix, fuzzers, the soak test, and, where CBMC is, proofs; about 15
-# minutes on two processors, 25 with proofs.
+# Tests that take longer than those of every change (test.sh): all programs under clang's
+# sanitizers, the full matrix, fuzzers, the soak test and, if CBMC is there, proofs. They
+# take about 15 minutes on two processors, 25 with proofs.
 # Ends in "N passed, M failed, K skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1

@@ -1,21 +1,21 @@
-# testing.sh - what test.sh, test_more.sh and gpu_test.sh share. It is sourced, by bash, in the
-# root of the tree. $logs is where each step's output goes.
+# testing.sh - what test.sh, test_more.sh and gpu_test.sh share. Bash sources it, in the root
+# of the tree. $logs is where each step's output goes.
 # shellcheck shell=bash
 jobs=$(nproc 2>/dev/null || echo 2)
 passed=0
 failed=0
 skipped=0
 failures=""
-# Other makes are none of this one's; what was set on its command line is in the environment.
+# The makes of tests are not parts of this one; its command line's variables are exported.
 unset MAKEFLAGS MFLAGS MAKELEVEL
-# Nothing takes so long: what does hangs, and fails.
+# No step takes this long: one that does hangs, and fails.
 limit_s=1800
 
 # The random choices of all programs. They differ from run to run; SX_SEED=n repeats a run.
 export SX_SEED=${SX_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 echo "SX_SEED=$SX_SEED"
 
-# What was checked, and in how many checks; FAILED, its log and the count; left out, and why.
+# good NAME [CHECKS]; bad NAME LOG [CHECKS]; skip NAME WHY [CHECKS].
 good() { passed=$((passed + ${2:-1})); printf '  ok    %s\n' "$1"; }
 bad() {
     failed=$((failed + ${3:-1}))
@@ -34,7 +34,7 @@ finish() {
 
 log_of() { echo "$logs/${1//[^a-zA-Z0-9]/_}.log"; }
 
-# run NAME COMMAND...: its output goes into the log, then its status and its seconds.
+# run NAME COMMAND...: its output goes into a log; its status and seconds go beside that.
 run() {
     local log begun=$SECONDS status
     log=$(log_of "$1")
@@ -53,13 +53,13 @@ check() {
     if [ "$status" -eq 0 ]; then good "$1 ($s s)"; else bad "$1" "$(log_of "$1")"; fi
 }
 
-# count LOG WORD: how many tests of a cmocka program ended so.
+# count LOG WORD: how many tests of a cmocka program ended with this word.
 count() {
     sed -n "s/^\[  $2 \] \([0-9]*\) test(s).*/\1/p" "$1" | awk '{s += $1} END {print s + 0}'
 }
 
-# tally NAME PASSED FAILED SKIPPED: of something that was run and counts its tests. Its log has
-# a line "skipped: WHY" for each that was.
+# tally NAME PASSED FAILED SKIPPED: counts the tests of a step that was run. Its log has a line
+# "skipped: WHY" for each that was skipped.
 tally() {
     local name=$1 n=$2 m=$3 k=$4 log status s
     log=$(log_of "$name")
@@ -76,7 +76,7 @@ tally() {
     fi
 }
 
-# cmocka NAME COMMAND...: as many checks as the program has tests.
+# cmocka NAME COMMAND...: counts each test of the program as a check.
 cmocka() {
     run "$@"
     cmocka_tally "$1"
@@ -87,26 +87,26 @@ cmocka_tally() {
     tally "$1" "$(count "$log" 'PASSED ')" "$(count "$log" 'FAILED ')" "$(count "$log" SKIPPED)"
 }
 
-# programs PATH...: the same of many. As many run at a time as there are processors, those
-# named first before the others. build/asan/test/bin/test_file is called asan/test_file.
+# programs PATH...: the same for many programs. As many run at a time as there are processors,
+# in this order. build/asan/test/bin/test_file is called asan/test_file.
 programs() {
     local path
     export -f run log_of name_of
     export logs limit_s
-    # shellcheck disable=SC2016  # expanded there
+    # shellcheck disable=SC2016  # the inner shell expands it
     printf '%s\n' "$@" | xargs -P "$jobs" -I PATH bash -c 'run "$(name_of "$1")" "$1"' run PATH
     for path in "$@"; do
         cmocka_tally "$(name_of "$path")"
     done
 }
-# all_tests DIRECTORY: the paths of all programs there.
+# all_tests DIRECTORY: the paths of all test programs there.
 all_tests() {
     local t
     for t in test/test_*.c; do
         echo "$1/$(basename "$t" .c)"
     done
 }
-# ahead "WORD..." WORD...: the others, but with those first.
+# ahead "WORD..." WORD...: all words, those of the first list first.
 ahead() {
     local first=$1 word
     shift
@@ -122,7 +122,7 @@ name_of() {
     echo "${name/test\/bin\//}"
 }
 
-# build NAME COMMAND...: no warnings either. Without it there is nothing to test.
+# build NAME COMMAND...: fails on warnings, too. If it fails, nothing can be tested.
 build() {
     local log before=$failed
     log=$(log_of "build $1")
