@@ -2,8 +2,8 @@
  *
  * Trades are logged in no order: when, and how much. An order comes at some
  * time and wants some amount. How far back does one have to look until that
- * much has been traded? Where this walk ends depends on what it finds on its
- * way, so no batch of ranges can ask it. */
+ * much has been traded? The end of this search depends on what it finds on
+ * its way, so no batch of ranges can ask it. */
 #ifndef OWN_KERNEL_H
 #define OWN_KERNEL_H
 

@@ -4,8 +4,8 @@
  *   bits 0-1   flags of sx_load()
  *   bit  2     make the header's hash right, or few inputs get past it
  *   bit  3     make the sections' hashes right
- * the rest is the file. Loading may fail with SX_ECORRUPT and nothing else;
- * what loads must answer every question inside its bounds. */
+ * The rest is the file. Loading may fail with SX_ECORRUPT and no other status. An
+ * index that loads must answer every question inside its bounds. */
 #define _GNU_SOURCE               /* memfd_create() */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static void must(int right, const char *what)
     abort();
 }
 
-/* Whatever the file says of itself, it can be told. */
+/* Whatever the file says, the index can be explained. */
 static void explain(const sx_index *ix)
 {
     for (int format = SX_TEXT; format <= SX_JSON; format++) {

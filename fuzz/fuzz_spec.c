@@ -1,10 +1,11 @@
 /* fuzz_spec.c - any bytes as a spec string: estimate and build.
  *
- * The input is the spec; type, number of keys and rows come from its sum.
- * What is refused must be SX_EINVAL, or SX_ENOSYS for a place that a CPU has not,
- * with a detail, by both alike, but for what only keys can tell: equal ones where they are to be unique, and lines
- * that take more than their budget. What builds must be sound, as small as
- * estimated, and its resolved spec must build the same. */
+ * The input is the spec; its sum decides type, number of keys and rows. Build and
+ * estimate must refuse alike, with a detail and SX_EINVAL, or SX_ENOSYS for a place
+ * that a CPU has not. Only what keys alone can tell may differ: equal keys that are
+ * to be unique, and segments that take more than their budget. An index that is
+ * built must be sound, as small as estimated, and its resolved spec must build the
+ * same. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static void build(sx_device *dev, const char *spec, const sx_column *keys,
     if (s == SX_EINVAL && strstr(spec, "unique"))
         return;                   /* equal keys */
     if (s == SX_ENOMEM && strstr(spec, "budget") && strstr(sx_detail(), "more than budget="))
-        return;                   /* too many lines, whatever eps is */
+        return;                   /* too many segments, whatever eps is */
     must(s == SX_OK, "estimated, but not built", spec);
     must(sx_check(ix, NULL) == SX_OK, "check", spec);
     must(sx_describe(ix, &info) == SX_OK, "describe", spec);

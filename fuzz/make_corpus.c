@@ -26,9 +26,9 @@ static void write_seed(const char *dir, unsigned number, const char *kind,
         fail(path);
 }
 
-/* One file more, with one byte of it changed: a field of the header, of the
- * run, of the first section's entry, or of the data. Its hashes are made right again by
- * the target, except for the first. */
+/* Writes one file more, with one byte of it changed: a field of the header, of the
+ * run, of the first section's entry, or of the data. The target makes its hashes right
+ * again, except for the first file. */
 static void write_damaged(const char *dir, unsigned number, unsigned char *file,
                           size_t bytes)
 {

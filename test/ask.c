@@ -50,7 +50,7 @@ void ask_note(asker *a, const char *verb)
     a->verbs |= 1u << i;
 }
 
-/* The same of a question with so many answers, and of where its columns were. */
+/* The same for a question with this many answers, and for the places of its columns. */
 static void note_answers(asker *a, const char *verb, uint64_t answers)
 {
     if (!answers)
@@ -62,7 +62,7 @@ static void note_answers(asker *a, const char *verb, uint64_t answers)
         ask_note(a, "streams");
 }
 
-/* Space for so many bytes in device memory. */
+/* Makes space for this many bytes in device memory. */
 static void make_there(asker *a, box *b, uint64_t bytes)
 {
     uint64_t n = bytes / 8 + 1;
@@ -73,7 +73,7 @@ static void make_there(asker *a, box *b, uint64_t bytes)
         die("a column: %s", sx_detail());
 }
 
-/* Elements of that memory as a column. */
+/* Elements of that memory, as a column. */
 static sx_column part(const box *b, int type, uint64_t first, uint64_t n)
 {
     sx_column c = column(type, n, (char *)b->there.data + first * oracle_width(type));
@@ -87,15 +87,15 @@ static void copy(asker *a, sx_column to, sx_column from)
         die("copying a column: %s", sx_detail());
 }
 
-/* Where the next column of this question lies. */
+/* Whether the next column of this question is in device memory. */
 static bool is_there(asker *a)
 {
     return a->way == WAY_DEVICE || a->way == WAY_STREAM ||
            (a->way == WAY_MIXED && rnd_below(&a->r, 2));
 }
 
-/* Memory of the device itself; the emulator's is the host's, so that memory
- * between pages that trap can be its, too. */
+/* Whether that is memory of the device itself. The emulator's memory is the host's, so memory
+ * between pages that trap can stand for it, too. */
 static bool is_column(asker *a)
 {
     return kernel_is_gpu() || rnd_below(&a->r, 3) == 0;
@@ -117,7 +117,7 @@ static sx_column input(asker *a, unsigned which, int type, uint64_t n, const voi
     return part(b, type, before, n);
 }
 
-/* Space for exactly so many elements, which all are GUARD_FILL. */
+/* Space for exactly this many elements, which all are GUARD_FILL. */
 static sx_column *output_space(asker *a, unsigned which, int type, uint64_t space)
 {
     box *b = &a->box[which];
@@ -212,7 +212,7 @@ static const char *check_numbers(asker *a, const char *what,
     return check_edges(a, what, BOX_NUMBERS, n);
 }
 
-/* Keys at places[i]; those without a place are as they were. */
+/* Keys at places[i]; outputs without a place are as they were. */
 static const char *check_keys(asker *a, const char *what, const oracle *truth,
                               const uint64_t *places, uint64_t n)
 {
@@ -232,7 +232,7 @@ static const char *check_keys(asker *a, const char *what, const oracle *truth,
     return check_edges(a, what, BOX_KEYS, n);
 }
 
-/* Every failure of a step ends the walk with its sentence. */
+/* Every failure of a step ends the function with its sentence. */
 #define TRY(step) do { \
         const char *why_ = (step); \
         if (why_) \
@@ -269,8 +269,8 @@ static const sx_call *begin(asker *a, const sx_call *call)
     return &a->how;
 }
 
-/* A call that was queued is done when a later one on its stream is, and
- * copies between columns in device memory are made there. */
+/* A queued call is done when a later call on its stream is. Copies between columns in device
+ * memory are made on that stream. */
 static void wait_for_stream(asker *a)
 {
     copy(a, a->mark[0], a->mark[1]);
@@ -282,8 +282,8 @@ static const char *wrong_status(asker *a, const char *what, sx_status got, sx_st
                     (int)want, got == SX_OK ? "none" : sx_detail());
 }
 
-/* The call returned: as it should have, and its outputs come to the host.
- * With a stream too little space is found out later. */
+/* The call returned as it should, and its outputs come to the host. With a stream a lack of
+ * space is found out later. */
 static const char *end(asker *a, const char *what, sx_status got, sx_status want)
 {
     bool queued = a->how.stream && want != SX_EINVAL;
@@ -308,7 +308,7 @@ sx_status ask_build(asker *a, const dataset *d, const char *spec, sx_index **out
 {
     begin(a, NULL);
     a->how.status = NULL;
-    a->how.device_ns = NULL;      /* questions only */
+    a->how.device_ns = NULL;      /* only questions take it */
     a->how.hints = 0;
     int row_type = d->row_kind == ROWS_U32 ? SX_U32 : SX_U64;
     sx_column keys = input(a, BOX_Q, d->type, d->n, d->keys.data), rows;
@@ -466,7 +466,7 @@ static const char *check_first(asker *a, const dataset *d, const oracle_span *sp
     return check_edges(a, "range first", BOX_FIRST, d->ranges + 1);
 }
 
-/* Rows and keys of all ranges, where they were wanted. */
+/* Rows and keys of all ranges, if they were wanted. */
 static const char *check_hits(asker *a, const dataset *d, const oracle_span *spans, bool rows,
                               bool keys)
 {
@@ -531,7 +531,7 @@ static const char *ask_range_rows(asker *a, const sx_index *ix,
     if (want != SX_OK || hits == 0 || rnd_below(&a->r, 2))
         return NULL;
 
-    /* 3. One of them too small: first is filled, nothing else. */
+    /* 3. One output is too small: first is filled, nothing else. */
     how = begin(a, call);
     ranges = input_ranges(a, d, limit, last, &in);
     first = output(a, BOX_FIRST, SX_U64, d->ranges + 1);
@@ -581,7 +581,7 @@ static const char *ask_aggregates(asker *a, const sx_index *ix,
     return NULL;
 }
 
-/* All about ranges with one limit, whose answers are known. */
+/* All questions about ranges with one limit, whose answers are known. */
 static const char *ask_spans(asker *a, const sx_index *ix, const dataset *d,
                              uint64_t limit, uint32_t last,
                              const oracle_span *spans, int out_type,

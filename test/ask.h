@@ -1,6 +1,6 @@
 /* ask.h - data with known answers, and a function that asks an index every
- * question there is and compares with the oracle. Like support.h without
- * cmocka: functions return a sentence about what is wrong, or NULL.
+ * question there is and compares with the oracle. Like support.h it does not
+ * use cmocka: functions return a sentence about what is wrong, or NULL.
  */
 #ifndef ASK_H
 #define ASK_H
@@ -36,17 +36,17 @@ typedef struct {
     oracle_span *spans[RANGE_MODES];
 } dataset;
 
-/* About so many queries, and a third as many ranges. */
+/* About `queries` queries, and a third as many ranges. */
 dataset *data_make(int type, key_kind kind, uint64_t n, row_kind rows,
                    uint64_t queries, rnd *r);
-/* The same around keys at hand, and rows unless row_kind makes them
+/* The same for keys that are there, and for rows unless row_kind makes them
  * positions. */
 dataset *data_wrap(int type, uint64_t n, const void *keys, row_kind row_kind,
                    const uint64_t *rows, uint64_t queries, rnd *r);
 void data_free(dataset *d);
 
 bool rows_are_positions(row_kind kind);         /* sx_build() gets none */
-/* What ranges hold with a limit. Free it. */
+/* The spans of all ranges with a limit. Free them. */
 oracle_span *data_spans(const dataset *d, uint64_t limit, uint32_t last);
 
 sx_status data_build(const dataset *d, sx_device *dev, const char *spec,
@@ -54,14 +54,13 @@ sx_status data_build(const dataset *d, sx_device *dev, const char *spec,
 
 /* ---- asking --------------------------------------------------------- */
 
-/* A column of a question: where the caller has it, and where the test looks
- * at it. */
+/* A column of a question, as the caller has it and as the test looks at it. */
 typedef struct {
     guard host;
     sx_column there;              /* memory of the device, kept for the next */
     sx_column given;              /* the output as it is passed */
     sx_column seen;               /* the same on the host; all of `host` but
-                                     the answers must stay as it is */
+                                     the answers must stay as they are */
     uint64_t before;              /* elements of `there` before `given` */
     bool away;                    /* the output is in `there` */
 } box;
@@ -69,8 +68,8 @@ typedef struct {
 enum { BOX_NUMBERS, BOX_KEYS, BOX_FIRST, BOX_FOLDS, BOX_Q = BOX_FOLDS + 4, BOX_LO, BOX_HI, BOX_ROWS,
        BOX_STATUS, BOX_COUNT };
 
-/* On a device that takes columns in its memory each question takes one of
- * these ways, in no order that repeats. */
+/* If a device takes columns in its memory, each question takes one of these
+ * ways, in no order that repeats. */
 typedef enum { WAY_HOST, WAY_DEVICE, WAY_STREAM, WAY_MIXED, WAYS } ask_way;
 
 typedef struct {
@@ -96,10 +95,10 @@ void asker_free(asker *a);
  * with NULL, or asker_free(), before the device is closed. */
 void asker_use(asker *a, sx_device *dev);
 
-/* This was done, and what came of it is right. */
+/* Notes that this was done, and that its results are right. */
 void ask_note(asker *a, const char *verb);
 
-/* data_build() on that device, the input in any of the ways. */
+/* data_build() on that device, with the input in any of the ways. */
 sx_status ask_build(asker *a, const dataset *d, const char *spec, sx_index **out);
 
 /* Every question, answered into columns of out_type; NULL if all answers

@@ -52,8 +52,8 @@ static void make_queries(dataset *d, rnd *r)
     }
 }
 
-/* The whole index, one key, a short run, between two keys, anything; when
- * all ranges together have three times the index, empty ones. */
+/* The whole index, one key, a short run, between two keys, anything. When all
+ * ranges together hold three times the index, the rest are empty. */
 static void make_ranges(dataset *d, rnd *r)
 {
     uint64_t hits = 0;

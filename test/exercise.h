@@ -1,9 +1,9 @@
 /* exercise.h - asks an index whose contents may be anything.
  *
- * A forged file can hold unsorted keys and any rows, so its answers can't
- * be known. But every rank must lie in [0, n], every count too, and nothing
- * may be read or written outside: outputs are exact heap blocks, which
- * AddressSanitizer watches. Shared by the tests of files and the fuzzer. */
+ * A forged file can hold unsorted keys and any rows, so its answers can't be
+ * known. But every rank and every count must lie in [0, n], and nothing may be
+ * read or written outside: outputs are exact heap blocks, which AddressSanitizer
+ * watches. The tests of files and the fuzzer share this. */
 #ifndef EXERCISE_H
 #define EXERCISE_H
 
@@ -121,7 +121,7 @@ static inline const char *exercise(const sx_index *ix, uint64_t seed)
         wrong = exercise_ranges(&s, 3, 0);
     if (!wrong)
         wrong = exercise_ranges(&s, 5, 1);
-    (void)sx_check(ix, NULL);           /* finds what it finds */
+    (void)sx_check(ix, NULL);           /* either result is right */
     free(lo);
     free(hi);
     free(s.keys.data);

@@ -1,4 +1,4 @@
-/* forge.h - sections of a specimen's file, and what they are filled with by tests that
+/* forge.h - sections of a specimen's file, and bytes to fill them with, for tests that
  * forge files. */
 #ifndef FORGE_H
 #define FORGE_H

@@ -1,9 +1,9 @@
 /* gpu_streams.cu - what the library promises about streams, threads and
  * memory of a program's own, on a GPU.
  *
- * Most of it is about time, so queries are written by a kernel that dawdles:
- * who does not wait for it where he should gets answers to other questions,
- * and who waits where he should not is late. SX_TEST_GPU=cuda:1 is another GPU.
+ * Most of it is about time, so a kernel that dawdles writes the queries. A call
+ * that does not wait for it where it should answers other questions, and a call
+ * that waits where it should not is late. SX_TEST_GPU=cuda:1 is another GPU.
  * Exits with 1 if any check failed. */
 #include <sextant.h>
 
@@ -46,7 +46,7 @@ static bool check(bool right, const char *format, ...)
     return right;
 }
 
-/* The program itself can't go on. */
+/* Ends the program if the test itself can't continue. */
 static void must(cudaError_t e)
 {
     if (e == cudaSuccess)
@@ -192,7 +192,7 @@ static void question_free(question *q)
         must(cudaFree(q->fold[i]));
 }
 
-/* Queries that miss, and outputs that are no answer. Nothing runs afterwards. */
+/* Sets queries that miss, and outputs that are no answer. Nothing runs afterwards. */
 static void poison(question *q)
 {
     must(cudaMemset(q->lo, 0xff, q->n * sizeof *q->lo));
@@ -211,7 +211,7 @@ static void produce_on(const question *q, cudaStream_t stream, uint64_t ns)
     must(cudaGetLastError());
 }
 
-/* With its columns in device memory; stream NULL: waiting. */
+/* Asks with columns in device memory; stream NULL: waits. */
 static sx_status ask(const question *q, const sx_index *ix, int what, void *stream)
 {
     sx_column lo = column(SX_U32, SX_DEVICE, q->n, q->lo);
@@ -288,7 +288,7 @@ static uint64_t wrong_folds(const question *q)
     return wrong;
 }
 
-/* How many of the answers, when all is done. */
+/* How many answers are wrong, when all is done. */
 static uint64_t wrong_answers(const question *q, int what)
 {
     std::vector<uint32_t> numbers;
@@ -334,7 +334,7 @@ static void *ask_often(void *arg)
     return NULL;
 }
 
-/* The tops of the two take different amounts of shared memory. */
+/* The upper parts of the two take different amounts of shared memory. */
 static void check_threads(void)
 {
     worker w[2] = {};
@@ -493,8 +493,8 @@ static void check_many_streams(void)
 
 /* ---- others do not wait ---------------------------------------------------------------------- */
 
-/* A call while a stream of the caller's dawdles and has a question of its own
- * queued behind. The first time kernels are loaded and memory is taken. */
+/* Makes a call while a stream of the caller's dawdles and has a question queued behind that.
+ * The first time kernels are loaded and memory is taken. */
 template <typename F> static void check_not_late(const char *what, question *queued, F call)
 {
     cudaStream_t stream;

@@ -1,5 +1,5 @@
-/* inside.h - for tests that look at what an index is made of, or change it: its present
- * version, the one run of that, and the run's replicas (place/run.h). */
+/* inside.h - for tests that look into an index, or change it: its present version, the one
+ * run of that, and the run's replicas (place/run.h). */
 #ifndef INSIDE_H
 #define INSIDE_H
 
@@ -20,7 +20,7 @@ static inline sx_replica *replica_of(const sx_index *ix, unsigned i)
     return &run_of(ix)->replica[i];
 }
 
-/* Of what is whole. */
+/* The view of the whole replica. */
 static inline sx_view *view_of(const sx_index *ix)
 {
     return &replica_of(ix, 0)->view;

@@ -1,8 +1,8 @@
-/* keys_hard.c - keys against searches that guess: guides, maps and lines are
- * right only if their corrections are.
+/* keys_hard.c - keys against searches that guess: guides and segments are right
+ * only if their corrections are.
  *
- * Keys are made as numbers of as many bits as the type has, 0 for its least
- * key and all ones for its largest, whatever the type. */
+ * Keys are made as numbers of as many bits as the type has: 0 is its least key
+ * and all ones its largest, whatever the type. */
 #include "support.h"
 
 #include <math.h>
@@ -12,8 +12,8 @@ typedef unsigned __int128 number;
 
 /* ---- numbers as keys ---------------------------------------------------- */
 
-/* Of -infinity, when floats are numbered in their order: below are negative
- * NaNs, which are the largest key. */
+/* The number of -infinity, when floats are numbered in their order. Below it are
+ * negative NaNs, which are the largest key. */
 #define LEAST_F32 0x007fffffu
 #define LEAST_F64 0x000fffffffffffffull
 
@@ -67,7 +67,7 @@ static number edge(int type, rnd *r)
     return at[rnd_below(r, COUNT_OF(at))] + rnd_below(r, 9) - 4;      /* wraps, and may */
 }
 
-/* y of [0, 1] as a part of the whole space, as finely as a double says. */
+/* y of [0, 1] as a part of the whole space, as precise as a double is. */
 static number part(int type, double y)
 {
     unsigned bits = bits_of(type);
@@ -75,7 +75,7 @@ static number part(int type, double y)
     return bits > 53 ? (number)x << (bits - 53) : x >> (53 - bits);
 }
 
-/* Key i of n, where pieces begin as a guide's do. */
+/* Key i of n, with pieces that begin where a guide's do. */
 static number in_piece(int type, uint64_t i, uint64_t n, uint64_t pieces)
 {
     uint64_t p = i * pieces / n;
@@ -93,8 +93,8 @@ static number in_piece(int type, uint64_t i, uint64_t n, uint64_t pieces)
 
 /* ---- all of them ----------------------------------------------------------- */
 
-/* On a line, but for groups of eps - 1, eps or eps + 1 keys (or twice as many)
- * that all are where the first of them is: off by up to that many ranks. */
+/* Keys on a line, with groups of eps - 1, eps or eps + 1 keys (or twice as many)
+ * that all equal their first key: they are off the line by up to that many ranks. */
 static void on_line(int type, uint64_t n, rnd *r, unsigned char *out)
 {
     size_t width = sx_type_bytes(type);
@@ -116,7 +116,7 @@ void keys_hard(int type, key_kind kind, uint64_t n, rnd *r, void *out)
     static const uint64_t pieces[] = { 3, 7, 64, 2, 300 };
     unsigned char *k = out;
     const number most = most_of(type);
-    /* as many in a bucket of a guide as its count of a byte can just say */
+    /* As many equal keys in a cell as its count of one byte can just say. */
     const uint64_t equal[] = { 3 + (uint64_t)sqrt((double)n), 253, 254, 255, 256, 257 };
     uint64_t many = pieces[rnd_below(r, COUNT_OF(pieces))], run = equal[0];
     bool high = rnd_below(r, 2);

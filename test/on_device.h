@@ -8,7 +8,7 @@
 
 #include "ask.h"
 
-/* The call fails so, and its sentence has the word. */
+/* The call fails with this status, and its sentence has the word. */
 #define REFUSED(call, status, word) do { \
         sx_status got_ = (call); \
         if (got_ != (status) || !strstr(sx_detail(), word)) \
@@ -31,7 +31,7 @@ static inline sx_column slice(const sx_column *c, uint64_t first, uint64_t n)
     return s;
 }
 
-/* What a crash prints. */
+/* A crash prints this. */
 static char step_now[400];
 
 static inline void begin_step(const char *format, ...) __attribute__((format(printf, 1, 2)));

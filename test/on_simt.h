@@ -1,5 +1,5 @@
-/* on_simt.h - kernels of a test in the emulator: the arrays they work on, and
- * every order of turns. */
+/* on_simt.h - runs kernels of a test in the emulator, in every order of turns,
+ * and has the arrays they work on. */
 #ifndef ON_SIMT_H
 #define ON_SIMT_H
 

@@ -80,7 +80,7 @@ static void sort_positions(int type, size_t width, const unsigned char *keys,
     sort_positions(type, width, keys, pos, tmp, a, mid);
     sort_positions(type, width, keys, pos, tmp, mid, b);
     while (i < mid || j < b) {
-        /* The left half goes first among equals. */
+        /* Of equal keys that of the left half goes first. */
         if (j == b || (i < mid && oracle_compare(type, keys + pos[i] * width,
                                         keys + pos[j] * width) <= 0))
             tmp[out++] = pos[i++];

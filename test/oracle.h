@@ -1,8 +1,8 @@
 /* oracle.h - what every answer must be.
  *
- * A sorted array and plain loops, written without a look at the library:
- * it shares no code with it, and takes nothing from the header but the
- * numbers of the key types. Slow and obvious on purpose.
+ * A sorted array and plain loops, written without a look at the library. It
+ * shares no code with it, and takes nothing from the header but the numbers of
+ * the key types. It is slow and obvious on purpose.
  */
 #ifndef ORACLE_H
 #define ORACLE_H
@@ -28,7 +28,7 @@ void oracle_free(oracle *o);
 
 size_t oracle_width(int type);
 
-/* Below 0, 0, above 0, in the order of the type: all NaNs are equal and
+/* Below 0, 0, or above 0, in the order of the type: all NaNs are equal and
  * last, -0.0 equals 0.0, 16-byte keys compare as bytes. */
 int oracle_compare(int type, const void *a, const void *b);
 

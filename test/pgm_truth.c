@@ -50,7 +50,7 @@ typedef struct {
     uint64_t owner;               /* the first rank of its run: says its part */
 } point;
 
-/* Of n ascending numbers; returns how many there are. Free *out. */
+/* The points of n ascending numbers; returns how many there are. Free *out. */
 static uint64_t points_of(const number *x, uint64_t n, number most, point **out)
 {
     point *p = need((2 * n + 1) * sizeof *p);
@@ -102,9 +102,9 @@ static int64_t low_of(uint64_t y, uint64_t eps)
     return y > eps ? (int64_t)(y - eps) : 0;
 }
 
-/* Whether one line meets all spans from max(y - eps, 0) to y + eps, when it
- * meets those of points [0, m) with slopes from *least to *most: of point m and
- * any before it, lines from span to span say how steep it may be. */
+/* Whether one line meets all spans from max(y - eps, 0) to y + eps of points [0, m],
+ * if lines with slopes from *least to *most meet those of [0, m). The lines from
+ * the spans of earlier points to that of point m bound the slope. */
 static bool extend(const point *p, uint64_t m, uint64_t eps, slope *least, slope *most)
 {
     for (uint64_t i = 0; i < m; i++) {
@@ -119,7 +119,7 @@ static bool extend(const point *p, uint64_t m, uint64_t eps, slope *least, slope
     return !steeper(*least, *most);
 }
 
-/* Where segments begin, each as long as it can be, and none across parts. */
+/* Where segments begin: each is as long as it can be, and none is in two parts. */
 static uint64_t greedy(const point *p, uint64_t count, uint64_t n, uint64_t eps, uint64_t cuts,
                        number *starts)
 {
@@ -269,8 +269,8 @@ static unsigned zeros_of(const pgm_file *p, number x)
     return zeros;
 }
 
-/* (G) at every point, the point being in the last segment that does not begin
- * behind it; numbers in their ranges. */
+/* Checks (G) at every point, in the last segment that does not begin behind it,
+ * and that numbers are in their ranges. */
 static const char *wrong_lines(const level_check *c)
 {
     const pgm_file *p = c->p;
@@ -310,7 +310,7 @@ static const char *wrong_end(const level_check *c)
     return NULL;
 }
 
-/* (L), and (U) where x are distinct. */
+/* Checks (L), and (U) if x are distinct. */
 static const char *wrong_window(const level_check *c, uint64_t s, number q, uint64_t bound,
                                 bool distinct)
 {

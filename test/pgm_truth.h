@@ -1,7 +1,7 @@
 /* pgm_truth.h - what the segments of a pgm must be.
  *
- * Written from the description in pgm.h, not from the code that fits
- * lines or walks them: slow, obvious, and exact. Without cmocka, as support.h.
+ * Written from the description in pgm.h, not from the code that makes segments
+ * or walks them: slow, obvious, and exact. It does not use cmocka, like support.h.
  */
 #ifndef PGM_TRUTH_H
 #define PGM_TRUTH_H
@@ -26,12 +26,12 @@ typedef struct {
 /* A section of a file; NULL: it has none of that name. */
 unsigned char *file_section(unsigned char *file, const char *name, uint64_t *bytes);
 
-/* Finds its way in the bytes of a file as saved; what is wrong, or NULL. */
+/* Finds its way in the bytes of a saved file. Returns what is wrong, or NULL. */
 const char *pgm_open(pgm_file *p, unsigned char *file);
 
-/* The segments in the file against the keys: where they begin (only if
- * `starts`: it takes the square of the keys), how wrong they are, what is
- * behind them, and that every window holds the bound. What is wrong, or NULL. */
+/* Compares the segments in the file with the keys: where they begin (only if
+ * `starts`: that takes the square of n), how wrong they are, what is behind them,
+ * and that every window holds the bound. Returns what is wrong, or NULL. */
 const char *pgm_wrong(const pgm_file *p, const oracle *o, bool starts);
 
 /* The least number of segments that there can be. */

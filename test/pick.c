@@ -22,7 +22,7 @@ void pick_spec(rnd *r, char *out, size_t space)
         snprintf(out, space, "guide(bucket=%u,pieces=%u%s%s)", 1 + (unsigned)rnd_below(r, 128),
                  1 + (unsigned)rnd_below(r, rnd_below(r, 2) ? 9 : 300), *layout ? "," : "", layout);
         return;
-    case 11:                      /* as many pieces as the keys want */
+    case 11:                      /* as many pieces as suit the keys */
         snprintf(out, space, *layout ? "guide(%s)" : "guide", layout);
         return;
     case 12: case 13: case 14:

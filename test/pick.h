@@ -1,4 +1,4 @@
-/* pick.h - random indexes: a spec, how many keys, and which. */
+/* pick.h - random indexes: a spec, a number of keys, and the keys. */
 #ifndef PICK_H
 #define PICK_H
 
@@ -6,7 +6,7 @@
 
 /* Any family, layout and parameters there can be. */
 void pick_spec(rnd *r, char *out, size_t space);
-/* Up to 8192, small ones and those around powers of two more often. */
+/* Up to 8192; small numbers and those around powers of two are more frequent. */
 uint64_t pick_size(rnd *r);
 /* Runs of different kinds of keys, so that one set has gaps, clusters and
  * duplicates. */

@@ -1,12 +1,12 @@
 /* soak.c - everything at once, for a while: nothing is wrong, and nothing is left.
  *
- * Threads take random jobs (soak.h) on all devices there are; each answer is compared
- * with the sorted array's. After a warm-up, and in the end, all is closed: then the
- * library has no byte allocated, and memory, descriptors and threads of the process are
- * as many as after the warm-up. SOAK_S says for how many seconds (60), SOAK_THREADS
- * with how many threads (4), SX_SEED from what seed; a job depends on seed, thread
- * and its number, but what happens at the same time is the system's. SX_TEST_GPU
- * (cuda:0) adds a GPU, SOAK_ONLY ("cancel") names the only jobs there are. */
+ * Threads take random jobs (soak.h) on all devices there are. Each answer is compared
+ * with the sorted array's. After a warm-up, and in the end, all is closed. Then the
+ * library has no byte allocated, and the process has as much memory and as many
+ * descriptors and threads as after the warm-up. SOAK_S says for how many seconds (60),
+ * SOAK_THREADS with how many threads (4), SX_SEED from which seed. A job depends on
+ * seed, thread and its number alone, but the system decides what happens at the same
+ * time. SX_TEST_GPU (cuda:0) adds a GPU, SOAK_ONLY ("cancel") names the only jobs. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <inttypes.h>
@@ -25,16 +25,17 @@
 #include "soak.h"
 
 #define THREADS_MOST 16u
-#define FAILURES_MOST 10u         /* then it ends */
-#define HANG_SECONDS 300u         /* behind the time it has */
+#define FAILURES_MOST 10u         /* then the soak ends */
+#define HANG_SECONDS 300u         /* beyond its time */
 
-/* What may be more in the end than after the warm-up. The heap: buffers of stdio and
- * what libc keeps per thread; a leak in any job would be more, as there are thousands.
- * Resident memory: freed pages that the heap can't give back, as something is still in
- * use behind them, and stacks of threads that libc keeps for the next. Both are bounded
- * by what was in use at a time, not by how long it ran. With a GPU its driver's tables
- * are in the heap, too, and its pinned memory is resident: in three minutes of 30,000
- * builds they grew by 0.4 and 66 MB, where an event lost per build would be 3 MB. */
+/* How much more there may be in the end than after the warm-up. The heap has buffers of
+ * stdio and memory that libc keeps per thread; a leak in any job would be more, as there
+ * are thousands. Resident memory has freed pages that the heap can't give back, because a
+ * block behind them is in use, and stacks of threads that libc keeps for the next. Both
+ * are bounded by what was in use at a time, not by how long it ran. With a GPU its
+ * driver's tables are in the heap, too, and its pinned memory is resident: in three
+ * minutes of 30,000 builds they grew by 0.4 and 66 MB, where an event lost per build would
+ * be 3 MB. */
 #define HEAP_SPACE (64u << 10)
 #define RESIDENT_SPACE (48u << 20)
 #define GPU_HEAP_SPACE (1u << 20)
@@ -64,8 +65,8 @@ static time_t end_time;
 static const char *only;          /* jobs of this name */
 static uint64_t round_of_jobs;    /* each phase has jobs of its own */
 
-/* Jobs that are to be alone wait until all others have ended; who comes meanwhile waits
- * at the door, so that it is not for ever. */
+/* A job that is to be alone waits until all others have ended. Jobs that come meanwhile
+ * wait at the door, so that it does not wait for ever. */
 static pthread_mutex_t door = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
 
@@ -212,9 +213,9 @@ static void run_for(unsigned seconds)
     close_devices();
 }
 
-/* ---- what must be flat ------------------------------------------------------------- */
+/* ---- what must not grow ------------------------------------------------------------- */
 
-/* A sanitizer's heap keeps what is freed. */
+/* A sanitizer's heap keeps blocks that are freed. */
 #define OWN_HEAP (!UNDER_ASAN && !UNDER_TSAN)
 
 typedef struct {
@@ -266,7 +267,7 @@ int main(void)
     unsigned seconds = told && *told ? (unsigned)atoi(told) : 60, warm, failed = 0;
     uint64_t total = 0, sums[6] = { 0 };
     state before, after;
-    test_seed();                  /* says so */
+    test_seed();                  /* prints it */
     if (WATCHED_THREADS)
         puts("ThreadSanitizer: no children, and no emulator");
     only = getenv("SOAK_ONLY");

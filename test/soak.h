@@ -1,7 +1,7 @@
 /* soak.h - what the parts of the soak share.
  *
- * soak.c has the workers and what must be flat in the end, soak_jobs.c what they do
- * in peace, soak_rough.c forks, kills, cancelled threads and failing allocations. */
+ * soak.c has the workers and checks what must not grow, soak_jobs.c has the peaceful jobs,
+ * soak_rough.c forks, kills, cancelled threads and failing allocations. */
 #ifndef SOAK_H
 #define SOAK_H
 
@@ -47,14 +47,14 @@ typedef enum {
 typedef struct {
     unsigned number;
     pthread_t thread;
-    rnd r;                        /* of the job, which depends on nothing else */
+    rnd r;                        /* of the job, which uses no other */
     asker *asking;
     char doing[400];              /* for failures, and for hangs */
     char why[800];
     uint64_t done[JOB_KINDS], questions, builds, no_memory, old_files, new_files, cancelled;
 } worker;
 
-/* What is wrong, or NULL; and notes what is being done. */
+/* Returns what is wrong, or NULL; and notes what it is doing. */
 typedef const char *job_fn(worker *w);
 extern const struct job { const char *name; job_fn *fn; unsigned weight; bool alone; }
     jobs[JOB_KINDS];
@@ -73,11 +73,11 @@ typedef struct {
 
 /* Any device, or a CPU. */
 const soak_device *pick_device(worker *w, bool cpu);
-/* Data, and (subject_make) an index of it; `most` keys at most. NULL, or what is wrong. */
+/* Data, and (subject_make) an index of it, of `most` keys at most. NULL, or what is wrong. */
 void subject_plan(worker *w, subject *s, const soak_device *on, uint64_t most);
 const char *subject_make(worker *w, subject *s, const soak_device *on, uint64_t most);
 void subject_free(subject *s);
-/* Some questions to an index of its data, on that device. */
+/* Asks an index of its data some questions, on that device. */
 const char *subject_ask(worker *w, const subject *s, const sx_index *ix, const soak_device *on);
 
 /* A path of this worker. Free it. */

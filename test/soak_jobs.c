@@ -1,4 +1,4 @@
-/* soak_jobs.c - what the soak does in peace: see soak.h. */
+/* soak_jobs.c - the peaceful jobs of the soak: see soak.h. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,7 +119,7 @@ const char *job_ask(worker *w)
     const char *wrong = subject_make(w, &s, pick_device(w, false), 70000);
     for (unsigned i = 0; i < 3 && !wrong; i++)
         wrong = subject_ask(w, &s, s.ix, s.on);
-    /* Its resolved spec builds it again, where that place is. */
+    /* Its resolved spec builds it again, if it is in its usual place. */
     if (!wrong && rnd_below(&w->r, 4) == 0 && !strstr(s.spec, "place=")) {
         sx_index_info info = { .size = sizeof info };
         sx_index *again = NULL;
@@ -134,7 +134,7 @@ const char *job_ask(worker *w)
     return wrong;
 }
 
-/* Indexes that all workers ask. A slot is written by who replaces it. */
+/* Indexes that all workers ask. The worker that replaces one writes its slot. */
 #define SLOTS 4u
 static struct {
     pthread_rwlock_t lock;
@@ -192,7 +192,7 @@ const char *job_file(worker *w)
         if (place == SX_LOAD_HYBRID && strncmp(s.spec, "sorted", 6) == 0)
             continue;
         if (strncmp(s.spec, "auto", 4) == 0 && place == SX_LOAD_HYBRID)
-            continue;             /* which may have become sorted */
+            continue;             /* its keys may be sorted now */
         unsigned char *file = saved_bytes(s.ix, path, &bytes), *file2;
         doing(w, "%s, loaded with flags %u on %s", s.spec, flags, on->name);
         if (sx_load(&loaded, on->dev, path, flags, NULL) != SX_OK) {

@@ -18,7 +18,7 @@
 
 /* ---- children ------------------------------------------------------------------- */
 
-/* A GPU is its parent's. */
+/* A child can't use its parent's GPU. */
 static const char *child_gpu(const soak_device *on)
 {
     uint64_t key[1] = { 1 };
@@ -69,8 +69,8 @@ const char *job_fork(worker *w)
     return wrong;
 }
 
-/* Names that a killed process left beside path: between getting a name and becoming the
- * file there is a moment. They go. */
+/* Removes names that a killed process left beside path: a file has such a name for a moment,
+ * before it becomes the file at path. */
 static unsigned remove_left(const char *path, pid_t pid)
 {
     char folder[600], begin[64], file[1200];
@@ -88,7 +88,7 @@ static unsigned remove_left(const char *path, pid_t pid)
     return left;
 }
 
-/* Whether the file is one of two, as a whole. */
+/* Whether the file is one of the two, and whole. */
 static const char *whole(worker *w, const char *path, sx_device *dev, unsigned char *const file[2],
                          const size_t bytes[2])
 {
@@ -155,7 +155,7 @@ const char *job_kill(worker *w)
 
 /* ---- cancelled threads -------------------------------------------------------------- */
 
-/* What a victim has, its creator frees: it may end anywhere. */
+/* The creator of a victim frees what the victim has, since it may end anywhere. */
 typedef struct {
     const subject *s;
     const char *path;
@@ -256,7 +256,7 @@ const char *job_cancel(worker *w)
 
 /* ---- failing allocations -------------------------------------------------------------- */
 
-/* The kind of attempt; *made is freed by the caller. Outputs begin as GUARD_FILL. */
+/* The kind of attempt. The caller frees *made. Outputs begin as GUARD_FILL. */
 enum { TRY_BUILD, TRY_SAVE, TRY_LOAD, TRY_GET, TRY_RANGE, TRIES };
 
 static sx_status attempt(int what, const subject *s, const char *path, sx_index **made,
@@ -287,7 +287,7 @@ static bool is_fill(const uint64_t *p, uint64_t n)
     return true;
 }
 
-/* One attempt, and what is wrong with what came of it. */
+/* One attempt; returns what is wrong with its results. */
 static const char *try_once(int what, const subject *s, const char *path, bool *failed)
 {
     const dataset *d = s->d;
@@ -337,7 +337,7 @@ const char *job_fail(worker *w)
             well = failed ? 0 : well + 1;
             if (why)
                 wrong = complain(w, "%s, allocation %ld: %s", names[what], nth, why);
-            else if (!s.on->kernels && sx_alloc_live() != live)   /* which keeps memory */
+            else if (!s.on->kernels && sx_alloc_live() != live)   /* kernels keep memory */
                 wrong = complain(w, "%s, allocation %ld: %lld bytes leaked", names[what], nth,
                                  (long long)(sx_alloc_live() - live));
         }
@@ -373,7 +373,7 @@ static void *sail(void *arg)
     return NULL;
 }
 
-/* Allocations fail now and then, whoever's they are. */
+/* Allocations of all threads fail now and then. */
 const char *job_storm(worker *w)
 {
     subject s[STORM_THREADS] = { { 0 } };

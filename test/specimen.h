@@ -1,5 +1,5 @@
-/* specimen.h - indexes of every family and their files, for the tests that
- * look into files or damage them. */
+/* specimen.h - indexes of every family and their files, for tests that look into files
+ * or damage them. */
 #ifndef SPECIMEN_H
 #define SPECIMEN_H
 

@@ -17,7 +17,7 @@ bool entries_lie, all_pinned;
 uint64_t (*takes_ns)(const sx_view *v, unsigned n);
 
 static const sx_backend *honest;
-static sx_backend table;          /* that of `honest`, but for what is counted */
+static sx_backend table;          /* as `honest`, but with calls that count */
 
 static sx_status counted(sx_err *err)
 {
@@ -116,7 +116,7 @@ void explained(const sx_index *ix, const char *text_has, const char *json_has)
         fail_msg("'%s' is not in:\n%s", json_has, text);
 }
 
-/* The file under path, loaded into every place: it is there, and right. */
+/* Loads the file at path into every place: it is there, and right. */
 static void check_places(asker *a, sx_device *dev, const char *path, const dataset *d)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* stand_in.h - for tests of indexes that two backends answer: one that stands in for
- * a device's own, counts its calls and fails when told to; what an index tells of
+/* stand_in.h - for tests of indexes that two backends answer: a backend that stands in for
+ * a device's own, counts its calls and fails when the test wants; what an index tells of
  * itself; and its file. */
 #ifndef STAND_IN_H
 #define STAND_IN_H
@@ -10,16 +10,16 @@
 #include "ask.h"
 #include "inside.h"
 
-/* Which calls are counted, and may fail; the others are the device's. */
+/* Which calls are counted, and may fail; the others go to the device. */
 typedef enum { OF_QUESTIONS, OF_ENTRIES } stand_in_kind;
 
 extern _Atomic unsigned asked;    /* calls since stand_in(), or since set to 0 */
-extern sx_status fail_with;       /* what calls fail with; SX_OK: they do not ... */
-extern unsigned fail_from;        /* ... nor so many first ones */
+extern sx_status fail_with;       /* what calls fail with; SX_OK: they do not */
+extern unsigned fail_from;        /* calls before the first that fails */
 extern bool entries_lie;            /* entries are all 0 */
-extern bool all_pinned;           /* all memory is, says the device */
-/* OF_QUESTIONS, while the clock is stopped (support.h): by how much a lookup in v, the n-th
- * since stand_in(), or a sort (v NULL) moves it; NULL: not at all. */
+extern bool all_pinned;           /* the device says that all memory is pinned */
+/* OF_QUESTIONS, while the clock is stopped (support.h): by how much it moves in a lookup in v,
+ * the n-th since stand_in(), or in a sort (v NULL); NULL: not at all. */
 extern uint64_t (*takes_ns)(const sx_view *v, unsigned n);
 
 /* For one device at a time. Sets all of the above to 0. */

@@ -513,7 +513,7 @@ static void remove_temp_dir(void)
 char *temp_path(const char *name)
 {
     if (!temp_owner) {
-        /* Thousands of small files are synced: better in memory. */
+        /* Thousands of small files are synced, which is faster in memory. */
         const char *dir = getenv("TMPDIR");
         if (!dir || !*dir)
             dir = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
@@ -577,7 +577,7 @@ unsigned char *saved_bytes(const sx_index *ix, const char *path,
 
 /* ---- JSON ------------------------------------------------------------- */
 
-/* Each of these returns what follows the thing it read, or NULL. */
+/* Each of these returns the text behind the thing it read, or NULL. */
 static const char *json_value(const char *s);
 
 static const char *json_blanks(const char *s)
@@ -591,7 +591,7 @@ static const char *json_string(const char *s)
         return NULL;
     for (; *s != '"'; s++) {
         if ((unsigned char)*s < 0x20 || (unsigned char)*s >= 0x80)
-            return NULL;          /* also the end; we write ASCII only */
+            return NULL;          /* also at the end; we write ASCII only */
         if (*s == '\\') {
             s++;
             if (*s == 'u' && strspn(s + 1, "0123456789abcdefABCDEF") >= 4)

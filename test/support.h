@@ -1,6 +1,6 @@
-/* support.h - what the tests share: random numbers, memory that traps,
- * keys, devices and temporary files. Nothing here uses cmocka, so threads
- * and child processes can call it.
+/* support.h - what the tests share: random numbers, memory that traps, keys,
+ * devices and temporary files. Nothing here uses cmocka, so threads and child
+ * processes can call it.
  */
 #ifndef SUPPORT_H
 #define SUPPORT_H
@@ -13,16 +13,16 @@
 
 #define COUNT_OF(a) (sizeof (a) / sizeof *(a))
 
-/* Prints a sentence and exits with 1: the test itself can't go on. */
+/* Prints a sentence and exits with 1, if the test itself can't continue. */
 _Noreturn void die(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 void *need(size_t bytes);         /* malloc() that dies */
 
-/* Ends a cmocka test that can't be run here, and says why: the summary has it. */
+/* Ends a cmocka test that can't be run here, and says why for the summary. */
 #define SKIP(why) do { say_skipped(why); skip(); } while (0)
 void say_skipped(const char *why);
 
-/* Sanitizers, which take many times as long: whether this is one of theirs. */
+/* Whether a sanitizer is compiled in; they take many times as long. */
 #ifdef __has_feature              /* clang's way to say it */
 #if __has_feature(address_sanitizer)
 #define UNDER_ASAN 1
@@ -44,17 +44,17 @@ void say_skipped(const char *why);
 #endif
 
 /* From now on a crash prints this text, which may change, and ends the program.
- * To be called in a test: cmocka would go on, and a crash inside the emulator
+ * To be called in a test. cmocka would continue, but a crash inside the emulator
  * leaves it in the middle of a kernel. */
 void say_on_crash(const char *text);
 
 /* ---- time ----------------------------------------------------------- */
 
-/* Seconds after which what should have ended hangs, on the busiest machine too. */
+/* Seconds after which a test hangs, even on the busiest machine. */
 #define HANGS_S 300
 
-/* The library's clock stands still, goes on only when it is moved, and is the machine's
- * again. */
+/* Stops the library's clock; moves it, which is the only way it goes on; makes it the
+ * machine's again. */
 void clock_stop(void);
 void clock_move(uint64_t ns);
 void clock_go(void);
@@ -63,7 +63,7 @@ void clock_go(void);
 
 typedef struct { uint64_t state; } rnd;
 
-/* SX_SEED from the environment, else the default. Printed once. */
+/* SX_SEED of the environment, or the default. Printed once. */
 uint64_t test_seed(void);
 rnd rnd_start(uint64_t seed);
 uint64_t rnd_next(rnd *r);
@@ -74,15 +74,15 @@ uint64_t rnd_below(rnd *r, uint64_t n);         /* 0 .. n-1 */
 typedef struct {
     unsigned char *base;          /* first usable byte, behind a trap page */
     size_t space;                  /* usable bytes, a trap page follows */
-    unsigned char *data;          /* what guard_fit() gave out ... */
-    size_t bytes;                 /* ... and how many of them */
+    unsigned char *data;          /* the block that guard_fit() gave out ... */
+    size_t bytes;                 /* ... and its size */
 } guard;
 
 guard guard_new(size_t space);
 void guard_free(guard *g);
 
-/* Bytes whose end (at_end) or start touches a page that traps. They and
- * their other neighbours are filled with GUARD_FILL. */
+/* A block whose end (at_end) or start touches a page that traps. The block and
+ * the bytes on its other side are filled with GUARD_FILL. */
 #define GUARD_FILL 0xa7
 void *guard_fit(guard *g, size_t bytes, bool at_end);
 bool guard_intact(const guard *g);              /* the neighbours are */
@@ -120,7 +120,7 @@ typedef enum {
     KEYS_KINDS
 } key_kind;
 #define KEYS_HARD KEYS_POWERS     /* the first of those */
-/* n of these, in any order. */
+/* n keys of such a kind, in any order. */
 void keys_hard(int type, key_kind kind, uint64_t n, rnd *r, void *out);
 void keys_make(int type, key_kind kind, uint64_t n, rnd *r, void *out);
 
@@ -142,20 +142,20 @@ sx_column column(int type, uint64_t n, const void *data);
 #define SIMD_LEVELS 4
 extern const char *const simd_names[SIMD_LEVELS];   /* "cpu:scalar" ... */
 
-/* Devices that run the GPU's kernels: the emulator, or what SX_TEST_GPU names
- * (cuda:0), with every value of every option somewhere, and on the emulator
- * with its threads taking turns in three orders. */
+/* Devices that run the GPU's kernels: the emulator, or the GPU that SX_TEST_GPU
+ * names (cuda:0). Every value of every option occurs, and on the emulator threads
+ * take turns in three orders. */
 #define KERNEL_OPTIONS 21u
 #define KERNEL_DEVICES (3 * KERNEL_OPTIONS)         /* at most */
 unsigned kernel_devices(void);
 const char *kernel_device(unsigned i);              /* below kernel_devices() */
-const char *kernel_options(unsigned i);             /* ... what it was told */
+const char *kernel_options(unsigned i);             /* ... its options */
 bool kernel_is_gpu(void);                           /* not the emulator */
 
 /* The device with these options ("": none), in one of a few static buffers. */
 const char *kernel_with(const char *options);
 
-/* Opens each; NULL where the processor lacks the instructions. */
+/* Opens each; NULL if the processor lacks the instructions. */
 void devices_open(sx_device *out[SIMD_LEVELS]);
 void devices_close(sx_device *devices[SIMD_LEVELS]);
 sx_device *device_open(const char *name);           /* dies */
@@ -166,7 +166,7 @@ sx_status estimate_of(sx_device *dev, const char *spec, int key_type, uint64_t n
 
 /* ---- files ---------------------------------------------------------- */
 
-/* A path in a directory of this run, which goes when the process ends.
+/* A path in a directory of this run, which is removed when the process ends.
  * The same name gives the same path. Free it. */
 char *temp_path(const char *name);
 void write_file(const char *path, const void *data, size_t bytes);

@@ -3,9 +3,10 @@
  * Written from the description of the format, not from the library, so that
  * a change of the format shows. Files are native little-endian:
  *
- *   header, 128 bytes | 192 per run, of which there is one | 64 bytes per
- *   section | sections, each at a multiple of 64, gaps zero, the file's
- *   length a multiple of 64
+ *   header, 128 bytes | the run, 192 bytes | 64 bytes per section |
+ *   sections, each at a multiple of 64, with zeros between them
+ *
+ * The file's length is a multiple of 64.
  */
 #ifndef SXFILE_H
 #define SXFILE_H
@@ -74,7 +75,8 @@ static inline void put(unsigned char *p, uint64_t x, size_t bytes)
     memcpy(p, &x, bytes);
 }
 
-/* How many keys there are, all stored, in both places that say so; and the largest row. */
+/* Sets how many keys there are, all stored, where the header and the run say it; and the
+ * largest row. */
 static inline void put_keys(unsigned char *file, uint64_t n, uint64_t max_row)
 {
     put(file + F_N, n, 8);
@@ -100,8 +102,8 @@ static inline uint64_t front_hash(const unsigned char *file, size_t length)
     return hash;
 }
 
-/* Makes the front's hash right for what is there, as far as the header
- * claims it to reach and the file does. */
+/* Makes the front's hash right for its present bytes, as far as the header says
+ * that it reaches and the file does. */
 static inline void seal_header(unsigned char *file, size_t bytes)
 {
     if (bytes < F_HEADER)

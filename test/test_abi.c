@@ -1,8 +1,8 @@
 /* test_abi.c - the library called by programs that are older or newer than it.
  *
- * Each struct that begins with its size is passed as another version would: shorter, down
- * to the first version, with a page that traps right behind it; and longer, with zeros in
- * what is unknown, and with something else. */
+ * Each struct that begins with its size is passed as another version would pass it:
+ * shorter, down to the first version, with a page that traps right behind it; and longer,
+ * with zeros in the unknown part, and with other bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -116,7 +116,7 @@ static sx_collect_options some_options = { .batch = 4 };
 static sx_collector_info a_collector;
 static sx_index_info an_index;
 
-/* first: what its first version had. These numbers never change. */
+/* first: the size of its first version. These numbers never change. */
 static const struct {
     const char *name;
     sx_status (*verb)(void *s);
@@ -140,8 +140,8 @@ static const struct {
 
 static guard space;
 
-/* Struct i as a caller has it that knows `size` bytes of it: what this version lacks is
- * zero in an input, and anything in an output. A page that traps follows. */
+/* Struct i of a caller that knows `size` bytes of it. Bytes that this version does not have
+ * are zero in an input, and anything in an output. A page that traps follows. */
 static unsigned char *struct_of(size_t i, size_t size)
 {
     unsigned char *s = guard_fit(&space, size, true);
@@ -233,7 +233,7 @@ static void test_no_size(void **state)
     }
 }
 
-/* The first sx_call ended with hints: what this version has more counts as zero. */
+/* The first sx_call ended with hints: fields that came later count as zero. */
 static void test_first_call(void **state)
 {
     (void)state;
@@ -246,8 +246,8 @@ static void test_first_call(void **state)
     assert_int_equal(sx_check(ix, &call), SX_ENOSYS);
 }
 
-/* Columns have no size that says which version they are of: theirs is frozen, and what a
- * program of the first version left zero behind `data` is still to be zero. */
+/* Columns have no size that says their version. Their size is frozen, and fields behind `data`
+ * that a program of the first version left zero must still be zero. */
 static void test_columns(void **state)
 {
     (void)state;
@@ -283,8 +283,8 @@ static int setup(void **state)
            sx_collector_new(&collector, ix, NULL);
 }
 
-/* No output has grown yet. One that has is not written where an older caller's ends, and what
- * a newer one has more becomes 0. */
+/* No output has grown yet. If one has, it is not written where an older caller's ends, and the
+ * further fields of a newer caller become 0. */
 static void test_grown_output(void **state)
 {
     (void)state;

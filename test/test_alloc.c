@@ -1,9 +1,8 @@
 /* test_alloc.c - every allocation fails once.
  *
- * A call is made again and again, with its 1st, 2nd, 3rd ... allocation
- * failing, until it needs no more of them. Each failure must say
- * SX_ENOMEM, leak nothing, leave the outputs alone, and the same call must
- * work afterwards. */
+ * A call is made again and again, and its 1st, 2nd, 3rd ... allocation fails,
+ * until it needs no more of them. Each failure must say SX_ENOMEM, leak nothing,
+ * leave the outputs alone, and the same call must work afterwards. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -16,8 +15,8 @@
 #include "base/alloc.h"
 #include "stand_in.h"
 
-/* A call may do without an allocation that fails; after so many successes
- * in a row there was nothing left to fail. */
+/* A call may do without an allocation that fails. After this many successes in a
+ * row there was nothing left to fail. */
 #define ENOUGH 12
 
 typedef struct {
@@ -28,7 +27,7 @@ typedef struct {
     sx_index *noted;
     const char *path;
     unsigned flags;
-    sx_index *made;               /* what the call gave, or NULL */
+    sx_index *made;               /* by the call, or NULL */
     sx_device *opened;
     int verb;
     guard out[4];
@@ -56,7 +55,7 @@ static bool all_fill(const guard *g)
 static unsigned every_failure(const char *name, attempt_fn *fn, attempt *a)
 {
     unsigned failures = 0, successes = 0;
-    if (fn(a) != SX_OK)           /* what is made only once, is made now */
+    if (fn(a) != SX_OK)           /* things that are made once are made now */
         fail_msg("%s: %s", name, sx_detail());
     release(a);
     for (long nth = 1; successes < ENOUGH; nth++) {
@@ -174,8 +173,8 @@ static void test_build_refused(void **state)
     sx_close(dev);
 }
 
-/* Questions that only measure can't be asked, from the 1st, 2nd, 3rd ... on: the
- * build goes on with what it has. */
+/* Questions that only measure fail, from the 1st, 2nd, 3rd ... on. The build goes on with
+ * what it has. */
 static void check_measuring(sx_device *dev, const char *spec, const dataset *d, asker *asking)
 {
     unsigned calls = 1;
@@ -255,7 +254,7 @@ static sx_status load(attempt *a)
     return sx_load(&a->made, a->dev, a->path, a->flags, NULL);
 }
 
-/* In place of the same note. */
+/* The note replaces an equal one. */
 static sx_status note(attempt *a)
 {
     return sx_note(a->noted, "unit", "ns");

@@ -1,5 +1,5 @@
 /* test_buckets.c - the engine of hybrid indexes: how batches are cut, how many buckets are in
- * flight, calls at once, workers that are kept and that are lost by a fork(), and want of
+ * flight, several calls at once, workers that are kept and that a fork() loses, and a lack of
  * memory and threads at every point. */
 #include <pthread.h>
 #include <setjmp.h>
@@ -50,7 +50,7 @@ static void test_cut(void **state)
                 }
                 assert_true(at == n || at >= 1 << 25);
             }
-    /* what a GPU has: all eight where buckets are small, two of the largest */
+    /* A GPU's: all eight if buckets are small, two of the largest. */
     assert_int_equal(sx_buckets_of(1 << 20, 1 << 21, 1).buffers, 8);
     assert_int_equal(sx_buckets_of(1 << 23, 1 << 21, 1).buffers, 4);
     assert_int_equal(sx_buckets_of(1 << 26, 1 << 21, 1).buffers, 2);
@@ -90,8 +90,8 @@ static void free_scene(scene *s)
 
 typedef struct {
     const scene *s;
-    uint64_t n, bucket;           /* which there are */
-    uint64_t next, with;          /* queries that come next; that had entries */
+    uint64_t n, bucket;           /* queries in all, and in a bucket */
+    uint64_t next, with;          /* first query of the next bucket; queries with entries */
     unsigned buffers;
     unsigned fork_at;             /* bucket; 0: none */
     bool in_child;
@@ -181,7 +181,7 @@ static void test_in_flight(void **state)
 
 /* ---- batches from the first bucket on ------------------------------------------------------- */
 
-/* Questions of every kind and size, where buckets grow: ranges have half as many in each. */
+/* Questions of every kind and size, in which buckets grow; those of ranges are half as large. */
 static void test_sizes(void **state)
 {
     (void)state;
@@ -272,7 +272,7 @@ static void test_calls_at_once(void **state)
     assert_int_equal(sx_alloc_live(), live);
 }
 
-/* More tasks at once than are kept idle: a barrier holds them all until each has its worker. */
+/* More tasks at once than workers are kept idle: a barrier holds all until each has a worker. */
 static void wait_for_all(sx_worker *me, void *work)
 {
     (void)me;
@@ -389,9 +389,9 @@ static void test_fork_beside(void **state)
     free_scene(&s);
 }
 
-/* ---- want of memory and threads ----------------------------------------------------------------- */
+/* ---- no memory, no threads ----------------------------------------------------------------- */
 
-/* Every allocation of a call fails once, of a device that keeps nothing yet: the CPU goes on
+/* Every allocation of a call fails once, on a device that keeps nothing yet. The CPU goes on
  * alone, and nothing is lost. */
 static void test_no_memory(void **state)
 {
@@ -410,7 +410,7 @@ static void test_no_memory(void **state)
         free_scene(&s);
         assert_int_equal(sx_alloc_live(), live);
     }
-    /* the worker, and the ring where it is of such memory */
+    /* The worker, and the ring if it is such memory. */
     assert_true(alone >= (kernel_is_gpu() ? 1 : 2));
 }
 
@@ -424,7 +424,7 @@ static void test_no_threads(void **state)
     run_it(&s, &w, QUERIES);
     assert_int_equal(w.with, 0);
     assert_int_equal(idle_of(s.dev), 0);
-    sx_thread_fail_from(2);       /* the one that is started is kept */
+    sx_thread_fail_from(2);       /* one thread is started, and kept */
     for (unsigned i = 0; i < 3; i++) {
         run_it(&s, &w, QUERIES);
         assert_int_equal(w.with, QUERIES);

@@ -1,5 +1,5 @@
-/* test_cancel.c - no verb is a cancellation point: whoever is cancelled inside one ends
- * behind it, and nothing is left that the verb had: no memory, no open file, no file. */
+/* test_cancel.c - no verb is a cancellation point: a thread that is cancelled inside a verb
+ * ends behind it, and leaves nothing of it: no memory, no open file, no file. */
 #include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
@@ -80,7 +80,7 @@ static void every_verb(job *j)
     sx_close(dev);
 }
 
-/* It is cancelled before it begins: whatever is a cancellation point ends it. */
+/* It is cancelled before it begins: any cancellation point would end it. */
 static void *cancelled_before(void *arg)
 {
     job *j = arg;
@@ -103,7 +103,7 @@ static void *until_cancelled(void *arg)
     return NULL;
 }
 
-/* Runs it until a thread of it has ended so, in a folder of its own; nothing is left. */
+/* Runs it until a thread of it was cancelled, in a folder of its own; nothing is left. */
 static void run(void *(*fn)(void *), job *j, unsigned rounds_first)
 {
     char *folder = temp_path("cancel");

@@ -1,10 +1,10 @@
 /* test_changing.c - columns that change while the library reads them.
  *
  * That is against the contract, but it may cost no more than a wrong answer: nothing
- * may be read or written outside. Columns lie in memory that is watched: each time the
- * library comes to begin reading it anew, it traps, and at one of these times all of
- * it changes. So every moment between two passes has its turn. Where threads work
- * at a time, passes have no such order, and a thread keeps changing columns instead.
+ * may be read or written outside. Columns lie in memory that is watched. Each time the
+ * library begins to read it anew, it traps, and at one of these times all of it
+ * changes. So every moment between two passes has its turn. If several threads work,
+ * passes have no such order, and another thread keeps changing columns instead.
  *
  * Arrays are small enough to come from the heap, which AddressSanitizer watches, and
  * those of the sort are between pages that trap. */
@@ -30,9 +30,9 @@
 
 /* ---- memory that is watched ------------------------------------------------- */
 
-/* Of its first page and its last one is shut. Who comes to that opens it, and shuts the
- * other: so whoever reads it from its begin to its end, again and again, is seen once
- * at the begin of each pass. */
+/* Either its first page or its last is shut. An access to that page opens it, and shuts the
+ * other. So a thread that reads it from begin to end, again and again, is seen once at the
+ * begin of each pass. */
 typedef struct {
     unsigned char *data;
     size_t bytes;                 /* whole pages, two or more */
@@ -43,7 +43,7 @@ typedef struct {
 
 static watched *watched_now;
 static size_t page;
-/* Threads of the library block signals, and would not be trapped but killed. */
+/* Threads of the library block signals: a trap would kill them. */
 static const sx_call alone = { .size = sizeof alone, .threads = 1 };
 
 static void shut(unsigned char *at, int how)
@@ -68,7 +68,7 @@ static void trapped(int signal_number, siginfo_t *info, void *context)
         shut(w->data + w->bytes - page, PROT_READ | PROT_WRITE);
         shut(w->data, PROT_NONE);
     } else {
-        signal(signal_number, SIG_DFL);         /* a fault: again, for good */
+        signal(signal_number, SIG_DFL);         /* a real fault: it comes again, and kills */
     }
 }
 
@@ -92,7 +92,7 @@ static void watched_free(watched *w)
     munmap(w->data, w->bytes);
 }
 
-/* From now on, with these contents, and others when pass `at` begins. */
+/* Begins with these contents, and changes to the others when pass `at` begins. */
 static void watch(watched *w, const unsigned char *contents, const unsigned char *other, unsigned at)
 {
     memcpy(w->data, contents, w->bytes);
@@ -110,7 +110,7 @@ static void watch_end(watched *w)
     watched_now = NULL;
 }
 
-/* The first passes each have their turn, and the last ones; of many others some have. */
+/* The first passes each have their turn, and the last ones; of the many between, some. */
 static unsigned next_pass(unsigned at, unsigned passes)
 {
     if (at < 6 || at + 5 > passes)
@@ -122,7 +122,7 @@ static unsigned next_pass(unsigned at, unsigned passes)
 
 typedef enum { TO_ONES, TO_ZEROS, TO_RANDOM, TO_SWAPPED, CHANGES } change;
 
-/* So many bytes for `w` that were `before`. Free them. */
+/* The bytes that `w` changes to, if it was `before`. Free them. */
 static unsigned char *changed(const watched *w, const unsigned char *before, change how, rnd *r)
 {
     unsigned char *to = need(w->bytes);
@@ -214,7 +214,7 @@ static const char *const specs[] = {
     "pgm(eps=2,layout=pairs)", "pivot unique",
 };
 
-/* The sort spreads only what is larger than this. */
+/* The sort spreads only more keys than these. */
 static uint64_t enough_keys(int type)
 {
     return (1u << 20) / (sx_type_bytes(type) + 4) + 3000;
@@ -415,7 +415,7 @@ static void make_ends(uint64_t *lo, uint64_t *hi, size_t space, bool at_end)
     }
 }
 
-/* The ranges that are filled are others than those that were counted. */
+/* The ranges that are filled differ from those that were counted. */
 static void ranges_in_passes(const char *device, const char *spec, int place, unsigned which)
 {
     scene s = make_scene(device, spec);

@@ -1,5 +1,5 @@
-/* test_check.c - sx_check() proves what loading takes on trust: files whose checksums are
- * right and whose contents are not. */
+/* test_check.c - sx_check() proves what loading believes: files whose checksums are right
+ * and whose contents are not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 
 static sx_device *dev;
 
-/* Loads, and is refused then, or is refused at once. */
+/* The file loads, and the check refuses it; or loading refuses it. */
 static void checked(specimen *s, const char *what)
 {
     sx_index *ix = NULL;
@@ -60,7 +60,7 @@ static void test_check_finds(void **state)
             checked(&s, "backwards");
             memcpy(s.file, pristine, s.bytes);
         }
-        /* A guide is what its keys determine, to the last bit. */
+        /* The keys determine a guide, to the last bit. */
         for (unsigned i = 0; i < 2; i++)
             if ((p = section(&s, i ? "guide" : "pieces", &n)))
                 for (uint64_t at = 0; at < n; at += 1 + at / 8) {
@@ -69,7 +69,7 @@ static void test_check_finds(void **state)
                     memcpy(s.file, pristine, s.bytes);
                 }
         if ((p = section(&s, "rows", &n))) {
-            /* A row above the one the header calls the largest. */
+            /* A row above the largest, as the header says it. */
             memset(p + n / 2 / 8 * 8, 0xff, s.file[R_ROW_BYTES]);
             checked(&s, "a reserved row");
             memcpy(s.file, pristine, s.bytes);
@@ -94,7 +94,7 @@ static void test_check_finds(void **state)
     memcpy(keys + 100 * s.d->width, keys + 99 * s.d->width, s.d->width);
     checked(&s, "equal keys and unique");
     free_specimen(&s);
-    /* ... or distinct, which is told nowhere else. */
+    /* ... or distinct, which only this flag says. */
     for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
         rnd r = rnd_start(test_seed());
         s = (specimen){ .path = temp_path("specimen.sxt") };
@@ -135,8 +135,8 @@ static bool is_entry(const specimen *s, const char *name, uint64_t at)
     return at / (b * (width + row_bytes)) * b + slot < s->d->n;
 }
 
-/* What sx_check() lets pass, every hash being right, is another index: keys in order, or
- * rows. Nothing is there that is not looked at. (Lines may be others, if they are right.) */
+/* If sx_check() passes and every hash is right, it is another index: other keys in order, or
+ * other rows. Every byte is looked at. (Segments may differ, if they are right.) */
 static void test_check_every_bit(void **state)
 {
     (void)state;
@@ -163,9 +163,9 @@ static void test_check_every_bit(void **state)
     }
 }
 
-/* Where each value's ranks begin ascends from 0 to where ranks end: then they are another
- * index's. If there are rows, those of the ranks that begin follow, from a multiple of 16
- * bytes on, and zeros before them. */
+/* The starts of values ascend from 0 to the number of ranks: then they are those of another
+ * index. If there are rows, the rows of first keys follow, from a multiple of 16 bytes on, with
+ * zeros before them. */
 static bool starts_are_sound(specimen *s, const unsigned char *p)
 {
     uint64_t stored = get64(s->file + R_STORED), ranks = get64(s->file + R_N), bytes;
@@ -200,8 +200,8 @@ static void check_starts(specimen *s, uint64_t stored, const unsigned char *star
     sx_free(ix);
 }
 
-/* Starts can be anything: such files load, no question leaves the index, and a check says
- * that it is they. */
+/* Starts can be anything: such files load, no question leaves the index, and a check names
+ * the starts. */
 static void test_starts(void **state)
 {
     (void)state;
@@ -229,7 +229,7 @@ static void test_starts(void **state)
                 check_starts(&s, stored, p, "filled starts");
                 memcpy(p, pristine, n);
             }
-        /* More keys, or fewer, than starts have. */
+        /* More keys, or fewer, than the starts say. */
         for (uint64_t other = ranks - 1; other <= ranks + 1; other += 2)
             if (s.file[R_ROW_BYTES] == 0) {
                 put(s.file + F_N, other, 8);
@@ -244,8 +244,8 @@ static void test_starts(void **state)
     assert_true(tried > 0);
 }
 
-/* An index of unsigned keys, called one of floats: as the keys are stored, it is right if
- * each is what becomes of a float. Others, which no query becomes, are found. */
+/* An index of unsigned keys whose header says floats. It is right if each stored key is the
+ * code of a float. Codes that no query can have are found. */
 static void test_check_floats(void **state)
 {
     (void)state;

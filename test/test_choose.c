@@ -1,5 +1,5 @@
-/* test_choose.c - what is chosen: the pieces of a guide, from a look at the keys, and
- * what `auto` takes, by that look or by a contest whose times are the test's own. */
+/* test_choose.c - choices: a guide's pieces, from a look at the keys, and the spec that
+ * `auto` takes, by that look or by a contest whose times are the test's own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -14,9 +14,9 @@
 enum { EVEN, CROWDED, ROUGH, UNEVEN, REPEATED, TWICE, FIVE_TIMES, KINDS };
 static uint64_t n = 1 << 17;      /* keys */
 
-/* Ascending keys: equally far apart; crowded at one end, but even within some pieces;
- * runs with gaps of all magnitudes between them; short runs with gaps of many; and a
- * thousand values. */
+/* Ascending keys. EVEN: equally far apart; CROWDED: at one end, but even within some pieces;
+ * ROUGH: runs with gaps of all magnitudes between them; UNEVEN: short runs with gaps of many;
+ * REPEATED: a thousand values; TWICE, FIVE_TIMES: each value as often. */
 static uint64_t *keys_of(unsigned kind)
 {
     uint64_t *keys = need(n * sizeof *keys), x = 0;
@@ -32,7 +32,7 @@ static uint64_t *keys_of(unsigned kind)
     return keys;
 }
 
-/* The resolved spec of an index that is right, and not larger than was said. */
+/* Builds an index, which is right and not larger than estimated; its resolved spec. */
 static void build(sx_device *dev, const char *spec, uint64_t *keys, char out[SX_SPEC_MAX])
 {
     sx_column k = column(SX_U64, n, keys), rows;
@@ -78,7 +78,7 @@ static void test_pieces(void **state)
     sx_close(dev);
 }
 
-/* A hybrid guide's top is no larger than its device has space for. A GPU wants a little
+/* A hybrid guide's upper part is no larger than its device has space for. A GPU wants a little
  * more to get it there, so that takes more keys. */
 static void test_space(void **state)
 {
@@ -110,10 +110,10 @@ typedef struct {
 } who;
 
 static const sx_backend *honest;
-static who met[16], fast[2];      /* who took part; and who is fast at points, at ranges */
+static who met[16], fast[2];      /* contenders; those that are fast at points, at ranges */
 static unsigned met_count;
-static who poor;                  /* who gets no memory: ... */
-static unsigned built;            /* ... after having been built so often; ... */
+static who poor;                  /* this one gets no memory: ... */
+static unsigned built;            /* ... after it was built this often; ... */
 static enum { TO_BE_BUILT, TO_BE_BUILT_AGAIN, TO_BE_ASKED } poor_when;
 
 static bool is_who(who a, who b)
@@ -168,7 +168,7 @@ static sx_status timed_fold(void *self, const sx_view *v, const sx_span_query *j
     return st;
 }
 
-/* What auto takes where these are fast. */
+/* What auto takes if these are fast. */
 static who contest(sx_device *dev, const char *spec, unsigned kind, who at_points, who at_ranges)
 {
     uint64_t *keys = keys_of(kind);
@@ -195,9 +195,9 @@ static who contest(sx_device *dev, const char *spec, unsigned kind, who at_point
                   chosen.family == SX_FAM_PGM ? chosen.of.pgm.eps : 0 };
 }
 
-/* Whoever is fastest is taken, for each purpose; ranges do not count for points, nor
- * points for ranges; and where both count nobody is taken who is slow at one and the
- * other not faster. */
+/* The fastest is taken, for each purpose. Ranges do not count for points, nor points for
+ * ranges. If both count, none is taken that is slow at one kind and no faster at the
+ * other. */
 static void fastest_wins(const char *name, uint64_t keys)
 {
     static const char *const specs[] = { "auto(for=point)", "auto(for=range)", "auto" };
@@ -230,8 +230,8 @@ static void test_contest(void **state)
     fastest_wins("cpu", 1 << 16);
 }
 
-/* Whoever gets no memory to be built, or to be built once more, or to be asked, is left
- * out, and another is taken. */
+/* A contender that gets no memory to be built, or to be built once more, or to be asked, is
+ * left out, and another is taken. */
 static void test_poor(void **state)
 {
     (void)state;
@@ -247,7 +247,7 @@ static void test_poor(void **state)
         for (poor_when = TO_BE_BUILT; poor_when <= TO_BE_ASKED; poor_when++) {
             poor = all[i];
             who got = contest(dev, "auto(for=point)", EVEN, all[i], nobody);
-            /* who comes last is not built again */
+            /* The last one is not built again. */
             bool stays = poor_when == TO_BE_BUILT_AGAIN && i + 1 == count;
             if (is_who(got, poor) != stays)
                 fail_msg("%u is poor at %d: %u, %u, %u was taken", i, (int)poor_when, got.family,
@@ -287,7 +287,7 @@ static void test_memory(void **state)
     n = before;
 }
 
-/* Who takes part depends on the keys: a guide where they lie well in one. */
+/* The keys decide who takes part: a guide does if they lie well in one. */
 static void test_contenders(void **state)
 {
     (void)state;
@@ -311,8 +311,8 @@ static void test_contenders(void **state)
     n = before;
 }
 
-/* On a GPU the look settles it: nobody is asked. One piece's guide while all is in the
- * cache, several pieces' beyond; and what has less memory gets what takes the least. */
+/* On a GPU the look settles it, and nobody is asked. A guide of one piece wins if all is in
+ * the cache, one of several pieces beyond. for=memory gets a family without extra memory. */
 static void test_settled(void **state)
 {
     (void)state;
@@ -346,7 +346,7 @@ static void test_settled(void **state)
     n = before;
 }
 
-/* Few keys, and what wants no memory, are not measured. */
+/* Few keys, and specs for little memory, are not measured. */
 static void test_without_contest(void **state)
 {
     (void)state;

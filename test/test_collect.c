@@ -1,6 +1,6 @@
-/* test_collect.c - the collector: every answer against the oracle, whoever
- * comes, waits, gives up, fails or closes meanwhile; clean under
- * ThreadSanitizer.
+/* test_collect.c - the collector: every answer is the oracle's, whoever comes,
+ * waits, gives up, fails or closes meanwhile. Clean under ThreadSanitizer.
+
  *
  * Threads can't use cmocka: each leaves a sentence about what is wrong, and the
  * test fails with the first. */
@@ -25,7 +25,7 @@
 #define QUESTIONS 5
 #define FOREVER (-1)
 #define LONG_US (2u * HANGS_S * 1000000u)     /* an interval that no test waits for */
-#define MARK 0x5ca1ab1edeadbeefu  /* an answer nobody gives */
+#define MARK 0x5ca1ab1edeadbeefu  /* no answer is this */
 
 /* ThreadSanitizer can't follow the emulator's fibers. */
 #define DEVICES (UNDER_TSAN ? 1u : 2u)
@@ -100,7 +100,7 @@ static void sleep_us(uint64_t us)
     nanosleep(&t, NULL);
 }
 
-/* Until the collector has counted so many keys that gave up. */
+/* Waits until the collector has counted n keys that gave up. */
 static void wait_timed_out(sx_collector *c, uint64_t n)
 {
     while (info_of(c).timed_out < n)
@@ -128,7 +128,7 @@ struct worker {
 
 static worker workers[THREADS_MOST];
 
-/* One question; everything that can be wrong about its outcome. */
+/* Asks one question, and looks at all that can be wrong about its outcome. */
 static void ask_one(worker *w, unsigned what, uint64_t i, int64_t timeout_us)
 {
     uint64_t answer = MARK, right = right_answer(w->s->d, what, i);
@@ -202,7 +202,7 @@ static void start(unsigned threads, const worker *like)
     }
 }
 
-/* The sums of all workers, which the collector's counters equal. */
+/* The sums of all workers, which must equal the collector's counters. */
 static worker join(unsigned threads, const scene *s)
 {
     worker sum = { 0 };
@@ -226,7 +226,7 @@ static worker join(unsigned threads, const scene *s)
     return sum;
 }
 
-/* ---- a backend that waits and fails when told ------------------------------------ */
+/* ---- a backend that waits and fails as the test wants ----------------------------- */
 
 static sx_backend gate_backend;
 static const sx_backend *behind_gate;
@@ -234,7 +234,7 @@ static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t gate_turn = PTHREAD_COND_INITIALIZER;
 static bool gate_shut;
 static unsigned gate_waiting;
-static atomic_int gate_fails;     /* so many lookups from now fail */
+static atomic_int gate_fails;     /* the next lookups that fail */
 
 static sx_status gate_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
 {
@@ -408,7 +408,7 @@ static void test_crowds(void **state)
 
 /* ---- when a batch is asked about --------------------------------------------------- */
 
-/* Nobody waits for an interval where the batch is full. */
+/* Nobody waits for an interval if the batch is full. */
 static void test_full(void **state)
 {
     (void)state;
@@ -442,8 +442,8 @@ static void test_interval(void **state)
     scene_free(&s);
 }
 
-/* An eager collector asks at once; what comes meanwhile goes together, when the
- * first is back and not before. */
+/* An eager collector asks at once. Keys that come meanwhile go together, when the first
+ * is back and not before. */
 static void test_eager(void **state)
 {
     (void)state;
@@ -457,7 +457,7 @@ static void test_eager(void **state)
     gate_install(&s);
     gate_set(true);
     for (unsigned i = 0; i < 12; i++) {
-        /* who is not woken when the first is back would wait for the interval */
+        /* One that is not woken when the first is back would wait for the interval. */
         workers[i] = (worker){ .fn = ask_in_turn, .s = &s, .number = i, .asks = 1,
                                .what = SX_ASK_GET, .timeout_us = LONG_US / 2 };
         if (pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]) != 0)
@@ -524,8 +524,8 @@ static void test_alone(void **state)
     scene_free(&s);
 }
 
-/* The first of a batch, who keeps its time, gives up, and the next ones too:
- * who is left gets an answer when the interval is over. */
+/* The first of a batch, which keeps its time, gives up, and so do the next ones. Those
+ * that are left get an answer when the interval is over. */
 static void test_time_keepers(void **state)
 {
     (void)state;
@@ -547,9 +547,9 @@ static void test_time_keepers(void **state)
     }
 }
 
-/* While its batch is being asked about: the others of the batch don't notice,
- * and later ones go their own way meanwhile. Of the four of a batch one asks,
- * and one waits forever, perhaps the same. */
+/* One gives up while its batch is being asked about. The others of the batch do not
+ * notice, and later ones go their own way meanwhile. Of the four of a batch one asks, and
+ * one waits forever, perhaps the same. */
 static void test_gives_up_in_flight(void **state)
 {
     (void)state;
@@ -617,7 +617,7 @@ static void test_failures(void **state)
     }
 }
 
-/* Failures now and then among all else. */
+/* Failures now and then, among everything else. */
 static void test_failures_in_crowds(void **state)
 {
     (void)state;
@@ -672,8 +672,8 @@ static void test_close_while_submitting(void **state)
     }
 }
 
-/* Who waits for others gets an answer, each question's batch; freeing waits for
- * a batch that is being asked about. */
+/* Submitters that wait get an answer, in each question's batch. Freeing waits for a batch
+ * that is being asked about. */
 static void test_close_answers(void **state)
 {
     (void)state;
@@ -690,7 +690,7 @@ static void test_close_answers(void **state)
             gate_await(1);
     }
     pthread_t closer;
-    sleep_us(20000);              /* let them come in; who does not is refused */
+    sleep_us(20000);              /* let them come in; late ones are refused */
     if (pthread_create(&closer, NULL, close_it, s.c) != 0)
         die("no thread");
     sleep_us(20000);

@@ -1,4 +1,4 @@
-/* test_cost.c - who answers: the model with made-up numbers, the numbers that are
+/* test_cost.c - which side answers: the model with made-up numbers, the numbers that are
  * measured, and indexes on both sides (place=both). */
 #include <inttypes.h>
 #include <math.h>
@@ -64,7 +64,7 @@ static void test_times_ascend(void **state)
     }
 }
 
-/* Chunks overlap: many take less than each for itself, and not less than the
+/* Chunks overlap: many take less than the sum of each alone, and not less than the
  * slowest part of their way. */
 static void test_chunks_overlap(void **state)
 {
@@ -162,7 +162,7 @@ static void test_threads_count(void **state)
         sx_batch b = batch_of(1 << 20);
         b.threads = threads;
         double now = sx_cost_of_cpu(&c, &b);
-        /* one more that memory does not need is only woken */
+        /* One more thread, which memory does not need, is only woken. */
         assert_true(now <= last + c.cpu.pool_ns / c.cpu.threads * 1.001);
         last = now;
     }
@@ -322,7 +322,7 @@ static void test_both_sides(void **state)
                       : side == 2 ? "\"below\": \"gpu\", \"above\": \"gpu\""
                                   : "\"below\": \"cpu\"");
             OK(sx_check(ix, NULL));
-            sx_close(dev);        /* first: the index holds on to it */
+            sx_close(dev);        /* first: the index keeps it open */
             sx_free(ix);
             data_free(d);
         }
@@ -357,7 +357,7 @@ static void test_threshold(void **state)
     data_free(d);
 }
 
-/* Columns that need no copy are the GPU's where others are the CPU's. */
+/* Columns that need no copy go to the GPU where others go to the CPU. */
 static void test_pinned_columns(void **state)
 {
     (void)state;
@@ -388,7 +388,7 @@ static void test_pinned_columns(void **state)
     data_free(d);
 }
 
-/* A GPU without memory for a batch leaves it to the CPU; one that fails does not. */
+/* A batch that a GPU has no memory for goes to the CPU; a failure of the GPU does not. */
 static void test_other_side(void **state)
 {
     (void)state;
@@ -416,7 +416,7 @@ static void test_other_side(void **state)
     data_free(d);
 }
 
-/* What is in device memory, or on a stream, is the device's, whoever is told. */
+/* Columns in device memory, or on a stream, go to the device, whatever side= says. */
 static void test_device_columns(void **state)
 {
     (void)state;
@@ -496,7 +496,7 @@ static void test_estimates(void **state)
     data_free(d);
 }
 
-/* The file is the device's, and what is loaded from it is there. */
+/* The file is that of the device's index, and loads into every place. */
 static void test_files(void **state)
 {
     (void)state;
@@ -533,7 +533,7 @@ static void test_damaged_copy(void **state)
     data_free(d);
 }
 
-/* Want of memory is no reason not to build; a GPU that fails is. */
+/* Without memory for measuring a build succeeds; if the GPU fails, it does not. */
 static void test_failing_measurements(void **state)
 {
     (void)state;

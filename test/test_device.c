@@ -1,8 +1,8 @@
 /* test_device.c - devices that run kernels: their columns, their options,
  * and what they refuse.
  *
- * On the emulator, or on the GPU that SX_TEST_GPU names. Memory of a device is
- * taken, filled and read by sx_column_*() only, as a GPU's must be. */
+ * It runs on the emulator, or on the GPU that SX_TEST_GPU names. Only sx_column_*()
+ * takes, fills and reads memory of a device, as a GPU needs it. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -59,7 +59,7 @@ static void round_trip(sx_device *dev, int type, uint64_t n, rnd *r)
 
 static void test_columns(void **state)
 {
-    /* within one chunk, several, several turns of every lane */
+    /* within one chunk, several, several turns of every channel */
     static const uint64_t sizes[] = { 0, 1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 256,
                                       257, 511, 512, 513, 1000, 2047, 2048, 2049, 5000, 33333 };
     (void)state;
@@ -82,7 +82,7 @@ static void test_columns(void **state)
             for (size_t i = 0; i < COUNT_OF(sizes); i++)
                 round_trip(devices[d], key_types[t], sizes[i], &r);
         }
-    if (kernel_is_gpu())          /* lanes have 16 MiB there */
+    if (kernel_is_gpu())          /* channels have 16 MiB there */
         for (uint64_t n = 1u << 20; n <= 1u << 24; n <<= 2)
             round_trip(devices[0], SX_U64, n + 3, &r);
     sx_column_free(NULL, devices[0]);
@@ -101,7 +101,7 @@ static void test_columns_refused(void **state)
     REFUSED(sx_column_new(&none, dev, 8, 4), SX_EINVAL, "type is 8");
     REFUSED(sx_column_new(&none, dev, SX_U64, UINT64_MAX), SX_EINVAL, "18446744073709551615");
     REFUSED(sx_column_new(&none, dev, SX_U32, 1ull << 61), SX_EINVAL, "elements of 4 bytes");
-    /* more than there is: of a GPU's memory, and of addresses */
+    /* more than there is of a GPU's memory, and of addresses */
     REFUSED(sx_column_new(&none, dev, SX_U64, kernel_is_gpu() ? 1ull << 40 : 1ull << 55),
             SX_ENOMEM, "memory");
     REFUSED(sx_column_new(NULL, dev, SX_U32, 4), SX_EINVAL, "NULL");
@@ -177,7 +177,7 @@ static void test_calls(void **state)
     for (unsigned i = 0; i < 5; i++)
         assert_true(out[i] == 7);
 
-    /* A call of the first version: what lies behind is not read. */
+    /* A call of the first version: bytes behind it are not read. */
     call = (sx_call){ .size = offsetof(sx_call, stream), .hints = SX_ASCENDING,
                       .stream = (void *)77, .status = (void *)77, .device_ns = (void *)77 };
     OK(sx_get(ix, &k, &o, &call));
@@ -203,7 +203,7 @@ static void test_calls(void **state)
     REFUSED(sx_range_aggregate(ix, &both, &g, &call), SX_EINVAL, "sum is on the host");
     sx_column bare = column(SX_U64, 0, NULL), no_space = slice(&there[1], 0, 3);
     OK(sx_get(ix, &bare, &bare, &call));
-    /* What can be said at once is. */
+    /* Faults that can be found at once are. */
     REFUSED(sx_get(ix, &q, &no_space, &call), SX_ESPACE, "room for 3");
     REFUSED(sx_range(ix, &both, &no_space, NULL, NULL, &call), SX_EINVAL, "room for 3");
     assert_true(out[0] == 0 && out[3] == 3 && out[4] == 7);
@@ -299,8 +299,8 @@ static void test_bad_options(void **state)
     }
 }
 
-/* Every kernel there is, by the options that choose it, gives the same
- * answers; and so do batches that leave most of a block without work. */
+/* Every kernel there is, by the options that choose it, gives the same answers,
+ * also in batches that leave most of a block without work. */
 static void test_options(void **state)
 {
     (void)state;
@@ -360,7 +360,7 @@ static void test_small_batches(void **state)
 
 /* ---- devices --------------------------------------------------------------------------- */
 
-/* Two on one GPU: what belongs to one is nothing to the other. */
+/* Two devices on one GPU: neither knows the other's indexes and columns. */
 static void test_two_devices(void **state)
 {
     (void)state;
@@ -384,7 +384,7 @@ static void test_two_devices(void **state)
     data_free(d);
 }
 
-/* Threads that ask one index at once, in every way, each on its stream. */
+/* Threads that ask one index at once, in every way, each on a stream of its own. */
 typedef struct {
     pthread_t thread;
     unsigned number;
@@ -436,7 +436,7 @@ static void test_threads(void **state)
     sx_close(dev);
 }
 
-/* A pointer that is not where its column says. The emulator can't tell. */
+/* A pointer that is not in the memory its column says. The emulator can't tell. */
 static void test_pointers(void **state)
 {
     (void)state;
@@ -530,8 +530,8 @@ static void test_fork(void **state)
     data_free(d);
 }
 
-/* A backend without the kernels of a lab refuses the options that choose them, and only
- * those. */
+/* A backend without the kernels of a lab refuses the options that choose them, and no
+ * others. */
 static void test_lab(void **state)
 {
     (void)state;
@@ -554,8 +554,8 @@ static void test_lab(void **state)
     assert_null(strstr(err.text, "group"));
 }
 
-/* Keys that ascend but for one place, and keys that are distinct but for one pair: wherever
- * that is, between threads, warps or blocks that look at them, it is seen. */
+/* Keys that ascend but for one place, and keys that are distinct but for one pair. That place
+ * is seen wherever it is, between threads, warps or blocks that look at them. */
 static void test_one_place(void **state)
 {
     (void)state;

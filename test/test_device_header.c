@@ -190,7 +190,7 @@ static void expect_truth(const probe_args *a, const dataset *d, const char *wher
         AGREE(a->n[i], d->n);
 }
 
-/* What a function must say that has no keys to look at. */
+/* What a function must answer if it has no keys. */
 static void expect_nothing(const probe_args *a, const char *where, unsigned order)
 {
     size_t width = sx_type_bytes(a->ask_as);
@@ -237,8 +237,8 @@ static void test_answers(void **state)
     sx_close(dev);
 }
 
-/* Functions of every other type, and a handle from a library that has
- * another one: no keys. */
+/* Functions of every other type, and a handle of a library with another version:
+ * they find no keys. */
 static void test_other_handles(void **state)
 {
     sx_device *dev = device_open("simt");
@@ -318,7 +318,7 @@ SX_KERNEL(example, example_args)
         own_order(&ap->h, &ap->orders, i);
 }
 
-/* By looking at all trades for each time at which there was one. */
+/* Looks at all trades, for each time at which there was one. */
 static uint64_t reach(const uint64_t *when, const uint32_t *amount, uint64_t at, uint32_t wanted,
                       uint64_t window)
 {

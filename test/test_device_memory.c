@@ -1,6 +1,6 @@
 /* test_device_memory.c - where the memory of a device comes from, and what
- * happens when there is none: an allocator of the caller's, memory=, every
- * piece of memory refused once, and outputs without space. */
+ * happens if there is none: the caller's allocator, memory=, every piece of
+ * memory refused once, and outputs without space. */
 #include <inttypes.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -20,16 +20,16 @@ static asker *asking;
 
 #define BLOCKS 20000
 
-/* Blocks are columns of another device on the same GPU. What comes back is
- * kept until the end: streams may not be done with it. */
+/* Blocks are columns of another device on the same GPU. Blocks that come back are
+ * kept until the end: streams may still use them. */
 typedef struct {
     sx_device *source;
     sx_column block[BLOCKS];
-    void *at[BLOCKS];             /* in the column, at a multiple of 256 but for ... */
-    unsigned askew;               /* ... so many bytes */
+    void *at[BLOCKS];             /* in the column, at a multiple of 256 and ... */
+    unsigned askew;               /* ... this many bytes */
     bool given[BLOCKS];
     unsigned taken, live;
-    unsigned fail_at, fail_run;   /* the so manieth from now fails, and so many in all */
+    unsigned fail_at, fail_run;   /* fail_run blocks fail, the first fail_at from now */
     bool wrong;
 } blocks;
 
@@ -144,7 +144,7 @@ static void test_allocator_refused(void **state)
     blocks_free(b);
 }
 
-/* Memory that is not where the header says is refused, and given back. */
+/* Memory with the wrong alignment is refused, and given back. */
 static void test_allocator_askew(void **state)
 {
     (void)state;
@@ -235,8 +235,8 @@ static sx_status scene_call(scene *s, int verb)
     }
 }
 
-/* The same, waiting if it was queued: copies inside device memory are made on
- * the stream of this thread, and wait for it. */
+/* The same, and waits if it was queued: copies inside device memory are made on the
+ * stream of this thread, and wait for it. */
 static sx_status scene_ask(scene *s, int verb)
 {
     sx_status st = scene_call(s, verb);
@@ -256,8 +256,8 @@ static void scene_poison(scene *s)
     }
 }
 
-/* All outputs are as they were; but first may be filled already when memory
- * for other outputs on the host is not there. */
+/* All outputs are as they were. But first may be filled already if there is no memory
+ * for other outputs on the host. */
 static bool scene_untouched(scene *s, int verb)
 {
     bool same = true;
@@ -339,10 +339,10 @@ static void scene_free(scene *s)
     free(s->right);
 }
 
-/* What fails, and how it is told to. */
+/* What fails. */
 typedef struct {
-    blocks *b;                    /* the caller's allocator, or ... */
-    unsigned run;                 /* ... once, all of the library's own memory */
+    blocks *b;                    /* the caller's allocator; NULL: the library's own memory */
+    unsigned run;                 /* blocks of the caller's that fail in a row */
 } failing;
 
 static void fail_at(failing *f, unsigned nth)
@@ -360,13 +360,13 @@ static uint64_t live_now(failing *f)
     return f->b ? f->b->live : sx_alloc_live();
 }
 
-/* The nth piece of memory of a call is refused, for all n: the call says so
- * (or does without), keeps nothing, and changes nothing. */
+/* The nth piece of memory of a call is refused, for all n. The call says so, or does
+ * without; it keeps nothing, and changes nothing. */
 static unsigned every_failure(scene *s, failing *f, int verb, const char *spec)
 {
     unsigned failures = 0, successes = 0;
     begin_step("%s, verb %d, %s", spec, verb, scene_ways[s->way]);
-    OK(scene_ask(s, verb));       /* what is kept for later calls is there now */
+    OK(scene_ask(s, verb));       /* now memory that is kept for later calls is there */
     for (unsigned nth = 1; successes < 6; nth++) {
         scene_poison(s);
         uint64_t live = live_now(f);
@@ -382,7 +382,7 @@ static unsigned every_failure(scene *s, failing *f, int verb, const char *spec)
         if (st != SX_ENOMEM || !strstr(sx_detail(), "memory"))
             fail_msg("%s, verb %d, block %u: status %d: %s", spec, verb, nth, (int)st,
                      sx_detail());
-        if (live_now(f) > live) { /* staging of another size may be, but only once */
+        if (live_now(f) > live) { /* staging of another size may be kept, but only once */
             live = live_now(f);
             fail_at(f, nth);
             (void)scene_ask(s, verb);
@@ -400,8 +400,8 @@ static unsigned every_failure(scene *s, failing *f, int verb, const char *spec)
     return failures;
 }
 
-/* Of the caller's allocator, or of the library's own (the emulator's memory
- * comes from there as well). */
+/* Pieces of the caller's allocator, or of the library's own memory (which the
+ * emulator's device memory is, too). */
 static void check_failures(bool own, unsigned run, unsigned least)
 {
     static const char *const hybrid_specs[] = { "pivot place=hybrid", "guide place=hybrid",
@@ -441,7 +441,7 @@ static void check_failures(bool own, unsigned run, unsigned least)
 static void test_failing_allocator(void **state)
 {
     (void)state;
-    check_failures(true, 1, 0);           /* helped by what earlier calls kept, if they did */
+    check_failures(true, 1, 0);           /* memory that earlier calls kept may help */
     check_failures(true, 2, 50);
     check_failures(true, UINT_MAX, 50);
 }
@@ -456,8 +456,8 @@ static void test_failing_memory(void **state)
     assert_true(sx_alloc_live() == live);
 }
 
-/* memory=: what does not fit is refused, what fits is built, and questions
- * that are larger than what is left are cut into pieces. */
+/* memory=: an index that does not fit is refused, one that fits is built, and
+ * questions that are larger than the rest of memory are cut into pieces. */
 static void test_little_memory(void **state)
 {
     (void)state;
@@ -512,8 +512,8 @@ static void test_little_memory(void **state)
     free(keys);
 }
 
-/* Memory in which columns travelled is kept for the next, but not from a
- * column that needs it. */
+/* Memory in which columns travelled is kept for the next ones, unless a column
+ * needs it. */
 static void test_idle_memory(void **state)
 {
     (void)state;
@@ -546,8 +546,8 @@ static void test_idle_memory(void **state)
 
 /* ---- outputs without space, status words ------------------------------------------------------ */
 
-/* One range with hits, or none, into columns with space for nothing; which: 1
- * rows, 2 keys, 3 both. Returns the status, which first shows too. */
+/* One range with hits, or without, into columns without space. which: 1 rows, 2 keys,
+ * 3 both. Returns the status, which first shows, too. */
 static sx_status range_no_space(sx_device *dev, const sx_index *ix, bool hits, unsigned which,
                                bool there, bool queued)
 {
@@ -590,8 +590,8 @@ static sx_status range_no_space(sx_device *dev, const sx_index *ix, bool hits, u
     return st;
 }
 
-/* max_bytes is kept by what ranges take on the device, and by what an index on the host
- * brings from there. */
+/* max_bytes bounds the memory that ranges take on the device, and the columns that an index on
+ * the host brings from there. */
 static void test_scratch(void **state)
 {
     (void)state;

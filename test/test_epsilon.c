@@ -1,6 +1,6 @@
 /* test_epsilon.c - a pgm whose spec leaves something open: eps that is found,
- * budgets that are kept, bounds told beforehand; and lines searched in either
- * way. */
+ * budgets that are kept, bounds that are known beforehand; and segments searched
+ * in either way. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include "stand_in.h"
 #include "inside.h"
 
-/* From so many keys on a CPU measures; kernels do from 2^22 on, more than the
+/* A CPU measures from this many keys on. Kernels do from 2^22 on, more than the
  * emulator is given here. */
 #define MEASURED 65536u
 
@@ -48,7 +48,7 @@ static const char *explanation(const sx_index *ix, sx_format format)
     return text;
 }
 
-/* Both have the same sections, byte for byte. */
+/* Both indexes have the same sections, byte for byte. */
 static void same_sections(const sx_index *a, const sx_index *b)
 {
     sx_store of[2];
@@ -66,7 +66,7 @@ static void same_sections(const sx_index *a, const sx_index *b)
         sx_run_leave(run_of(ix[i]), &of[i]);
 }
 
-/* What the index resolved to has no budget, and builds the same again. */
+/* The resolved spec of the index has no budget, and builds the same again. */
 static void check_resolved(sx_device *dev, const sx_index *ix, const dataset *d)
 {
     char once[SX_SPEC_MAX], twice[SX_SPEC_MAX];
@@ -76,7 +76,7 @@ static void check_resolved(sx_device *dev, const sx_index *ix, const dataset *d)
     sx_index *again = index_of(dev, d, once);
     spec_of(again, twice);
     assert_string_equal(once, twice);
-    assert_null(strstr(explanation(again, SX_JSON), "\"why\""));    /* it was told */
+    assert_null(strstr(explanation(again, SX_JSON), "\"why\""));    /* the spec says eps */
     same_sections(ix, again);
     sx_free(again);
 }
@@ -157,7 +157,7 @@ static bool try_budget(sx_device *dev, const char *more, unsigned kib, const dat
             fail_msg("%s", sx_detail());
         assert_true(least > kib);
         assert_ptr_equal(ix, mark);
-        /* that much does: the lines of the largest eps, and less than a KiB more */
+        /* That much is enough: the segments of the largest eps, and less than a KiB more. */
         snprintf(spec, sizeof spec, "pgm(eps=1048576%s)", more);
         ix = index_of(dev, d, spec);
         assert_in_range(lines_of(ix), (least - 1) * 1024ull + 1, least * 1024ull);
@@ -228,7 +228,7 @@ static void test_measured_budgets(void **state)
 
 /* ---- searches ----------------------------------------------------------------------------- */
 
-/* Told either way: the same answers, the same file. */
+/* search= says either way: the answers are the same, and so is the file. */
 static void try_searches(const char *base, const char *spec, const dataset *d)
 {
     static const char *const words[] = { "complete", "concise" };
@@ -293,8 +293,8 @@ static void test_searches(void **state)
     }
 }
 
-/* Not told: measured where there are many keys, else few lines are searched at
- * once; and after loading always by that rule. */
+/* Without search= the way is measured if there are many keys; otherwise few segments are
+ * searched at once. After loading that rule always counts. */
 static void test_usual_search(void **state)
 {
     (void)state;
@@ -331,10 +331,10 @@ static void test_usual_search(void **state)
     sx_close(dev);
 }
 
-/* ---- who is faster ----------------------------------------------------------------------- */
+/* ---- what is faster ----------------------------------------------------------------------- */
 
 static uint32_t fast_eps, fast_concise;
-static bool late;                 /* calls are slow at first, whoever is asked */
+static bool late;                 /* calls are slow at first, whatever is asked */
 
 /* How many times eps is to be doubled or halved to become the fast one. */
 static unsigned steps_off(uint64_t eps)
@@ -345,9 +345,9 @@ static unsigned steps_off(uint64_t eps)
     return off;
 }
 
-static uint64_t sort_ns;          /* as long as that is there time to try */
+static uint64_t sort_ns;          /* the sort takes this; so long may trying take */
 
-/* Lines of one level, which some keys have with a large eps, are searched in one way. */
+/* Segments of one level, which some keys have with a large eps, are searched in one way. */
 static bool is_slow_way(const sx_view *v)
 {
     return v->of.pgm.levels > 1 && v->of.pgm.concise != fast_concise;
@@ -364,8 +364,8 @@ static uint64_t slower(const sx_view *v, unsigned n)
            (late && n < 6 ? 5000 : 0);
 }
 
-/* What is chosen is what answers faster. An eps is tried only as long as there is time:
- * but for the first, which is twice 16. */
+/* The candidate that answers faster is chosen. An eps is tried only as long as there is time,
+ * except for the first, which is twice 16. */
 static void test_faster_wins(void **state)
 {
     (void)state;
@@ -450,7 +450,7 @@ static void try_bounds(sx_device *dev, const char *spec, const dataset *d)
     assert_ptr_equal(ix, mark);
     if (!gpu || kernel_is_gpu())
         return;
-    char name[80];                /* the emulator has no more than was said */
+    char name[80];                /* the emulator gets no more than was estimated */
     snprintf(name, sizeof name, "simt,memory=%" PRIu64, e.device_peak);
     sx_device *small = device_open(name);
     ix = index_of(small, d, spec);
@@ -484,7 +484,7 @@ static void test_bounds(void **state)
     }
 }
 
-/* A budget bounds what is resident, whatever the keys are. */
+/* A budget bounds the resident bytes, whatever the keys are. */
 static void test_budget_bounds(void **state)
 {
     (void)state;
@@ -499,9 +499,9 @@ static void test_budget_bounds(void **state)
     sx_close(dev);
 }
 
-/* ---- want of memory ------------------------------------------------------------------------ */
+/* ---- no memory ------------------------------------------------------------------------ */
 
-/* Whichever allocation fails, nothing is lost, and there is an index or none. */
+/* Whichever allocation fails, nothing leaks, and there is a whole index or none. */
 static void test_allocations(void **state)
 {
     (void)state;

@@ -50,8 +50,8 @@ static bool outputs_untouched(void)
     return true;
 }
 
-/* The call was refused with this status, and its sentence has these words
- * in it. */
+/* The call was refused with this status, and its sentence has these words in
+ * it. */
 static void check_refusal(sx_status got, sx_status want, const char *words,
                           const char *text, int line)
 {
@@ -144,7 +144,7 @@ static void test_open(void **state)
     REFUSED(sx_device_describe(dev, NULL), SX_EINVAL, "NULL");
     assert_int_equal(empty.name[0], 0);
 
-    /* What is listed as usable opens, and the other way round. */
+    /* Devices that are listed as usable open, and no others do. */
     unsigned usable = 0;
     for (unsigned i = 0; sx_device_at(i, &info) == SX_OK; i++) {
         sx_status s = sx_open(&d, info.name);

@@ -1,4 +1,4 @@
-/* test_file.c - files: their format, that they come back as they were, and that
+/* test_file.c - files: their format, that indexes come back as they were, and that
  * the same index always gives the same bytes. */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -145,7 +145,7 @@ static void test_round_trip(void **state)
 
 /* ---- the same bytes ------------------------------------------------------- */
 
-/* Two saves, two builds, any instructions, any number of threads. */
+/* By two saves, two builds, any instructions, any number of threads. */
 static void test_deterministic(void **state)
 {
     (void)state;
@@ -195,7 +195,7 @@ static void test_deterministic(void **state)
     free(path);
 }
 
-/* auto says why, and its resolved spec gives the same sections. */
+/* auto says why, and its resolved spec builds the same sections. */
 static void test_auto(void **state)
 {
     (void)state;
@@ -247,7 +247,7 @@ static void test_auto(void **state)
 
 /* ---- saving over a file that is mapped ------------------------------------------- */
 
-/* The new file takes the old one's name; who has mapped that keeps it. */
+/* The new file takes the old one's name. Indexes that have mapped the old one keep it. */
 static void test_save_over_mapped(void **state)
 {
     (void)state;
@@ -275,8 +275,8 @@ static void test_save_over_mapped(void **state)
 
 /* ---- more keys than 32 bits count ------------------------------------------- */
 
-/* The front of a file with a hole for its n keys, a multiple of 16: all are 0, and
- * nothing of it is read but what the questions touch. Returns the file's bytes. */
+/* The front of a file with a hole for its n keys, a multiple of 16: all keys are 0, and only
+ * what questions touch is read. Returns the file's bytes. */
 #define HOLE_FRONT (F_TABLE + S_ENTRY)
 static uint64_t hole_front(uint64_t n, unsigned char f[HOLE_FRONT])
 {
@@ -302,7 +302,7 @@ static uint64_t hole_front(uint64_t n, unsigned char f[HOLE_FRONT])
     return header + n * 4;
 }
 
-/* No addresses are left for the mapping: that is no fault of the file's. */
+/* No addresses are left for the mapping: that is not the file's fault. */
 static void test_no_space_to_map(void **state)
 {
     (void)state;
@@ -381,8 +381,8 @@ static int go_on(void *context, uint64_t done, uint64_t all)
     return 0;
 }
 
-/* Calls that tick work on sections piece by piece, of 4 MiB. That makes no difference to the
- * file, or to whether it is right. */
+/* Calls with a tick work on sections in pieces of 4 MiB. That changes neither the file nor
+ * whether it is found right. */
 static void test_pieces(void **state)
 {
     (void)state;
@@ -421,8 +421,8 @@ static void test_pieces(void **state)
     free(data);
 }
 
-/* What can't be loaded: no file, and one that takes more memory than allowed, which is known
- * before any is taken. */
+/* No file; and a file that takes more memory than allowed, which is known before any is
+ * taken. */
 static void test_not_loaded(void **state)
 {
     (void)state;

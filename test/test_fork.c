@@ -1,9 +1,9 @@
 /* test_fork.c - fork() with a device whose pool has been at work, and while
  * other threads hold every lock there is.
  *
- * The child has only the thread that forked; the pool's threads are gone
- * and a lock may have been held by one of them. Both sides must go on. A
- * child that hangs is ended by its alarm, which fails the test. */
+ * The child has only the thread that forked. The pool's threads are gone, and
+ * one of them may have held a lock. Both sides must go on. If a child hangs, its
+ * alarm ends it, which fails the test. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -263,7 +263,7 @@ static const char *list_devices(bool *cuda_forked)
 }
 
 /* A thread that opens cuda:0 is held in the middle of loading the backend: the
- * file is a pipe, which has a writer and nothing in it. */
+ * file is a pipe, which has a writer and no data. */
 static void *open_cuda(void *path)
 {
     sx_device *dev;
@@ -308,7 +308,7 @@ static const char *child_loads(scene *s)
     return why;
 }
 
-/* In a process of its own, as what is to be loaded is found out once. */
+/* In a process of its own, since the path of the backend is found out once. */
 static void test_while_loading(void **state)
 {
     (void)state;
@@ -319,7 +319,7 @@ static void test_while_loading(void **state)
     end_child(start_child(NULL, child_loads));
 }
 
-/* Kernels: on the emulator as the parent's; a GPU says that it can't. */
+/* Kernels: the emulator works as in the parent; a GPU says that it can't. */
 static const char *child_uses_everything(scene *s)
 {
     bool forked;
@@ -395,8 +395,8 @@ static void test_during_kernels(void **state)
     free_scene(&s);
 }
 
-/* What the way to a device takes is measured under a lock, when the first index
- * that needs it is built. */
+/* The way to a device is measured under a lock, when the first index that needs it
+ * is built. */
 static uint64_t half_a_second(const sx_view *v, unsigned n)
 {
     (void)v;

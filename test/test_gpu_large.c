@@ -1,8 +1,8 @@
 /* test_gpu_large.c - a GPU with as many keys as it is made for.
  *
- * Row i has the key 3 * (i ^ scramble), for 2^30 rows: every number below
- * 2^30 comes once, so rank r has the key 3 * r and the row r ^ scramble, and
- * what any question must answer is arithmetic. Every answer is looked at.
+ * Row i has the key 3 * (i ^ scramble), for 2^30 rows. Every number below 2^30
+ * comes once, so rank r has the key 3 * r and the row r ^ scramble, and the answer
+ * to any question is arithmetic. Every answer is looked at.
  *
  * `make gpu-test` runs this with SX_TEST_GPU=cuda:0; elsewhere all but the
  * arithmetic is skipped. SX_LARGE_LOG2=12 makes it 2^12 rows, which the
@@ -47,8 +47,8 @@ static uint64_t rank_right(uint64_t n, uint32_t q)
     return least((uint64_t)q / 3 + 1, n);
 }
 
-/* Row at a rank; keys that have no such rank have no row. n is a power of
- * two, and the index of its first n rows has their bits of the scramble. */
+/* The row at a rank; ranks past the last have none. n is a power of two, and the
+ * index of the first n rows has their bits of the scramble. */
 static uint32_t row_at(uint64_t n, uint64_t rank)
 {
     return rank < n ? (uint32_t)rank ^ (scramble & (uint32_t)(n - 1)) : SX_MISS32;
@@ -57,7 +57,7 @@ static uint32_t row_at(uint64_t n, uint64_t rank)
 typedef enum { GET, LEFT, RIGHT, FLOOR, CEIL, VERBS } verb;
 static const char *const verb_names[VERBS] = { "get", "rank left", "rank right", "floor", "ceil" };
 
-/* The number a verb gives for q in an index of n rows, and the key. */
+/* The number that a verb gives for q in an index of n rows, and the key. */
 static uint32_t answer(verb v, uint64_t n, uint32_t q, uint32_t *key)
 {
     uint64_t rank = v == FLOOR ? rank_right(n, q) - 1 : rank_left(n, q);
@@ -72,7 +72,7 @@ static uint32_t answer(verb v, uint64_t n, uint32_t q, uint32_t *key)
 
 typedef struct { uint64_t count, min, max, sum; } fold;
 
-/* Over the rows at ranks [begin, end) of all: in each aligned block of 2^k
+/* The fold over the rows at ranks [begin, end) of all: in each aligned block of 2^k
  * ranks the low k bits take every value. */
 static fold fold_of(uint64_t begin, uint64_t end)
 {
@@ -142,7 +142,7 @@ static uint64_t make_keys(const job *j, uint64_t begin, uint64_t end)
     return NONE;
 }
 
-/* Half of them keys, of the rest most between two keys. */
+/* Half of them are keys, and most of the rest are between two keys. */
 static uint32_t query(uint64_t seed, uint64_t i)
 {
     rnd r = rnd_start(seed + i * 0x9e3779b97f4a7c15u);
@@ -171,7 +171,7 @@ static uint64_t check_answers(const job *j, uint64_t begin, uint64_t end)
 
 /* ---- helpers ---------------------------------------------------------------------- */
 
-/* As a sentence in a static buffer, one per thread. */
+/* A sentence in a static buffer, one per thread. */
 static const char *say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static const char *say(const char *format, ...)
 {
@@ -206,7 +206,7 @@ static void *reserve(uint64_t bytes)
     return p;
 }
 
-/* What the system has left for us; without an answer: enough. */
+/* The memory that the system has left; if it does not say: enough. */
 static uint64_t host_memory(void)
 {
     char line[256];
@@ -229,8 +229,8 @@ static void make_all_keys(void)
     together(&j);
 }
 
-/* All that was queued on this thread's stream is done when a call that
- * waits on it is, as copies inside device memory do. */
+/* All that was queued on this thread's stream is done when a call that waits for
+ * that stream is; copies inside device memory do. */
 static const char *wait_for_stream(sx_device *dev, sx_column *word)
 {
     sx_column a = slice(word, 0, 1), b = slice(word, 1, 1);
@@ -311,7 +311,7 @@ typedef struct {
     uint32_t lo[RANGES], hi[RANGES];
 } big_ranges;
 
-/* Nearly five times all keys, and ranges of one and of none between. */
+/* Nearly five times all keys, with ranges of one and of none between. */
 static big_ranges make_ranges(void)
 {
     uint64_t n = rows_all;
@@ -349,7 +349,7 @@ static uint64_t check_outputs(const job *j, uint64_t begin, uint64_t end)
 #define WINDOW 20000u
 #define WINDOWS (3 * RANGES + 64 + 4)
 
-/* Where the outputs are looked at: at both ends, round 2^32 (or 4 times the
+/* The windows of outputs that are looked at: at both ends, round 2^32 (or 4 times the
  * keys), where ranges meet, and anywhere. */
 static unsigned make_windows(const big_ranges *b, uint64_t at[WINDOWS], uint64_t size)
 {
@@ -368,8 +368,8 @@ static unsigned make_windows(const big_ranges *b, uint64_t at[WINDOWS], uint64_t
     return n;
 }
 
-/* Writes POISON into the windows, looks that it is still there, or that the
- * rows are. */
+/* Writes POISON into the windows; or looks that it is still there; or that the rows
+ * are. */
 typedef enum { PUT_POISON, SEE_POISON, SEE_ROWS } window_task;
 
 static const char *in_windows(sx_device *dev, const big_ranges *b, sx_column *rows,
@@ -427,8 +427,8 @@ static void range_columns_free(range_columns *c, sx_device *dev)
         sx_column_free(all[i], dev);
 }
 
-/* Waiting (space is found out by the call), then on a stream: with one element
- * too few, then with all. */
+/* First a call that waits, which finds out the space, then calls on a stream: with one
+ * element too few, then with all. */
 static const char *range_there(sx_device *dev, const sx_index *ix, const big_ranges *b,
                                range_columns *c, int step)
 {
@@ -640,7 +640,7 @@ static const char *const specs[] = {
     "sorted", "eytzinger", "pivot(layout=split)", "pivot(layout=pairs)"
 };
 
-/* The device, or a skipped test if it is too small for so many rows: keys and
+/* The device; skips the test if it is too small for this many rows: it needs keys and
  * rows four times while they are sorted, or the results of large ranges. */
 static sx_device *open_or_skip(void)
 {
@@ -718,9 +718,9 @@ static void test_host_rows(void **state)
     sx_close(dev);
 }
 
-/* memory= a little less than the keys: they can't be built, the first
- * sixteenth of them can, and then, with hardly any memory left, is asked more
- * than the rest could hold. */
+/* memory= is a little less than the keys, so they can't be built. The first sixteenth of
+ * them can, and then, with hardly any memory left, is asked more than the rest could
+ * hold. */
 static void test_little_memory(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* test_guide.c - how many units of keys a walk under a guide looks at: a few, however
- * badly keys lie in their cells. Speed is no test, but this is what it comes from. */
+ * badly keys lie in their cells. Speed is not tested, but it comes from this. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@ static unsigned count_unit(const unsigned char *p, uint32_t m, uint64_t q)
 
 enum { N = 20000, KINDS = 10 };
 
-/* Ascending, and of every kind that misleads a guess within a cell, or the cells. */
+/* Ascending keys of every kind that misleads a guess within a cell, or the cells. */
 static void make_keys(unsigned kind, rnd *r, uint64_t *keys)
 {
     uint64_t x = 0;
@@ -59,8 +59,8 @@ static void make_keys(unsigned kind, rnd *r, uint64_t *keys)
     }
 }
 
-/* The walk as one thread of a GPU makes it, by the steps that all take (guide_guess(),
- * guide_next()): as many looks as the layout allows, and right. */
+/* The walk of one GPU thread, by the steps that all walks take (guide_guess(),
+ * guide_next()): it looks as often as the layout allows, and is right. */
 static void walk(const sx_view *v, const uint64_t *keys, uint64_t q, const char *what)
 {
     uint32_t fraction, unit = v->unit;
@@ -113,8 +113,8 @@ static void test_looks(void **state)
     sx_close(dev);
 }
 
-/* What is chosen by a look at some keys is as good as it is said to be, and hardly worse
- * than one piece: the units that walks for all keys really look at. */
+/* The guide that a look at some keys chooses is as good as the look says, and hardly worse
+ * than one piece, by the units that walks for all keys really look at. */
 static void test_chosen(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* test_hostile.c - damaged and forged files.
  *
- * Damage to the header is always found, damage to the data when asked for.
- * A forged file, whose hashes are right, may be refused or load; then every
+ * Damage to the header is always found, damage to the data if the caller asks for
+ * it. A forged file, whose hashes are right, may be refused, or loads. Then every
  * question must stay inside the index (exercise.h, under a sanitizer). */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 static sx_device *dev;
 
-/* What the library says to these bytes. An index it makes is exercised. */
+/* The library's status for these bytes. An index that it makes is exercised. */
 static sx_status try_bytes(const char *what, const void *bytes, size_t n,
                            unsigned flags)
 {
@@ -71,8 +71,8 @@ static bool always_verified(const unsigned char *entry)
            strcmp((const char *)entry, "notes") == 0;
 }
 
-/* Every bit of a file is checked, or refused if it is set: the front, what is between
- * sections, and small ones always, the rest when asked for. */
+/* Every bit of a file is checked, or refused if it is set. Those of the front, between
+ * sections, and of small sections always are, the rest if the caller asks for it. */
 static void every_bit(const specimen *s, unsigned char *file)
 {
     size_t front = get32(file + F_FRONT_BYTES);
@@ -111,7 +111,7 @@ static void test_every_bit(void **state)
         }
 }
 
-/* Found when asked to verify; harmless when not. */
+/* It is found if the caller asks to verify, and harmless if not. */
 static void test_data_flips(void **state)
 {
     (void)state;
@@ -360,7 +360,7 @@ static void test_forged_data(void **state)
             }
 }
 
-/* The text of why auto chose is shown as it is, so it may be anything. */
+/* The reason of auto's choice is shown as it is; a forger may write anything there. */
 static void test_forged_why(void **state)
 {
     (void)state;
@@ -380,7 +380,7 @@ static void test_forged_why(void **state)
                    : (i == n - 1 ? 0xff : 'x');
         seal_sections(s.file, s.bytes);
         seal_header(s.file, s.bytes);
-        /* What a terminal would obey is not accepted. */
+        /* Bytes that a terminal would obey are not accepted. */
         if (round >= 2) {
             assert_int_equal(sx_load(&ix, dev, memory_file(s.file, s.bytes), 2, NULL),
                              SX_ECORRUPT);
@@ -405,8 +405,8 @@ static void test_forged_why(void **state)
     free_specimen(&s);
 }
 
-/* Notes are believed no more than other sections: what sx_note() refuses is refused here,
- * and so is another order. */
+/* Notes are believed no more than other sections. Those that sx_note() refuses are refused
+ * here, and so is another order. */
 static void test_forged_notes(void **state)
 {
     (void)state;
@@ -472,7 +472,7 @@ static void test_forged_notes(void **state)
     free_specimen(&s);
 }
 
-/* ---- what this library does not read -------------------------------------------- */
+/* ---- files that this library does not read -------------------------------------- */
 
 static void told(const void *bytes, size_t n, const char *sentence)
 {
@@ -543,7 +543,7 @@ static void lie_twice(const specimen *s, const struct lie *lies, unsigned count,
     free(file);
 }
 
-/* A spec that leaves to its reader what it could say. */
+/* A spec that leaves out parameters, which its reader would choose. */
 static void name_alone(const specimen *s)
 {
     unsigned char *file = need(s->bytes);

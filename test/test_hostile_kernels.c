@@ -1,8 +1,8 @@
 /* test_hostile_kernels.c - damaged indexes, asked by kernels.
  *
- * As in test_hostile.c answers can't be known, but every call must succeed,
- * every rank and count lie in [0, n], and nothing be read or written outside:
- * on the emulator sections and columns are blocks of exactly their size, which
+ * As in test_hostile.c answers can't be known. But every call must succeed, every
+ * rank and count must lie in [0, n], and nothing may be read or written outside: on
+ * the emulator sections and columns are blocks of exactly their size, which
  * AddressSanitizer watches. */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -76,7 +76,7 @@ typedef struct {
     sx_column status;             /* for ON_STREAM */
 } probe;
 
-typedef struct { sx_column host, given; } spot;     /* one column, given as it is or a copy */
+typedef struct { sx_column host, given; } spot;     /* a column; given may be a copy of it */
 
 static spot spot_new(probe *p, int type, uint64_t n)
 {
@@ -108,7 +108,7 @@ static void spot_fetch(probe *p, spot *s)
         OK(sx_column_copy(&s->host, &s->given, p->dev));
 }
 
-/* The call was right, and so is what it had to say later. */
+/* The call was right, and so is the status that came later. */
 static void asked(probe *p, sx_status st, const char *verb)
 {
     uint32_t word = 99;
@@ -257,15 +257,15 @@ static void damage(unsigned char *p, uint64_t bytes, unsigned how, uint64_t n, r
                 p[bytes - 1 - i] = t;
             }
             break;
-        default:                  /* what a position would have to be mistrusted for */
+        default:                  /* numbers around the last position */
             if (i % 4 == 0 && bytes - i >= 4)
                 put(p + i, n + 2 - rnd_below(r, 5), 4);
             break;
         }
 }
 
-/* All sections of the file, or one; but not how many segments a pgm's levels
- * have, nor why it has its eps: these are looked at when it is loaded. */
+/* Damages all sections of the file, or one. A pgm's levels, and the reason of its eps, are
+ * left alone: these are checked when it is loaded. */
 static void damage_file(unsigned char *file, unsigned how, rnd *r)
 {
     uint32_t sections = get32(file + F_SECTIONS);

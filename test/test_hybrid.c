@@ -1,6 +1,6 @@
-/* test_hybrid.c - indexes on the host of a GPU, and hybrid ones: entries right and
- * wrong, buckets, failures of the GPU in the middle, places that can't be, files,
- * estimates, and what auto does. */
+/* test_hybrid.c - indexes on the host of a GPU, and hybrid ones: right and wrong entries,
+ * buckets, failures of the GPU in the middle, places that can't be, files, estimates, and
+ * what auto does. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -26,7 +26,7 @@ static const char *const specs[] = {
 
 static asker *asking;
 
-/* The spec in this place, in one of a few static buffers. */
+/* The spec with this place, in one of a few static buffers. */
 static const char *placed(const char *spec, const char *place)
 {
     static char texts[4][SX_SPEC_MAX];
@@ -65,7 +65,7 @@ static void test_places(void **state)
                 ask_beside(dev, ix, d, spec);
                 OK(sx_check(ix, NULL));
                 OK(sx_describe(ix, &info));
-                /* the usual place is not told */
+                /* The spec does not name the usual place. */
                 assert_true((strstr(info.spec, "place=") != NULL) == (p < 2));
                 assert_true(p == 2 || strstr(info.spec, places[p]));
                 sx_free(ix);
@@ -76,7 +76,7 @@ static void test_places(void **state)
     }
 }
 
-/* Closing the device first is fine. */
+/* The device may be closed first. */
 static void test_closed_before(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void test_closed_before(void **state)
 
 /* ---- entries ---------------------------------------------------------------------------- */
 
-/* Levels [from, to) for all queries, on the side that has them as replica `r`. */
+/* Takes levels [from, to) for all queries, on the side of replica `r`. */
 static void step(const sx_index *ix, unsigned r, const dataset *d, int right, uint32_t from,
                  uint32_t to, const sx_state *in, sx_state *out)
 {
@@ -109,7 +109,7 @@ static void step(const sx_index *ix, unsigned r, const dataset *d, int right, ui
         fail_msg("%s", err.text);
 }
 
-/* The CPU goes on from entries. */
+/* The CPU continues from entries. */
 static void go_on(const sx_index *ix, const dataset *d, sx_op op, const sx_state *entry,
                   uint64_t *out, void *keys)
 {
@@ -127,8 +127,8 @@ static uint32_t levels_of(const sx_index *ix)
     return levels;
 }
 
-/* Walks are cut between any two levels, and either side has either part: the entries are the
- * same, and the CPU's answers right. */
+/* Walks are cut between any two levels, and either side takes either part: the entries are the
+ * same, and the CPU's answers are right. */
 static void try_cuts(const sx_index *ix, const dataset *d)
 {
     uint64_t n = d->queries, *out = need(n * 8), bytes = n * sizeof(sx_state);
@@ -144,7 +144,7 @@ static void try_cuts(const sx_index *ix, const dataset *d)
                 step(ix, !first, d, right, cut, levels, state, state);
                 assert_memory_equal(state, all, bytes);
             }
-        for (uint32_t l = 0; l < levels; l++)     /* each level by another */
+        for (uint32_t l = 0; l < levels; l++)     /* the sides take turns */
             step(ix, l % 2, d, right, l, l + 1, l ? state : NULL, state);
         assert_memory_equal(state, all, bytes);
     }
@@ -153,7 +153,7 @@ static void try_cuts(const sx_index *ix, const dataset *d)
     free(state);
 }
 
-/* States that are anything lead to some answer, from any level on. */
+/* Any states lead to some answer, from any level on. */
 static void try_any_state(const sx_index *ix, const dataset *d, rnd *r)
 {
     static const sx_op ops[] = { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
@@ -182,7 +182,7 @@ static void try_any_state(const sx_index *ix, const dataset *d, rnd *r)
     free(keys);
 }
 
-/* A walk that is done stays as it is, on either side, whatever levels there are. */
+/* A walk that is done stays as it is, on either side, at all levels. */
 static void try_done(const sx_index *ix, const dataset *d, rnd *r)
 {
     uint64_t n = d->queries;
@@ -247,23 +247,23 @@ static void test_failing_gpu(void **state)
     sx_index *ix = index_of(dev, d, "pivot place=hybrid");
     stand_in(dev, OF_ENTRIES);
 
-    /* All goes well: every bucket had entries. */
+    /* Without failures every bucket has entries. */
     OK(sx_get(ix, &q, &out, NULL));
     assert_int_equal(asked, buckets);
     assert_memory_equal(rows, d->get, n * 8);
-    /* The CPU goes by them: wrong ones make wrong answers. */
+    /* The CPU believes entries: wrong ones make wrong answers. */
     entries_lie = true;
     OK(sx_get(ix, &q, &out, NULL));
     assert_memory_not_equal(rows, d->get, n * 8);
     entries_lie = false;
     for (fail_from = 0; fail_from <= buckets; fail_from++) {
-        /* for want of memory the CPU goes on alone */
+        /* Without memory the CPU goes on alone. */
         fail_with = SX_ENOMEM;
         asked = 0;
         memset(rows, GUARD_FILL, n * 8);
         OK(sx_get(ix, &q, &out, NULL));
         assert_memory_equal(rows, d->get, n * 8);
-        /* a GPU that fails ends the call; what was answered is right */
+        /* A GPU that fails ends the call; answers up to there are right. */
         fail_with = SX_EDEVICE;
         asked = 0;
         memset(rows, GUARD_FILL, n * 8);
@@ -289,7 +289,7 @@ static void test_failing_gpu(void **state)
     data_free(d);
 }
 
-/* Two calls at once: the first waits in its first bucket until the second has been answered.
+/* Two calls at once: the first waits in its first bucket until the second has its answers.
  * The device keeps memory for the entries of one, and gives the other's back. */
 static sx_backend waiting;
 static const sx_backend *its_own;
@@ -354,7 +354,7 @@ static void test_two_calls(void **state)
     data_free(d);
 }
 
-/* A batch of less than one bucket is the CPU's. */
+/* The CPU answers a batch of less than one bucket. */
 static void test_small_batches(void **state)
 {
     (void)state;
@@ -436,7 +436,7 @@ static void test_refused(void **state)
 
 /* ---- memory ----------------------------------------------------------------------------------- */
 
-/* The top's bytes as the explanation has them. */
+/* The bytes of the upper part, by the explanation. */
 static uint64_t told_top(const sx_index *ix)
 {
     char text[8000], *at;
@@ -447,8 +447,8 @@ static uint64_t told_top(const sx_index *ix)
     return strtoull(at + strlen("the upper part on the device, "), NULL, 10);
 }
 
-/* A cap that is too small for the top is an error with numbers; one that holds
- * it and a little for its way there is enough to build and to ask. */
+/* memory= that is too small for the upper part is an error with numbers. Memory for it and a
+ * little for its way there is enough to build and to ask. */
 static void test_little_memory(void **state)
 {
     (void)state;
@@ -482,7 +482,7 @@ static void test_little_memory(void **state)
     }
 }
 
-/* A device that has no more memory than an index was said to take is enough for it. */
+/* A device with exactly the estimated memory is enough for an index. */
 static void capped_build(const dataset *d, const char *spec, const char *place, uint64_t bytes)
 {
     char options[64];
@@ -526,7 +526,7 @@ static void test_estimates(void **state)
 
 /* ---- files ------------------------------------------------------------------------------------ */
 
-/* The file is the one that a CPU writes, and says nothing of places. */
+/* The file is the same as a CPU's, and says nothing of places. */
 static void test_files(void **state)
 {
     (void)state;
@@ -546,10 +546,10 @@ static void test_files(void **state)
     sx_close(cpu);
 }
 
-/* ---- auto, and what is told ------------------------------------------------------------------------ */
+/* ---- auto, and places that the spec names ------------------------------------------------ */
 
-/* An index that says this of itself, and answers right (with, or NULL: with host columns
- * only). */
+/* Builds an index that has these words in its explanation, and answers right (with NULL: only
+ * with host columns). */
 static void built_so(sx_device *dev, sx_device *with, const dataset *d, const char *spec,
                      const char *text, const char *json)
 {
@@ -564,7 +564,7 @@ static void test_auto(void **state)
     (void)state;
     rnd r = rnd_start(test_seed());
     dataset *d = data_make(SX_U64, KEYS_RANDOM, kernel_is_gpu() ? 400000 : 4000, ROWS_U32, 200, &r);
-    /* space for the top, and not for the index */
+    /* There is space for the upper part, but not for the index. */
     sx_device *small = device_open(kernel_with(kernel_is_gpu()
                                                    ? "memory=4MiB,bucket=16,side=gpu"
                                                    : "memory=20000,bucket=16,side=gpu"));
@@ -582,7 +582,7 @@ static void test_auto(void **state)
         explained(ix, "would take up to", "\"place\": \"hybrid\"");
         ask_beside(NULL, ix, d, purposes[i]);
         sx_free(ix);
-        ix = NULL;                /* a place that is told is not chosen */
+        ix = NULL;                /* a place that the spec names is not changed */
         REFUSED(data_build(d, small, placed(purposes[i], "device"), NULL, &ix), SX_ENOMEM,
                 "memory=");
         assert_null(ix);
@@ -619,7 +619,7 @@ static void test_explained(void **state)
     data_free(d);
 }
 
-/* Indexes too small to have a top are hybrid, too. */
+/* Indexes too small for an upper part can be hybrid, too. */
 static void test_tiny(void **state)
 {
     (void)state;
@@ -648,7 +648,7 @@ static sx_status timed_lookup(void *self, const sx_view *v, const sx_lookup *job
 }
 
 /* Entries that make answers slower on this host are not asked for, whatever the model
- * says; those that make them faster are. */
+ * says; entries that make them faster are. */
 static void test_gain(void **state)
 {
     (void)state;

@@ -1,10 +1,10 @@
 /* test_large.c - more keys than fit the caches.
  *
  * Large inputs are sorted, allocated and shared out differently from small
- * ones. The oracle would take long to sort them, so an index is read back
- * in order first, and that proves itself: keys ascend, each row leads back
- * to its key in the input, equal keys have ascending rows, no row comes
- * twice. What was read back is then the oracle for all questions. */
+ * ones. The oracle would take long to sort them, so an index is first read back
+ * in order, and proves itself: keys ascend, each row leads back to its key in the
+ * input, equal keys have ascending rows, no row comes twice. The keys that were
+ * read back are then the oracle for all questions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -40,7 +40,7 @@ static const char *const shape_names[] = {
     "few bits", "top bits", "nested"
 };
 
-/* The bits of an unsigned key of this width from the number x. */
+/* The key of this width with these bits. */
 static void put_key(int type, unsigned char *out, uint64_t high, uint64_t low)
 {
     if (type == SX_B16) {         /* big-endian */
@@ -190,11 +190,11 @@ static void test_shape(void **state)
 
 /* ---- memory ------------------------------------------------------------ */
 
-/* Sanitizers keep what is freed and shadow what is not. */
+/* Sanitizers keep freed blocks, and have shadows of the others. */
 #define OWN_MEMORY_ONLY (!UNDER_ASAN && !UNDER_TSAN)
 
-/* Most memory of this process so far, in bytes; 0: the system won't say.
- * reset: from now on. */
+/* The most memory of this process so far, in bytes; 0: the system does not say it.
+ * reset: counts from now on. */
 static uint64_t peak_memory(bool reset)
 {
     char line[256];
@@ -213,8 +213,8 @@ static uint64_t peak_memory(bool reset)
     return kib * 1024;
 }
 
-/* Building takes no more than estimated. A child builds, so that memory
- * used before does not count. */
+/* Building takes no more than estimated. A child builds, so that memory used before
+ * does not count. */
 static void test_peak(void **state)
 {
     (void)state;
@@ -261,8 +261,8 @@ static void test_peak(void **state)
     sx_close(dev);
 }
 
-/* Keys that ascend but for one place, and keys that are distinct but for one pair: wherever
- * that is, between the parts that threads look at or the pieces of these, it is seen. */
+/* Keys that ascend but for one place, and keys that are distinct but for one pair. That place
+ * is seen wherever it is, between the parts that threads look at, or the pieces of these. */
 static void test_one_place(void **state)
 {
     (void)state;
@@ -318,8 +318,8 @@ static int go_on(void *context, uint64_t done, uint64_t all)
     return 0;
 }
 
-/* A range of so many keys that its rows are folded in pieces: by threads, or (with a tick) by
- * one, one after the other. The least and the largest row are of pieces in the middle. */
+/* A range with so many keys that its rows are folded in pieces: by threads or, with a tick, by
+ * one thread, piece by piece. The least and the largest row are in pieces in the middle. */
 static void test_folded_in_pieces(void **state)
 {
     (void)state;

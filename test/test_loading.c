@@ -1,7 +1,7 @@
-/* test_loading.c - which file the CUDA backend is loaded from, and who has a say.
+/* test_loading.c - which file the CUDA backend is loaded from, and who can choose it.
  *
- * The files here are no libraries: the sentence of the failure names the one that was
- * tried. A copy of this program, called with --list, tells that sentence. */
+ * The files here are no libraries: the sentence of the failure names the file that was
+ * tried. A copy of this program, called with --list, prints that sentence. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -31,14 +31,14 @@ static void tell(void)
 {
     sx_device_info info = { .size = sizeof info };
     for (unsigned i = 0; sx_device_at(i, &info) == SX_OK; i++)
-        ;                         /* who only lists devices loads it, too */
+        ;                         /* listing devices loads the backend, too */
     sx_device *dev = NULL;
     sx_status status = sx_open(&dev, "cuda:0");
     printf("%d %s\n", (int)status, status == SX_OK ? "usable" : sx_detail());
     sx_close(dev);
 }
 
-/* --list DIR NAMED: goes to DIR, tells; has SEXTANT_CUDA say NAMED and tells again. */
+/* --list DIR NAMED: goes to DIR and prints; sets SEXTANT_CUDA to NAMED and prints again. */
 static int list(char **argv)
 {
     printf("secure=%lu\n", getauxval(AT_SECURE));
@@ -113,8 +113,8 @@ static void make_folders(void)
     free(program);
 }
 
-/* Runs program in the folder `in`, as the user uid, with the variable named (NULL:
- * without it) and arguments as list() has them; what it printed. */
+/* Runs program in the folder `in`, as the user uid, with the variable `named` (NULL:
+ * without it) and the arguments of list(); returns what it printed. */
 static const char *run(const char *in, const char *program, uid_t uid, const char *named,
                        const char *to, const char *named_then)
 {
@@ -165,8 +165,8 @@ static void has_not(const char *text, const char *part)
 
 /* ---- tests ----------------------------------------------------------------------- */
 
-/* A program that is called by a relative path and goes elsewhere finds what is beside
- * itself, not what has the same path there. */
+/* A program that is called by a relative path and changes its folder finds the file beside
+ * itself, not one with the same path there. */
 static void test_argv0(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void test_argv0(void **state)
     has(text, right);
     has(text, "can't be loaded");
 
-    /* With nothing beside itself only the folder of libraries is left. */
+    /* Without a file beside the program only the folder of libraries is left. */
     remove(right);
     text = run(a, "bin/prog", getuid(), NULL, b, NULL);
     has_not(text, b);
@@ -195,21 +195,21 @@ static void test_variable(void **state)
     make_file("b/other.so");
     make_file("a/bin/" FILE_NAME);
 
-    /* It comes first, and what it says when it is read first holds. */
+    /* The variable comes first, and its first value stays. */
     char *other = in_top("b/other.so");
     const char *text = run(a, "bin/prog", getuid(), named, b, other);
     has(text, named);
     has_not(text, other);
     has_not(text, FILE_NAME);
 
-    /* No other file stands in for one that is missing. */
+    /* No other file is taken if that one is missing. */
     char *missing = in_top("b/missing.so");
     text = run(a, "bin/prog", getuid(), missing, b, NULL);
     has(text, missing);
     has(text, "not installed");
     has_not(text, FILE_NAME);
 
-    /* A relative path would be the working directory's choice. */
+    /* With a relative path the working directory would choose. */
     static const char *const relative[] = { "named.so", "./named.so", "../b/named.so" };
     for (size_t i = 0; i < COUNT_OF(relative); i++) {
         text = run(a, "bin/prog", getuid(), relative[i], b, NULL);
@@ -217,7 +217,7 @@ static void test_variable(void **state)
         has(text, "it has to be an absolute path");
     }
 
-    /* Nor is the start of a long one taken. */
+    /* Nor is the start of a path that is too long. */
     char *longer = need(5001);
     memset(longer, 'x', 5000);
     longer[0] = '/';
@@ -225,7 +225,7 @@ static void test_variable(void **state)
     has(run(a, "bin/prog", getuid(), longer, b, NULL), "less than 4096 bytes");
     free(longer);
 
-    /* Empty is as good as none. */
+    /* An empty variable counts as none. */
     text = run(a, "bin/prog", getuid(), "", b, NULL);
     has(text, "a/bin/" FILE_NAME);
     char *beside = in_top("a/bin/" FILE_NAME);
@@ -238,7 +238,7 @@ static void test_variable(void **state)
     free(missing);
 }
 
-/* Neither the variable nor a folder that its user chose. */
+/* Neither the variable counts, nor a folder that its user chose. */
 static void test_setuid(void **state)
 {
     (void)state;

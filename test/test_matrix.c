@@ -1,18 +1,17 @@
 /* test_matrix.c - everything times everything.
  *
  * families x parameters x layouts x key types x instruction sets, each with
- * all small data sets and some of the larger and of the hard ones. That is
- * SX_MATRIX=full; else it is a sample, whose data sets depend on the seed, of
- * about 20 for each of those. Each index
- * is checked, described and asked every question (ask.h). One cmocka test is
- * one family with one key type. The last one compares what was done with what
- * the library says can be (sx_possible()), so that what `sextant devices
- * --matrix` calls tested is.
+ * all small data sets and some of the larger and of the hard ones. SX_MATRIX=full
+ * does all of it. Otherwise each gets a sample of about 20 data sets, which depends
+ * on the seed. Each index is checked, described and asked every question (ask.h).
+ * One cmocka test is one family with one key type. The last one compares what was
+ * done with what the library says can be (sx_possible()), so that what `sextant
+ * devices --matrix` calls tested is.
  *
- * A cell is one index that was built and asked. Kernels get some of all
- * cells, with each list of options in turn (support.h). SX_KERNEL_ONLY=1
- * leaves out the CPU's, and SX_KERNEL_SECONDS=n what is not reached by then:
- * for tools that watch a GPU and slow it down. */
+ * A cell is one index that was built and asked. Kernels get some of all cells,
+ * with each list of options in turn (support.h). SX_KERNEL_ONLY=1 leaves out the
+ * CPU's cells, and SX_KERNEL_SECONDS=n those of kernels after that time: for tools
+ * that watch a GPU and slow it down. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -102,7 +101,7 @@ static const struct { key_kind kind; uint64_t n; } large_sets[] = {
     { KEYS_DUPLICATES, 4097 },
 };
 
-/* Of the hard kinds there are two sets each, and each cell gets the next few. */
+/* Each hard kind has two sets, and each cell gets the next few. */
 #define HARD_KINDS (KEYS_KINDS - KEYS_HARD)
 #define HARD_SETS (2 * HARD_KINDS)
 static const uint64_t hard_sizes[] = { 260, 700, 300, 1100, 1500, 2600, 4097 };
@@ -191,18 +190,19 @@ static bool can_be(const char *family, int type, const char *verb, unsigned plac
 
 /* The CPU's instruction sets, then the devices that run kernels. */
 #define DEVICES (SIMD_LEVELS + KERNEL_DEVICES)
-/* Of the data sets a spec on a level gets every so manieth, and of all those kernels do,
- * each device in turn, since the emulator is slow. None divides DATA_SETS, so that all come
- * up. SX_KERNEL_CELLS=1 gives kernels all. Of the full matrix a family with a type has at
- * least 22 such cells in a row, more than there are lists of options. */
+/* A spec on a level gets one in `cells` data sets. Kernels get one in `kernel_cells` of all
+ * cells, each device in turn, since the emulator is slow. None of these numbers divides
+ * DATA_SETS, so that all sets come up. SX_KERNEL_CELLS=1 gives kernels all cells. In the full
+ * matrix a family with a type has at least 22 such cells in a row, more than there are lists
+ * of options. */
 static const struct { uint64_t cells, kernel_cells; } sampled = { 5, 101 }, full = { 1, 23 };
 _Static_assert(DATA_SETS % 5 != 0 && DATA_SETS % 23 != 0 && DATA_SETS % 101 != 0,
                "the same sets each time");
 
 static sx_device *devices[DEVICES];
 static const char *device_names[DEVICES];
-/* A pgm's lines are searched in two ways. Its cells of the CPU are tried in
- * both, on devices that are told so; kernels have it among their options. */
+/* A pgm's segments are searched in two ways. Its cells of the CPU are tried in
+ * both, on devices with search=; kernels have it among their options. */
 #define SEARCHES 2u
 static sx_device *searching[SEARCHES][SIMD_LEVELS];
 static char searching_names[SEARCHES][SIMD_LEVELS][40];
@@ -243,7 +243,7 @@ static const char *through_a_file(const sx_index *ix, sx_device *dev,
     return wrong;
 }
 
-/* Indexes without keys have turns of their own: that one of them was is no proof. */
+/* Indexes without keys have turns of their own: a saved one of them proves nothing. */
 static bool is_saved(bool kernels, uint64_t n)
 {
     static unsigned turns[BACKENDS][2];
@@ -258,7 +258,7 @@ static void try_cell(const char *shape, int level, unsigned place, const dataset
     int out_type = rnd_below(r, 2) ? SX_U32 : SX_U64;
     bool kernels = level >= SIMD_LEVELS;
     unsigned backend = kernels ? BY_KERNELS : BY_CPU;
-    bool usual = place == (kernels ? 1 : 0);    /* device, host: goes without saying */
+    bool usual = place == (kernels ? 1 : 0);    /* device, host: the spec need not say it */
     snprintf(spec, sizeof spec, "%s%s%s", shape, usual ? "" : " place=",
              usual ? "" : places[place]);
     snprintf(cell_now, sizeof cell_now, "%s on %s, %llu keys of %s, rows %d, outputs %s", spec,
@@ -289,7 +289,7 @@ static void try_cell(const char *shape, int level, unsigned place, const dataset
     sx_free(ix);
 }
 
-/* The cell in every place where it can be. */
+/* Tries the cell in every place where it can be. */
 static void try_places(const char *shape, int level, const dataset *d, rnd *r)
 {
     unsigned backend = level >= SIMD_LEVELS ? BY_KERNELS : BY_CPU;
@@ -298,7 +298,7 @@ static void try_places(const char *shape, int level, const dataset *d, rnd *r)
             try_cell(shape, level, place, d, r);
 }
 
-/* The cell on a device that runs kernels, if it is its turn. */
+/* Tries the cell on a device that runs kernels, if it is its turn. */
 static void try_kernels(const char *spec, const dataset *d, rnd *r)
 {
     if (++kernel_turn % kernel_every == 0) {
@@ -368,8 +368,9 @@ static bool is_missing(unsigned place, unsigned backend)
     return false;
 }
 
-/* Which verbs an index is asked, and which is saved, is chance. What chance has left out is
- * tried on, with a spec of this layout, until it came: soon, or test_every_cell() fails. */
+/* Chance decides which verbs an index is asked, and which index is saved. Verbs that chance has
+ * left out are tried with a spec of this layout, until they came: soon, or test_every_cell()
+ * fails. */
 static void try_missing(const char *spec, rnd *r)
 {
     int best = SIMD_LEVELS - 1;
@@ -404,7 +405,7 @@ static void test_subject(void **state)
     }
 }
 
-/* In how many layouts of the family, and whether in all. */
+/* In how many layouts of the family it was done, and whether in all. */
 static unsigned times_done(const char *family, unsigned type, unsigned verb, unsigned place,
                            unsigned backend, bool *all)
 {

@@ -1,5 +1,5 @@
 /* test_notes.c - pairs of text in an index: what they can be, that files keep them, and
- * that they are shown as they are without harm. */
+ * that showing them does no harm. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -97,7 +97,7 @@ static void test_set(void **state)
     sx_free(ix);
 }
 
-/* In any order, over what was there before: what is there at last counts. */
+/* Notes are set in any order, over older ones: the last value counts. */
 static void test_at_random(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void test_limits(void **state)
     REFUSED(sx_note(full, "y", ""), SX_EINVAL, "65539 bytes");
     OK(sx_note(full, "x", value + 1));
     OK(sx_note(full, "x", value));
-    /* As much as there can be comes back. */
+    /* The most notes there can be come back. */
     sx_index *again = NULL;
     char *path = temp_path("notes.sxt");
     OK(sx_save(full, path, NULL));
@@ -206,7 +206,7 @@ static void test_limits(void **state)
     free(path);
 }
 
-/* Well-formed bytes by the table of the Unicode Standard, 3-7. */
+/* Whether bytes are well-formed, by the table 3-7 of the Unicode Standard. */
 static bool well_formed(const unsigned char *s)
 {
     static const unsigned char rows[][5] = {    /* first: from, to; second: from, to; more */
@@ -308,7 +308,7 @@ static void test_round_trip(void **state)
         unsigned char *file2 = saved_bytes(again, path, &bytes2);
         assert_int_equal(bytes, bytes2);
         assert_memory_equal(file, file2, bytes);
-        /* Without them it is as if they had never been. */
+        /* Without notes the file is as if they had never been. */
         for (size_t j = 0; j < COUNT_OF(texts); j++)
             OK(sx_note(again, texts[j][0], NULL));
         free(file2);

@@ -1,5 +1,5 @@
-/* test_pgm.c - lines over sorted keys: as few as there can be, right for every
- * query, the same whoever makes them; and damaged ones. */
+/* test_pgm.c - segments over sorted keys: as few as there can be, right for every
+ * query, the same whatever makes them; and damaged ones. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <sched.h>
@@ -23,13 +23,13 @@
 #else
 #define ROUNDS 7u
 #endif
-#if UNDER_TSAN                    /* which does not know the emulator's fibers */
+#if UNDER_TSAN                    /* it does not know the emulator's fibers */
 #define KERNELS 0
 #else
 #define KERNELS 1
 #endif
 
-static sx_device *cpu, *simt;     /* with three threads; what runs kernels, or the same */
+static sx_device *cpu, *simt;     /* with three threads; one that runs kernels, or the same */
 static asker *asking;
 static char *path;
 
@@ -66,7 +66,7 @@ static built build_of(sx_device *dev, const oracle *o, const char *spec, uint32_
     return b;
 }
 
-/* Whoever makes it with these cuts, it is the same. */
+/* With these cuts every device makes the same. */
 static void same_elsewhere(const built *b, const oracle *o, const char *spec, bool kernels)
 {
     for (uint32_t threads = 1; threads <= (kernels ? 4u : 3u); threads++) {
@@ -145,7 +145,7 @@ static void random_walk(rnd *r, int type, uint64_t n, unsigned char *out)
     }
 }
 
-/* On a curve: one hull has a corner at every point. */
+/* Keys on a curve: one hull has a corner at every point. */
 static void random_curve(rnd *r, int type, uint64_t n, unsigned char *out)
 {
     number most = number_most(type), unit = most / (n * n + 1);
@@ -195,8 +195,8 @@ static sx_device *open_bound(void)
     return dev;
 }
 
-/* One that is told makes as few as there can be; one that there happens to be makes
- * what any number of them makes. */
+/* threads=1 makes as few segments as there can be. A machine with one processor makes what
+ * any number of them makes. */
 static void test_one_thread(void **state)
 {
     (void)state;
@@ -223,7 +223,7 @@ static void test_one_thread(void **state)
     free(keys);
 }
 
-/* ---- keys that are hard on lines ------------------------------------------------ */
+/* ---- keys that are hard on segments ---------------------------------------------- */
 
 typedef enum { ON_POWERS, ON_GAPS, ON_TOP, ON_STEPS, ON_ISLANDS, ON_SQUARES, ON_BENT, ON_RUNS,
                ON_EQUAL, ON_MOST, ON_ALL_BITS, SHAPES } shape;
@@ -340,7 +340,7 @@ static void test_many(void **state)
 
 /* ---- planted faults ----------------------------------------------------------- */
 
-/* What sx_check() accepts, every device answers right. */
+/* If sx_check() accepts it, every device answers right. */
 static bool found(const built *b, const dataset *d, sx_device *const devices[SIMD_LEVELS],
                   const char *what, uint64_t where)
 {
@@ -387,7 +387,7 @@ static bool plant(planting *s, const char *what, uint64_t where)
     return yes;
 }
 
-/* A bit of each byte of the section. */
+/* Flips a bit of each byte of the section. */
 static void plant_bits(planting *s)
 {
     const pgm_file *p = &s->b.p;
@@ -427,7 +427,7 @@ static void plant_fields(planting *s, uint64_t i, rnd *r)
     for (size_t k = 0; k < COUNT_OF(slopes); k++) {
         put(slope, slopes[k], 8);
         plant(s, "slope", i);
-        put(slope, slopes[k], 8);     /* and a line that is too short for it */
+        put(slope, slopes[k], 8);     /* and a segment that is too short for it */
         *base = 127;
         plant(s, "slope and zeros", i);
     }
@@ -444,7 +444,7 @@ static void plant_fields(planting *s, uint64_t i, rnd *r)
     for (size_t k = 0; k < COUNT_OF(moved); k++) {
         set_x(p, i, moved[k]);
         plant(s, "first key", i);
-        /* hidden by the line before, or by the one behind */
+        /* The segment before hides it, or the one behind. */
         set_x(p, i, moved[k]);
         put(base, rnd_below(r, 2) ? get64(base) | ~0ull << 9 : get64(base) & 255, 8);
         put(slope, slopes[rnd_below(r, COUNT_OF(slopes))], 8);
@@ -502,8 +502,8 @@ static void test_faults(void **state)
     }
 }
 
-/* A damaged record that is right at every key and beside it, but not in the
- * middle of nowhere: there the check has to look, too. */
+/* A damaged record that is right at every key and beside it, but not far from keys: the
+ * check has to look there, too. */
 static void hidden(built *b, number q, uint64_t rank, bool harmless, const char *what)
 {
     uint64_t x = (uint64_t)q, got = 0;
@@ -536,7 +536,7 @@ static void test_hidden_faults(void **state)
     hidden(&b, (number)UINT64_MAX - 25000, 102, false, "a wrapped height");
     built_free(&b);
     oracle_free(o);
-    /* A segment that begins between keys, and does not hold back the line before. */
+    /* A segment that begins between keys, and does not bound the one before. */
     for (uint64_t i = 100; i < 202; i++)
         keys[i] = i == 100 ? 10000 : 1000000000 + i;
     o = oracle_new(SX_U64, 202, keys, NULL);
@@ -557,7 +557,7 @@ static void test_hidden_faults(void **state)
 
 /* ---- forged levels -------------------------------------------------------------- */
 
-/* The file with another section of levels (NULL: none), and what is behind moved;
+/* The file with another section of levels (NULL: none), and the sections behind it moved;
  * `extra` adds a section of that name. Hashes are right. Free it. */
 static unsigned char *with_levels(const built *b, const void *levels, size_t bytes,
                                   const char *extra, size_t *size)
@@ -602,7 +602,7 @@ static void levels_refused(const built *b, const void *levels, size_t bytes, con
     for (unsigned flags = 0; flags < 4; flags++) {
         sx_index *ix = NULL;
         sx_status st = sx_load(&ix, flags % 2 ? simt : cpu, memory_file(file, size), flags, NULL);
-        if (st == SX_OK && !*word) {            /* so few more take no more space */
+        if (st == SX_OK && !*word) {            /* a few more take no more space */
             const char *wrong = exercise(ix, flags);
             if (wrong)
                 fail_msg("%s: %s", step_now, wrong);

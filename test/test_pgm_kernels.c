@@ -1,6 +1,6 @@
-/* test_pgm_kernels.c - a device's lines are the processor's, bit for bit: keys that
- * lanes fit together, runs of equal ones within a window, across windows and parts,
- * and hulls that do not fit where they are first looked for.
+/* test_pgm_kernels.c - a device makes the processor's segments, bit for bit: of keys that
+ * lanes fit together, runs of equal ones within a window, across windows and parts, and
+ * hulls that do not fit into shared memory.
  *
  * SX_KERNEL_ROUNDS=n makes fewer of each, for tools that take long. */
 #include <inttypes.h>
@@ -24,7 +24,7 @@ static unsigned rounds = 8;
 #endif
 #define ORDERS 3u
 
-static sx_device *cpu, *kernels[ORDERS];    /* which take turns in three orders */
+static sx_device *cpu, *kernels[ORDERS];    /* threads take turns in three orders */
 static char *path;
 
 static unsigned char *file_of(sx_device *dev, int type, const void *keys, uint64_t n,
@@ -55,7 +55,7 @@ static void same(int type, const void *keys, uint64_t n, unsigned eps, unsigned 
     free(other);
 }
 
-/* An epsilon, mostly a small one, and parts: few, as many as keys, or any number. */
+/* An epsilon, mostly a small one, and cuts: few, as many as keys, or any number. */
 static unsigned some_eps(rnd *r)
 {
     return rnd_below(r, 30) == 0 ? 1u << 20 : 1 + (unsigned)rnd_below(r, 1u << rnd_below(r, 9));
@@ -145,7 +145,7 @@ static void test_curves(void **state)
     }
 }
 
-/* Short curves, each a step behind the last: a corner far off takes many off a hull. */
+/* Short curves, each a step behind the last: a far corner removes many from a hull. */
 static void test_arcs(void **state)
 {
     (void)state;

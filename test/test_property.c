@@ -3,10 +3,10 @@
  * A round is an index of random spec, type, size and data that goes through
  * random steps: questions in batches of random size, limits, files, another
  * device, a rebuild from its resolved spec. Round i depends on the seed and
- * on i alone; a failure prints both: SX_SEED and SX_ROUND reproduce it.
- * Rounds on devices that run kernels, whose options and thread orders are
- * random too, are counted by themselves: SX_KERNEL_ROUND. SX_SECONDS makes
- * the tests run longer. */
+ * on i alone. A failure prints both: SX_SEED and SX_ROUND reproduce it.
+ * Rounds on devices that run kernels have random options and thread orders,
+ * too, and a number of their own: SX_KERNEL_ROUND. SX_SECONDS makes the tests
+ * run longer. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@
 
 static asker *asking;
 static sx_device *devices[SIMD_LEVELS];
-static char round_now[100];       /* how to repeat the one that is running */
+static char round_now[100];       /* how to repeat the present round */
 
 /* ---- random choices ----------------------------------------------------- */
 
@@ -174,7 +174,7 @@ static void one_step(round_state *s)
 
 static void begin_round(round_state *s)
 {
-    asking->r = rnd_start(s->number);           /* so that a round depends on nothing else */
+    asking->r = rnd_start(s->number);           /* so a round depends on nothing else */
     asking->turn = (unsigned)s->number;
     pick_spec(&s->r, s->spec, sizeof s->spec);
     s->type = key_types[rnd_below(&s->r, COUNT_OF(key_types))];
@@ -258,8 +258,8 @@ static void random_options(rnd *r, char *out, size_t space)
     }
 }
 
-/* The CPU builds the same bytes from the resolved spec, and what is saved by
- * one is loaded by the other. */
+/* The CPU builds the same bytes from the resolved spec, and each loads what the other
+ * saved. */
 static void step_elsewhere(round_state *s)
 {
     sx_index_info info = { .size = sizeof info };

@@ -1,5 +1,5 @@
-/* test_prove_shapes.c - that views are what the proofs take them to be (prove/shapes.h): of
- * every family, width and layout, for few keys and for as many as there can be. */
+/* test_prove_shapes.c - views are what the proofs take them to be (prove/shapes.h), for
+ * every family, width and layout, with few keys and with as many as there can be. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -81,8 +81,8 @@ static int segments_are(const sx_view *v)
     return pgm_is(v) && v->of.pgm.level_first[0] == 0 && v->of.pgm.level_count[0] == 1;
 }
 
-/* The levels that a file may say: as many segments as there can be, and each level a little
- * less than the one below. */
+/* The levels that a file may have: as many segments as there can be, and at each level a
+ * few less than at the one below. */
 static int levels_are(sx_view *v)
 {
     uint64_t segments[SX_PGM_LEVELS];
@@ -151,7 +151,7 @@ static void test_all(void **state)
     assert_int_equal(families, (1u << SX_FAM_AUTO) - 1);   /* each has been met */
 }
 
-/* What would make a proof wrong is seen. */
+/* Views that would make a proof wrong are seen. */
 static void test_others_are_refused(void **state)
 {
     sx_view v, w;

@@ -1,4 +1,4 @@
-/* test_questions.c - how contenders are timed, by a clock that is the test's own. */
+/* test_questions.c - how contenders are timed, by the test's own clock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -11,9 +11,9 @@
 
 #define MS 1000000u
 
-static uint64_t times[16];        /* of the lookups of an ask, one after the other */
+static uint64_t times[16];        /* of the lookups of an ask, in order */
 static unsigned lookups;
-static bool own_clock;            /* the device says a seventh of that */
+static bool own_clock;            /* the device's clock says a seventh of that */
 static const sx_backend *honest;
 
 static sx_status timed_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
@@ -26,7 +26,7 @@ static sx_status timed_lookup(void *self, const sx_view *v, const sx_lookup *job
     return st;
 }
 
-/* The time that an index of the device is said to take. */
+/* The time that an index of the device takes, by the questions. */
 static uint64_t ask_timed(const char *device, sx_questions q)
 {
     rnd r = rnd_start(test_seed());
@@ -77,7 +77,7 @@ static void test_best_round(void **state)
     }
 }
 
-/* What warms up is asked first and not timed, however fast it was. */
+/* Questions that warm up are asked first and not timed, however fast they were. */
 static void test_warm(void **state)
 {
     (void)state;
@@ -88,7 +88,7 @@ static void test_warm(void **state)
     }
 }
 
-/* A device's own clock counts, where it has one. */
+/* A device's own clock counts, if it has one. */
 static void test_device_clock(void **state)
 {
     (void)state;

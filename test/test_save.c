@@ -1,5 +1,5 @@
-/* test_save.c - saving happens, or does not: whatever fails, and wherever the process
- * is killed; and who may read what is saved. */
+/* test_save.c - saving happens, or does not, whatever fails and wherever the process is
+ * killed; and who may read the file. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -38,20 +38,20 @@ static unsigned files_in(const char *path)
 
 /* ---- a system of our own -------------------------------------------------------- */
 
-/* One without files that have no name, or without a way to give them one. */
+/* A system without nameless files, or without a way to name them. */
 enum { ALL_THERE, NO_NAMELESS, NO_LINKS, SYSTEMS };
 static int system_now;
 static unsigned refused;
 
-/* What is seen of a file while it is made and written: who else may touch it. */
+/* The rights that others have on a file while it is made and while it is written. */
 static mode_t made_for_others, written_for_others;
 static unsigned writes;
 
 /* What happened to the file, in order: w written, s synced, r renamed, d its folder synced. */
 static char happened[16];
-/* The error of the next such call, or 0: ... */
+/* The error of the next such call, or 0. */
 static int sync_fails, sync_folder_fails, rename_fails;
-static bool stolen;               /* ... and whether others take the name that a file gets */
+static bool stolen;               /* another process takes the name that a file gets */
 
 static void happens(char what)
 {
@@ -67,7 +67,7 @@ static int failing(int *error)
     return errno ? -1 : 0;
 }
 
-/* Where this process stops: it is killed there, or says so and waits. */
+/* Where this process stops: it is killed there, or reports it and waits. */
 enum { NOWHERE, AT_LOCK, AT_RENAME };
 static int stop_at;
 static int say_stopped = -1, may_go_on = -1;      /* -1: it is killed */
@@ -158,7 +158,7 @@ static bool has_nameless(const char *dir)
     return fd >= 0;
 }
 
-/* No space on the disk, in effect: nothing changes, nothing is left over. */
+/* The disk is full, in effect: nothing changes, nothing is left over. */
 static void failed_save(void)
 {
     specimen s = make_specimen(dev, 0, 100), big = make_specimen(dev, 0, 9999);
@@ -180,7 +180,7 @@ static void failed_save(void)
         check_file_is(path, s.file, s.bytes);
         assert_int_equal(files_in(dir), 1);
     }
-    /* Where no file can be made: the superuser may anywhere. */
+    /* A folder where no file can be made; the superuser can in any. */
     if (geteuid() != 0) {
         chmod(dir, 0500);
         assert_int_equal(sx_save(big.ix, path, NULL), SX_EIO);
@@ -220,8 +220,8 @@ static void test_failed_save(void **state)
     free(dir);
 }
 
-/* A file has its name when it is on the disk, and then so has the folder. Whatever of that
- * fails, the old file stays, or the new one is there; and nothing else. */
+/* A file gets its name when it is on the disk, and then the folder is synced. Whichever of
+ * these fails, the old file stays, or the new one is there; and nothing else. */
 static void test_synced(void **state)
 {
     (void)state;
@@ -241,7 +241,7 @@ static void test_synced(void **state)
             check_file_is(path, i < 2 ? s.file : big.file, i < 2 ? s.bytes : big.bytes);
             assert_int_equal(files_in(dir), 1);
         }
-        sync_folder_fails = EINVAL;       /* a system that can't */
+        sync_folder_fails = EINVAL;       /* a system that can't sync folders */
         memset(happened, 0, sizeof happened);
         assert_int_equal(sx_save(s.ix, path, NULL), SX_OK);
         assert_string_equal(strstr(happened, "wsr"), "wsrd");
@@ -253,8 +253,8 @@ static void test_synced(void **state)
     free_specimen(&big);
 }
 
-/* Where locks are not seen by all, another saver may take the file for a leftover and the
- * name for its own. */
+/* If not all see locks, another saver may take the file for a leftover and the name for its
+ * own. */
 static void test_stolen_name(void **state)
 {
     (void)state;
@@ -267,7 +267,7 @@ static void test_stolen_name(void **state)
         assert_int_equal(sx_save(big.ix, path, NULL), SX_EIO);
         stolen = false;
         check_file_is(path, s.file, s.bytes);
-        assert_int_equal(files_in(dir), 2);       /* the other's, which is not ours to take */
+        assert_int_equal(files_in(dir), 2);       /* the other saver's file stays */
     }
     free(path);
     free(dir);
@@ -275,7 +275,7 @@ static void test_stolen_name(void **state)
     free_specimen(&big);
 }
 
-/* Whoever is killed while writing leaves nothing, either. */
+/* A process that is killed while it writes leaves nothing, either. */
 static void test_killed_save(void **state)
 {
     (void)state;
@@ -367,7 +367,7 @@ static void test_killed_before_rename(void **state)
     system_now = ALL_THERE;
 }
 
-/* The same where a file has a name while it is written. */
+/* The same if a file has a name while it is written. */
 static void test_killed_while_writing(void **state)
 {
     (void)state;
@@ -391,8 +391,8 @@ static void test_killed_while_writing(void **state)
     scene_free(&c);
 }
 
-/* Another process that saves loses nothing to one that takes leftovers away, wherever it
- * is: before its file is locked, or before that has its last name. */
+/* A process that saves loses nothing to one that takes leftovers away, wherever it is: before
+ * it has locked its file, or before the file has its last name. */
 static void test_others_at_work(void **state)
 {
     (void)state;
@@ -429,7 +429,7 @@ static void test_others_at_work(void **state)
     system_now = ALL_THERE;
 }
 
-/* What is not certainly a leftover of the saver's stays. */
+/* Files that are not certainly leftovers of the saver's stay. */
 static void test_not_leftovers(void **state)
 {
     (void)state;
@@ -453,7 +453,7 @@ static void test_not_leftovers(void **state)
             die("making %s", path[i]);
         if (!strchr("/|@", kind))
             write_file(path[i], "", 0);
-        if (kind == '!' && geteuid() == 0)        /* another's, if one can give it away */
+        if (kind == '!' && geteuid() == 0)        /* another user's, if we can give it away */
             assert_int_equal(chown(path[i], 12345, 12345), 0);
         else if (kind == '!')
             unlink(path[i]);
@@ -477,8 +477,8 @@ static mode_t mode_of(const char *path)
     return now.st_mode & 07777;
 }
 
-/* Nobody but the owner before it is whole; then as the system makes files, or as the old
- * one was, but never more than who may read, write and run it. */
+/* Only the owner may read it before it is whole. Then it has the system's mode for new files,
+ * or the old file's, but no bits beyond read, write and run. */
 static void test_modes(void **state)
 {
     (void)state;
@@ -506,7 +506,7 @@ static void test_modes(void **state)
             assert_int_equal(made_for_others | written_for_others, 0);
             assert_int_equal(mode_of(c.old), modes[i] & 0777);
         }
-        /* What a link leads to says nothing of who may use the file that replaces it. */
+        /* The file that a link leads to does not say who may use the one that replaces it. */
         umask(077);
         assert_int_equal(chmod(c.old, 0666), 0);
         assert_int_equal(symlink(c.old, c.path), 0);
@@ -519,7 +519,7 @@ static void test_modes(void **state)
     system_now = ALL_THERE;
 }
 
-/* What another user, or group, was allowed is not what the saver's are. */
+/* Rights of another user or group do not become those of the saver's. */
 static void test_modes_of_others(void **state)
 {
     (void)state;

@@ -1,9 +1,9 @@
 /* test_signals.c - a program's handlers run in the library's threads, too.
  *
- * A fault in a thread that blocks its signal ends the process, whatever handler there
- * is. So each fault is made in a child, whose handler ends it with a number of its own
- * when another thread than the caller's has run it. A caller that meets the fault, too,
- * waits for that; a child that hangs is ended by its alarm, which fails the test. */
+ * If a thread blocks the signal of its own fault, the process ends, whatever handler
+ * there is. So each fault is made in a child, whose handler exits with a number of its
+ * own if it runs in another thread than the caller's. If the caller meets the fault, too,
+ * it waits for that. If a child hangs, its alarm ends it, which fails the test. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static void on_fault(int number)
         pause();
 }
 
-/* fn(arg) in a child faults in a thread of the library's. */
+/* fn(arg), in a child, faults in a thread of the library. */
 static void faults(int number, void (*fn)(void *arg), void *arg)
 {
     int status;
@@ -101,7 +101,7 @@ static void test_pool(void **state)
 
 /* ---- queries that can't be read --------------------------------------------------------- */
 
-/* The thread of a hybrid index's entries reads them first. */
+/* The thread that makes a hybrid index's entries reads them first. */
 static void ask_nothing(void *arg)
 {
     enum { MANY = 4096 };
@@ -134,7 +134,7 @@ static void on_usr1(int number)
         elsewhere = 1;
 }
 
-/* They go to the program's own threads, and wait where those block them. */
+/* Signals go to the program's own threads, and wait if those block them. */
 static void test_sent(void **state)
 {
     (void)state;

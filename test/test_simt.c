@@ -1,6 +1,6 @@
-/* test_simt.c - the emulator that runs GPU kernels: threads of a block meet
- * at barriers, in warps, in sorts and in shared memory as on a GPU, in every
- * order of turns. test_simt_faults.c has what would hang or go wrong there. */
+/* test_simt.c - the emulator that runs GPU kernels: threads of a block meet at barriers, in
+ * warps, in sorts and in shared memory as on a GPU, in every order of turns.
+ * test_simt_faults.c has kernels that would hang or go wrong there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -35,7 +35,7 @@ static void test_places(void **state)
     }
 }
 
-/* Who comes when. */
+/* The order in which threads come. */
 SX_KERNEL(take_numbers, columns)
 {
     ap->out[SX_THREAD] = ap->word[0]++;
@@ -109,7 +109,7 @@ static void test_early_exit(void **state)
 
 #define ODD_BYTES 1037u
 
-/* Counts the bytes that are as they should be, and leaves none of them so. */
+/* Counts the bytes that are as they should be, and changes all of them. */
 SX_KERNEL(read_fill, columns)
 {
     for (unsigned i = SX_TID; i < ODD_BYTES; i += SX_BLOCK_THREADS)
@@ -142,7 +142,7 @@ SX_KERNEL(touch_both_ends, columns)
 }
 
 #ifdef SIMT_WITH_ASAN
-/* It would stop the program; asking it which bytes it minds does not. */
+/* AddressSanitizer would stop the program. We ask which bytes it minds instead. */
 SX_KERNEL(ask_asan, columns)
 {
     int outside = __asan_address_is_poisoned(SX_SHARED - 1) &&
@@ -302,7 +302,7 @@ static void test_shuffles(void **state)
     }
 }
 
-/* Of three warps' lanes: those of one kind, all in the first warp, none in the last. */
+/* Lanes of three warps vote: some of the second, all of the first, none of the last. */
 SX_KERNEL(vote, columns)
 {
     unsigned warp = SX_TID / 32;
@@ -359,7 +359,7 @@ static void test_groups(void **state)
     }
 }
 
-/* Lanes that have left, which no mask names. */
+/* Lanes that have left are in no mask. */
 SX_KERNEL(lanes_leave, columns)
 {
     unsigned left = 0x000fffffu;
@@ -380,7 +380,7 @@ static void test_lanes_leave(void **state)
     }
 }
 
-/* A warp's own part of shared memory, without barriers. */
+/* A warp uses a part of shared memory of its own, without barriers. */
 SX_KERNEL(reverse_warps, columns)
 {
     uint32_t *mine = (uint32_t *)SX_SHARED + SX_TID / 32 * 32;

@@ -1,6 +1,6 @@
-/* test_simt_faults.c - kernels that would hang on a GPU, or go wrong there: the
- * emulator reports them with their line, in every order of turns. What is
- * outside of shared memory is in test_simt.c. */
+/* test_simt_faults.c - kernels that would hang on a GPU, or go wrong there: the emulator
+ * reports them with their line, in every order of turns. test_simt.c has accesses outside
+ * of shared memory. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -236,7 +236,7 @@ static void *launch_well(void *failed)
     return NULL;
 }
 
-/* It is that of the thread whose kernel it was: no other finds it, or takes it away. */
+/* A fault is the thread's whose kernel it was: no other finds it, or takes it away. */
 static void test_fault_is_its_threads(void **state)
 {
     pthread_t thread;
@@ -269,7 +269,7 @@ static void limit_memory(int on)
         die("setrlimit");
 }
 
-/* In a child without the emulator's stacks: they are made once, by the first launch. */
+/* In a child without the emulator's stacks, since the first launch makes them for good. */
 static int build_without_memory(void)
 {
     static uint64_t key[100];

@@ -1,5 +1,5 @@
-/* test_spec.c - spec strings: what is refused and how, what a spec resolves
- * to, and what its index will cost. */
+/* test_spec.c - spec strings: which are refused and how, what a spec resolves to, and what
+ * its index will cost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -30,7 +30,7 @@ static int tear_down(void **state)
 
 /* ---- what is wrong ----------------------------------------------------- */
 
-/* Refused by build and by estimate alike; both words are in the sentence. */
+/* Build and estimate both refuse it; both words are in the sentence. */
 static void refused_spec(sx_status with, const char *spec, const char *word, const char *word2)
 {
     sx_index *const mark = (sx_index *)key_array, *made = mark;
@@ -142,7 +142,7 @@ static void test_bad_specs(void **state)
 
 /* ---- what is right ---------------------------------------------------------- */
 
-/* Builds, and gives the resolved spec. */
+/* Builds an index and returns its resolved spec. */
 static void resolve(const char *spec, const sx_column *k, const sx_column *rows,
                     char out[SX_SPEC_MAX])
 {
@@ -223,8 +223,7 @@ static void test_natural_k(void **state)
 
 /* ---- estimates ----------------------------------------------------------- */
 
-/* The finished index is not larger than estimated, and the build gets by
- * with the peak. */
+/* The finished index is not larger than estimated, and the peak is enough for the build. */
 static void test_estimates_are_bounds(void **state)
 {
     (void)state;
@@ -322,7 +321,7 @@ static void test_possible(void **state)
     check_possible("sorted", SX_U32, "get", "hybrid", "cuda:0", SX_ENOSYS, "no upper part");
     check_possible("sorted", SX_U32, "streams", "host", "cpu", SX_ENOSYS, "cpu has no streams");
     check_possible("sorted", SX_U32, "device_columns", "host", "cpu", SX_ENOSYS, "columns");
-    /* what is none */
+    /* words that are no names */
     check_possible("btree", SX_U32, "get", "host", "cpu", SX_EINVAL, "btree");
     check_possible("pivot(k=1)", SX_U32, "get", "host", "cpu", SX_EINVAL, "k can't be");
     check_possible("pivot", 99, "get", "host", "cpu", SX_EINVAL, "99");

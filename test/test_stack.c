@@ -1,7 +1,7 @@
 /* test_stack.c - every verb in a thread with a small stack.
  *
- * sextant.h says how much of it a call needs. The stack is filled with a pattern
- * first: what has changed was used. Below it is a page that traps. */
+ * sextant.h says how much stack a call needs. The stack is filled with a pattern first:
+ * bytes that have changed were used. Below it is a page that traps. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -105,7 +105,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Bytes of stack that fn(arg) took in a thread, with what the C library puts there. */
+/* Bytes of stack that fn(arg) took in a thread, and the C library for the thread. */
 static size_t stack_used(void *(*fn)(void *arg), void *arg)
 {
     static unsigned char *stack;
@@ -130,7 +130,7 @@ static size_t stack_used(void *(*fn)(void *arg), void *arg)
     return STACK - untouched;
 }
 
-/* What is measured is what was used. */
+/* Checks that the measure is right. */
 static void *use_some(void *bytes)
 {
     volatile unsigned char space[16 << 10];

@@ -119,8 +119,8 @@ static void test_readers(void **state)
 
 /* ---- hybrid ---------------------------------------------------------- */
 
-/* Each thread builds its own index, so that the first of them meet where the
- * host of the device is opened; then all ask one. */
+/* Each thread builds an index of its own, so that the first of them open the host of the
+ * device at the same time; then all ask one index. */
 static const char *build_hybrid(worker *w)
 {
     static const char *const hybrid[] = {
@@ -226,8 +226,8 @@ static void test_lifetimes(void **state)
 
 /* ---- files -------------------------------------------------------------- */
 
-/* Every thread saves to the same path, and to one of its own; whatever is
- * there is always one whole file. */
+/* Every thread saves to the same path, and to one of its own. The file at either is always
+ * whole. */
 static const char *save_and_load(worker *w)
 {
     char *own = need(strlen(w->path) + 16);
@@ -268,7 +268,7 @@ static void test_files(void **state)
 
 /* ---- cancelling ------------------------------------------------------- */
 
-/* Asks when it is cancelled already: that counts when it has all its answers. */
+/* Asks after it was cancelled: that counts when it has all its answers. */
 static void *ask_cancelled(void *arg)
 {
     worker *w = arg;

@@ -2,7 +2,7 @@
  *
  * The library's clock goes on by the shortest time between two ticks whenever it is read,
  * so every place that could tick does. Each verb is stopped at its first tick, its second
- * one, and so on until none is left to stop it: what was before is there afterwards. */
+ * one, and so on until no tick stops it. Each time all is as it was before the call. */
 #include <dirent.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -33,10 +33,10 @@ static uint64_t quick_clock(void)
 
 typedef struct {
     uint64_t stop_at;             /* this tick stops the call; NEVER: none does */
-    uint64_t ticks, done, total;  /* so many came; what the last one said */
+    uint64_t ticks, done, total;  /* how many came; what the last one said */
     pthread_t caller;
     const char *wrong;
-    void (*inside)(void);         /* is called by each, if not NULL */
+    void (*inside)(void);         /* each tick calls it, if not NULL */
 } progress;
 
 static int tick(void *context, uint64_t done, uint64_t total)
@@ -95,17 +95,17 @@ static unsigned open_files(void)
     return n;
 }
 
-/* Sanitizers, which take long, stop at the first ticks and then at some. */
+/* Sanitizers take long: they stop at the first ticks and then at some. */
 #define FIRST_TICKS 8u
 #define STRIDE (UNDER_TSAN ? 13u : UNDER_ASAN ? 5u : 1u)
 
-/* Stopped at each tick in turn, until it succeeds, and nothing is left behind. Returns how
- * many ticks there were in the end. */
+/* Stops the call at each tick in turn, until it succeeds; nothing is left behind. Returns
+ * how many ticks there were in the end. */
 static uint64_t stop_everywhere(work *w)
 {
     progress p;
     sx_call call = ticking(&p, NEVER);
-    OK(w->run(w, &call));         /* what is made once is there */
+    OK(w->run(w, &call));         /* now things that are made once are there */
     for (uint64_t k = 0;; k += k < FIRST_TICKS ? 1 : STRIDE) {
         uint64_t live = sx_alloc_live();
         unsigned files = open_files();
@@ -139,7 +139,7 @@ static uint64_t stop_everywhere(work *w)
     }
 }
 
-/* Builds, asks, frees: what is stopped leaves no index. */
+/* Builds, asks, frees. A build that is stopped leaves no index. */
 static sx_status run_build(work *w, const sx_call *call)
 {
     sx_index *const none = (sx_index *)w, *ix = none;
@@ -285,7 +285,7 @@ static sx_status run_ranges(work *w, const sx_call *call)
     case 1: st = sx_range(w->ix, &r, &first, NULL, NULL, call); break;
     case 2: st = sx_range_aggregate(w->ix, &r, &g, call); break;
     case 3: st = sx_range(w->ix, &r, &first, &rows, &keys, call); break;
-    case 4: lo.n = hi.n = 100; first.n = 101; r.limit = 0;        /* few, that hold much */
+    case 4: lo.n = hi.n = 100; first.n = 101; r.limit = 0;        /* few, with many keys */
             for (unsigned i = 0; i < 4; i++)
                 out[i].n = 100;
             st = sx_range_aggregate(w->ix, &r, &g, call); break;
@@ -308,9 +308,9 @@ static sx_status run_ranges(work *w, const sx_call *call)
 static dataset *many, *few;
 static sx_device *one, *two, *simt;
 
-/* Of every family, both layouts, and what is measured. */
+/* Specs of every family, both layouts, and of what is measured. */
 #define SPECS_MOST 40u
-/* The emulator's fibers are more than ThreadSanitizer follows. */
+/* ThreadSanitizer can't follow the emulator's fibers. */
 #define KERNELS (!UNDER_TSAN)
 #define NEEDS_KERNELS do { \
         if (!KERNELS) \
@@ -482,7 +482,7 @@ static void test_files(void **state)
     free(other);
 }
 
-/* Every question, stopped everywhere; then it is right. */
+/* Asks every question, stopped everywhere; then the answer is right. */
 static void ask_stopped(sx_device *dev, const char *spec)
 {
     work w = on(dev, "points", spec);
@@ -525,7 +525,7 @@ static void test_questions_kernels(void **state)
         ask_stopped(simt, placed_specs[s]);
 }
 
-/* Where no time passes, there are the first and the last. */
+/* If no time passes, only the first and the last tick come. */
 static void test_seldom(void **state)
 {
     (void)state;
@@ -565,7 +565,7 @@ static void test_inside(void **state)
     sx_free(other_index);
 }
 
-/* No tick where the call is refused, and only at its begin where it fails. */
+/* If the call is refused, there is no tick; if it fails, there is only the first. */
 static void test_refused(void **state)
 {
     (void)state;
@@ -598,7 +598,7 @@ static void test_refused(void **state)
     sx_free(ix);
 }
 
-/* What counts for max_bytes. */
+/* The memory that counts for max_bytes. */
 static void test_max_bytes(void **state)
 {
     (void)state;
@@ -628,7 +628,7 @@ static void test_max_bytes(void **state)
             REFUSED(sx_load(&loaded, loads[i].dev, path, loads[i].flags, &call), SX_ENOMEM,
                     "max_bytes");
         assert_null(loaded);
-        assert_true(sx_alloc_live() == live || i == 3);   /* which opens the host's device */
+        assert_true(sx_alloc_live() == live || i == 3);   /* 3 opens the host's device */
         call.max_bytes = loads[i].times * info.bytes + !loads[i].times;
         OK(sx_load(&loaded, loads[i].dev, path, loads[i].flags, &call));
         sx_free(loaded);

@@ -1,8 +1,8 @@
-/* test_total.c - ranges that hold 2^64 keys together are refused, and nothing is written;
+/* test_total.c - ranges that together hold 2^64 keys are refused, and nothing is written;
  * and folds of more rows than anybody could look at.
  *
- * The index has 2^44 keys: a file that says so, whose keys are a hole in a file of no
- * disk. The emulator's memory is the host's, so its kernels can ask the same keys. */
+ * The index has 2^44 keys. Its file says so, and the keys are a hole in a file that is on
+ * no disk. The emulator's memory is the host's, so its kernels can ask the same keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@
 #define KEYS (1ull << 44)         /* all 0 */
 #define RANGES (1ull << 20)       /* of all keys: 2^64 hits */
 
-/* The path of a file of so many keys. */
+/* The path of a file of that many keys. */
 static const char *huge_file(sx_device *dev)
 {
     uint32_t few[16] = { 0 };
@@ -74,7 +74,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* One more than can be: refused, whatever is wanted, and first stays as it was. */
+/* One key too many: the call is refused, whatever is wanted, and first stays as it was. */
 static void too_many(scene *s, const sx_index *ix, int place, void *stream, const char *word)
 {
     sx_column lo = column(SX_U32, RANGES, s->lo), hi = column(SX_U32, RANGES, s->hi);
@@ -93,7 +93,7 @@ static void too_many(scene *s, const sx_index *ix, int place, void *stream, cons
     }
 }
 
-/* As many as can be, and a limit that makes them few. */
+/* As many keys as can be, and a limit that makes them few. */
 static void just_enough(scene *s, const sx_index *ix, int place)
 {
     sx_column lo = column(SX_U32, RANGES, s->lo), hi = column(SX_U32, RANGES, s->hi);

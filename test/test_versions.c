@@ -1,8 +1,8 @@
 /* test_versions.c - an index is replaced, again and again, while threads ask it everything
  * (src/query/version.h). Clean under ThreadSanitizer.
  *
- * Each version has keys and rows that say whose they are, so that no two versions answer any
- * call alike. What a call answers must be, byte for byte, what one of them does.
+ * Each version has its own keys and rows, so that no two versions answer any call alike. The
+ * answer of a call must be, byte for byte, that of one of them.
  *
  * Threads can't use cmocka: each returns a sentence about what is wrong, or NULL. */
 #include <pthread.h>
@@ -62,7 +62,7 @@ static sx_status build(sx_device *dev, const char *spec, unsigned v, sx_index **
     return st;
 }
 
-/* What updates will do: the next version of an index, here another one's. */
+/* What updates will do: publishes the next version, here that of another index. */
 static sx_status publish(sx_index *ix, const char *spec, unsigned v)
 {
     sx_index *other = NULL;
@@ -168,7 +168,7 @@ static sx_status tell_description(const reader *r, answer *a)
     return st;
 }
 
-/* The numbers of the same words of both. */
+/* The numbers behind the same words in both. */
 static sx_status tell_explanation(const reader *r, answer *a)
 {
     char text[8192];
@@ -194,7 +194,7 @@ static sx_status ask_check(const reader *r, answer *a)
     return sx_check(r->ix, NULL);
 }
 
-/* What is in the file. */
+/* The contents of the saved file. */
 static sx_status ask_saved(const reader *r, answer *a)
 {
     sx_index *loaded = NULL;
@@ -209,7 +209,7 @@ static sx_status ask_saved(const reader *r, answer *a)
     return st;
 }
 
-/* Columns in device memory, where there is such; and a stream, where that can be. */
+/* Asks with columns in device memory, if there is any, and a stream, if that can be. */
 static sx_status ask_there(const reader *r, answer *a)
 {
     sx_call call = { .size = sizeof call, .stream = r->streams ? (void *)2 : NULL };
@@ -245,7 +245,7 @@ static void ask_columns(reader *r)
     r->ranks = column(SX_U64, QUERIES, rank);
 }
 
-/* Of indexes that nobody replaces. */
+/* The right answers, from indexes that nobody replaces. */
 static int expect(void **state)
 {
     (void)state;
@@ -274,7 +274,7 @@ static int expect(void **state)
     return 0;
 }
 
-/* Whose answer it is; VERSIONS: nobody's. */
+/* The version whose answer it is; VERSIONS: none. */
 static unsigned whose(unsigned verb, const answer *a)
 {
     unsigned v = 0;
@@ -318,7 +318,7 @@ static const char *ask_once(reader *r)
     return NULL;
 }
 
-/* A handle's version is there as long as the index is, whatever is published. */
+/* A handle's version stays as long as the index, whatever is published. */
 static const char *walk_handle(const reader *r, const sx_kernel_view *h)
 {
     static _Thread_local answer a;
@@ -340,8 +340,8 @@ static unsigned versions_seen(const reader *r)
     return n;
 }
 
-/* Until it has asked enough, of an index that was replaced meanwhile: on a busy machine the
- * writer may not come to that for a while. */
+/* Asks until it has asked enough, and the index was replaced meanwhile: on a busy machine that
+ * may take the writer a while. */
 static const char *read_on(reader *r)
 {
     sx_kernel_view handle;
@@ -463,7 +463,7 @@ static void test_places(void **state)
                         (const char *const[2]){ "pivot place=both", "eytzinger place=both" }, true);
 }
 
-/* From place to place, too. */
+/* Versions also move from place to place. */
 static void test_moving(void **state)
 {
     (void)state;
@@ -522,8 +522,8 @@ static uint64_t present_n(const sx_index *ix)
     return sx_describe(ix, &info) == SX_OK ? info.n : 0;
 }
 
-/* Stays in the call until another version is there for everybody else; the one who
- * published it waits for this call. */
+/* Stays in the call until all others see another version. The thread that published it waits
+ * for this call. */
 static int stay(void *context, uint64_t done, uint64_t total)
 {
     meeting *m = context;
@@ -535,7 +535,7 @@ static int stay(void *context, uint64_t done, uint64_t total)
     while (present_n(m->ix) != keys_of(1))
         usleep(100);
     usleep(20000);
-    return atomic_load(&m->done);         /* 1 would stop it: nobody may be done */
+    return atomic_load(&m->done);         /* 1 would stop it: publishing can't be done yet */
 }
 
 static void *publish_next(void *arg)
@@ -572,9 +572,9 @@ static void test_a_call_keeps_its_version(void **state)
     sx_close(dev);
 }
 
-/* A reader that read which counter to take, and then was slow: it counts in the one that is
- * no longer taken, and has the version that is there by then. Who publishes the next waits
- * for it, too. */
+/* A reader has read which counter to take, and then is slow. It counts in the one that is no
+ * longer taken, and has the version that is there by then. The next to publish waits for it,
+ * too. */
 static void test_a_slow_reader(void **state)
 {
     (void)state;

@@ -81,7 +81,7 @@ def bench_to_a_file(t):
 
 @case()
 def bench_without_its_program(t):
-    """The tool alone says what lacks; with the program in PATH it runs."""
+    """The tool alone says what is missing; with the program in PATH it runs."""
     lonely = t.path("sextant")
     shutil.copy(t.tool.path, lonely)
     command = [str(lonely), "bench", "--n", "100", "--spec", "pivot"]

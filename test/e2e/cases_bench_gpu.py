@@ -1,4 +1,4 @@
-"""sextant bench on a GPU, which the emulator stands for, on few keys."""
+"""sextant bench on a GPU, on few keys; the emulator stands in for the GPU."""
 from harness import case, check, equal
 from oracle import TYPES
 
@@ -119,7 +119,7 @@ def gpu_bench_builds(t):
 
 @case()
 def gpu_bench_pinned(t):
-    """Pinned memory needs CUDA's driver: without it one note, once."""
+    """Pinned memory needs CUDA's driver: without it there is one note, once."""
     result = t.tool.ok(*SMALL, "--op", "get_pinned", "--spec",
                        "sorted,pivot", chatty=True)
     left_out = result.err.count("get_pinned is left out")

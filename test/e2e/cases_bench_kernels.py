@@ -46,7 +46,7 @@ const sx_backend *sx_backend_entry(void)
 
 
 def library(t, name, text, *words):
-    """A shared library of this text, and of what the tool's library has."""
+    """A shared library of this text and of the tool's library."""
     build = Path(t.tool.path).resolve().parent
     compiler = shutil.which("cc")
     if not compiler or not (build / "libsextant.a").exists():
@@ -73,7 +73,7 @@ def bench_kernels_are_beside_the_bench(t):
                    "SEXTANT_CUDA": str(t.path("backend.so"))}
 
     def bench():
-        """By a link in another folder, which is not where it is."""
+        """Runs it by a link in another folder, where the library is not."""
         return subprocess.run(
             [str(t.path("link")), "--device", "cuda:0", "--n",
              "2000", "--queries", "500", "--runs", "1", "--builds", "0",

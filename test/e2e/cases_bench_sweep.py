@@ -80,7 +80,7 @@ def sweep_refuses(t):
 
 @case("nowhere/a.gp", "nowhere/a.svg", "folder", "drawn.svg", "it's.gp")
 def a_plot_that_cannot_be_is_told_before(t, path):
-    """Before anything is measured, so nothing is on stdout, and no file comes."""
+    """It fails before anything is measured: stdout is empty, and no file comes."""
     t.path("folder").mkdir()
     t.path("drawn.svg").mkdir()
     before = sorted(t.dir.iterdir())

@@ -1,5 +1,5 @@
-"""make demo, with a make of ours that only says how it is called; and what CUDA
-is compiled for."""
+"""make demo, with a make of ours that only says how it is called; and which GPUs
+CUDA is compiled for."""
 import os
 import re
 import shutil
@@ -19,7 +19,7 @@ def program(folder, name, *lines):
 
 
 def environment(folder, **more):
-    """Ours, with the programs of the folder before all others."""
+    """Our environment, with the programs of the folder before all others."""
     kept = {name: value for name, value in os.environ.items()
             if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "NVCC", "CUDA_ARCH")}
     return {**kept, "LC_ALL": "C", "PATH": f"{folder}:{kept['PATH']}", **more}
@@ -27,7 +27,7 @@ def environment(folder, **more):
 
 @case("no GPU", "a GPU", "a GPU and no nvcc")
 def demo_compiles_cuda_last(t, where):
-    """On the CPU first, without it; for a GPU only where there is one."""
+    """First on the CPU, without CUDA; then on a GPU, only if there is one."""
     # Not in the case's folder: programs may not be allowed to run there.
     with tempfile.TemporaryDirectory(prefix="sextant-demo-") as folder:
         for name in ("scripts", "build", "bin"):
@@ -50,13 +50,13 @@ def demo_compiles_cuda_last(t, where):
     else:
         equal(steps, ["MAKE", "1.", "2.", "3.", "4.", "MAKE"], "steps")
         check("NVCC=" not in makes[1], f"the backend is left out: {makes}")
-    if where == "a GPU":                  # which may be none in truth
+    if where == "a GPU":                  # there may be none in truth
         check(done.returncode == 0 or "cuda" in done.stderr, done.stderr)
     else:
         equal((done.returncode, done.stderr.count("\n")), (0, 1), "exit status, and auto's reason")
 
 
-# GPUs of the machine, words of make: machine code, PTX
+# The machine's GPUs and the words of make: machine code, PTX
 ARCHITECTURES = {
     "no GPU": ([], [], ["90"], "75"),
     "one GPU": (["8.6"], [], ["86"], "86"),

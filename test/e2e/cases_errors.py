@@ -1,4 +1,4 @@
-"""What a caller can get wrong: exit status and the one line on stderr.
+"""What a user can get wrong: exit status and the one line on stderr.
 
 Usage errors (a wrong word on the command line) end with 2, failures (wrong
 data, missing files) with 1.

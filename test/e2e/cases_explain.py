@@ -12,7 +12,7 @@ from oracle import KEY_SETS, TYPES, Oracle
 
 @case(["u32", "f64", "b16"], SPECS + AUTO_SPECS)
 def explain_names_the_resolved_spec(t, type_name, spec):
-    """It says everything that shapes the index: it builds the same bytes."""
+    """The spec says everything that shapes the index: it builds the same bytes."""
     keys = KEY_SETS["mixed"](t.rng, type_name)
     index = t.tool.build(keys, spec, type_name)
     told = t.tool.explain(index)
@@ -27,7 +27,7 @@ def explain_names_the_resolved_spec(t, type_name, spec):
     told_again = t.tool.explain(again)
     for what in ("spec", "sections", "bytes"):
         equal(told_again[what], told[what], f"{what} of {resolved}")
-    if spec not in AUTO_SPECS:        # whose files also hold the reason
+    if spec not in AUTO_SPECS:        # their files also hold the reason
         check(t.path(again).read_bytes() == t.path(index).read_bytes(),
               f"{resolved} builds other bytes than {spec}")
     check_index(t, again, Oracle(keys), type_name)
@@ -46,7 +46,7 @@ def building_is_deterministic(t, type_name):
 
 @case(["pivot", "guide", "eytzinger"], ["hybrid", "host"])
 def a_place_is_not_in_the_file(t, spec, place):
-    """What a GPU's host builds is what a CPU builds."""
+    """The CPU beside a GPU builds what any CPU builds."""
     keys = KEY_SETS["mixed"](t.rng, "u64")
     plain = t.path(t.tool.build(keys, spec, "u64")).read_bytes()
     words = ("--type", "u64", "--spec", f"{spec} place={place}")
@@ -107,8 +107,8 @@ def a_file_of_both_sides_is_the_devices(t, spec):
 
 @case(AUTO_SPECS, [100, 70000])
 def auto_says_why(t, spec, n):
-    """When it builds and, from the file, ever after. Few keys are not worth
-    measuring, many are."""
+    """The tool says it when it builds and, from the file, ever after. Few keys
+    are not measured, many are."""
     formats.write(t.path("keys.sosd"), oracle.random_keys(t.rng, "u64", n))
     said = t.tool.ok("build", "keys.sosd", "--type", "u64", "--spec", spec,
                      "-o", "keys.sxt", chatty=True).err
@@ -144,7 +144,7 @@ def verify_ok(t, spec):
        "pgm(eps=8,layout=pairs)", "pivot(layout=split)", "pivot"], ["in order", "in no order"],
       ["rows", "no rows"])
 def pairs_without_rows_are_split(t, spec, order, with_rows):
-    """And build, the resolved spec and explain say so."""
+    """build, the resolved spec and explain say so."""
     keys = np.arange(0, 3000, 3, dtype="<u8")
     if order == "in no order":
         keys = keys[::-1].copy()
@@ -240,7 +240,7 @@ def verify_finds_a_flipped_bit(t, spec, where):
 
 
 def gaps(whole):
-    """Where bytes are between sections, or behind the last, as FORMAT.md has it."""
+    """The bytes between sections and behind the last, as FORMAT.md describes them."""
     sections, = struct.unpack_from("<I", whole, 40)
     for i in range(sections):
         name, _, at, size = struct.unpack_from("<16sQQQ", whole, 320 + 64 * i)
@@ -250,7 +250,7 @@ def gaps(whole):
 
 @case(["sorted", "eytzinger(k=9)", "pivot(k=3)", "guide", "pgm(eps=4)", "auto"])
 def nothing_is_between_sections(t, spec):
-    """A bit that is set there is seen whoever opens the file."""
+    """A bit that is set there is found by every verb that opens the file."""
     keys = oracle.random_keys(t.rng, "u32", 301)
     index = t.tool.build(keys, spec, "u32")
     whole = t.path(index).read_bytes()

@@ -1,4 +1,4 @@
-"""Files that go in: formats, names, stdin, and what is wrong with some."""
+"""Input files: formats, names, stdin, and files that are wrong."""
 import io
 import struct
 
@@ -22,7 +22,7 @@ def build_file(t, name, type_name, *options, stdin=b""):
 
 @case(TYPES, FORMATS)
 def keys_in_each_format(t, type_name, format_name):
-    """By the name of the file, by --format, from stdin: one index."""
+    """The file's name, --format and stdin all give one index."""
     keys = KEY_SETS["mixed"](t.rng, type_name)
     queries = oracle.queries_for(t.rng, type_name, keys)
     expected = t.path(t.tool.build(keys, "sorted", type_name)).read_bytes()
@@ -137,7 +137,7 @@ def text_details(t, name):
 
 
 def float_text(key):
-    """The first of %.15g, %.16g and %.17g (%.6g to %.9g) that is the same."""
+    """The first of %.15g, %.16g and %.17g (%.6g to %.9g) that gives the same float."""
     digits = range(15, 18) if key.dtype == "f8" else range(6, 10)
     texts = (f"{float(key):.{d}g}" for d in digits)
     return next(text for text in texts if key.dtype.type(text) == key)
@@ -233,7 +233,7 @@ def bad_files(t, name):
 
 @case(FORMATS)
 def queries_of_another_type(t, format_name):
-    """Only .npy files can tell; the others are read as the index needs."""
+    """Only .npy files tell their type; others are read as the index needs."""
     index = t.tool.build(oracle.random_keys(t.rng, "u64", 9), "sorted", "u64")
     queries = np.array([1.5, 2.5, 3.5], "<f4")
     name = "q" + FORMATS[format_name]

@@ -39,8 +39,8 @@ def gen_shape(t, dist, type_name):
 
 
 def as_floats(keys):
-    """Keys as numbers; of 16-byte keys the first eight bytes, or the last
-    ones if the first are all equal."""
+    """Keys as numbers; of 16-byte keys the first eight bytes, or the last eight
+    if the first are all equal."""
     if keys.dtype != "S16":
         return keys.astype("f8")
     halves = np.frombuffer(keys.tobytes(), ">u8").reshape(-1, 2)
@@ -247,9 +247,9 @@ def draw_misses(t, keys, type_name, n=2000):
 
 @case(TYPES, DISTRIBUTIONS)
 def misses_lie_between_keys(t, type_name, dist):
-    """All of them, and some in each tenth of the different keys."""
+    """All queries miss, and some are in each tenth of the different keys."""
     keys = np.sort(generate(t, dist, type_name, n=3000))
-    if dist == "dense":               # no room between two integers
+    if dist == "dense":               # nothing is between two integers
         keys = keys[np.arange(len(keys)) % 3 > 0]
     queries = draw_misses(t, keys, type_name)
     keys = np.unique(keys)
@@ -264,7 +264,7 @@ def misses_lie_between_keys(t, type_name, dist):
 
 @case("u32", "u64", "i32", "i64", "f64")
 def misses_lie_near_keys(t, type_name):
-    """Half of them within a thousandth of the gap, or so."""
+    """About half of them are within a thousandth of the gap."""
     keys = np.sort(generate(t, "uniform", type_name, n=1000))
     queries = draw_misses(t, keys, type_name)
     at = np.searchsorted(keys, queries)
@@ -274,7 +274,7 @@ def misses_lie_near_keys(t, type_name):
 
 
 def dense_keys(type_name, n):
-    """Keys that leave nothing between them: the next float, the next bytes."""
+    """Keys without gaps between them: the next float, the next bytes."""
     if type_name == "b16":
         return np.array([(2**100 + i).to_bytes(16, "big") for i in range(n)], "S16")
     if type_name in oracle.FLOATS:
@@ -286,7 +286,7 @@ def dense_keys(type_name, n):
 
 @case(TYPES)
 def misses_where_keys_are_dense(t, type_name):
-    """In the only gap there is; outside, on both sides, if there is none."""
+    """In the only gap there is; if there is none, outside, on both sides."""
     keys = dense_keys(type_name, 1000)
     queries = draw_misses(t, np.delete(keys, 700), type_name, 20)
     equal(np.unique(queries).tolist(), keys[700:701].tolist(), "misses of a single gap")
@@ -299,7 +299,7 @@ def misses_where_keys_are_dense(t, type_name):
 
 @case(TYPES)
 def misses_at_the_edges_of_a_type(t, type_name):
-    """Of one key, the least or the greatest, and of floats that are odd."""
+    """Of one key, the least or the greatest, and of unusual floats."""
     extremes = np.sort(oracle.extreme_keys(type_name))
     draw_misses(t, np.unique(extremes), type_name)
     for key in (extremes[:1], extremes[-1:]):

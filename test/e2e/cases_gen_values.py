@@ -78,7 +78,7 @@ def is_outliers(keys, type_name):
 
 
 def is_jitter(keys, type_name):
-    """Each tick's keys are together."""
+    """Keys of one tick are together."""
     steps = np.sort(gaps(keys))
     step = (as_floats(keys)[-1] - as_floats(keys)[0]) / N
     part = ((steps > step / 15) & (steps < step * 14 / 15)).mean()

@@ -27,7 +27,7 @@ def key_sets(t, type_name, key_set):
 
 @case(TYPES, ["point", "range", "mixed", "memory"])
 def auto_for(t, type_name, purpose):
-    """Keys enough for auto to measure."""
+    """Enough keys for auto to measure."""
     keys = np.concatenate([oracle.random_keys(t.rng, type_name, 60000),
                            oracle.small_keys(t.rng, type_name, 10000, 3000)])
     index = t.tool.build(keys, f"auto(for={purpose})", type_name)
@@ -78,7 +78,7 @@ def sorted_keys_with_rows(t, spec):
 
 @case(TYPES)
 def sorted_keys_store_no_rows(t, type_name):
-    """Positions as rows of sorted keys take no room."""
+    """Positions as rows of sorted keys take no space."""
     keys = np.sort(oracle.random_keys(t.rng, type_name, 1000))
     options = ("--type", type_name, "--spec", "sorted", "-o", "i.sxt")
     formats.write(t.path("ascending.sosd"), keys)
@@ -137,8 +137,8 @@ def usable_devices(t):
                                      "guide(layout=pairs)", "pgm(eps=4)",
                                      "pgm(eps=1,layout=pairs)"])
 def every_device_answers_alike(t, type_name, spec):
-    """A spec may be resolved by a device's nature; resolved, it gives the
-    same bytes everywhere."""
+    """A device may decide what a spec resolves to; resolved, it gives the same
+    bytes everywhere."""
     keys = oracle.mixed_keys(t.rng, type_name, 3000)
     truth = Oracle(keys)
     resolved = None
@@ -166,7 +166,7 @@ def threads(t, count, spec):
 
 @case(["host", "hybrid", "both"])
 def threads_beside_a_gpu(t, place):
-    """They are the CPU's, which answers alone or with the GPU."""
+    """The threads are the CPU's, which answers alone or with the GPU."""
     keys = oracle.small_keys(t.rng, "u64", 300, 400)
     index = t.tool.build(keys, f"pgm(eps=2) place={place}", "u64", "--device",
                          "simt", "--threads", "1")
@@ -204,7 +204,7 @@ def no_keys_and_no_queries(t, type_name, spec):
 
 
 def comparable(key):
-    """Keys as JSON or text have them, so that NaN equals NaN."""
+    """Keys as JSON or text print them, so that NaN equals NaN."""
     if isinstance(key, bytes):
         return key.ljust(16, b"\0").hex()
     return "nan" if key != key else key

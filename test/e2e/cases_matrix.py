@@ -12,7 +12,7 @@ AXES = ("family", "type", "verb", "place", "backend")
 
 
 def families_of_errors(t):
-    """The families as an unknown one's refusal lists them."""
+    """The families, from the refusal of an unknown one."""
     formats.write(t.path("few.sosd"), np.arange(3, dtype="<u8"))
     said = t.tool.fails(2, "allowed: ", "build", "few.sosd", "--type", "u64",
                         "--spec", "nosuch", "-o", "few.sxt").err
@@ -62,7 +62,7 @@ def matrix_text_agrees(t):
 
 @case(TYPES)
 def matrix_builds_what_it_promises(t, type_name):
-    """On the devices that are here everywhere, where they have an index."""
+    """Asks on the devices that every machine has, if they can have the index."""
     keys = KEY_SETS["few"](t.rng, type_name)
     built = {(c["family"], c["backend"])
              for c in t.tool.json("devices", "--matrix")

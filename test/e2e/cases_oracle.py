@@ -7,7 +7,7 @@ from oracle import KEY_SETS, MODES, TYPES, Oracle
 
 
 def order_of(key):
-    """A value that Python compares the way keys are ordered."""
+    """A value that Python compares in the order of keys."""
     if isinstance(key, bytes):
         return key.ljust(16, b"\0")
     return (1, 0) if math.isnan(key) else (0, key)

@@ -12,7 +12,7 @@ import numpy as np
 import formats
 from harness import Skip, case, check, equal
 
-# What reads files, each with an option behind that says where to write.
+# Commands that read files; an option behind each says where to write.
 READERS = {
     "gen": ("gen --from q.sosd --type u64 --n 9 --format sosd", "q.sosd"),
     "build": ("build q.sosd --type u64 --spec sorted", "q.sosd"),
@@ -24,7 +24,7 @@ READERS = {
     "range's index": ("range k.sxt k.sosd q.sosd --count", "k.sxt"),
     "bench's keys": ("bench --keys q.sosd --type u64 --spec sorted", "q.sosd"),
 }
-# Each prints more than a pipe holds, but for bench.
+# Each of these but bench prints more than a pipe holds.
 WRITERS = {
     "gen": "gen --type u64 --n 20000 --format text",
     "lookup": "lookup k.sxt q.sosd",
@@ -84,14 +84,14 @@ def no_output_over_what_stdin_is(t):
                               cwd=t.dir, stdin=source, capture_output=True)
     equal(done.returncode, 2, "exit status")
     check(contents(t) == before, "a file has come, gone or changed")
-    # What is no ordinary file can be both.
+    # A device file can be both.
     t.tool.ok("lookup", "k.sxt", "/dev/null", "--format", "raw", "-o", "/dev/null")
 
 
 # ---- whole or not at all ----------------------------------------------------
 
 def limited(t, words, most):
-    """Runs the tool where no file may have more bytes."""
+    """Runs the tool with a limit on the bytes of a file."""
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
     return subprocess.run([t.tool.path, *words], cwd=t.dir, capture_output=True, text=True,
@@ -166,7 +166,7 @@ def a_signal_leaves_all_as_it_was(t, name):
 
 @case()
 def a_save_beside_leaves_an_output_alone(t):
-    """What is being written is not taken for what a killed save left."""
+    """A file that is being written is not taken for a killed save's leftover."""
     prepare(t)
     before = contents(t)
     with subprocess.Popen([t.tool.path, *"lookup k.sxt - -o out".split()], cwd=t.dir,
@@ -181,7 +181,7 @@ def a_save_beside_leaves_an_output_alone(t):
 
 @case()
 def no_output_through_a_link_of_others(t):
-    """In a folder of all, where systems do not open such links themselves."""
+    """In a folder where all may write; systems do not open such links there."""
     if os.geteuid() != 0:
         raise Skip("only the superuser can give links away")
     prepare(t)
@@ -202,7 +202,7 @@ def no_output_through_a_link_of_others(t):
 
 @case(["022", "077", "002"])
 def modes_of_outputs(t, mask):
-    """A new file's is what the umask leaves, an old file's is kept."""
+    """A new file has the umask's mode, an old file keeps its own."""
     prepare(t)
     command = [t.tool.path, *WRITERS["lookup"].split(), "-o"]
 
@@ -219,7 +219,7 @@ def modes_of_outputs(t, mask):
 
 @case()
 def outputs_through_links(t):
-    """A link stays one, also where what it names is yet to come."""
+    """A link stays a link, even if the file it names does not exist yet."""
     prepare(t)
     expected = t.tool.ok(*WRITERS["lookup"].split()).out
     t.path("folder").mkdir()
@@ -237,7 +237,7 @@ def outputs_through_links(t):
 
 @case()
 def outputs_into_pipes(t):
-    """Written as they are, with nothing beside them."""
+    """They are written in place, with nothing beside them."""
     prepare(t)
     expected = t.tool.ok(*WRITERS["lookup"].split()).out
     os.mkfifo(t.path("fifo"))
@@ -251,7 +251,7 @@ def outputs_into_pipes(t):
 
 # ---- before the work --------------------------------------------------------
 
-# Each has something else wrong, which only shows later.
+# Each has another fault, which only shows later.
 EARLY = {
     "gen": "gen --type u64 --n 2^62 --format raw",
     "gen --from": "gen --from missing.sosd --type u64 --n 9 --format raw",
@@ -264,7 +264,7 @@ NOT_WRITABLE = {
     "nowhere/out": "No such file or directory",
     "q.sosd/out": "Not a directory",
     "/proc/out": "",                  # not even root can
-    "folder": "",                     # one that is there
+    "folder": "",                     # a folder has that name
 }
 
 

@@ -1,4 +1,4 @@
-"""What bench/papers.sh needs of sextant bench, and the script itself."""
+"""The options of sextant bench that bench/papers.sh needs, and the script itself."""
 import json
 import os
 import subprocess
@@ -41,7 +41,7 @@ def bench_keys_of_a_file(t, device, type_name):
 
 @case(DEVICES)
 def bench_keys_of_a_sosd_file(t, device):
-    """Sorted, as SOSD's are, whose names tell the type."""
+    """Sorted files with names that tell the type, as SOSD's are."""
     t.tool.ok("gen", "--type", "u32", "--dist", "fb-like", "--n", "3000",
               "--sorted", "--format", "sosd", "-o", "few_uint32")
     lines = lines_of(t, *DEVICES[device], "--keys", "few_uint32", "--rows",
@@ -91,7 +91,7 @@ def bench_keys_that_are_odd_numbers(t, device, type_name):
 
 @case(FORMATS)
 def bench_keys_in_each_format(t, format_name):
-    """By the name, by --format where that says nothing, and from stdin."""
+    """By the name, by --format if the name says nothing, and from stdin."""
     keys = oracle.random_keys(t.rng, "f64", 500)
     data = formats.encode(keys, format_name)
     for name in ("keys" + FORMATS[format_name], "keys.data"):
@@ -183,7 +183,7 @@ def papers_all(t):
 
 @case()
 def papers_without_peers(t):
-    """What can't be measured is said, and the rest goes on."""
+    """The script says what it can't measure, and goes on."""
     done = papers(t, "gpu-pgm-fig5", PEERS="/nowhere", PYTHON="/nowhere")
     check(done.returncode == 0, done.stdout + done.stderr)
     lines = read(t.path("out") / "gpu-pgm-fig5.json")

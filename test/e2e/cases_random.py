@@ -28,7 +28,7 @@ def random_spec(rng):
 
 
 def random_column(rng, type_name):
-    """Keys of a size and with duplicates as they come."""
+    """Keys of a random number and with random duplicates."""
     n = int(2 ** rng.uniform(0, 12)) - 1
     distinct = int(2 ** rng.uniform(0, 12))
     if rng.random() < 0.5:
@@ -44,7 +44,7 @@ def random_column(rng, type_name):
 
 
 def random_rows(rng, n):
-    """No rows of its own, narrow ones or wide ones."""
+    """No rows, narrow ones or wide ones."""
     kind = rng.integers(3)
     if kind == 0:
         return None

@@ -53,7 +53,7 @@ def shell_block():
 
 @case()
 def readme_in_the_shell(t):
-    """As it can be pasted into an empty folder, but with fewer keys."""
+    """The block as pasted into an empty folder, but with fewer keys."""
     block = shell_block().replace("2^24", "2^14").replace("2^20", "2^10")
     path = f"{Path(t.tool.path).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "LC_ALL": "C", "PATH": path}
@@ -81,7 +81,7 @@ def readme_and_documents_are_what_the_files_say(t):
 
 @case("README.md", "doc/PERFORMANCE.md", "doc/papers/gpu-pgm.md")
 def readme_and_documents_changed_by_hand(t, name):
-    """A figure that no file has is found, and made right again."""
+    """A figure that is in no file is found, and made right again."""
     for path in ("doc", "README.md"):
         (shutil.copytree if path == "doc" else shutil.copy)(ROOT / path, t.path(path))
     t.path("bench").mkdir()
@@ -103,5 +103,5 @@ def readme_and_documents_are_short(t, limit):
     name, most = limit
     lines = (ROOT / name).read_text().splitlines()
     check(len(lines) <= most, f"{name} has {len(lines)} lines")
-    for line in lines:                    # but those of tables
+    for line in lines:                    # lines of tables may be long
         check(len(line) <= 110 or line.startswith("|"), f"a long line: {line}")

@@ -4,7 +4,7 @@ import numpy as np
 import formats
 from harness import case, equal
 
-# What a text means in bytes; None: it is no size.
+# What a text means in bytes; None: it is not a size.
 SIZES = {
     "900": 900, "0900": 900, "2^9": 512, "3^4": 81, "1e3": 1000, "1E3": 1000, "7e0": 7,
     "1K": 1024, "1k": 1024, "1KiB": 1024, "1kib": 1024, "1KIB": 1024, "10k": 10240,
@@ -17,7 +17,7 @@ SIZES = {
     "2^9K": None, "0x10": None, "16777216T": None, "16777216TiB": None, "2^64": None,
     "1e20": None, "18446744073709551616": None, "99999999999999999999999": None,
 }
-NEEDED = 20000                        # bytes: less does not do to build
+NEEDED = 20000                        # bytes: with less a build fails
 
 
 def build(t, *words):
@@ -27,7 +27,7 @@ def build(t, *words):
 
 
 def check_size(t, text, option):
-    """option(text) are the words that limit the memory of a build."""
+    """option(text): the words that limit the memory of a build."""
     bytes_meant = SIZES[text]
     result = build(t, *option(text))
     if bytes_meant is None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from harness import Skip, case, check, equal
 
-# Prints more than a pipe holds.
+# Each prints more than a pipe holds.
 LONG = {
     "gen": ("gen", "--type", "u64", "--n", "200000"),
     "lookup": ("lookup", "keys.sxt", "queries.sosd", "--mode", "get"),
@@ -24,7 +24,7 @@ def prepare(t):
 
 @case(LONG)
 def a_reader_that_leaves(t, verb):
-    """As head(1) does: no message, and no death by a signal."""
+    """The reader leaves, as head(1) does: no message, and no death by a signal."""
     prepare(t)
     with subprocess.Popen([t.tool.path, *LONG[verb]], cwd=t.dir,
                           stdout=subprocess.PIPE,

@@ -10,7 +10,7 @@ FORMATS = {"sosd": ".sosd", "raw": ".raw", "npy": ".npy", "text": ".txt"}
 
 
 def key_text(key):
-    """One key as text; the shortest digits that mean the same float."""
+    """One key as text, with the fewest digits that mean the same float."""
     if isinstance(key, bytes):
         return key.ljust(16, b"\0").hex()
     return str(key)

@@ -6,8 +6,8 @@
     @case(TYPES, SPECS)                  every type with every spec
     def word(t, type_name, spec): ...
 
-A case passes when its function returns and fails when it raises; it is
-skipped, and counted as that, when it raises Skip(why).
+A case passes when its function returns, and fails when it raises. If it raises
+Skip(why), it is skipped, and counted as skipped.
 """
 import itertools
 import zlib
@@ -27,7 +27,7 @@ class Failure(AssertionError):
 
 
 class Skip(Exception):
-    """This machine lacks what the case needs; says what that is."""
+    """This machine lacks something that the case needs; says what."""
 
 
 @dataclass

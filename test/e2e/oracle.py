@@ -1,8 +1,8 @@
 """What the tool must answer, worked out with NumPy alone.
 
 The order of keys is NumPy's: integers by value; floats with -0.0 equal to
-0.0 and all NaNs equal and last; 16-byte keys as memcmp() has them, which is
-how NumPy compares its S16 strings.
+0.0 and all NaNs equal and last; 16-byte keys as in memcmp(), which is how
+NumPy compares its S16 strings.
 """
 import numpy as np
 
@@ -15,7 +15,7 @@ DTYPES = {
 TYPES = list(DTYPES)
 FLOATS = ("f32", "f64")
 MODES = ("get", "rank", "floor", "ceil")
-MISS = None                           # what Oracle says for "no match"
+MISS = None                           # Oracle's word for "no match"
 
 
 class Oracle:
@@ -81,7 +81,7 @@ def random_keys(rng, type_name, n):
 
 
 def extreme_keys(type_name):
-    """The ends of the type's range and other keys that are special."""
+    """The ends of the type's range, and other special keys."""
     dtype = DTYPES[type_name]
     if type_name in FLOATS:
         info = np.finfo(dtype)
@@ -100,13 +100,13 @@ def extreme_keys(type_name):
 
 
 def negative_nan(dtype):
-    """A NaN with the sign set and other bits than NumPy's own."""
+    """A NaN with the sign set, and bits that NumPy's own has not."""
     bits = {4: 0xFFC00001, 8: 0xFFF8000000000001}[dtype.itemsize]
     return np.array([bits], f"<u{dtype.itemsize}").view(dtype)[0]
 
 
 def small_keys(rng, type_name, n, distinct):
-    """n keys out of few distinct ones: heavy duplicates."""
+    """n keys, few of them distinct: many duplicates."""
     numbers = rng.integers(0, distinct, size=n)
     if type_name == "b16":
         return np.array([b"%013d" % number for number in numbers], "S16")
@@ -144,7 +144,7 @@ KEY_SETS = {
 
 
 def neighbours(keys, type_name):
-    """The keys just above and just below each key, where the type has some."""
+    """The keys just above and just below each key, if the type has some."""
     dtype = DTYPES[type_name]
     if type_name in FLOATS:
         with np.errstate(over="ignore", under="ignore"):

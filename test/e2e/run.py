@@ -5,7 +5,7 @@
 
 Each case runs in a folder of its own. Random cases depend on the seed,
 which is printed: the same seed asks the same questions. The last line is
-"N passed, M failed, K skipped"; the exit status is 0 if none failed, else 1.
+"N passed, M failed, K skipped"; the exit status is 1 if a case failed, or 0.
 A case that can't be run here is skipped, and a line says why.
 """
 import argparse
@@ -27,8 +27,8 @@ import harness
 from tool import ToolError
 
 HERE = Path(__file__).resolve().parent
-CASE_LIMIT_S = 600                    # it hangs: no case takes so long anywhere
-# Files live in memory where that is possible: thousands are made.
+CASE_LIMIT_S = 600                    # no case takes this long: it hangs
+# Files live in memory if possible: thousands are made.
 FOLDER = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
@@ -54,7 +54,7 @@ def load_cases(only):
 
 
 def reason(error):
-    """A short text for a failure that was found, a trace for a surprise."""
+    """A short text for a failed check, a trace for a surprise."""
     if isinstance(error, (harness.Failure, ToolError)):
         return str(error)
     return "".join(traceback.format_exception(error)).rstrip()

@@ -42,7 +42,7 @@ class Tool:
     # ---- any command --------------------------------------------------------
 
     def run(self, *words, stdin=b""):
-        """Runs the tool in the case's folder, whatever comes of it."""
+        """Runs the tool in the case's folder, whatever its status is."""
         words = [str(word) for word in words]
         environment = {**os.environ, "LC_ALL": "C"}
         done = subprocess.run([self.path, *words], input=stdin,
@@ -55,7 +55,7 @@ class Tool:
         return result
 
     def ok(self, *words, stdin=b"", chatty=False):
-        """Runs a command that must succeed, and silently unless chatty."""
+        """Runs a command that must succeed, and print nothing else unless chatty."""
         result = self.run(*words, stdin=stdin)
         if result.code != 0:
             result.refuse("should have succeeded")

@@ -3,18 +3,18 @@
  * Parameters: W, the width of keys; ROWS, BLOCK and UNIT, a layout and how a walk compares
  * keys in it.
  *
- * A lemma is a function without loops: some view, constrained by shapes.h alone; sections of
- * exactly their size; some state of which the lemma before has shown what is assumed; any
- * query. One step of a walk is taken. What it reads must be inside, and what it leaves must
- * be what the next step assumes, with a measure that has fallen.
+ * A lemma is a function without loops. It has some view, which shapes.h alone constrains;
+ * sections of exactly their size; some state that an earlier lemma has shown to be possible;
+ * and any query. It takes one step of a walk. What the step reads must be inside, and what it
+ * leaves must be what the next step assumes, with a measure that has fallen.
  *
- * Levels are called 0 and 1, of LEVELS = 1 or 2, but their numbers are any: nothing is
- * assumed of level 0 that is not true of all, and a step knows its own and the next alone.
+ * Levels are called 0 and 1, of LEVELS = 1 or 2, but their numbers are any: whatever is
+ * assumed of level 0 is true of all, and a step knows only its own level and the next.
  *
  * Keys are never stored: a read is checked, and then has any value, another one each time.
  * So the proofs hold for all bytes, and even for bytes that change meanwhile. The checker
  * itself looks at every address that is computed, read or not (--pointer-overflow-check):
- * one byte behind a section is allowed, as C has it. */
+ * one byte behind a section is allowed, as in C. */
 #ifndef SX_PROVE_H
 #define SX_PROVE_H
 
@@ -23,8 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A walk knows its own family's part of a view alone. Parts beside each other, instead of in
- * one place, leave constants in them constants for the checker. */
+/* A walk knows only its own family's part of a view. If parts lie beside each other, and not
+ * in one place, constants in them stay constants for the checker. */
 #define union struct
 #include "family/view.h"
 #undef union
@@ -32,11 +32,11 @@
 
 #define ASSUME(x) __CPROVER_assume(x)
 #define ASSERT(x, what) __CPROVER_assert(x, what)
-/* Where a lemma ends: scripts/prove.py wants this one to fail, or nothing gets so far, and
- * all that is asserted before is true for want of a case. */
+/* Where a lemma ends. scripts/prove.py wants this assertion to fail: otherwise no case gets
+ * that far, and all assertions before hold for no case at all. */
 #define END __CPROVER_assert(0, "the end is not reached")
 
-/* A layout without rows, unless told: most steps do not know of it. */
+/* By default a layout without rows: most steps do not know of rows. */
 #ifndef ROWS
 #define ROWS 0
 #endif
@@ -91,7 +91,7 @@ static inline unsigned char *section(uint64_t bytes)
     return malloc(bytes);
 }
 
-/* The leaves of v, of which the caller has assumed what its shape is. */
+/* Binds the leaves of v, whose shape the caller has assumed. */
 static inline void bind_leaves(sx_view *v)
 {
     if (v->block) {
@@ -103,7 +103,7 @@ static inline void bind_leaves(sx_view *v)
     }
 }
 
-/* A view of this layout, numbers that are multiplied with being constants. */
+/* A view of this layout; numbers that are multiplied with are constants. */
 static inline sx_view some_view(void)
 {
     sx_view v = nondet_view();
@@ -134,7 +134,7 @@ static inline window_of some_window(uint64_t all)
     return w;
 }
 
-/* Behind len / 2 of them, or not: what is left is smaller, and among them. */
+/* After a halving the rest begins behind len / 2 things, or not: it is smaller, and among them. */
 static inline void window_halved(window_of w, uint64_t at)
 {
     uint64_t left = w.len - w.half;

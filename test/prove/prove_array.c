@@ -1,5 +1,5 @@
-/* prove_array.c - a search in a sorted array, or in a window of it; that is all of `sorted`,
- * and how walks of pivot and pgm end. And where units of keys are, and rows, in any layout. */
+/* prove_array.c - a search in a sorted array, or in a window of it: all of `sorted`, and how
+ * walks of pivot and pgm end. And where units of keys and rows are, in any layout. */
 #include "prove.h"
 
 #include "family/generic/array_walk_impl.h"
@@ -46,7 +46,7 @@ void array_units(void)
     END;
 }
 
-/* A window of len units in the array: after a halving so is the rest of it, smaller. */
+/* A window of len units in the array: after a halving the rest is one, too, and smaller. */
 void array_halve(void)
 {
     sx_view v = array_view();

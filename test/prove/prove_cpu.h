@@ -1,4 +1,4 @@
-/* prove_cpu.h - for proofs of a CPU's drivers, behind prove.h: reads by their names there, and
+/* prove_cpu.h - for proofs of a CPU's drivers, behind prove.h: their names for reads, and
  * CPU(name) for the scalar function. A group has one walk. */
 #define GROUP 1u
 #define FEW 1u

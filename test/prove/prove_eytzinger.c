@@ -1,5 +1,5 @@
 /* prove_eytzinger.c - steps in a tree in level order. Parameters: UNIT; LEVELS; K, children of
- * a node, where a loop over its keys has to be known. */
+ * a node, if the length of a loop over its keys must be known. */
 #define SX_TIMES(a, b) __CPROVER_uninterpreted_times((a), (b))
 unsigned long __CPROVER_uninterpreted_times(unsigned long a, unsigned long b);
 #include "prove.h"
@@ -7,7 +7,7 @@ unsigned long __CPROVER_uninterpreted_times(unsigned long a, unsigned long b);
 #include "family/eytzinger/eytzinger_walk_impl.h"
 
 
-/* UNIT 0 is a walk that takes nodes as they come, of any k; else k follows from it. */
+/* UNIT 0 is a walk that takes nodes of any k; otherwise k follows from UNIT. */
 static sx_view tree_view(void)
 {
     sx_view v = some_view();

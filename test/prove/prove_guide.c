@@ -1,7 +1,7 @@
 /* prove_guide.c - steps under a guide. */
 #include "prove.h"
 
-/* What sx_record_window() is, which prove_reads.c proves. */
+/* What sx_record_window() returns; prove_walks.c proves it. */
 static inline uint64_t record_any(const unsigned char *p, uint32_t j, uint32_t *count)
 {
     uint64_t start = nondet_u64();
@@ -25,7 +25,7 @@ static sx_view guide_view(void)
     return v;
 }
 
-/* One section has both; here each is to be read for itself. */
+/* One section has both. Here they are two, so that each read is checked by itself. */
 static void bind_pieces(sx_view *v)
 {
     sx_guide *g = &v->of.guide;
@@ -34,8 +34,8 @@ static void bind_pieces(sx_view *v)
     g->piece_maps = section(g->pieces * sizeof(sx_piece_map));
 }
 
-/* The state of a search: the bound is in [start, end], and the walk looks at unit `at`. It is
- * one that has a part of the window, or the one behind the keys. */
+/* The state of a search: the bound is in [start, end], and the walk looks at unit `at`, which
+ * has a part of the window, or is the one behind the keys. */
 static int looks(const sx_view *v, uint64_t start, uint64_t end, uint64_t at)
 {
     uint64_t first = at * UNIT, last = (v->slots - 1) / UNIT;
@@ -56,8 +56,8 @@ void guide_skip(void)
     END;
 }
 
-/* A piece's cell. All pieces have equally many, so with those of the pieces before it that is
- * one of all cells: p < pieces and c < cells, so p * cells + c < pieces * cells. */
+/* A piece's cell. All pieces have equally many cells, so with those of the pieces before it
+ * is one of all: p < pieces and c < cells, so p * cells + c < pieces * cells. */
 void guide_cell(void)
 {
     sx_view v = guide_view();
@@ -71,7 +71,7 @@ void guide_cell(void)
     END;
 }
 
-/* A cell's window. Cells are any number that pieces of them can make. */
+/* A cell's window. The number of cells is any that pieces of them can make. */
 void guide_window(void)
 {
     sx_view v = guide_view();
@@ -86,7 +86,7 @@ void guide_window(void)
     END;
 }
 
-/* Any entry gives a window. That which says nothing begins anew, as above. */
+/* Any entry gives a window. An entry that says nothing begins anew, as above. */
 void guide_entry(void)
 {
     sx_view v = guide_view();
@@ -112,8 +112,8 @@ void guide_guess(void)
     END;
 }
 
-/* Where it is crowded: what is between units `at` and `end` shrinks, and both stay in the
- * window's units. guide_guess() begins and ends with such a pair: */
+/* The same in a crowded cell: the units between `at` and `end` become fewer, and both stay in
+ * the window's units. guide_guess() begins and ends with such a pair: */
 void guide_halve(void)
 {
     sx_view v = guide_view();
@@ -128,7 +128,7 @@ void guide_halve(void)
     END;
 }
 
-/* the units of its window, of which any can come out. */
+/* the units of its window; any of them can come out. */
 void guide_crowd(void)
 {
     sx_view v = guide_view();

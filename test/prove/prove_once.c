@@ -2,7 +2,7 @@
  * `starts`. */
 #include "prove.h"
 
-/* Of n values, and as many ranks or more. */
+/* A view of n values, and as many ranks or more. */
 static sx_view once_view(void)
 {
     sx_view v = some_view();
@@ -14,7 +14,7 @@ static sx_view once_view(void)
     return v;
 }
 
-/* Every position, and the one behind the last, has a rank, or the number of ranks. */
+/* Every position, and the one behind the last, has a rank up to the number of ranks. */
 void start(void)
 {
     sx_view v = once_view();
@@ -25,7 +25,7 @@ void start(void)
     END;
 }
 
-/* Of a position the first row and the last one are inside. */
+/* The first row and the last row of a position are inside. */
 void row_of(void)
 {
     sx_view v = once_view();
@@ -36,7 +36,7 @@ void row_of(void)
     END;
 }
 
-/* A window of positions: after a halving so is the rest of it, smaller. */
+/* A window of positions: after a halving the rest is one, too, and smaller. */
 void position_halve(void)
 {
     sx_view v = once_view();

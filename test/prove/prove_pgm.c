@@ -1,4 +1,4 @@
-/* prove_pgm.c - steps under lines. */
+/* prove_pgm.c - steps under segments. */
 unsigned __int128 nondet_wide(void);
 #define SX_TIMES(a, b) nondet_wide()
 #include "prove.h"
@@ -10,8 +10,9 @@ unsigned __int128 nondet_wide(void);
         (s).base = nondet_u64();           \
     } while (0)
 
-/* What prove_reads.c proves of the CPU's and a GPU's: of key i and those behind it at least m
- * are looked at, and a line more, or 16 keys; a GPU begins at a multiple of 16 bytes. */
+/* What prove_walks.c proves of a GPU's count, and cpu_count_from() below of a CPU's: it looks
+ * at least at m keys from key i on, and at a line more, or 16 keys; a GPU's begins at a
+ * multiple of 16 bytes. */
 static inline uint64_t count_any(const unsigned char *keys, uint64_t i, uint64_t m)
 {
     uint64_t before = i & (16 / W - 1), c = nondet_u64(), more = m + 64 / W;
@@ -34,7 +35,7 @@ static sx_view pgm_view(void)
     return v;
 }
 
-/* One section has both; here each is to be read for itself. */
+/* One section has both. Here they are two, so that each read is checked by itself. */
 static void bind_segments(sx_view *v)
 {
     sx_pgm *t = &v->of.pgm;
@@ -59,7 +60,7 @@ void pgm_start(void)
     END;
 }
 
-/* And on to one behind it, or the same. */
+/* From there it goes on to a segment behind it, or stays. */
 void pgm_find(void)
 {
     sx_view v = pgm_view();
@@ -103,7 +104,7 @@ void pgm_window(void)
     END;
 }
 
-/* A window of units. Where it begins is the driver's: at all - len at the latest. */
+/* A window of units. The driver chooses where it begins: at all - len at the latest. */
 void pgm_begin(void)
 {
     sx_view v = pgm_view();
@@ -120,7 +121,7 @@ void pgm_begin(void)
 #include "prove_cpu.h"
 #include "family/pgm/pgm_cpu_impl.h"
 
-/* What count_any() says, without the keys before i; of up to five lines. */
+/* The promise of count_any(), without the keys before i; for up to five lines. */
 void cpu_count_from(void)
 {
     uint64_t i = nondet_u64(), m = nondet_u64(), more = m + 64 / W;

@@ -1,5 +1,5 @@
-/* prove_pivot.c - steps under pivots. Parameters: UNIT, which a node's k follows from,
- * if it is not 1; LEVELS. The array behind them is prove_array.c's. */
+/* prove_pivot.c - steps under pivots. Parameters: UNIT, from which a node's k follows if it
+ * is not 1; LEVELS. prove_array.c has the array behind them. */
 #define SX_TIMES(a, b) __CPROVER_uninterpreted_times((a), (b))
 unsigned long __CPROVER_uninterpreted_times(unsigned long a, unsigned long b);
 #include "prove.h"
@@ -39,7 +39,7 @@ void pivot_level(void)
     END;
 }
 
-/* Any number leads to a window of the array: one of the windows', or an entry. */
+/* Any number leads to a window of the array, be it a window's or an entry. */
 void pivot_begin(void)
 {
     sx_view v = pivot_view();

@@ -1,8 +1,8 @@
 /* prove_walks.c - whole walks by one thread, from sx_shape() to the row, of a shape given by
- * parameters: FAMILY, N, SPEC (what is given of it), ROWS; W. Sections have exactly their
- * size and any bytes.
+ * parameters: FAMILY, N, SPEC (its parameters), ROWS; W. Sections have exactly their size and
+ * any bytes.
  *
- * These are the walks of family/walks_impl.h, with reads as a GPU's thread has them. */
+ * These are the walks of family/walks_impl.h, with the reads of a GPU's thread. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static inline uint4 sx_load16(const void *p)
 
 KEY nondet_key(void);
 
-/* ---- what walks read with, which the lemmas of steps take for granted -------------------- */
+/* ---- the reads of walks, which the lemmas of steps take for granted ---------------------- */
 
 #if W == 4
 #define LINE 16
@@ -87,7 +87,7 @@ void scalar_record(void)
     END;
 }
 
-/* As prove_pgm.c has it; there are 16 / W - 1 keys before key i, or none. */
+/* The promise of count_any() in prove_pgm.c; there are 16 / W - 1 keys before key i, or none. */
 void gpu_count_from(void)
 {
     uint64_t m = nondet_u64(), i = nondet_u64(), more;

@@ -1,10 +1,10 @@
-/* shapes.h - what the proofs take a view to be: facts about shapes, one function a family.
+/* shapes.h - what the proofs assume of a view: facts about shapes, one function a family.
  *
  * The proofs assume these of a view and nothing else, so they hold for every index that
- * sx_shape() and a family's complete() let through. test_prove_shapes.c asserts them of
- * what these functions make, so that neither can change alone.
+ * sx_shape() and a family's complete() let through. test_prove_shapes.c asserts them of the
+ * views that these functions make, so that neither can change alone.
  *
- * Facts about levels are said of one level, which the caller picks: a proof of a step needs
+ * Facts about levels are about one level, which the caller picks: a proof of a step needs
  * those of its own level, a test asks for all. */
 #ifndef SX_PROVE_SHAPES_H
 #define SX_PROVE_SHAPES_H
@@ -24,7 +24,7 @@ static inline int power_of_two(uint64_t a)
     return a && !(a & (a - 1));
 }
 
-/* No more than numbers of keys and slots are. Said in bits, which a solver sees at once. */
+/* Not more than keys and slots can be. Written in bits, which a solver sees at once. */
 static inline int small(uint64_t a)
 {
     return a >> 50 == 0;
@@ -46,7 +46,7 @@ static inline int head_is(const sx_view *v)
 }
 
 /* How a walk may compare keys where it ends: one by one, or in pieces of 16, 32 or 64 bytes
- * that are aligned to 16, which in pairs are blocks. */
+ * that are aligned to 16. In pairs these pieces are blocks. */
 static inline int unit_is(const sx_view *v, uint32_t unit)
 {
     uint32_t bytes = unit * v->width;
@@ -91,7 +91,7 @@ static inline int pivot_level_is(const sx_view *v, uint32_t l)
            t->first[l + 1] <= t->first[t->levels];
 }
 
-/* Node `at` of level l has its keys among all; where they are compared at once, whole nodes
+/* The keys of node `at` of level l are among all. If they are compared at once, whole nodes
  * are before them. */
 static inline int pivot_node_is(const sx_view *v, uint32_t l, uint64_t at)
 {
@@ -113,8 +113,8 @@ static inline int eytzinger_is(const sx_view *v)
            v->unit == sx_eytz_unit(e->k, v->width, v->block, v->block_bytes);
 }
 
-/* Where nodes are powers of two, keys before a node are so many times that; before one that
- * is not there they may be k times as many as all. */
+/* If nodes are powers of two, the keys before a node are a multiple of its keys. Before a node
+ * that is not there, they may be k times as many as all. */
 static inline int eytzinger_keys_are(const sx_view *v, uint64_t keys)
 {
     uint64_t m = v->of.eytzinger.k - 1;
@@ -122,8 +122,8 @@ static inline int eytzinger_keys_are(const sx_view *v, uint64_t keys)
     return keys >> 55 == 0 && (!power_of_two(m) || multiple_of(keys, m));
 }
 
-/* Node g of full level t, of level_first[t] + 1 nodes: it ends before the next level begins,
- * and so do its children there. */
+/* Node g of full level t, which has level_first[t] + 1 nodes: it ends before the next level
+ * begins, and so do its children there. */
 static inline int eytzinger_level_is(const sx_view *v, uint32_t t, uint64_t g)
 {
     const sx_eytzinger *e = &v->of.eytzinger;
