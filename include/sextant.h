@@ -19,10 +19,10 @@
  *
  * Structs that begin with `size` can grow at their end, and programs need not be
  * compiled anew for that. size is sizeof the struct as the caller knows it, at least
- * that of its first version (else SX_EINVAL). To a library that knows more, the
+ * that of its first version (SX_EINVAL if not). To a library that knows more, the
  * fields that the caller lacks are 0, or are not written. To a library that knows
- * less, the rest of an input must be all zero (else SX_EINVAL, with the byte), and
- * the rest of an output becomes zero.
+ * less, the rest of an input must be all zero (SX_EINVAL names a byte that is not),
+ * and the rest of an output becomes zero.
  *
  * A thread needs 48 KiB of free stack for a call (of a library compiled with
  * optimization).
@@ -32,8 +32,8 @@
  * run in the library's threads.
  *
  * After fork() the child may use the library, whatever other threads were doing.
- * GPUs are the exception: a GPU that the parent opened, loaded, or was just
- * loading is refused with SX_EFORK.
+ * GPUs are the exception: SX_EFORK refuses them if the parent has used CUDA, or
+ * was just loading its backend.
  */
 #ifndef SEXTANT_H
 #define SEXTANT_H
@@ -66,7 +66,7 @@ typedef enum {                    /* ABI: append only */
     SX_EFORK,                     /* not usable after fork() */
     SX_EIO,                       /* the operating system refused a file */
     SX_ETIMEDOUT,                 /* sx_collect(): no answer in that time */
-    SX_ECANCELED                  /* the call's tick said so */
+    SX_ECANCELED                  /* the call's tick stopped it */
 } sx_status;
 
 SX_API const char *sx_strerror(sx_status status);
@@ -98,11 +98,11 @@ typedef struct {                  /* keys, queries, rows, results */
     int32_t type;                 /* sx_type; rows and ranks: U32 or U64 */
     int32_t place;                /* sx_place: where data points to */
     uint64_t n;                   /* elements */
-    void *data;                   /* only read when it is an input; on the
+    void *data;                   /* only read if it is an input; on the
                                      device at a multiple of an element */
                                   /* for strings, not used yet: ... */
     void *offsets;                /* NULL; later n + 1: where each begins in data */
-    void *validity;               /* NULL; later a bitmap of those that are there */
+    void *validity;               /* NULL; later a bitmap of elements that are there */
     uint32_t offset_bytes;        /* 0; later 4 or 8, bytes of an offset */
     uint32_t reserved[5];         /* zero */
 } sx_column;                      /* 64 bytes */
@@ -112,8 +112,8 @@ typedef struct {                  /* keys, queries, rows, results */
 #define SX_MISS   UINT64_MAX
 
 #define SX_ASCENDING 1u           /* a hint: most queries are not below the
-                                     one before. If that is not so, answers are
-                                     right and come later */
+                                     one before. If that is wrong, answers are
+                                     right, but come later */
 
 typedef struct {                  /* per call; NULL: all defaults */
     size_t size;                  /* sizeof(sx_call): lets it grow */
@@ -125,8 +125,8 @@ typedef struct {                  /* per call; NULL: all defaults */
                                      say what counts there */
     uint32_t threads;             /* the most that work on this call; 0: all of the
                                      device. The thread that asks the GPU for a
-                                     hybrid index does not count, nor do those that
-                                     measure for place= */
+                                     hybrid index does not count, nor do threads
+                                     that measure for place= */
     uint32_t hints;               /* SX_ASCENDING, or 0 */
     void *stream;                 /* questions on a GPU: see below */
     uint32_t *status;
@@ -135,8 +135,8 @@ typedef struct {                  /* per call; NULL: all defaults */
                                      by the device's clock, or by the host's if
                                      columns travelled */
     int (*tick)(void *context, uint64_t done, uint64_t total);
-    void *tick_context;           /* NULL, or who is told about progress and
-                                     can stop the call: see below */
+    void *tick_context;           /* a tick, or NULL, learns how far the call has
+                                     come and can stop it: see below */
 } sx_call;
 
 /* A tick is told how much of a call's work is done, and says whether to go on (0).
@@ -153,7 +153,7 @@ typedef struct {                  /* per call; NULL: all defaults */
  * so a tick may call the library. It must return: no longjmp(), no exception. A thread
  * that is cancelled in it goes on to the end of the call.
  *
- * If any but the last returns something else than 0, the call ends soon with
+ * If any tick but the last returns another number than 0, the call ends soon with
  * SX_ECANCELED, and all is as it was before: there is no index, the file at the path
  * is the old one, or none, *out is as it was. Only the outputs of a question are
  * undefined then. Questions that are queued on a stream have no tick (SX_EINVAL). */
@@ -161,16 +161,16 @@ typedef struct {                  /* per call; NULL: all defaults */
 /* With a stream (a cudaStream_t; 1 is the legacy default stream, 2 that of
  * the thread) a question is queued there and the call returns at once. All
  * its columns are in device memory, and stay until the stream is done with
- * them. Wrong arguments are still reported by the call. What can only be
- * found out later goes to *status, if that is not NULL, in device memory:
- * SX_OK, or SX_ESPACE as the comment of sx_range() says. Nothing waits for
- * the stream: not the call, not other questions or builds; but sx_free(),
- * sx_column_free() and sx_close() wait for all work of the device. sx_build()
- * with a stream reads its columns when the stream has come there, and waits.
+ * them. The call still reports wrong arguments. A status that is known only
+ * later goes to *status, in device memory, if that is not NULL: SX_OK, or
+ * SX_ESPACE as the comment of sx_range() says. Neither the call nor other
+ * questions or builds wait for the stream. But sx_free(), sx_column_free()
+ * and sx_close() wait for all work of the device. sx_build() with a stream
+ * reads its columns when the stream has come there, and waits.
  *
  * Without a stream a call, and sx_column_copy(), comes after all work that was
- * queued before on the default stream, the legacy one or this thread's; other
- * streams are to be passed, or waited for. A call leaves its GPU as the
+ * queued before on the default stream, the legacy one or this thread's. For
+ * other streams, pass them or wait for them. A call leaves its GPU as the
  * thread's current one.
  *
  * When a GPU fails in the middle of a call (SX_EDEVICE), outputs on the host
@@ -182,30 +182,32 @@ typedef struct {                  /* per call; NULL: all defaults */
 typedef struct sx_device sx_device;
 
 /* "cpu" (the widest instructions present), "cpu:scalar", "cpu:avx2",
- * "cpu:avx512", each with ",threads=N" if wanted ("cpu:threads=2" too), the
- * environment variable SEXTANT_THREADS saying how many else, or all there are;
- * "cuda:0", an NVIDIA GPU, with the backend libsextant-cuda.so (see below);
- * "simt", its kernels emulated on the host, for tests. Behind
- * "cuda:N" and "simt" come options, each after a comma and at most once:
+ * "cpu:avx512", each with ",threads=N" if wanted ("cpu:threads=2" too); by
+ * default the environment variable SEXTANT_THREADS says how many threads, or
+ * it is one for each processor. "cuda:0", an NVIDIA GPU, with the backend
+ * libsextant-cuda.so (see below). "simt", its kernels emulated on the host, for
+ * tests. Behind "cuda:N" and "simt" come options, each after a comma and at
+ * most once:
  *
  *   memory=BYTES      take no more of the device's memory (4294967296, 2^32,
  *                     4G or 4GiB; K, M, G, T; 0: no limit)
- *   persist=BYTES     keep so much of an index's upper part in L2: faster by 10 %,
- *                     while other kernels have that much less of it (0)
+ *   persist=BYTES     keep that much of an index's upper part in L2: faster by 10 %,
+ *                     while other kernels have that much less of L2 (0)
  *   walk=alone|shared|whole    a thread reads its nodes itself; neighbours
  *                     read them together, in turns; all keys of a small
  *                     index are in shared memory ("cpu:" takes alone and
- *                     whole, too: small indexes are searched by vectors)
- *   pin=none|steps|full    the upper part of the index in shared memory:
- *                     nothing, whole steps, as much as fits
+ *                     whole, too: vectors search small indexes)
+ *   pin=none|steps|full    how much of the upper part is staged in shared
+ *                     memory: nothing, whole steps, as much as fits
  *   scan=thread|mixed|warp     who reads the entries of a range
- *   bucket=QUERIES    of hybrid indexes, that the GPU and the CPU take turns
- *                     with, at most (2097152); batches of fewer queries than
- *                     that and than 8192 are the CPU's alone
- *   search=complete|concise    a pgm's lines level by level, or those of the
- *                     last level at once; "cpu:" takes it, too
- *   side=cpu|gpu      who answers where an index has place=both, and whether
- *                     the GPU helps where it is hybrid; the faster, if not told
+ *   bucket=QUERIES    the most queries of a hybrid index that the GPU and the
+ *                     CPU take turns with (2097152); the CPU alone answers
+ *                     batches of fewer queries than that and than 8192
+ *   search=complete|concise    a pgm's segments level by level, or those of
+ *                     the last level at once; "cpu:" takes it, too
+ *   side=cpu|gpu      which side answers if an index has place=both, and
+ *                     whether the GPU helps if it is hybrid; by default the
+ *                     faster way
  *
  * How kernels run never changes an answer. Options you leave out are chosen by
  * the index's shape, or (search=) measured when it is built. doc/LAB.md has more
@@ -216,10 +218,10 @@ typedef struct sx_device sx_device;
  * if it is not set, libsextant-cuda.so in the first of these folders that has
  * it: the library's own, the program's, the one that libraries were installed
  * in. A process with raised rights (setuid, capabilities) takes the last one
- * only. All this is found out once and holds as long as the process does. */
+ * only. The paths are found out once, for the life of the process. */
 SX_API sx_status sx_open(sx_device **out, const char *name);
 
-/* Indexes hold on to their device: closing it first is fine. */
+/* You may close a device before its indexes are freed: they keep it open. */
 SX_API void sx_close(sx_device *dev);
 
 typedef struct {
@@ -240,8 +242,8 @@ SX_API sx_status sx_device_describe(const sx_device *dev,
 /* An allocator of your own for a GPU's memory, instead of the library's pool.
  * take() returns memory of that device, at a multiple of 256, which the stream may
  * use; or NULL. give() gets it back. Many threads may call both. memory= does not
- * limit such memory. Set the allocator while the device has no index (else
- * SX_EINVAL) and no column. */
+ * limit such memory. Set the allocator while the device has no index (SX_EINVAL
+ * if it has) and no column. */
 typedef struct {
     size_t size;                  /* sizeof(sx_allocator) */
     void *(*take)(void *context, uint64_t bytes, void *stream);
@@ -252,8 +254,8 @@ SX_API sx_status sx_device_allocator(sx_device *dev,
                                      const sx_allocator *allocator);
 
 /* A column in the device's memory (the host's, for the CPU), its contents
- * undefined; and copies between columns of one type, wherever they lie:
- * all elements of `from` into the first of `to`. */
+ * undefined; and copies between columns of one type, wherever they lie: all
+ * elements of `from` go to the first of `to`. */
 SX_API sx_status sx_column_new(sx_column *out, sx_device *dev, int type,
                                uint64_t n);
 SX_API void sx_column_free(sx_column *column, sx_device *dev);
@@ -264,12 +266,12 @@ SX_API sx_status sx_column_copy(sx_column *to, const sx_column *from,
 
 typedef struct sx_index sx_index;
 
-/* Builds an index over keys, copying what it needs. Keys and rows must not change
- * before it returns. If they do, it fails (SX_EINVAL, where it sees that), or the index
- * has what was read, some of it old and some new, which sx_check() may refuse; but no
- * memory outside is touched, neither here nor by questions to it.
+/* Builds an index over keys, and copies what it needs. Keys and rows must not change
+ * before it returns. If they do, it fails (SX_EINVAL, if it sees that), or the index
+ * has the keys that were read, some old and some new, which sx_check() may refuse. But
+ * no memory outside is touched, neither here nor by questions to it.
  *
- * rows  NULL: the row of a key is its position in keys. Else U32 or U64.
+ * rows  NULL: the row of a key is its position in keys. Otherwise U32 or U64.
  * spec  NULL: "auto". A family, its parameters, then optional words:
  *         sorted                 plain sorted array
  *         eytzinger(k=2..33)     search order, no extra memory
@@ -288,19 +290,18 @@ typedef struct sx_index sx_index;
  *                                keys, and building takes about twice as long.
  *                                Below 2^16 keys eps is 16 then, on a GPU below
  *                                2^22 keys 8
- *         pgm(budget=KIB)        eps is measured, and the segments take at most so
+ *         pgm(budget=KIB)        eps is measured, and the segments take at most that
  *                                much memory. SX_ENOMEM if eps=1048576 takes more
  *         auto(for=point|range|mixed|memory)  chosen by a look at the keys, on a
  *                                CPU also by measuring
  *       layout=split|pairs|once (and block=) inside the parentheses says how keys
  *       and rows lie in memory: in arrays of their own; side by side; or each value
- *       once, beside it where its rows begin. `once` pays where keys repeat: 2^24
- *       keys of 1,000 values are searched as 1,000. Answers are the same. Where no
- *       rows are stored (rows NULL and keys in order: a row is its key's rank)
- *       pairs becomes split, and sx_describe() says so. Words
- *       behind the parentheses: unique (equal keys are an error), and
- *       place=host|device|hybrid|both for an index that is not, or not only, in the
- *       memory of its device.
+ *       once, with the place where its rows begin. `once` pays if keys repeat: 2^24
+ *       keys of 1,000 values are searched as 1,000. Answers are the same. If no rows
+ *       are stored (rows NULL and keys in order: a row is its key's rank), pairs
+ *       becomes split, and sx_describe() says so. Words behind the parentheses:
+ *       unique (equal keys are an error), and place=host|device|hybrid|both for an
+ *       index that is not, or not only, in the memory of its device.
  *
  * Places of an index on a GPU:
  *   host    All of the index is in the host's memory. The CPU builds it and answers.
@@ -308,15 +309,15 @@ typedef struct sx_index sx_index;
  *           pivots, a guide, segments, the first levels of eytzinger (sorted has no
  *           upper part: SX_ENOSYS). The GPU walks the upper part for a batch and the
  *           CPU goes on from there, so the index may be larger than the GPU's memory.
- *           `auto` takes this place where a build would not fit the GPU's memory.
- *   both    All of the index is in either memory; the GPU builds it. Columns of the
- *           host are answered by the side that is faster for so many queries. Columns
- *           in device memory and streams are the GPU's.
+ *           `auto` takes this place if a build would not fit the GPU's memory.
+ *   both    All of the index is in either memory; the GPU builds it. For columns of
+ *           the host the side answers that is faster for that many queries. For
+ *           columns in device memory and streams the GPU answers.
  * On a CPU only host can be (SX_ENOSYS for the others). With host and hybrid, columns
- * may be in device memory, but there are no streams (SX_ENOSYS). Which side is faster is computed from times that were measured when
- * the device and the index were new, and so is whether the GPU helps a hybrid index
- * with a batch; sx_explain() shows the numbers. A file does not keep the place: its
- * flags tell sx_load(). */
+ * may be in device memory, but there are no streams (SX_ENOSYS). Which side is faster is
+ * computed from times that were measured when the device and the index were new, and so
+ * is whether the GPU helps a hybrid index with a batch; sx_explain() shows the numbers.
+ * A file does not keep the place: flags tell sx_load() the place. */
 SX_API sx_status sx_build(sx_index **out, sx_device *dev, const char *spec,
                           const sx_column *keys, const sx_column *rows,
                           const sx_call *call);
@@ -334,7 +335,7 @@ typedef struct {
 typedef struct {
     size_t size;                  /* sizeof(sx_estimate_info) */
     uint64_t host_resident;       /* bytes of the finished index ... */
-    uint64_t host_peak;           /* ... and at most while building it */
+    uint64_t host_peak;           /* ... and the most while it is built */
     uint64_t device_resident;
     uint64_t device_peak;
 } sx_estimate_info;
@@ -355,14 +356,14 @@ typedef struct {
 /* The i-th family this library knows. SX_EINVAL past the last one. */
 SX_API sx_status sx_family_at(unsigned i, sx_family_info *info);
 
-/* The i-th thing to be done with an index: "build", "get", ... "load", and
+/* The i-th thing that can be done with an index: "build", "get", ... "load", and
  * "device_columns", "streams", which questions can have. NULL past the last. */
 SX_API const char *sx_verb_at(unsigned i);
 
 /* Whether an index of this spec and key type, in this place ("host", "device",
- * "hybrid", "both"), can do that on such a device. The device need not be there: only
- * its name up to a colon or comma counts. SX_ENOSYS: the detail says why it can't be.
- * The library's tests do all that can be. */
+ * "hybrid", "both"), can do this verb on such a device. The device need not be there:
+ * only its name up to a colon or comma counts. SX_ENOSYS: it can't, and the detail says
+ * why. The library's tests do all that can be. */
 SX_API sx_status sx_possible(const char *spec, int key_type, const char *verb,
                              const char *place, const char *device);
 
@@ -374,7 +375,7 @@ SX_API sx_status sx_possible(const char *spec, int key_type, const char *verb,
  * and ranks are aligned as such numbers are; keys need not be. Outputs must
  * not overlap inputs. */
 
-/* Row of the first key equal to q[i]; all ones where there is none. */
+/* The row of the first key equal to q[i]; all ones if there is none. */
 SX_API sx_status sx_get(const sx_index *ix, const sx_column *q,
                         sx_column *rows, const sx_call *call);
 
@@ -385,8 +386,8 @@ SX_API sx_status sx_rank(const sx_index *ix, const sx_column *q,
                          const sx_call *call);
 
 /* The last key at or below q[i], the first key at or above it: its row,
- * and the key itself if keys is not NULL (left alone where there is no
- * such key and the row is all ones). rows may be NULL if keys is not. */
+ * and the key itself if keys is not NULL. If there is no such key, the row is
+ * all ones and the key is left alone. rows may be NULL if keys is not. */
 SX_API sx_status sx_floor(const sx_index *ix, const sx_column *q,
                           sx_column *rows, sx_column *keys,
                           const sx_call *call);
@@ -394,8 +395,8 @@ SX_API sx_status sx_ceil(const sx_index *ix, const sx_column *q,
                          sx_column *rows, sx_column *keys,
                          const sx_call *call);
 
-/* Key and row at ranks[i] (U32 or U64) in ascending order; either output
- * may be NULL. A rank past the end: all ones in rows, keys left alone. */
+/* The key and the row at ranks[i] (U32 or U64) in ascending order; either
+ * output may be NULL. A rank past the end: all ones in rows, keys left alone. */
 SX_API sx_status sx_key_at(const sx_index *ix, const sx_column *ranks,
                            sx_column *keys, sx_column *rows,
                            const sx_call *call);
@@ -403,9 +404,9 @@ SX_API sx_status sx_key_at(const sx_index *ix, const sx_column *ranks,
 typedef struct {                  /* lo[i] <= key <= hi[i], all i */
     size_t size;                  /* sizeof(sx_ranges) */
     const sx_column *lo, *hi;     /* of equal length; lo > hi: empty */
-    uint64_t limit;               /* 0: none; else of each range at most
-                                     so many, the first ones ... */
-    uint32_t last;                /* ... or, if not 0, the last ones */
+    uint64_t limit;               /* the most results of each range, the first
+                                     ones; 0: no limit */
+    uint32_t last;                /* not 0: the last ones instead */
     uint32_t reserved;            /* zero */
 } sx_ranges;
 
@@ -414,8 +415,8 @@ SX_API sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges,
                                 sx_column *counts, const sx_call *call);
 
 /* Rows, and keys, of range i go to [first[i], first[i+1]) of rows and keys, in
- * ascending order of keys. rows and keys may be NULL. first is U64 and has one element
- * more than there are ranges (else SX_EINVAL).
+ * ascending order of keys. rows and keys may be NULL. first must be U64 and have one
+ * element more than there are ranges (SX_EINVAL if not).
  *
  * SX_ESPACE: an output is too small. first is filled and nothing else is; first[n] is
  * how many elements are needed. So a call with rows and keys NULL tells the sizes for
@@ -461,9 +462,9 @@ typedef struct sx_collector sx_collector;
 
 typedef struct {                  /* NULL: all defaults */
     size_t size;                  /* sizeof(sx_collect_options) */
-    uint32_t batch;               /* keys that make a batch; 0: 1024. More than
-                                     there are threads never come together */
-    uint32_t interval_us;         /* longest that a key waits for others; 0: 50.
+    uint32_t batch;               /* keys that make a batch; 0: 1024. It never has
+                                     more keys than there are threads */
+    uint32_t interval_us;         /* the longest that a key waits for others; 0: 50.
                                      The system's timers come late by their
                                      slack, on Linux 50 us */
     uint32_t eager;               /* 1: keys wait only while another batch is
@@ -471,7 +472,7 @@ typedef struct {                  /* NULL: all defaults */
     uint32_t reserved;            /* zero */
 } sx_collect_options;
 
-/* The index is only asked, not held: it has to outlive the collector. */
+/* The collector does not keep the index: it has to outlive the collector. */
 SX_API sx_status sx_collector_new(sx_collector **out, const sx_index *ix,
                                   const sx_collect_options *options);
 
@@ -482,26 +483,26 @@ SX_API sx_status sx_collector_new(sx_collector **out, const sx_index *ix,
 SX_API void sx_collector_close(sx_collector *c);
 SX_API void sx_collector_free(sx_collector *c);
 
-/* What a key is asked: its row as by sx_get(), its rank as by sx_rank(), the
- * row as by sx_floor() and sx_ceil(). Each has batches of its own. */
+/* The question about a key: its row as from sx_get(), its rank as from sx_rank(),
+ * or the row as from sx_floor() and sx_ceil(). Each has batches of its own. */
 typedef enum { SX_ASK_GET = 0, SX_ASK_RANK_LEFT, SX_ASK_RANK_RIGHT, SX_ASK_FLOOR,
                SX_ASK_CEIL } sx_ask;
 
 /* The answer for one key of the index's type, SX_MISS for no match.
- * timeout_us: below 0: wait as long as it takes; else SX_ETIMEDOUT when there
- * is no answer in that time, and *answer stays as it is (0: only if this key
- * need not wait; a thread that asks for a batch stays until it has the answer).
- * Where the batch fails, all its submitters get its status and sentence. After
- * fork() the child has the collector to itself. */
+ * timeout_us: below 0 it waits as long as it takes. Otherwise it is SX_ETIMEDOUT
+ * if there is no answer in that time, and *answer stays as it is. 0: an answer
+ * only if this key need not wait. A thread that asks for a batch stays until it
+ * has the answer. If the batch fails, all its submitters get its status and
+ * sentence. After fork() the child has the collector to itself. */
 SX_API sx_status sx_collect(sx_collector *c, sx_ask what, const void *key,
                             uint64_t *answer, int64_t timeout_us);
 
 typedef struct {
     size_t size;                  /* sizeof(sx_collector_info) */
-    uint32_t batch, interval_us;  /* as it works with */
+    uint32_t batch, interval_us;  /* in use */
     uint32_t eager, reserved;
-    uint64_t batches;             /* asked, and ... */
-    uint64_t full;                /* ... of them because they were full */
+    uint64_t batches;             /* that were asked ... */
+    uint64_t full;                /* ... and of these because they were full */
     uint64_t answered;            /* keys */
     uint64_t failed;              /* keys of batches that failed */
     uint64_t timed_out;           /* keys whose submitters gave up */
@@ -510,45 +511,45 @@ SX_API sx_status sx_collector_describe(sx_collector *c, sx_collector_info *info)
 
 /* ---- files ------------------------------------------------------------- */
 
-/* Writes a temporary file beside path, syncs it, renames it to path, which
- * may be an ordinary file (it is replaced) or a link (the link is).
+/* Writes a temporary file beside path, syncs it and renames it to path. An
+ * ordinary file there is replaced; so is a link, but not the file it leads to.
  *
- * The new file is the saver's, and of its group. It keeps the old one's
- * permissions, of mode bits 0777 (never set-user-ID and its like), but: if the
- * old file was another user's, group and others may not write; if it was of
- * another group, the group may what others may. Where there was no file, it is
- * as open(path, O_CREAT, 0666) makes one; so where a link was. Until it is
- * whole, only its owner may open it; but on file systems without nameless files
- * a new one is open to others for a moment, before anything is written.
+ * The new file belongs to the saver and its group. It keeps the old file's
+ * permissions, mode bits 0777 (never set-user-ID and its like), with two
+ * exceptions: if the old file was another user's, group and others may not
+ * write; if it was of another group, the group may do what others may. If there
+ * was no file, or a link, it is as open(path, O_CREAT, 0666) makes one. Until it
+ * is whole, only its owner may open it. But on file systems without nameless
+ * files a new one is open to others for a moment, before anything is written.
  *
- * While it is written it has no name, so that a process that is killed leaves
+ * While it is written it has no name, so a process that is killed leaves
  * nothing. Just before the rename it is called .sextant-PID-N.tmp, on file
  * systems without nameless files from the start: a process that is killed then
- * leaves a file of that name. Each sx_save() takes those of its user out of
- * path's folder, if nobody has them locked (flock()), as savers do. (On a
- * network file system that does not show one machine the locks of another, a
- * save on the other can fail for that, SX_EIO, and leaves all as it was.)
+ * leaves a file of that name. Each sx_save() removes such files of its user from
+ * path's folder, unless somebody has them locked (flock()), as savers do. (On a
+ * network file system that does not show one machine the locks of another, that
+ * can make a save on the other fail with SX_EIO, which leaves all as it was.)
  *
- * An index in a GPU's memory is copied to the host first: that counts for
+ * An index in a GPU's memory is copied to the host first: the copy counts for
  * max_bytes (SX_ENOMEM). One thread does the work, whatever `threads` is. */
 SX_API sx_status sx_save(const sx_index *ix, const char *path,
                          const sx_call *call);
 
-/* The file is mapped, and must not be changed while the index lives. The header is
- * always verified, and that there is nothing between the sections. The data are
- * verified when SX_LOAD_VERIFY is set: then no bit of the file can have changed.
+/* The file is mapped, and must not be changed while the index lives. The header and
+ * the gaps between sections are always verified. The data are verified if
+ * SX_LOAD_VERIFY is set: then no bit of the file can have changed.
  * A damaged file never makes a lookup read outside the index. Files of Sextant before
  * 0.3 have another format: SX_ECORRUPT, and the detail says so.
  *
  * At most one flag says a place, as place= does in a spec (sx_build()). Without one
  * the index goes to the memory of the device. With SX_LOAD_HYBRID and SX_LOAD_BOTH
- * the times of questions are measured, as in a build. What is on the host stays
- * mapped, except the host's side of SX_LOAD_BOTH.
+ * the times of questions are measured, as in a build. Sections on the host stay mapped,
+ * except those of the host's side of SX_LOAD_BOTH.
  *
- * For max_bytes count the sections, once for each place where they are in memory
- * of their own: on the host with SX_LOAD_COPY, on a GPU (of a hybrid index only its
- * upper part), and on the host's side of SX_LOAD_BOTH. A mapped file does not count. One
- * thread does the work, whatever `threads` is. */
+ * Sections count for max_bytes once for each place where they are in memory of their
+ * own: on the host with SX_LOAD_COPY, on a GPU (of a hybrid index only its upper part),
+ * and on the host's side of SX_LOAD_BOTH. A mapped file does not count. One thread does
+ * the work, whatever `threads` is. */
 #define SX_LOAD_COPY   1u         /* read into memory instead of mapping */
 #define SX_LOAD_VERIFY 2u         /* compare the checksum of all data */
 #define SX_LOAD_HOST   4u         /* place=host */
@@ -565,14 +566,14 @@ SX_API sx_status sx_load(sx_index **out, sx_device *dev, const char *path,
  * them. Setting a note is not safe beside any other call on the same index; reading
  * is safe beside reading and questions. */
 
-#define SX_NOTES_MOST 64u         /* notes of an index, and of all of them ... */
-#define SX_NOTES_BYTES_MOST 65536u  /* ... bytes, with a NUL for each text */
+#define SX_NOTES_MOST 64u         /* notes of an index ... */
+#define SX_NOTES_BYTES_MOST 65536u  /* ... and their bytes, with a NUL for each text */
 #define SX_NOTE_NAME_MOST 63u     /* bytes of a name, without the NUL: at least 1 */
 #define SX_NOTE_VALUE_MOST 4095u  /* bytes of a value, without the NUL */
 
 /* Sets a note, in place of the one of that name, or takes it away (value NULL; fine
- * if there is none). Both are UTF-8. A name has no control characters and no '='. What
- * these limits do not allow is SX_EINVAL, and all notes stay as they were. */
+ * if there is none). Both texts are UTF-8. A name has no control characters and no '='.
+ * Notes beyond these limits are SX_EINVAL, and all notes stay as they were. */
 SX_API sx_status sx_note(sx_index *ix, const char *name, const char *value);
 
 /* The value of a note, or NULL; and the i-th note, in the order of the names' bytes
@@ -609,10 +610,10 @@ SX_API sx_status sx_explain(const sx_index *ix, sx_format format, char *buf,
  * max_bytes and `threads` see sx_save(). */
 SX_API sx_status sx_check(const sx_index *ix, const sx_call *call);
 
-/* The index as kernels of the caller see it, to be passed to them by value:
- * handle is an sx_handle of sextant_device.cuh, bytes its size.
- * Valid as long as the index is, and always of the keys that the index has now: these
- * stay in memory for it, whatever replaces them. */
+/* The index as kernels of the caller see it, to be passed to them by value: handle is an
+ * sx_handle of sextant_device.cuh, bytes its size. It is valid as long as the index is,
+ * and always has the keys that the index has now: these stay in memory for it, whatever
+ * replaces them. */
 SX_API sx_status sx_kernel_handle(const sx_index *ix, void *handle,
                                   size_t bytes);
 
