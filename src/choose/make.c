@@ -51,8 +51,8 @@ sx_status sx_bound(sx_device *at, const sx_spec *spec, uint32_t width, uint32_t 
 
 /* ---- the build ---------------------------------------------------------------- */
 
-/* Whether the caller or the device's name asks for one thread. The number of processors does
- * not count: what is built must not depend on it. */
+/* Whether the caller, the device's name or SEXTANT_THREADS asks for one thread. The number of
+ * processors does not count: what is built must not depend on it. */
 static int one_thread(const sx_device *dev, const sx_input *in)
 {
     sx_travel t = {0};

@@ -176,7 +176,7 @@ typedef struct {
                                      where less is free */
     uint64_t sample;              /* questions that keep all of the device busy; of a GPU only */
     uint32_t side;                /* SX_SIDE_; 0: the device's name does not say it */
-    uint32_t alone;               /* a CPU whose name says threads=1 */
+    uint32_t alone;               /* a CPU whose name or SEXTANT_THREADS says one thread */
 } sx_travel;
 
 typedef struct {
