@@ -11,23 +11,25 @@
 #include "on_device.h"
 #include "query/index.h"
 
-enum { EVEN, CROWDED, ROUGH, UNEVEN, REPEATED, TWICE, FIVE_TIMES, KINDS };
+enum { EVEN, CROWDED, ROUGH, UNEVEN, REPEATED, TWICE, FIVE_TIMES, SOMETIMES, KINDS };
 static uint64_t n = 1 << 17;      /* keys */
 
 /* Ascending keys. EVEN: equally far apart; CROWDED: at one end, but even within some pieces;
  * ROUGH: runs with gaps of all magnitudes between them; UNEVEN: short runs with gaps of many;
- * REPEATED: a thousand values; TWICE, FIVE_TIMES: each value as often. */
+ * REPEATED: a thousand values; TWICE, FIVE_TIMES: each value as often; SOMETIMES: rough keys,
+ * of which the first third is one value. */
 static uint64_t *keys_of(unsigned kind)
 {
     uint64_t *keys = need(n * sizeof *keys), x = 0;
     rnd r = rnd_start(7);
     for (uint64_t i = 0; i < n; i++) {
         x += kind == UNEVEN ? (i % 8 ? 1 : 1ull << rnd_below(&r, 14))
-             : kind == ROUGH && i % 97 == 0 ? 1ull << rnd_below(&r, 50) : 1;
+             : (kind == ROUGH || kind == SOMETIMES) && i % 97 == 0 ? 1ull << rnd_below(&r, 50) : 1;
         keys[i] = kind == EVEN ? i << 40 : kind == CROWDED ? i * i * i + i
                   : kind == REPEATED ? i * 1000 / n << 30
                   : kind == TWICE ? i / 2 << 30
-                  : kind == FIVE_TIMES ? i / 5 << 30 : x;
+                  : kind == FIVE_TIMES ? i / 5 << 30
+                  : kind == SOMETIMES && i < n / 3 ? 1 : x;
     }
     return keys;
 }
@@ -332,6 +334,8 @@ static void test_settled(void **state)
         { REPEATED, 23, "auto(for=range)", "pivot(k=5,leaf=8,levels=3,layout=once)" },
         { REPEATED, 20, "auto(for=memory)", "sorted(layout=once)" },
         { TWICE, 18, "auto(for=point)", "guide(bucket=4,pieces=1,layout=once)" },
+        { SOMETIMES, 18, "auto(for=point)", "pivot(k=5,leaf=8,levels=7,layout=once)" },
+        { SOMETIMES, 18, "auto", "pivot(k=5,leaf=8,levels=7,layout=split)" },
         { FIVE_TIMES, 20, "auto(for=memory)", "eytzinger(k=5,layout=once)" },
         { FIVE_TIMES, 20, "auto(for=point)", "guide(bucket=4,pieces=1,layout=once)" },
     };

@@ -22,19 +22,14 @@
 /* Where a GPU's pivots take more bytes, far more than its L2 holds, it pays to have
  * fewer of them (4-byte keys) or fewer levels (8-byte keys). */
 #define PIVOT_BYTES (100u << 20)
-/* Up to NEAR_BYTES keys and rows are mostly in a GPU's L2, where it hardly matters whether
- * a key and its row are side by side. Beyond FAR_BYTES hardly any are in it. */
-#define NEAR_BYTES (64ull << 20)
+/* Beyond this many bytes hardly any keys and rows are in a GPU's L2. Few are: sx_is_near(). */
 #define FAR_BYTES (512ull << 20)
 
 /* The most units that a walk under a guide may look at, tolls included, where it is still
- * as fast as pivots on a GPU. In the cache a search for the piece takes as long as pivots
- * do. Far away pivots take many reads. Wide keys have few pivots a read, and ranges leave
+ * as fast as pivots on a GPU. In the cache near_limit() says it. Far away pivots take many
+ * reads. Wide keys have few pivots a read, and ranges leave
  * less to gain. GUIDE_CPU: where a guide may still be the fastest on a CPU. */
-#define GUIDE_NEAR 1.7
-#define GUIDE_NEAR_PIECES 1.3
-#define NEAR_PIECES_FROM (1u << 18)
-#define GUIDE_AWAY 1.65
+#define GUIDE_AWAY 1.6
 #define GUIDE_FAR 2.0
 #define GUIDE_WIDE 1.8
 #define GUIDE_RANGES 1.5
@@ -45,6 +40,11 @@
  * search among values is worth more than a key beside its row, and cells and segments
  * suit keys that do not repeat. */
 #define ONCE_16THS 17u
+/* For points on a GPU speed counts for more: if no guide suits the keys as they come, equal
+ * keys are stored once if there are at most this many 8ths as many values, and that takes at
+ * most this many halves of keys and rows together. */
+#define ONCE_HALVES 3u
+#define ONCE_8THS 7u
 /* A GPU's wide keys are looked at from this many values on, if there are enough keys for a
  * look. Fewer values are searched whole. Narrower keys with too few values for a look get
  * pivots. */
@@ -108,16 +108,28 @@ static sx_spec pivot_pairs(sx_spec spec, uint64_t n, uint32_t width, int runs)
     return with_layout(spec, SX_FAM_PIVOT, SX_PAIRS);
 }
 
-/* Whether a guide is the fastest on a GPU whose cache has keys and rows. A guide of a single
- * piece may be, in pairs if that suits them; one of several pieces only over 4-byte keys. */
+/* The same for keys and rows in a GPU's cache. Pivots get slower with every level there is,
+ * and a unit more takes a guide longer than its first: both ways took equally long on an
+ * H200 at these limits, by keys from 2^16 to 2^22. Below 1 no guide wins. */
+static double near_limit(uint32_t width, int pairs, uint64_t n)
+{
+    double doublings = -16;
+
+    for (; n > 1; n /= 2)
+        doublings++;
+    if (width == 4)
+        return pairs ? 1.28 + 0.028 * doublings : 0.97 + 0.030 * doublings;
+    return pairs ? 1.40 + 0.075 * doublings : 1.16 + 0.080 * doublings;
+}
+
+/* Whether a guide is the fastest on a GPU whose cache has keys and rows: of pairs, if there
+ * may be pairs, or of arrays. */
 static int guide_wins_near(const seen *looked, uint64_t n, uint32_t width, int *pairs)
 {
-    if (looked->guide[1].of.guide.pieces == 1 && looked->cost[1] < GUIDE_NEAR)
-        return 1;
-    if (width == 4 && n >= NEAR_PIECES_FROM && looked->cost[1] < GUIDE_NEAR_PIECES)
+    if (*pairs && looked->cost[1] < near_limit(width, 1, n))
         return 1;
     *pairs = 0;
-    return looked->guide[0].of.guide.pieces == 1 && looked->cost[0] < GUIDE_NEAR;
+    return looked->cost[0] < near_limit(width, 0, n);
 }
 
 /* The same if keys and rows come from beyond the cache. */
@@ -132,7 +144,7 @@ static sx_spec settle_gpu(sx_spec spec, uint32_t purpose, uint64_t n, uint32_t w
                           uint32_t row_bytes, const seen *looked)
 {
     uint64_t bytes = n * (width + row_bytes);
-    int near = bytes <= NEAR_BYTES, runs = looked->in_runs >= SOME_RUNS;
+    int near = sx_is_near(bytes), runs = looked->in_runs >= SOME_RUNS;
     int may_pair = purpose != SX_FOR_RANGE && row_bytes > 0 && width <= 8, pairs = may_pair;
 
     if (width > 8    ? looked->cost[0] < GUIDE_WIDE
@@ -202,7 +214,7 @@ static int has_look_at(const sx_device *dev, const sx_spec *asked, uint64_t n, u
 {
     return asked->purpose != SX_FOR_MEMORY && asked->place != SX_PLACE_HYBRID &&
            n >= sx_look_from(dev) &&
-           stored >= (dev->backend->gpu && width > 8 ? VALUES_LOOKED_AT : sx_look_from(dev));
+           stored >= (dev->backend->gpu && width > 8 ? VALUES_LOOKED_AT : sx_look_from(dev) / 2);
 }
 
 static int has_look(const sx_device *dev, const sx_spec *asked, uint64_t n)
@@ -260,6 +272,27 @@ static int once_pays(const sx_spec *asked, const sx_sorted *sorted)
     return once < (asked->purpose == SX_FOR_MEMORY ? all : all / 16 * ONCE_16THS);
 }
 
+/* Whether points on a GPU would find keys faster that are stored once, if it can't be a
+ * guide that finds them as they come. */
+static int once_is_faster(const sx_device *dev, const sx_spec *asked, const sx_sorted *sorted)
+{
+    uint64_t all = sorted->n * (sorted->width + sorted->row_bytes);
+    uint64_t once = sorted->values * sorted->width + sorted->n * sorted->row_bytes +
+                    sx_starts_bytes(sorted->values, sorted->n, sorted->row_bytes);
+
+    return dev->backend->gpu && asked->purpose == SX_FOR_POINT && !sorted->starts &&
+           sorted->values <= sorted->n / 8 * ONCE_8THS && once <= all / 2 * ONCE_HALVES;
+}
+
+uint64_t sx_once_bytes(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width,
+                       uint32_t row_bytes)
+{
+    if (asked->purpose == SX_FOR_MEMORY)
+        return 0;
+    return dev->backend->gpu && asked->purpose == SX_FOR_POINT
+               ? n * (width + row_bytes) / 2 * (ONCE_HALVES - 2) : n * width / 16 * (ONCE_16THS - 16);
+}
+
 /* Makes all specs of the list layout=once. */
 static void store_once(sx_contenders *list)
 {
@@ -271,11 +304,22 @@ static void store_once(sx_contenders *list)
 
 /* ---- the look --------------------------------------------------------------------- */
 
+/* Whether a GPU's arrays are looked at for themselves. What suits pairs suits arrays, but
+ * in the cache a guide of arrays may win where one of pairs, whose units are shorter, does
+ * not. */
+static int looks_at_arrays(const sx_sorted *sorted, const seen *pairs)
+{
+    return sorted->width == 8 && sx_is_near(sorted->n * (sorted->width + sorted->row_bytes)) &&
+           pairs->cost[1] >= near_limit(sorted->width, 1, sorted->n);
+}
+
 /* If there is no memory for a look, keys get no guide. */
 static sx_status look(sx_device *dev, const sx_spec *asked, const sx_sorted *sorted,
                       const sx_input *in, seen *out, sx_err *err)
 {
     sx_spec spec = {.unique = asked->unique, .place = asked->place};
+    int gpu = dev->backend->gpu, has_pairs = !sorted->starts && !(gpu && sorted->width > 8);
+    uint32_t arrays = sorted->starts ? SX_LAYOUT_ONCE : SX_SPLIT;
     sx_sample *sample = NULL;
     sx_status st = sx_sample_take(&sample, dev, sorted, in, err);
 
@@ -283,22 +327,10 @@ static sx_status look(sx_device *dev, const sx_spec *asked, const sx_sorted *sor
     if (st != SX_OK || !sample)
         return st == SX_ENOMEM ? SX_OK : st;
     out->in_runs = sx_sample_repeats(sample, SHORT_RUN);
-    if (sorted->starts) {         /* there are no pairs then */
-        sx_spec guide = guide_of(dev, spec, SX_LAYOUT_ONCE, sorted->width, sorted->row_bytes);
-        st = sx_sample_guide(sample, dev, &guide, sorted, UINT64_MAX, &out->cost[0], err);
-        out->guide[0] = out->guide[1] = guide;
-        out->cost[1] = out->cost[0];
-        sx_sample_drop(sample);
-        return st;
-    }
-    for (int pairs = 1; pairs >= 0 && st == SX_OK; pairs--) {
-        sx_spec guide = guide_of(dev, spec, pairs ? SX_PAIRS : SX_SPLIT, sorted->width,
+    for (int pairs = has_pairs; pairs >= 0 && st == SX_OK; pairs--) {
+        sx_spec guide = guide_of(dev, spec, pairs ? SX_PAIRS : arrays, sorted->width,
                                  sorted->row_bytes);
-        if (!pairs && dev->backend->gpu &&
-            (out->guide[1].of.guide.pieces == 1 || sorted->width != 8 ||
-             sorted->n * (sorted->width + sorted->row_bytes) > NEAR_BYTES)) {
-            /* What suits pairs suits arrays. But in the cache one piece may do for arrays
-             * where pairs want several. */
+        if (pairs < has_pairs && gpu && !looks_at_arrays(sorted, out)) {
             guide.of.guide.pieces = out->guide[1].of.guide.pieces;
             guide.of.guide.bucket = out->guide[1].of.guide.bucket;
             guide.given |= out->guide[1].given & (SX_GUIDE_PIECES | SX_GUIDE_BUCKET);
@@ -307,6 +339,10 @@ static sx_status look(sx_device *dev, const sx_spec *asked, const sx_sorted *sor
             st = sx_sample_guide(sample, dev, &guide, sorted, UINT64_MAX, &out->cost[pairs], err);
         }
         out->guide[pairs] = guide;
+    }
+    if (!has_pairs) {
+        out->guide[1] = out->guide[0];
+        out->cost[1] = out->cost[0];
     }
     sx_sample_drop(sample);
     return st;
@@ -339,32 +375,56 @@ static sx_status take_usual(sx_device *dev, sx_store *s, const sx_contenders *li
     return st;
 }
 
+/* Stores equal keys once. If there is no memory for that, they are stored as they come. */
+static sx_status keep_values(sx_device *dev, sx_sorted *sorted, const sx_input *in, sx_text *why,
+                             sx_err *err)
+{
+    sx_status st = dev->backend->once(dev->self, sorted, in->threads, err);
+
+    if (sorted->starts)
+        say_once(sorted, why);
+    return st == SX_ENOMEM ? SX_OK : st;
+}
+
+/* A look at the keys, if there are enough of them, and who may win then. */
+static sx_status list_seen(sx_device *dev, const sx_spec *asked, const sx_sorted *sorted,
+                           const sx_input *in, int *looks, seen *looked, sx_contenders *list,
+                           sx_err *err)
+{
+    sx_status st = SX_OK;
+
+    *looks = has_look_at(dev, asked, sorted->ranks, sorted->n, sorted->width);
+    if (*looks)
+        st = look(dev, asked, sorted, in, looked, err);
+    *list = list_all(dev, asked, *looks, sorted->n, sorted->width,
+                     sorted->starts ? 0 : sorted->row_bytes, looked);
+    if (sorted->starts)
+        store_once(list);
+    return st;
+}
+
 sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *asked, sx_sorted *sorted,
                     const sx_input *in, sx_err *err)
 {
     sx_text why = {s->why, SX_WHY_MAX, strlen(s->why)};
-    int looks, contest;
-    sx_contenders list;
+    int looks = 0, contest;
+    sx_contenders list = {0};
     seen looked = {0};
     unsigned taken = 0;
     sx_status st = SX_OK;
 
-    if (once_pays(asked, sorted)) {
-        st = dev->backend->once(dev->self, sorted, in->threads, err);
-        if (st == SX_ENOMEM)      /* then equal keys are stored as they come */
-            st = SX_OK;
-        if (sorted->starts)
-            say_once(sorted, &why);
+    if (once_pays(asked, sorted))
+        st = keep_values(dev, sorted, in, &why, err);
+    if (st == SX_OK)
+        st = list_seen(dev, asked, sorted, in, &looks, &looked, &list, err);
+    if (st == SX_OK && once_is_faster(dev, asked, sorted) &&
+        list.spec[list.count - 1].family != SX_FAM_GUIDE) {
+        st = keep_values(dev, sorted, in, &why, err);
+        if (st == SX_OK && sorted->starts)
+            st = list_seen(dev, asked, sorted, in, &looks, &looked, &list, err);
     }
-    looks = has_look_at(dev, asked, sorted->ranks, sorted->n, sorted->width);
-    if (st == SX_OK && looks)
-        st = look(dev, asked, sorted, in, &looked, err);
     if (st != SX_OK)
         return st;
-    list = list_all(dev, asked, looks, sorted->n, sorted->width,
-                    sorted->starts ? 0 : sorted->row_bytes, &looked);
-    if (sorted->starts)
-        store_once(&list);
     contest = has_contest(dev, asked, sorted->n) && list.count > 1;
     if (why.length)
         sx_text_add(&why, "; ");

@@ -25,6 +25,13 @@ sx_status sx_contest(sx_device *dev, sx_store *s, uint32_t purpose, const sx_con
 
 /* ---- pieces.c: a look at some keys ------------------------------------------- */
 
+/* Whether so many bytes of keys and rows are mostly in a GPU's L2, where it hardly matters
+ * whether a key and its row are side by side. */
+static inline int sx_is_near(uint64_t bytes)
+{
+    return bytes <= 64ull << 20;
+}
+
 typedef struct sx_sample sx_sample;
 /* Of keys that are sorted, but not built into anything yet; NULL where they are too few. */
 sx_status sx_sample_take(sx_sample **out, sx_device *dev, const sx_sorted *sorted,

@@ -38,8 +38,11 @@
  * both ways take equally long. */
 #define SEARCH_MORE 4u
 #define SEARCH_SETS 3u
-/* At most this many segments are searched at once, if nobody measures. */
+/* At most this many segments are searched at once, if nobody measures. A measurement must
+ * say that the other way takes less than this many 16ths of the time: a difference below
+ * that is noise, and would make an index slow by chance. */
 #define CONCISE_MOST 32u
+#define SEARCH_16THS 15u
 /* Candidates are powers of two from 2^LEAST_BIT to 2^MOST_BIT. If none of these fits a
  * budget, larger ones are tried, up to SX_EPS_MAX. */
 #define LEAST_BIT 2u
@@ -95,12 +98,12 @@ static sx_questions trial_questions(const sx_device *dev, uint64_t ns)
     return (sx_questions){.points = points, .sets = SX_TRIAL_SETS, .warm = SX_TRIAL_WARM * points};
 }
 
-/* Measures both ways to search, and takes the faster. */
+/* Measures both ways to search, and takes the usual one unless the other is faster. */
 static sx_status measure_search(sx_device *dev, sx_view *v, const sx_input *in, sx_questions *q,
                                 sx_err *err)
 {
     uint64_t best[2] = {UINT64_MAX, UINT64_MAX}, ns;
-    uint32_t before = v->of.pgm.concise;
+    uint32_t usual = usual_search(dev, v);
     sx_status st = SX_OK;
 
     for (unsigned ask = 0; ask < 2 * SEARCH_TURNS && st == SX_OK; ask++) {
@@ -109,7 +112,7 @@ static sx_status measure_search(sx_device *dev, sx_view *v, const sx_input *in, 
         if (ask >= 2 && ns < best[ask % 2])
             best[ask % 2] = ns;
     }
-    v->of.pgm.concise = st == SX_OK ? best[1] < best[0] : before;
+    v->of.pgm.concise = st == SX_OK && best[!usual] < best[usual] / 16 * SEARCH_16THS ? !usual : usual;
     return st;
 }
 

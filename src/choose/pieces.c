@@ -31,12 +31,9 @@ static const uint32_t away[] = {1,   2,   3,   4,   5,    6,    7,    8,     10,
 #define KEPT (NEAR + 2 * PIECES)
 #define END(p) (NEAR + 2 * (p))
 
-/* The choices: a number of pieces, with what their search costs, measured and counted in
- * units looked at; and keys of a cell, where 0 stands for as many as usual. */
-static const struct {
-    uint32_t pieces;
-    double toll;
-} cuts[PIECES] = {{1, 0}, {256, 0.16}, {2048, 0.24}, {SX_PIECES_MAX, 0.50}};
+/* The choices: a number of pieces; and keys of a cell, where 0 stands for as many as
+ * usual. */
+static const uint32_t cuts[PIECES] = {1, 256, 2048, SX_PIECES_MAX};
 #define BUCKETS 3u
 static const uint32_t buckets[BUCKETS] = {0, 4, SX_LEAST_BUCKET};
 
@@ -73,7 +70,7 @@ static void piece_ends(uint64_t n, uint64_t pieces, uint64_t rank, uint64_t ends
 static void choose_ranks(sx_sample *all)
 {
     for (unsigned p = 0; p < PIECES; p++)
-        for (all->pieces[p] = cuts[p].pieces; all->n / all->pieces[p] < PIECE_KEYS;)
+        for (all->pieces[p] = cuts[p]; all->n / all->pieces[p] < PIECE_KEYS;)
             all->pieces[p] /= 2;
     for (uint64_t s = 0; s < SAMPLES; s++) {
         uint64_t *r = all->ranks + s * KEPT, middle = some_rank(all->n, s);
@@ -223,14 +220,38 @@ static double mean_turns(const sx_sample *all, unsigned pieces, const sx_view *v
 
 /* ---- the choice -------------------------------------------------------------------- */
 
-/* Smaller cells than usual make a guide that is larger and further away. */
-static double bucket_toll(double usual, double bucket)
+/* What a search for the piece costs, and cells smaller than usual, since the guide is larger
+ * and further away: measured, and counted in units looked at. A GPU whose cache has keys and
+ * rows waits longer for a piece, and hardly for a larger guide. */
+typedef struct {
+    double pieces[PIECES], cell;  /* cell: each time that it is halved, up to cell_most */
+    double cell_most;
+} tolls;
+
+static const tolls far_tolls = {{0, 0.16, 0.24, 0.50}, 0.12, 0.43};
+static const tolls far_wide_tolls = {{0, 0.13, 0.34, 0.60}, 0.09, 0.43};
+static const tolls near_tolls[] = {{{0, 0.23, 0.36, 0.60}, 0.040, 0.15},
+                                   {{0, 0.50, 0.70, 0.95}, 0.055, 0.20},
+                                   {{0, 0.41, 0.65, 1.00}, 0.040, 0.15}};
+
+static const tolls *tolls_of(const sx_device *dev, const sx_sorted *sorted)
+{
+    uint64_t bytes = sorted->n * (sorted->width + sorted->row_bytes);
+
+    if (!dev->backend->gpu)
+        return &far_tolls;
+    if (!sx_is_near(bytes))
+        return sorted->width > 8 ? &far_wide_tolls : &far_tolls;
+    return &near_tolls[sorted->width == 4 ? 0 : sorted->width == 8 ? 1 : 2];
+}
+
+static double cell_toll(const tolls *t, double usual, double bucket)
 {
     double toll = 0;
 
     for (; bucket < usual; bucket *= 2)
-        toll += 0.12 * (usual / bucket < 2 ? usual / bucket - 1 : 1);
-    return toll < 0.43 ? toll : 0.43;
+        toll += t->cell * (usual / bucket < 2 ? usual / bucket - 1 : 1);
+    return toll < t->cell_most ? toll : t->cell_most;
 }
 
 /* The spec of one of these choices. */
@@ -259,12 +280,13 @@ static sx_status choose_among(sx_device *dev, const sx_sample *all, const sx_sor
 {
     sx_spec asked = *spec;
     sx_facts facts = sx_facts_of(sorted);
+    const tolls *t = tolls_of(dev, sorted);
     uint32_t usual = 0;
 
     for (unsigned c = 0; c < PIECES * BUCKETS; c++) {
         unsigned p = c / BUCKETS, bucket = buckets[c % BUCKETS];
         sx_spec tried = with_choice(asked, all->pieces[p], bucket);
-        double toll = cuts[p].toll + (bucket ? bucket_toll(usual, bucket) : 0), its;
+        double toll = t->pieces[p] + (bucket ? cell_toll(t, usual, bucket) : 0), its;
         sx_view v;
         sx_status st;
         if (bucket && ((asked.given & SX_GUIDE_BUCKET) || 2 * bucket > usual))

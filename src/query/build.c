@@ -60,6 +60,9 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
         unsigned count = sx_may_win(at, &spec, n, width, row_bytes, may);
         for (unsigned i = 0; i < count && st == SX_OK; i++)
             st = sx_bound(at, &may[i], width, row_bytes, n, &most, err);
+        most.resident += sx_once_bytes(at, &spec, n, width, row_bytes);
+        if (most.peak < most.resident + n * width)        /* all keys, and each once */
+            most.peak = most.resident + n * width;
         most.peak += sx_contest_bytes(at, &spec, n);
     } else {
         st = sx_bound(at, &spec, width, row_bytes, n, &most, err);

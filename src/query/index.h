@@ -137,6 +137,10 @@ uint64_t sx_question_bytes(const sx_device *dev, uint64_t n);
 unsigned sx_may_win(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width,
                     uint32_t row_bytes, sx_spec out[SX_CONTENDERS]);
 
+/* Bytes that keys may take beyond that because each is stored once, with starts. */
+uint64_t sx_once_bytes(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width,
+                       uint32_t row_bytes);
+
 /* Memory that its questions take. */
 uint64_t sx_contest_bytes(const sx_device *dev, const sx_spec *asked, uint64_t n);
 
