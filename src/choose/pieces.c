@@ -91,6 +91,12 @@ static sx_key16 key_at(const void *keys, unsigned i, uint32_t width)
                         : ((const sx_key16 *)keys)[i];
 }
 
+/* How far `to` is above `from`, of keys that fit 64 bits, as most do, or do not. */
+static double distance_64(uint64_t from, uint64_t to)
+{
+    return to > from ? (double)(to - from) : -(double)(from - to);
+}
+
 static double distance(sx_key16 from, sx_key16 to)
 {
     sx_key16 d = to > from ? to - from : from - to;
@@ -106,7 +112,9 @@ static void measure_keys(const void *keys, uint32_t width, double *far)
     sx_key16 q = key_at(keys, SIDE, width);
 
     for (unsigned i = 0; i < NEAR; i++)
-        far[i] = distance(q, key_at(keys, i, width));
+        far[i] = width == 4   ? distance_64((uint64_t)q, ((const sx_key4 *)keys)[i])
+                 : width == 8 ? distance_64((uint64_t)q, ((const sx_key8 *)keys)[i])
+                              : distance(q, key_at(keys, i, width));
     for (unsigned p = 0; p < PIECES; p++) {
         sx_key16 begin = key_at(keys, END(p), width);
         far[END(p)] = distance(begin, q);
