@@ -97,15 +97,15 @@ static void test_closed_before(void **state)
 
 /* ---- entries ---------------------------------------------------------------------------- */
 
-/* Levels [from, to) for all queries, on the side that has them as replica `r`. */
-static void step(const sx_index *ix, unsigned r, const dataset *d, int right, uint32_t from,
+/* Levels [from, to) for all queries, by the device that has them as replica `r`. */
+static void step(const sx_index *ix, unsigned r, const dataset *d, sx_side side, uint32_t from,
                  uint32_t to, const sx_state *in, sx_state *out)
 {
-    const sx_replica *side = replica_of(ix, r);
+    const sx_replica *by = replica_of(ix, r);
     sx_err err;
-    sx_steps job = { .key_type = d->type, .right = (uint32_t)right, .n = d->queries,
+    sx_steps job = { .key_type = d->type, .side = side, .n = d->queries,
                      .q = d->q.data, .from = from, .to = to, .in = in, .out = out };
-    if (side->dev->backend->steps(side->dev->self, &side->view, &job, &err) != SX_OK)
+    if (by->dev->backend->steps(by->dev->self, &by->view, &job, &err) != SX_OK)
         fail_msg("%s", err.text);
 }
 
@@ -134,18 +134,18 @@ static void try_cuts(const sx_index *ix, const dataset *d)
     uint64_t n = d->queries, *out = need(n * 8), bytes = n * sizeof(sx_state);
     uint32_t levels = levels_of(ix);
     sx_state *all = need(bytes), *state = need(bytes);
-    for (int right = 0; right < 2; right++) {
-        step(ix, 1, d, right, 0, levels, NULL, all);
-        go_on(ix, d, right ? SX_OP_RANK_RIGHT : SX_OP_RANK_LEFT, all, out, NULL);
-        assert_memory_equal(out, right ? d->right : d->left, n * 8);
+    for (sx_side side = SX_LEFT; side <= SX_RIGHT; side++) {
+        step(ix, 1, d, side, 0, levels, NULL, all);
+        go_on(ix, d, side == SX_RIGHT ? SX_OP_RANK_RIGHT : SX_OP_RANK_LEFT, all, out, NULL);
+        assert_memory_equal(out, side == SX_RIGHT ? d->right : d->left, n * 8);
         for (uint32_t cut = 0; cut <= levels; cut++)
             for (unsigned first = 0; first < 2; first++) {
-                step(ix, first, d, right, 0, cut, NULL, state);
-                step(ix, !first, d, right, cut, levels, state, state);
+                step(ix, first, d, side, 0, cut, NULL, state);
+                step(ix, !first, d, side, cut, levels, state, state);
                 assert_memory_equal(state, all, bytes);
             }
         for (uint32_t l = 0; l < levels; l++)     /* each level by another */
-            step(ix, l % 2, d, right, l, l + 1, l ? state : NULL, state);
+            step(ix, l % 2, d, side, l, l + 1, l ? state : NULL, state);
         assert_memory_equal(state, all, bytes);
     }
     free(out);

@@ -13,7 +13,6 @@
 typedef struct {
     unsigned m;
     _Alignas(64) unsigned char q[SX_CHUNK * 16];      /* encoded */
-    _Alignas(64) unsigned char next[SX_CHUNK * 16];   /* their successors */
     unsigned char flag[SX_CHUNK];
     uint64_t at[SX_CHUNK];        /* positions; from to_ranks() on, ranks */
     uint64_t slot[SX_CHUNK];
@@ -25,11 +24,12 @@ typedef struct {
     const sx_cpu_walks *keys;
 } means;
 
-static void no_bounds(const sx_view *v, const void *q, unsigned m, const sx_state *entry,
-                      uint64_t *rank, uint64_t *slot, int rows)
+static void no_bounds(const sx_view *v, const void *q, unsigned m, sx_side side,
+                      const sx_state *entry, uint64_t *rank, uint64_t *slot, int rows)
 {
     (void)v;
     (void)q;
+    (void)side;
     (void)entry;
     (void)rows;
     for (unsigned i = 0; i < m; i++) {
@@ -51,20 +51,11 @@ static means means_for(const sx_cpu *cpu, const sx_view *v, int entered)
     return (means){bounds, sx_cpu_walks_for(cpu->level, v->width)};
 }
 
-/* Positions. entry: of these queries (of their successors, for right bounds), or NULL. */
-static void left_bounds(const means *w, const sx_view *v, chunk *c, const sx_state *entry)
+/* Positions. entry: of these queries and this side, or NULL. */
+static void find_bounds(const means *w, const sx_view *v, chunk *c, sx_side side,
+                        const sx_state *entry)
 {
-    w->bounds(v, c->q, c->m, entry, c->at, NULL, 0);
-}
-
-/* How many keys are below or equal is how many are below the successor. */
-static void right_bounds(const means *w, const sx_view *v, chunk *c, const sx_state *entry)
-{
-    w->keys->successors(c->q, c->next, c->flag, c->m);
-    w->bounds(v, c->next, c->m, entry, c->at, NULL, 0);
-    for (unsigned i = 0; i < c->m; i++)
-        if (c->flag[i])
-            c->at[i] = v->n;
+    w->bounds(v, c->q, c->m, side, entry, c->at, NULL, 0);
 }
 
 /* Positions become the ranks of their first keys. */
@@ -258,7 +249,7 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
 
     switch (job->op) {
     case SX_OP_GET:
-        w->walks.bounds(v, c->q, c->m, entry, c->at, c->slot, rows);
+        w->walks.bounds(v, c->q, c->m, SX_LEFT, entry, c->at, c->slot, rows);
         if (v->n > 0 && put_get_rows(v, c, job, at))
             return;
         w->walks.keys->equal(v, c->q, c->slot, c->flag, c->m);
@@ -269,22 +260,19 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
             to_ranks(v, c);
         break;
     case SX_OP_RANK_LEFT:
-        left_bounds(&w->walks, v, c, entry);
-        to_ranks(v, c);
-        break;
     case SX_OP_RANK_RIGHT:
-        right_bounds(&w->walks, v, c, entry);
+        find_bounds(&w->walks, v, c, sx_side_of(job->op), entry);
         to_ranks(v, c);
         break;
     case SX_OP_FLOOR:
-        right_bounds(&w->walks, v, c, entry);
+        find_bounds(&w->walks, v, c, SX_RIGHT, entry);
         for (unsigned i = 0; i < c->m; i++)
             c->at[i]--;           /* 0 - 1 is past the end: no such key */
         find_slots(v, c);
         to_last_ranks(v, c);
         break;
     case SX_OP_CEIL:
-        w->walks.bounds(v, c->q, c->m, entry, c->at, c->slot, rows);
+        w->walks.bounds(v, c->q, c->m, SX_LEFT, entry, c->at, c->slot, rows);
         if (!firsts)
             to_ranks(v, c);
         break;
@@ -338,16 +326,17 @@ static void span_chunk(const span_work *w, chunk *c, uint64_t at,
 {
     const sx_span_query *job = w->job;
     unsigned bytes = w->type->bytes;
+    _Alignas(64) unsigned char lo[SX_CHUNK * 16];
     unsigned char empty[SX_CHUNK];
 
     w->type->encode(c->q, (const unsigned char *)job->lo + at * bytes, c->m);
-    left_bounds(&w->walks, w->v, c, job->entry_lo ? job->entry_lo + at : NULL);
+    find_bounds(&w->walks, w->v, c, SX_LEFT, job->entry_lo ? job->entry_lo + at : NULL);
     to_ranks(w->v, c);
     memcpy(start, c->at, c->m * sizeof *start);
-    memcpy(c->next, c->q, c->m * w->v->width);
+    memcpy(lo, c->q, c->m * w->v->width);
     w->type->encode(c->q, (const unsigned char *)job->hi + at * bytes, c->m);
-    w->walks.keys->crossed(c->next, c->q, empty, c->m);
-    right_bounds(&w->walks, w->v, c, job->entry_hi ? job->entry_hi + at : NULL);
+    w->walks.keys->crossed(lo, c->q, empty, c->m);
+    find_bounds(&w->walks, w->v, c, SX_RIGHT, job->entry_hi ? job->entry_hi + at : NULL);
     to_ranks(w->v, c);
     for (unsigned i = 0; i < c->m; i++) {
         /* An index whose keys do not ascend (a damaged file) may end before

@@ -110,7 +110,7 @@ static sx_status gpu_steps_work(sx_gpu *g, gpu_stream stream, const void *work, 
     (void)at;
     a.v = *w->upper;
     a.key_type = w->job->key_type;
-    a.right = w->job->right;
+    a.side = w->job->side;
     a.from = w->job->from;
     a.to = w->job->to;
     a.n = n;

@@ -16,6 +16,12 @@
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
 
+/* The side of the bound that answers it. */
+SX_FN sx_side sx_side_of(int op)
+{
+    return op == SX_OP_RANK_RIGHT || op == SX_OP_FLOOR ? SX_RIGHT : SX_LEFT;
+}
+
 /* How a pgm's last level is reached: level by level, or by a search in it at
  * once. No part of an index: either answers the same. */
 typedef enum { SX_SEARCH_ANY, SX_SEARCH_COMPLETE, SX_SEARCH_CONCISE } sx_search;
@@ -76,7 +82,7 @@ typedef struct {
  * walk goes on. All columns are on the host. */
 typedef struct {
     int key_type;
-    uint32_t right;               /* of the key's successor: for right ranks, floor */
+    sx_side side;                 /* of the bounds that the walks end at */
     uint64_t n;
     const void *q;
     uint32_t from, to;

@@ -139,7 +139,7 @@ sx_status sx_answer_lookup(const sx_index_version *now, const sx_lookup *job, sx
     void *q, *out, *keys;
     sx_entered ask = {.key_type = job->key_type, .columns = b.searches,
                       .threads = job->how.threads,
-                      .right = {job->op == SX_OP_RANK_RIGHT || job->op == SX_OP_FLOOR}};
+                      .side = {sx_side_of(job->op)}};
     sx_status st;
 
     if (!plan.visit) {
@@ -235,8 +235,8 @@ static sx_status bring_ranges(visits *all, const sx_span_query *job, sx_span_que
     here->lo = lo;
     here->hi = hi;
     here->lo_there = here->hi_there = 0;
-    *ask = (sx_entered){.key_type = job->key_type, .q = {lo, hi}, .right = {0, 1}, .columns = 2,
-                        .threads = job->how.threads};
+    *ask = (sx_entered){.key_type = job->key_type, .q = {lo, hi}, .side = {SX_LEFT, SX_RIGHT},
+                        .columns = 2, .threads = job->how.threads};
     return SX_OK;
 }
 

@@ -42,7 +42,7 @@ static sx_status make_entries(const pipeline *p, uint64_t b, uint64_t at, uint64
     sx_status st = SX_OK;
 
     for (unsigned c = 0; c < p->ask->columns && st == SX_OK; c++) {
-        sx_steps job = {.key_type = p->ask->key_type, .right = p->ask->right[c], .n = n,
+        sx_steps job = {.key_type = p->ask->key_type, .side = p->ask->side[c], .n = n,
                         .threads = p->ask->threads,
                         .q = (const unsigned char *)p->ask->q[c] + at * bytes,
                         .to = sx_view_levels(&p->upper->view), .out = entries_of(p, b, c)};

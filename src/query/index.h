@@ -98,7 +98,7 @@ typedef struct {
     int key_type;
     unsigned columns;             /* 0, 1, 2 */
     const void *q[2];
-    uint32_t right[2];            /* see sx_steps */
+    sx_side side[2];              /* see sx_steps */
     uint32_t threads;
 } sx_entered;
 
