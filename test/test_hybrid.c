@@ -97,6 +97,11 @@ static void test_closed_before(void **state)
 
 /* ---- entries ---------------------------------------------------------------------------- */
 
+static sx_slice queries_of(const dataset *d)
+{
+    return sx_slice_fixed(d->q.data, d->width, d->queries, SX_HOST);
+}
+
 /* Levels [from, to) for all queries, by the device that has them as replica `r`. */
 static void step(const sx_index *ix, unsigned r, const dataset *d, sx_side side, uint32_t from,
                  uint32_t to, const sx_state *in, sx_state *out)
@@ -104,7 +109,7 @@ static void step(const sx_index *ix, unsigned r, const dataset *d, sx_side side,
     const sx_replica *by = replica_of(ix, r);
     sx_err err;
     sx_steps job = { .key_type = d->type, .side = side, .n = d->queries,
-                     .q = d->q.data, .from = from, .to = to, .in = in, .out = out };
+                     .q = queries_of(d), .from = from, .to = to, .in = in, .out = out };
     if (by->dev->backend->steps(by->dev->self, &by->view, &job, &err) != SX_OK)
         fail_msg("%s", err.text);
 }
@@ -115,8 +120,10 @@ static void go_on(const sx_index *ix, const dataset *d, sx_op op, const sx_state
 {
     const sx_replica *side = replica_of(ix, 0);
     sx_err err;
-    sx_lookup ask = { .op = op, .key_type = d->type, .n = d->queries, .q = d->q.data, .out = out,
-                      .out_bytes = 8, .keys = keys, .entry = entry };
+    sx_lookup ask = { .op = op, .key_type = d->type, .n = d->queries, .q = queries_of(d),
+                      .out = sx_slice_fixed(out, 8, d->queries, SX_HOST),
+                      .keys = sx_slice_fixed(keys, d->width, d->queries, SX_HOST),
+                      .entry = entry };
     assert_int_equal(side->dev->backend->lookup(side->dev->self, view_of(ix), &ask, &err), SX_OK);
 }
 

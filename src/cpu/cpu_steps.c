@@ -17,7 +17,7 @@ static void steps_share(void *work, uint64_t first, uint64_t end)
 
     for (uint64_t at = first; at < end; at += m) {
         m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
-        w->type->encode(q, (const unsigned char *)job->q + at * w->type->bytes, m);
+        w->type->encode(q, sx_slice_at(&job->q, at), m);
         w->steps(w->v, q, m, job->side, job->from, job->to, job->in ? job->in + at : NULL,
                  job->out + at);
     }
