@@ -56,9 +56,26 @@ int oracle_compare(int type, const void *a, const void *b)
     }
 }
 
+const unsigned char *oracle_element(const oracle_elements *e, uint64_t i)
+{
+    return e->data + i * e->width;
+}
+
+size_t oracle_element_bytes(const oracle_elements *e, uint64_t i)
+{
+    (void)i;                      /* all are as long */
+    return e->width;
+}
+
 const void *oracle_key(const oracle *o, uint64_t i)
 {
-    return o->keys + i * o->width;
+    oracle_elements e = { o->keys, o->width };
+    return oracle_element(&e, i);
+}
+
+static int compare_elements(int type, const oracle_elements *e, uint64_t i, uint64_t j)
+{
+    return oracle_compare(type, oracle_element(e, i), oracle_element(e, j));
 }
 
 static void *need(size_t bytes)
@@ -70,19 +87,17 @@ static void *need(size_t bytes)
 }
 
 /* Stable merge sort of positions [a, b) of in, through tmp. */
-static void sort_positions(int type, size_t width, const unsigned char *keys,
-                           uint64_t *pos, uint64_t *tmp, uint64_t a,
-                           uint64_t b)
+static void sort_positions(int type, const oracle_elements *keys, uint64_t *pos, uint64_t *tmp,
+                           uint64_t a, uint64_t b)
 {
     if (b - a < 2)
         return;
     uint64_t mid = a + (b - a) / 2, i = a, j = mid, out = a;
-    sort_positions(type, width, keys, pos, tmp, a, mid);
-    sort_positions(type, width, keys, pos, tmp, mid, b);
+    sort_positions(type, keys, pos, tmp, a, mid);
+    sort_positions(type, keys, pos, tmp, mid, b);
     while (i < mid || j < b) {
         /* Of equal keys that of the left half goes first. */
-        if (j == b || (i < mid && oracle_compare(type, keys + pos[i] * width,
-                                        keys + pos[j] * width) <= 0))
+        if (j == b || (i < mid && compare_elements(type, keys, pos[i], pos[j]) <= 0))
             tmp[out++] = pos[i++];
         else
             tmp[out++] = pos[j++];
@@ -94,23 +109,27 @@ oracle *oracle_new(int type, uint64_t n, const void *keys,
                    const uint64_t *rows)
 {
     oracle *o = need(sizeof *o);
-    size_t width = oracle_width(type);
-    *o = (oracle){ .type = type, .width = width, .n = n };
-    o->keys = need(n * width);
+    oracle_elements in = { keys, oracle_width(type) };
+    size_t bytes = 0;
+    for (uint64_t i = 0; i < n; i++)
+        bytes += oracle_element_bytes(&in, i);
+    *o = (oracle){ .type = type, .width = in.width, .n = n };
+    o->keys = need(bytes);
     o->rows = need(n * sizeof *o->rows);
 
     uint64_t *pos = need(n * sizeof *pos), *tmp = need(n * sizeof *tmp);
-    const unsigned char *k = keys;
+    unsigned char *to = o->keys;
     uint64_t ascending = 1;       /* keys from the first on */
-    while (ascending < n && oracle_compare(type, k + (ascending - 1) * width,
-                                           k + ascending * width) <= 0)
+    while (ascending < n && compare_elements(type, &in, ascending - 1, ascending) <= 0)
         ascending++;
     for (uint64_t i = 0; i < n; i++)
         pos[i] = i;
     if (ascending < n)
-        sort_positions(type, width, k, pos, tmp, 0, n);
+        sort_positions(type, &in, pos, tmp, 0, n);
     for (uint64_t i = 0; i < n; i++) {
-        memcpy(o->keys + i * width, k + pos[i] * width, width);
+        bytes = oracle_element_bytes(&in, pos[i]);
+        memcpy(to, oracle_element(&in, pos[i]), bytes);
+        to += bytes;
         o->rows[i] = rows ? rows[pos[i]] : pos[i];
         if (o->rows[i] > o->max_row)
             o->max_row = o->rows[i];

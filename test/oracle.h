@@ -12,6 +12,16 @@
 
 #define ORACLE_NONE UINT64_MAX    /* no such row, no such position */
 
+/* Keys one behind the other. What has to know how long they are asks the two functions, the
+ * only ones to change for keys that differ in length. */
+typedef struct {
+    const unsigned char *data;
+    size_t width;                 /* bytes of each */
+} oracle_elements;
+
+const unsigned char *oracle_element(const oracle_elements *e, uint64_t i);
+size_t oracle_element_bytes(const oracle_elements *e, uint64_t i);
+
 typedef struct {
     int type;                     /* sx_type of the keys */
     size_t width;                 /* bytes of one key */

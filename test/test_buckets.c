@@ -77,7 +77,8 @@ static scene make_scene(const char *options, const char *spec)
     s.ix = index_of(s.dev, s.d, spec);
     s.plan = (sx_plan){ .by = replica_of(s.ix, 0), .entries = replica_of(s.ix, 1),
                         .cut = { BUCKET, BUCKET, 8 } };
-    s.ask = (sx_entered){ .key_type = SX_U64, .columns = 1, .q = { s.d->q.data } };
+    s.ask = (sx_entered){ .key_type = SX_U64, .columns = 1,
+                          .q = { sx_slice_fixed(s.d->q.data, 8, QUERIES, SX_HOST) } };
     return s;
 }
 
@@ -120,8 +121,9 @@ static sx_status answer(void *work, uint64_t at, uint64_t n, const sx_state *con
 {
     run_state *w = work;
     const sx_replica *by = w->s->plan.by;
-    sx_lookup get = { .op = SX_OP_GET, .key_type = SX_U64, .n = n, .out_bytes = 8,
-                      .q = (const uint64_t *)w->s->d->q.data + at, .out = w->out + at,
+    sx_lookup get = { .op = SX_OP_GET, .key_type = SX_U64, .n = n,
+                      .q = sx_slice_part(&w->s->ask.q[0], at, at + n),
+                      .out = sx_slice_fixed(w->out + at, 8, n, SX_HOST),
                       .entry = entry[0] };
     if (at != w->next)
         die("queries from %llu on, not from %llu", (unsigned long long)at,

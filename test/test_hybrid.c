@@ -97,15 +97,20 @@ static void test_closed_before(void **state)
 
 /* ---- entries ---------------------------------------------------------------------------- */
 
-/* Takes levels [from, to) for all queries, on the side of replica `r`. */
-static void step(const sx_index *ix, unsigned r, const dataset *d, int right, uint32_t from,
+static sx_slice queries_of(const dataset *d)
+{
+    return sx_slice_fixed(d->q.data, d->width, d->queries, SX_HOST);
+}
+
+/* Levels [from, to) for all queries, by the device that has them as replica `r`. */
+static void step(const sx_index *ix, unsigned r, const dataset *d, sx_side side, uint32_t from,
                  uint32_t to, const sx_state *in, sx_state *out)
 {
-    const sx_replica *side = replica_of(ix, r);
+    const sx_replica *by = replica_of(ix, r);
     sx_err err;
-    sx_steps job = { .key_type = d->type, .right = (uint32_t)right, .n = d->queries,
-                     .q = d->q.data, .from = from, .to = to, .in = in, .out = out };
-    if (side->dev->backend->steps(side->dev->self, &side->view, &job, &err) != SX_OK)
+    sx_steps job = { .key_type = d->type, .side = side, .n = d->queries,
+                     .q = queries_of(d), .from = from, .to = to, .in = in, .out = out };
+    if (by->dev->backend->steps(by->dev->self, &by->view, &job, &err) != SX_OK)
         fail_msg("%s", err.text);
 }
 
@@ -115,8 +120,10 @@ static void go_on(const sx_index *ix, const dataset *d, sx_op op, const sx_state
 {
     const sx_replica *side = replica_of(ix, 0);
     sx_err err;
-    sx_lookup ask = { .op = op, .key_type = d->type, .n = d->queries, .q = d->q.data, .out = out,
-                      .out_bytes = 8, .keys = keys, .entry = entry };
+    sx_lookup ask = { .op = op, .key_type = d->type, .n = d->queries, .q = queries_of(d),
+                      .out = sx_slice_fixed(out, 8, d->queries, SX_HOST),
+                      .keys = sx_slice_fixed(keys, d->width, d->queries, SX_HOST),
+                      .entry = entry };
     assert_int_equal(side->dev->backend->lookup(side->dev->self, view_of(ix), &ask, &err), SX_OK);
 }
 
@@ -134,18 +141,18 @@ static void try_cuts(const sx_index *ix, const dataset *d)
     uint64_t n = d->queries, *out = need(n * 8), bytes = n * sizeof(sx_state);
     uint32_t levels = levels_of(ix);
     sx_state *all = need(bytes), *state = need(bytes);
-    for (int right = 0; right < 2; right++) {
-        step(ix, 1, d, right, 0, levels, NULL, all);
-        go_on(ix, d, right ? SX_OP_RANK_RIGHT : SX_OP_RANK_LEFT, all, out, NULL);
-        assert_memory_equal(out, right ? d->right : d->left, n * 8);
+    for (sx_side side = SX_LEFT; side <= SX_RIGHT; side++) {
+        step(ix, 1, d, side, 0, levels, NULL, all);
+        go_on(ix, d, side == SX_RIGHT ? SX_OP_RANK_RIGHT : SX_OP_RANK_LEFT, all, out, NULL);
+        assert_memory_equal(out, side == SX_RIGHT ? d->right : d->left, n * 8);
         for (uint32_t cut = 0; cut <= levels; cut++)
             for (unsigned first = 0; first < 2; first++) {
-                step(ix, first, d, right, 0, cut, NULL, state);
-                step(ix, !first, d, right, cut, levels, state, state);
+                step(ix, first, d, side, 0, cut, NULL, state);
+                step(ix, !first, d, side, cut, levels, state, state);
                 assert_memory_equal(state, all, bytes);
             }
-        for (uint32_t l = 0; l < levels; l++)     /* the sides take turns */
-            step(ix, l % 2, d, right, l, l + 1, l ? state : NULL, state);
+        for (uint32_t l = 0; l < levels; l++)     /* each level by another */
+            step(ix, l % 2, d, side, l, l + 1, l ? state : NULL, state);
         assert_memory_equal(state, all, bytes);
     }
     free(out);

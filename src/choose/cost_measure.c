@@ -76,15 +76,14 @@ static sx_status time_lookup(const sx_device *dev, const sx_view *v, const sx_lo
 static sx_status time_questions(const sx_device *dev, const sx_view *v, const sx_lookup *job,
                                 uint64_t n, uint64_t column, double *ns, sx_err *err)
 {
-    uint64_t all[TIMES], each = job->op == SX_OP_KEY_AT ? job->rank_bytes
-                                                        : sx_type_bytes(job->key_type);
+    uint64_t all[TIMES];
     sx_lookup part = *job;
     sx_status st = SX_OK;
 
     part.n = n;
     for (unsigned i = 0; i < TIMES && st == SX_OK; i++) {
-        uint64_t begin;
-        part.q = (const unsigned char *)job->q + (column - n) / TIMES * i * each;
+        uint64_t begin, at = (column - n) / TIMES * i;
+        part.q = sx_slice_part(&job->q, at, at + n);
         begin = sx_clock_ns();
         st = dev->backend->lookup(dev->self, v, &part, err);
         all[i] = sx_clock_ns() - begin;
@@ -189,14 +188,14 @@ static sx_status measure_calls(const sx_device *dev, const sx_travel *t, const s
 {
     uint64_t direct = t->direct_bytes / 16, *q = NULL;
     uint64_t most = t->chunk > direct + LONGER ? t->chunk : direct + LONGER;
-    sx_lookup job = {.op = SX_OP_RANK_LEFT, .key_type = SX_U64, .out_bytes = 8};
+    sx_lookup job = {.op = SX_OP_RANK_LEFT, .key_type = SX_U64};
     sx_status st = sx_alloc_array((void **)&q, 2 * most, sizeof *q, "measuring", err);
 
     if (st != SX_OK)
         return st;
     memset(q, 0, 2 * most * sizeof *q);
-    job.q = q;
-    job.out = q + most;
+    job.q = sx_slice_fixed(q, sizeof *q, most, SX_HOST);
+    job.out = sx_slice_fixed(q + most, sizeof *q, most, SX_HOST);
     st = measure_direct(dev, one, &job, direct, link, err);
     if (st == SX_OK)
         st = measure_chunks(dev, one, &job, direct + 1, most, link, err);
@@ -260,6 +259,16 @@ typedef struct {
     uint64_t *out;
 } questions;
 
+static sx_slice keys_of(const questions *q)
+{
+    return sx_slice_fixed(q->keys, sx_type_bytes(q->key_type), q->n, SX_HOST);
+}
+
+static sx_slice numbers_of(const questions *q, const uint64_t *numbers)
+{
+    return sx_slice_fixed(numbers, sizeof *numbers, q->n, SX_HOST);
+}
+
 static void drop_questions(questions *q)
 {
     sx_release(q->ranks);
@@ -269,7 +278,7 @@ static void drop_questions(questions *q)
 
 static sx_status make_questions(const sx_replica *here, int key_type, questions *q, sx_err *err)
 {
-    sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = key_type, .rank_bytes = 8, .n = q->n};
+    sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = key_type, .n = q->n};
     uint64_t x = 1;               /* any seed: these are only timed */
     sx_status st = sx_alloc_array((void **)&q->ranks, q->n, 8, "questions", err);
 
@@ -284,16 +293,16 @@ static sx_status make_questions(const sx_replica *here, int key_type, questions 
         x = x * 6364136223846793005u + 1442695040888963407u;
         q->ranks[i] = (uint64_t)((unsigned __int128)x * here->view.ranks >> 64);
     }
-    pick.q = q->ranks;
-    pick.keys = q->keys;
     q->key_type = key_type;
+    pick.q = numbers_of(q, q->ranks);
+    pick.keys = keys_of(q);
     return here->dev->backend->lookup(here->dev->self, &here->view, &pick, err);
 }
 
 static sx_lookup get_of(const questions *q)
 {
-    return (sx_lookup){.op = SX_OP_GET, .key_type = q->key_type, .n = q->n, .q = q->keys,
-                       .out = q->out, .out_bytes = 8};
+    return (sx_lookup){.op = SX_OP_GET, .key_type = q->key_type, .n = q->n, .q = keys_of(q),
+                       .out = numbers_of(q, q->out)};
 }
 
 /* Two shares for every thread, up to POOLED_MOST. */
@@ -316,8 +325,7 @@ static sx_status measure_cpu(const sx_replica *here, const questions *q, sx_cost
 
     get.how.threads = at.how.threads = 1;
     at.op = SX_OP_KEY_AT;
-    at.q = q->ranks;
-    at.rank_bytes = 8;
+    at.q = numbers_of(q, q->ranks);
     st = time_questions(host, &here->view, &get, alone, q->n, &many, err);
     if (st == SX_OK)
         st = time_questions(host, &here->view, &get, 1, q->n, &one, err);
@@ -362,9 +370,8 @@ static sx_status measure_gpu(const sx_replica *there, const questions *q, sx_cos
         st = be->alloc(dev->self, &out, n * 8, "questions", err);
     if (st == SX_OK)
         st = be->copy(dev->self, keys, 1, q->keys, 0, bytes, err);
-    get.q = keys;
-    get.out = out;
-    get.q_there = get.out_there = 1;
+    get.q = sx_slice_fixed(keys, get.q.each, n, SX_DEVICE);
+    get.out = sx_slice_fixed(out, 8, n, SX_DEVICE);
     get.how.device_ns = &busy;
     for (unsigned i = 0; i < 4 && st == SX_OK; i++) {     /* the second time counts */
         uint64_t begin = sx_clock_ns();
@@ -388,7 +395,7 @@ static sx_status measure_entries(const sx_replica *upper, const sx_replica *here
                                  const questions *q, sx_cost *c, sx_err *err)
 {
     const sx_device *dev = upper->dev;
-    sx_steps job = {.key_type = q->key_type, .q = q->keys, .to = sx_view_levels(&upper->view)};
+    sx_steps job = {.key_type = q->key_type, .q = keys_of(q), .to = sx_view_levels(&upper->view)};
     sx_lookup get = get_of(q);
     uint64_t n = q->of_gpu, few = n / 8 + 1, ns[2][2];
     double plain, entered;
@@ -422,14 +429,14 @@ static sx_status try_calls(sx_index_version *now, const questions *q, uint64_t n
                            sx_err *err)
 {
     static const uint32_t sides[2] = {SX_SIDE_CPU, SX_SIDE_GPU};
-    uint64_t best[2] = {UINT64_MAX, UINT64_MAX}, at = 0, bytes = sx_type_bytes(q->key_type);
-    sx_lookup get = get_of(q);
+    uint64_t best[2] = {UINT64_MAX, UINT64_MAX}, at = 0;
+    sx_lookup get = get_of(q), all = get;
     sx_status st = SX_OK;
 
     get.n = n;
     for (unsigned i = 0; i < 2 * TRIALS && st == SX_OK; i++) {
         uint64_t begin, ns;
-        get.q = (const unsigned char *)q->keys + at * bytes;
+        get.q = sx_slice_part(&all.q, at, at + n);
         now->cost.side = sides[i % 2];
         begin = sx_clock_ns();
         st = sx_answer_lookup(now, &get, err);

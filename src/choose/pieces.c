@@ -128,8 +128,9 @@ static sx_status take_sample(sx_device *dev, const sx_sorted *sorted, const sx_i
 {
     const sx_type_info *type = sx_type_of(in->key_type);
     sx_spec plain = {.family = SX_FAM_SORTED};
-    sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = in->key_type, .rank_bytes = 8,
-                      .n = SAMPLES * KEPT, .q = all->ranks, .keys = scratch,
+    sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = in->key_type, .n = SAMPLES * KEPT,
+                      .q = sx_slice_fixed(all->ranks, 8, SAMPLES * KEPT, SX_HOST),
+                      .keys = sx_slice_fixed(scratch, type->bytes, SAMPLES * KEPT, SX_HOST),
                       .how.threads = in->threads};
     _Alignas(64) unsigned char encoded[KEPT * 16];
     sx_facts facts = {.n = sorted->n, .ranks = sorted->n, .width = sorted->width};

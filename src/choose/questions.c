@@ -94,19 +94,33 @@ void sx_questions_drop(sx_device *dev, sx_questions *q)
     dev->backend->release(dev->self, q->out);
 }
 
+static int place_of(const sx_questions *q)
+{
+    return q->there ? SX_DEVICE : SX_HOST;
+}
+
+/* Questions [at, at + n) of a column of them. */
+static sx_slice some_of(const sx_questions *q, const void *column, int key_type, uint64_t at,
+                        uint64_t n)
+{
+    sx_slice all = sx_slice_fixed(column, sx_type_bytes(key_type), at + n, place_of(q));
+
+    return sx_slice_part(&all, at, at + n);
+}
+
 /* Picks n keys of the index, each `ahead` ranks ahead of some key. */
 static sx_status pick_keys(sx_device *dev, const sx_view *v, const sx_input *in, sx_questions *q,
                            uint32_t ahead, uint64_t n, void **keys, sx_err *err)
 {
     const sx_backend *be = dev->backend;
     sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = in->key_type, .ahead = ahead, .n = n,
-                      .how.threads = in->threads, .keys_there = (uint32_t)q->there};
+                      .how.threads = in->threads};
     sx_status st;
 
     if (n == 0)
         return SX_OK;
     st = be->alloc(dev->self, keys, n * sx_type_bytes(in->key_type), "questions", err);
-    pick.keys = *keys;
+    pick.keys = sx_slice_fixed(*keys, sx_type_bytes(in->key_type), n, place_of(q));
     return st == SX_OK ? be->lookup(dev->self, v, &pick, err) : st;
 }
 
@@ -134,31 +148,30 @@ sx_status sx_questions_make(sx_device *dev, const sx_view *v, const sx_input *in
 sx_status sx_questions_ask(sx_device *dev, const sx_view *v, const sx_input *in, sx_questions *q,
                            uint64_t *best, sx_err *err)
 {
-    size_t bytes = sx_type_bytes(in->key_type);
-    uint32_t there = (uint32_t)q->there;
+    int type = in->key_type;
+    sx_slice out = sx_slice_fixed(q->out, sizeof(uint64_t),
+                                  q->points > q->ranges ? q->points : q->ranges, place_of(q));
     uint64_t device_ns = 0;
     sx_how how = {.threads = in->threads, .device_ns = q->there ? &device_ns : NULL};
-    sx_lookup point = {.op = SX_OP_GET, .key_type = in->key_type, .n = q->points, .how = how,
-                       .out = q->out, .out_bytes = 8, .q_there = there, .out_there = there};
-    sx_span_query range = {.key_type = in->key_type, .how = how, .n = q->ranges,
-                           .limit = RANGE_HITS, .lo_there = there, .hi_there = there};
-    sx_range_folds sum = {.sum = q->out, .sum_there = there};
+    sx_lookup point = {.op = SX_OP_GET, .key_type = type, .n = q->points, .how = how, .out = out};
+    sx_span_query range = {.key_type = type, .how = how, .n = q->ranges, .limit = RANGE_HITS};
+    sx_range_folds sum = {.sum = out};
     sx_status st = SX_OK;
 
     *best = UINT64_MAX;
     if (q->warm > 0) {
         point.n = q->warm;
-        point.q = (unsigned char *)q->key + q->sets * (uint64_t)q->points * bytes;
+        point.q = some_of(q, q->key, type, (uint64_t)q->sets * q->points, q->warm);
         st = dev->backend->lookup(dev->self, v, &point, err);
         point.n = q->points;
     }
     for (unsigned round = 0; round < q->rounds && st == SX_OK; round++) {
         uint64_t set = q->next++ % q->sets;
         if (q->points > 0)
-            point.q = (unsigned char *)q->key + set * q->points * bytes;
+            point.q = some_of(q, q->key, type, set * q->points, q->points);
         if (q->ranges > 0) {
-            range.lo = (unsigned char *)q->lo + set * q->ranges * bytes;
-            range.hi = (unsigned char *)q->hi + set * q->ranges * bytes;
+            range.lo = some_of(q, q->lo, type, set * q->ranges, q->ranges);
+            range.hi = some_of(q, q->hi, type, set * q->ranges, q->ranges);
         }
         device_ns = 0;
         uint64_t t = sx_clock_ns();

@@ -27,8 +27,8 @@ static void scan_rows(void *work, uint64_t first, uint64_t end)
     uint64_t reserved = w->in->row_type == SX_U64 ? SX_MISS : SX_MISS32;
 
     for (uint64_t i = first; i < end; i++) {
-        uint64_t row = w->in->row_type == SX_U64 ? ((const uint64_t *)w->in->rows)[i]
-                                                 : ((const uint32_t *)w->in->rows)[i];
+        uint64_t row = w->in->row_type == SX_U64 ? ((const uint64_t *)w->in->rows.data)[i]
+                                                 : ((const uint32_t *)w->in->rows.data)[i];
         if (row == reserved && i < at)
             at = i;
         max = row > max ? row : max;
@@ -48,7 +48,7 @@ static void encode_keys(void *work, uint64_t first, uint64_t end)
     input_work *w = work;
 
     w->type->encode((unsigned char *)w->keys + first * w->type->width,
-                    (const unsigned char *)w->in->keys + first * w->type->bytes, end - first);
+                    sx_slice_at(&w->in->keys, first), end - first);
 }
 
 static void store_rows(void *work, uint64_t first, uint64_t end)
@@ -56,8 +56,8 @@ static void store_rows(void *work, uint64_t first, uint64_t end)
     input_work *w = work;
 
     for (uint64_t i = first; i < end; i++) {
-        uint64_t row = w->in->row_type == SX_U64   ? ((const uint64_t *)w->in->rows)[i]
-                       : w->in->row_type == SX_U32 ? ((const uint32_t *)w->in->rows)[i]
+        uint64_t row = w->in->row_type == SX_U64   ? ((const uint64_t *)w->in->rows.data)[i]
+                       : w->in->row_type == SX_U32 ? ((const uint32_t *)w->in->rows.data)[i]
                                                    : i;
         if (w->row_bytes == 8)
             ((uint64_t *)w->rows)[i] = row;
@@ -103,8 +103,8 @@ static void read_keys(const sx_cpu *cpu, input_work *w, sx_sort_arrays *a)
 {
     const sx_input *in = w->in;
 
-    a->in_keys = in->keys;
-    if (!stored_as_is(in->key_type, in->keys, a->width)) {
+    a->in_keys = in->keys.data;
+    if (!stored_as_is(in->key_type, in->keys.data, a->width)) {
         w->keys = a->keys[0];
         sx_cpu_share(cpu, in->threads, in->progress, in->n, 4096, encode_keys, w);
         a->in_keys = w->keys;
@@ -116,8 +116,8 @@ static void read_rows(const sx_cpu *cpu, input_work *w, sx_sort_arrays *a)
 {
     const sx_input *in = w->in;
 
-    a->in_rows = in->rows;
-    if (in->row_type == 0 || sx_type_bytes(in->row_type) != a->row_bytes) {
+    a->in_rows = in->rows.data;
+    if (in->row_type == 0 || in->rows.each != a->row_bytes) {
         w->rows = a->rows[0];
         w->row_bytes = a->row_bytes;
         sx_cpu_share(cpu, in->threads, in->progress, in->n, 4096, store_rows, w);

@@ -13,7 +13,6 @@
 typedef struct {
     unsigned m;
     _Alignas(64) unsigned char q[SX_CHUNK * 16];      /* encoded */
-    _Alignas(64) unsigned char next[SX_CHUNK * 16];   /* their successors */
     unsigned char flag[SX_CHUNK];
     uint64_t at[SX_CHUNK];        /* positions; from to_ranks() on, ranks */
     uint64_t slot[SX_CHUNK];
@@ -25,11 +24,12 @@ typedef struct {
     const sx_cpu_walks *keys;
 } means;
 
-static void no_bounds(const sx_view *v, const void *q, unsigned m, const sx_state *entry,
-                      uint64_t *rank, uint64_t *slot, int rows)
+static void no_bounds(const sx_view *v, const void *q, unsigned m, sx_side side,
+                      const sx_state *entry, uint64_t *rank, uint64_t *slot, int rows)
 {
     (void)v;
     (void)q;
+    (void)side;
     (void)entry;
     (void)rows;
     for (unsigned i = 0; i < m; i++) {
@@ -51,20 +51,11 @@ static means means_for(const sx_cpu *cpu, const sx_view *v, int entered)
     return (means){bounds, sx_cpu_walks_for(cpu->level, v->width)};
 }
 
-/* Positions. entry: of these queries (of their successors, for right bounds), or NULL. */
-static void left_bounds(const means *w, const sx_view *v, chunk *c, const sx_state *entry)
+/* Positions. entry: of these queries and this side, or NULL. */
+static void find_bounds(const means *w, const sx_view *v, chunk *c, sx_side side,
+                        const sx_state *entry)
 {
-    w->bounds(v, c->q, c->m, entry, c->at, NULL, 0);
-}
-
-/* How many keys are below or equal is how many are below the successor. */
-static void right_bounds(const means *w, const sx_view *v, chunk *c, const sx_state *entry)
-{
-    w->keys->successors(c->q, c->next, c->flag, c->m);
-    w->bounds(v, c->next, c->m, entry, c->at, NULL, 0);
-    for (unsigned i = 0; i < c->m; i++)
-        if (c->flag[i])
-            c->at[i] = v->n;
+    w->bounds(v, c->q, c->m, side, entry, c->at, NULL, 0);
 }
 
 /* Positions become the ranks of their first keys. */
@@ -111,13 +102,16 @@ static void find_ranks(const sx_view *v, chunk *c)
     memcpy(c->at, rank, c->m * sizeof *rank);
 }
 
-static void put_numbers(void *out, uint32_t bytes, uint64_t at, const uint64_t *x, unsigned m)
+/* To elements [at, at + m), of 8 bytes or 4. */
+static void put_numbers(const sx_slice *to, uint64_t at, const uint64_t *x, unsigned m)
 {
-    if (bytes == 8) {
-        memcpy((uint64_t *)out + at, x, m * sizeof *x);
+    void *out = sx_slice_at(to, at);
+
+    if (to->each == 8) {
+        memcpy(out, x, m * sizeof *x);
     } else {
         for (unsigned i = 0; i < m; i++)
-            ((uint32_t *)out)[at + i] = (uint32_t)x[i];
+            ((uint32_t *)out)[i] = (uint32_t)x[i];
     }
 }
 
@@ -164,7 +158,7 @@ static int put_get_rows(const sx_view *v, const chunk *c, const sx_lookup *job, 
     const void *rows = v->rows;
     int ranks = (v->traits & SX_SLOTS_ARE_RANKS) != 0;
 
-    if (job->keys || !job->out || v->block || v->row_bytes == 0 || (v->starts && !ranks))
+    if (job->keys.data || !job->out.data || v->block || v->row_bytes == 0 || (v->starts && !ranks))
         return 0;
     if (v->starts)
         rows = v->starts + sx_firsts_offset(v->n, v->ranks);
@@ -176,14 +170,13 @@ static int put_get_rows(const sx_view *v, const chunk *c, const sx_lookup *job, 
     case 0x104: get_rows_16_32(row, c->slot, c->q, v->keys, rows, c->m); break;
     default:    get_rows_16_64(row, c->slot, c->q, v->keys, rows, c->m); break;
     }
-    put_numbers(job->out, job->out_bytes, at, row, c->m);
+    put_numbers(&job->out, at, row, c->m);
     return 1;
 }
 
 /* Rows of the chunk's slots, all ones where there is none. It has their ranks, or
  * (firsts) the positions that they are the first rows of. */
-static void put_rows(const sx_view *v, const chunk *c, int firsts, void *out, uint32_t bytes,
-                     uint64_t at)
+static void put_rows(const sx_view *v, const chunk *c, int firsts, const sx_slice *out, uint64_t at)
 {
     uint64_t row[SX_CHUNK], other[SX_CHUNK];
     const uint64_t *place = c->slot;
@@ -205,14 +198,13 @@ static void put_rows(const sx_view *v, const chunk *c, int firsts, void *out, ui
     else
         for (unsigned i = 0; i < c->m; i++)
             row[i] = place[i] == SX_NO_SLOT ? SX_MISS : sx_row_at(v, place[i], c->at[i]);
-    put_numbers(out, bytes, at, row, c->m);
+    put_numbers(out, at, row, c->m);
 }
 
 /* Keys of the chunk's slots; where there is none the output stays. */
 static void put_keys(const sx_view *v, const chunk *c, const sx_type_info *type,
-                     void *out, uint64_t at)
+                     const sx_slice *out, uint64_t at)
 {
-    unsigned char *to = (unsigned char *)out + at * type->bytes;
     _Alignas(64) unsigned char key[SX_CHUNK * 16];
     unsigned width = v->width, m = 0;
 
@@ -227,7 +219,7 @@ static void put_keys(const sx_view *v, const chunk *c, const sx_type_info *type,
             else
                 memcpy(key + m++ * 16, from, 16);
         } else if (m > 0) {
-            type->decode(to + (i - m) * type->bytes, key, m);
+            type->decode(sx_slice_at(out, at + i - m), key, m);
             m = 0;
         }
     }
@@ -245,20 +237,20 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
     const sx_lookup *job = w->job;
     const sx_view *v = w->v;
     const sx_state *entry = job->entry ? job->entry + at : NULL;
-    int rows = job->out != NULL && !v->starts;    /* a walk can ask for them */
+    int rows = job->out.data && !v->starts;    /* a walk can ask for them */
     int firsts = v->starts && v->row_bytes && (job->op == SX_OP_GET || job->op == SX_OP_CEIL);
 
     if (job->op == SX_OP_KEY_AT)
         for (unsigned i = 0; i < c->m; i++)
-            c->at[i] = job->rank_bytes == 0   ? sx_some_rank(at + i, job->ahead, v->ranks)
-                       : job->rank_bytes == 8 ? ((const uint64_t *)job->q)[at + i]
-                                              : ((const uint32_t *)job->q)[at + i];
+            c->at[i] = !job->q.data       ? sx_some_rank(at + i, job->ahead, v->ranks)
+                       : job->q.each == 8 ? ((const uint64_t *)job->q.data)[at + i]
+                                          : ((const uint32_t *)job->q.data)[at + i];
     else
-        w->type->encode(c->q, (const unsigned char *)job->q + at * w->type->bytes, c->m);
+        w->type->encode(c->q, sx_slice_at(&job->q, at), c->m);
 
     switch (job->op) {
     case SX_OP_GET:
-        w->walks.bounds(v, c->q, c->m, entry, c->at, c->slot, rows);
+        w->walks.bounds(v, c->q, c->m, SX_LEFT, entry, c->at, c->slot, rows);
         if (v->n > 0 && put_get_rows(v, c, job, at))
             return;
         w->walks.keys->equal(v, c->q, c->slot, c->flag, c->m);
@@ -269,22 +261,19 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
             to_ranks(v, c);
         break;
     case SX_OP_RANK_LEFT:
-        left_bounds(&w->walks, v, c, entry);
-        to_ranks(v, c);
-        break;
     case SX_OP_RANK_RIGHT:
-        right_bounds(&w->walks, v, c, entry);
+        find_bounds(&w->walks, v, c, sx_side_of(job->op), entry);
         to_ranks(v, c);
         break;
     case SX_OP_FLOOR:
-        right_bounds(&w->walks, v, c, entry);
+        find_bounds(&w->walks, v, c, SX_RIGHT, entry);
         for (unsigned i = 0; i < c->m; i++)
             c->at[i]--;           /* 0 - 1 is past the end: no such key */
         find_slots(v, c);
         to_last_ranks(v, c);
         break;
     case SX_OP_CEIL:
-        w->walks.bounds(v, c->q, c->m, entry, c->at, c->slot, rows);
+        w->walks.bounds(v, c->q, c->m, SX_LEFT, entry, c->at, c->slot, rows);
         if (!firsts)
             to_ranks(v, c);
         break;
@@ -293,13 +282,13 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
         break;
     }
     if (job->op == SX_OP_RANK_LEFT || job->op == SX_OP_RANK_RIGHT) {
-        put_numbers(job->out, job->out_bytes, at, c->at, c->m);
+        put_numbers(&job->out, at, c->at, c->m);
         return;
     }
-    if (job->out)
-        put_rows(v, c, firsts, job->out, job->out_bytes, at);
-    if (job->keys)
-        put_keys(v, c, w->type, job->keys, at);
+    if (job->out.data)
+        put_rows(v, c, firsts, &job->out, at);
+    if (job->keys.data)
+        put_keys(v, c, w->type, &job->keys, at);
 }
 
 static void lookup_share(void *work, uint64_t first, uint64_t end)
@@ -332,22 +321,31 @@ typedef struct {
     const sx_range_folds *folds;   /* fold: results */
 } span_work;
 
+/* From the lower ends of a chunk of ranges, encoded, to the upper ones, and which ranges are
+ * empty. Walks need much stack, so what this needs is gone before the next. */
+static __attribute__((noinline)) void take_upper(const span_work *w, chunk *c, uint64_t at,
+                                                 unsigned char empty[SX_CHUNK])
+{
+    _Alignas(64) unsigned char lo[SX_CHUNK * 16];
+
+    memcpy(lo, c->q, c->m * w->v->width);
+    w->type->encode(c->q, sx_slice_at(&w->job->hi, at), c->m);
+    w->walks.keys->crossed(lo, c->q, empty, c->m);
+}
+
 /* Ranges [at, at + c->m) as spans of ranks. */
 static void span_chunk(const span_work *w, chunk *c, uint64_t at,
                        uint64_t *start, uint64_t *count)
 {
     const sx_span_query *job = w->job;
-    unsigned bytes = w->type->bytes;
     unsigned char empty[SX_CHUNK];
 
-    w->type->encode(c->q, (const unsigned char *)job->lo + at * bytes, c->m);
-    left_bounds(&w->walks, w->v, c, job->entry_lo ? job->entry_lo + at : NULL);
+    w->type->encode(c->q, sx_slice_at(&job->lo, at), c->m);
+    find_bounds(&w->walks, w->v, c, SX_LEFT, job->entry_lo ? job->entry_lo + at : NULL);
     to_ranks(w->v, c);
     memcpy(start, c->at, c->m * sizeof *start);
-    memcpy(c->next, c->q, c->m * w->v->width);
-    w->type->encode(c->q, (const unsigned char *)job->hi + at * bytes, c->m);
-    w->walks.keys->crossed(c->next, c->q, empty, c->m);
-    right_bounds(&w->walks, w->v, c, job->entry_hi ? job->entry_hi + at : NULL);
+    take_upper(w, c, at, empty);
+    find_bounds(&w->walks, w->v, c, SX_RIGHT, job->entry_hi ? job->entry_hi + at : NULL);
     to_ranks(w->v, c);
     for (unsigned i = 0; i < c->m; i++) {
         /* An index whose keys do not ascend (a damaged file) may end before
@@ -412,16 +410,24 @@ static void fold_span(const span_work *w, uint64_t start, uint64_t count, sx_fol
     }
 }
 
+static void put_number(const sx_slice *to, uint64_t i, uint64_t x)
+{
+    if (to->data)
+        *(uint64_t *)sx_slice_at(to, i) = x;
+}
+
+/* Whether smallest and largest rows are wanted. */
+static int wants_extremes(const sx_range_folds *out)
+{
+    return out->min.data || out->max.data;
+}
+
 static void put_fold(const sx_range_folds *out, uint64_t i, uint64_t count, const sx_fold *f)
 {
-    if (out->count)
-        out->count[i] = count;
-    if (out->min)
-        out->min[i] = f->min;
-    if (out->max)
-        out->max[i] = count ? f->max : SX_MISS;
-    if (out->sum)
-        out->sum[i] = f->sum;
+    put_number(&out->count, i, count);
+    put_number(&out->min, i, f->min);
+    put_number(&out->max, i, count ? f->max : SX_MISS);
+    put_number(&out->sum, i, f->sum);
 }
 
 static void fold_share(void *work, uint64_t first, uint64_t end)
@@ -435,8 +441,8 @@ static void fold_share(void *work, uint64_t first, uint64_t end)
         c.m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
         span_chunk(w, &c, at, start, count);
         for (unsigned i = 0; i < c.m; i++) {
-            sx_fold f = {SX_MISS, 0, 0, out->min || out->max};
-            if (f.extremes || out->sum)
+            sx_fold f = {SX_MISS, 0, 0, wants_extremes(out)};
+            if (f.extremes || out->sum.data)
                 fold_span(w, start[i], count[i], &f);
             put_fold(out, at + i, count[i], &f);
         }
@@ -488,8 +494,8 @@ static __attribute__((noinline)) void fold_hits(const sx_cpu *cpu, const span_wo
     hit_work h = {.w = w, .n = n, .start = start, .first = first};
 
     for (unsigned i = 0; i < n; i++)
-        h.fold[i] = (sx_fold){SX_MISS, 0, 0, w->folds->min || w->folds->max};
-    if (w->folds->min || w->folds->max || w->folds->sum) {
+        h.fold[i] = (sx_fold){SX_MISS, 0, 0, wants_extremes(w->folds)};
+    if (wants_extremes(w->folds) || w->folds->sum.data) {
         pthread_mutex_init(&h.lock, NULL);
         sx_progress_units(w->job->how.progress, first[n]);
         sx_cpu_share(cpu, w->job->how.threads, w->job->how.progress, first[n], 4096, hits_share,
@@ -535,23 +541,26 @@ typedef struct {
     const sx_spans *spans;
 } fill_work;
 
+static void put_row(const sx_slice *to, uint64_t i, uint64_t row)
+{
+    if (to->each == 8)
+        ((uint64_t *)to->data)[i] = row;
+    else
+        ((uint32_t *)to->data)[i] = (uint32_t)row;
+}
+
 /* Rows of n places, which follow each other, to outputs [to, ...); place p has rank p. */
 static void put_row_run(const fill_work *w, uint64_t place, uint64_t n, uint64_t to)
 {
     const sx_view *v = w->v;
     const sx_range_out *job = w->out;
 
-    if (v->row_bytes == job->row_bytes)
-        memcpy((unsigned char *)job->rows + to * job->row_bytes,
-               v->rows + sx_row_offset(v, place), n * job->row_bytes);
+    if (v->row_bytes == job->rows.each)
+        memcpy(sx_slice_at(&job->rows, to), v->rows + sx_row_offset(v, place),
+               sx_slice_bytes(&job->rows, to, to + n));
     else
-        for (uint64_t i = 0; i < n; i++) {
-            uint64_t row = sx_row_at(v, place + i, place + i);
-            if (job->row_bytes == 8)
-                ((uint64_t *)job->rows)[to + i] = row;
-            else
-                ((uint32_t *)job->rows)[to + i] = (uint32_t)row;
-        }
+        for (uint64_t i = 0; i < n; i++)
+            put_row(&job->rows, to + i, sx_row_at(v, place + i, place + i));
 }
 
 /* Ranks [a, b) to outputs [to, ...), where slots are ranks: piece by piece
@@ -565,11 +574,10 @@ static void fill_ascending(const fill_work *w, uint64_t a, uint64_t b, uint64_t 
         uint64_t n = b - a, space = v->block ? v->block - a % v->block : n;
         if (n > space)
             n = space;
-        if (job->rows)
+        if (job->rows.data)
             put_row_run(w, a, n, to);
-        if (job->keys)
-            w->type->decode((unsigned char *)job->keys + to * w->type->bytes,
-                            v->keys + sx_key_offset(v, a), n);
+        if (job->keys.data)
+            w->type->decode(sx_slice_at(&job->keys, to), v->keys + sx_key_offset(v, a), n);
         a += n;
         to += n;
     }
@@ -584,11 +592,11 @@ static void fill_values(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
     unsigned bytes = w->type->bytes;
     unsigned char *out;
 
-    if (job->rows)
+    if (job->rows.data)
         put_row_run(w, a, b - a, to);
-    if (!job->keys || a >= b)
+    if (!job->keys.data || a >= b)
         return;
-    out = (unsigned char *)job->keys + to * bytes;
+    out = sx_slice_at(&job->keys, to);
     for (uint64_t at = sx_position_of(v, a); a < b; at++) {
         _Alignas(16) unsigned char key[16], element[16];
         uint64_t end = at + 1 < v->n ? sx_start_at(v, at + 1) : v->ranks;
@@ -615,14 +623,12 @@ static void fill_levels(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
         for (uint64_t j = 0; j < r.n; j++) {
             uint64_t rank = sx_stretch_next(v, &it), at = to + rank - a;
             uint64_t row = sx_row_at(v, r.slot + j, rank);
-            if (job->rows && job->row_bytes == 8)
-                ((uint64_t *)job->rows)[at] = row;
-            else if (job->rows)
-                ((uint32_t *)job->rows)[at] = (uint32_t)row;
-            if (job->keys) {
+            if (job->rows.data)
+                put_row(&job->rows, at, row);
+            if (job->keys.data) {
                 _Alignas(16) unsigned char key[16];
                 memcpy(key, v->keys + sx_key_offset(v, r.slot + j), v->width);
-                w->type->decode((unsigned char *)job->keys + at * w->type->bytes, key, 1);
+                w->type->decode(sx_slice_at(&job->keys, at), key, 1);
             }
         }
     }

@@ -1,4 +1,4 @@
-/* cpu_small.c - lower bounds in an array so small that a core has it near: a vector of
+/* cpu_small.c - bounds in an array so small that a core has it near: a vector of
  * queries takes its halvings together, the first from registers, the rest by gathers. What
  * a family has above its keys is not needed there. */
 #include "cpu/cpu_walks.h"
@@ -56,7 +56,7 @@ sx_bounds_fn *sx_cpu_small_for(sx_simd level, const sx_view *v)
 #ifdef SX_HAVE_X86
     if (level == SX_AVX512 && v->width <= 8 && (v->traits & SX_SLOTS_ARE_RANKS) && !v->block &&
         v->n * v->width <= SX_SMALL_BYTES)
-        return v->width == 4 ? small_4 : small_8;
+        return v->width == 4 ? bounds_4 : bounds_8;
 #endif
     (void)level;
     (void)v;

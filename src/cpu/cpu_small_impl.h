@@ -7,6 +7,8 @@
 #define NAME2_(a, b) a##_##b
 #define NAME2(a, b) NAME2_(a, b)
 #define F(name) NAME2(name, W)
+#define TARGET SX_TARGET_avx512
+#define SX_WALK TARGET SX_INLINE
 
 /* The keys of the first steps: node e of a tree in level order is compared in step
  * log2(e + 1). Those of the last of these steps are apart, in `far`. */
@@ -40,9 +42,9 @@ static unsigned F(take_top)(const KEY *keys, uint64_t n, F(top) *top, uint32_t h
 }
 
 /* VECTORS * LANES lower bounds, each vector's steps beside those of the others. */
-SX_TARGET_avx512 static inline void F(small_group)(const KEY *keys, uint64_t n, const F(top) *top,
-                                                   const uint32_t half[TOP], unsigned steps,
-                                                   const KEY *q, KEY *rank)
+TARGET static inline void F(small_group)(const KEY *keys, uint64_t n, const F(top) *top,
+                                         const uint32_t half[TOP], unsigned steps, const KEY *q,
+                                         KEY *rank)
 {
     __m512i x[VECTORS], e[VECTORS], at[VECTORS];
     __m512i near_low = LOAD(top->near), near_high = LOAD(top->near + 16 - LANES);
@@ -77,9 +79,8 @@ SX_TARGET_avx512 static inline void F(small_group)(const KEY *keys, uint64_t n, 
     }
 }
 
-SX_TARGET_avx512 static void F(small)(const sx_view *v, const void *queries, unsigned m,
-                                      const sx_state *entry, uint64_t *rank, uint64_t *slot,
-                                      int rows)
+TARGET static void F(left_bounds)(const sx_view *v, const void *queries, unsigned m,
+                                  const sx_state *entry, uint64_t *rank, uint64_t *slot, int rows)
 {
     const KEY *keys = (const KEY *)(const void *)v->keys, *q = queries;
     F(top) top = {{0}, {0}};
@@ -103,6 +104,10 @@ SX_TARGET_avx512 static void F(small)(const sx_view *v, const void *queries, uns
         slot[i] = rank[i] < v->n ? rank[i] : SX_NO_SLOT;
 }
 
+#include "family/generic/cpu_side_impl.h"
+
+#undef SX_WALK
+#undef TARGET
 #undef F
 #undef NAME2
 #undef NAME2_

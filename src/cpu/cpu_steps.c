@@ -3,7 +3,6 @@
 
 typedef struct {
     sx_steps_fn *steps;
-    const sx_cpu_walks *keys;
     const sx_view *v;
     const sx_steps *job;
     const sx_type_info *type;
@@ -13,16 +12,13 @@ static void steps_share(void *work, uint64_t first, uint64_t end)
 {
     const steps_work *w = work;
     const sx_steps *job = w->job;
-    _Alignas(64) unsigned char q[SX_CHUNK * 16], next[SX_CHUNK * 16];
-    unsigned char largest[SX_CHUNK];
+    _Alignas(64) unsigned char q[SX_CHUNK * 16];
     unsigned m;
 
     for (uint64_t at = first; at < end; at += m) {
         m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
-        w->type->encode(q, (const unsigned char *)job->q + at * w->type->bytes, m);
-        if (job->right)
-            w->keys->successors(q, next, largest, m);
-        w->steps(w->v, job->right ? next : q, m, job->from, job->to, job->in ? job->in + at : NULL,
+        w->type->encode(q, sx_slice_at(&job->q, at), m);
+        w->steps(w->v, q, m, job->side, job->from, job->to, job->in ? job->in + at : NULL,
                  job->out + at);
     }
 }
@@ -31,8 +27,8 @@ sx_status sx_cpu_steps(void *self, const sx_view *v, const sx_steps *job, sx_err
 {
     const sx_cpu *cpu = self;
     unsigned width = v->width == 4 ? 0 : v->width == 8 ? 1 : 2;
-    steps_work w = {sx_family_cpu_of(v->family)->steps[cpu->level][width],
-                    sx_cpu_walks_for(cpu->level, v->width), v, job, sx_type_of(job->key_type)};
+    steps_work w = {sx_family_cpu_of(v->family)->steps[cpu->level][width], v, job,
+                    sx_type_of(job->key_type)};
 
     (void)err;
     sx_cpu_share(cpu, job->threads, NULL, job->n, SX_CHUNK, steps_share, &w);

@@ -12,9 +12,6 @@ typedef struct {
 } sx_fold;
 
 typedef struct {
-    /* q[i] + 1 for right ranks; max[i]: q[i] was the largest key, which has
-     * no successor (it is left as it is). */
-    void (*successors)(const void *q, void *next, unsigned char *max, unsigned m);
     /* hit[i]: slot[i] holds a key equal to q[i]. */
     void (*equal)(const sx_view *v, const void *q, const uint64_t *slot,
                   unsigned char *hit, unsigned m);
@@ -24,7 +21,7 @@ typedef struct {
     void (*fold_slots)(const sx_view *v, uint64_t slot, uint64_t n, sx_fold *f);
 } sx_cpu_walks;
 
-/* Lower bounds of any family over so few keys, faster than its own; or NULL. */
+/* Bounds of any family over so few keys, faster than its own; or NULL. */
 #define SX_SMALL_BYTES (32u << 10)
 sx_bounds_fn *sx_cpu_small_for(sx_simd level, const sx_view *v);
 

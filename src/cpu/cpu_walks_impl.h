@@ -2,17 +2,6 @@
  * instruction set: between cpu_begin.h and cpu_end.h. */
 #include "family/generic/cpu_begin.h"
 
-TARGET static void F(successors)(const void *q, void *next, unsigned char *max, unsigned m)
-{
-    const KEY *k = q;
-    KEY *s = next;
-
-    for (unsigned i = 0; i < m; i++) {
-        max[i] = k[i] == (KEY)~(KEY)0;
-        s[i] = (KEY)(k[i] + !max[i]);
-    }
-}
-
 TARGET static void F(equal)(const sx_view *v, const void *q, const uint64_t *slot,
                             unsigned char *hit, unsigned m)
 {

@@ -1,4 +1,4 @@
-/* family_cpu.h - what a family does on a CPU: lower bounds by width and instruction set, and the
+/* family_cpu.h - what a family does on a CPU: bounds by width and instruction set, and the
  * sections of its own. */
 #ifndef SX_FAMILY_CPU_H
 #define SX_FAMILY_CPU_H
@@ -11,17 +11,17 @@
  * stays in L1 and L2. */
 #define SX_CHUNK 256u
 
-/* Lower bounds of m <= SX_CHUNK keys of the view's width: the ranks,
- * and, unless slot is NULL, the slots (SX_NO_SLOT: every key is below).
+/* Bounds of m <= SX_CHUNK keys of the view's width, left or right of keys equal to them: the
+ * ranks, and, unless slot is NULL, the slots (SX_NO_SLOT: every key is before the bound).
  * `rows` says that the rows there are wanted soon. entry: NULL, or where
- * each walk goes on (family/state.h). There are keys. */
-typedef void sx_bounds_fn(const sx_view *v, const void *q, unsigned m, const sx_state *entry,
-                          uint64_t *rank, uint64_t *slot, int rows);
+ * each walk goes on (family/state.h), made with the same side. There are keys. */
+typedef void sx_bounds_fn(const sx_view *v, const void *q, unsigned m, sx_side side,
+                          const sx_state *entry, uint64_t *rank, uint64_t *slot, int rows);
 
-/* Levels [from, to) of the upper part, for m <= SX_CHUNK keys: states at level `from` (NULL:
- * that is 0), and those at level `to`; the two may be the same array. */
-typedef void sx_steps_fn(const sx_view *v, const void *q, unsigned m, uint32_t from, uint32_t to,
-                         const sx_state *in, sx_state *out);
+/* Levels [from, to) of walks to these bounds in the upper part, for m <= SX_CHUNK keys: states
+ * at level `from` (NULL: that is 0), and those at level `to`; the two may be the same array. */
+typedef void sx_steps_fn(const sx_view *v, const void *q, unsigned m, sx_side side, uint32_t from,
+                         uint32_t to, const sx_state *in, sx_state *out);
 
 typedef struct {
     sx_bounds_fn *bounds[SX_SIMD_LEVELS][3];      /* of widths 4, 8, 16; NULL: this build

@@ -4,6 +4,7 @@
  * Parameters: W, F(name), KEY; a vendor header before it. */
 #include "family/generic/gpu_count_impl.h"
 #include "family/generic/gpu_near_impl.h"
+#include "family/generic/gpu_side_impl.h"
 
 #include "family/eytzinger/eytzinger_bound_impl.h"
 #include "family/guide/guide_bound_impl.h"
@@ -11,8 +12,8 @@
 #include "family/pivot/pivot_bound_impl.h"
 #include "family/sorted/sorted_bound_impl.h"
 
-/* The position of the lower bound of q, and its slot. */
-SX_DEV uint64_t F(bound)(const sx_view *v, KEY q, uint64_t *slot)
+/* The position of the left bound of q, and its slot. */
+SX_DEV uint64_t F(left_bound)(const sx_view *v, KEY q, uint64_t *slot)
 {
     *slot = SX_NO_SLOT;
     if (v->n == 0)
@@ -28,11 +29,11 @@ SX_DEV uint64_t F(bound)(const sx_view *v, KEY q, uint64_t *slot)
     }
 }
 
-SX_DEV uint64_t F(right_bound)(const sx_view *v, KEY q)
+/* The same on a side. */
+SX_DEV uint64_t F(bound)(const sx_view *v, KEY q, sx_side side, uint64_t *slot)
 {
-    uint64_t slot;
-
-    return q == (KEY)~(KEY)0 ? v->n : F(bound)(v, (KEY)(q + 1), &slot);
+    *slot = SX_NO_SLOT;
+    return F(is_end)(q, side) ? v->n : F(left_bound)(v, F(behind)(q, side), slot);
 }
 
 #include "family/generic/gpu_count_end.h"

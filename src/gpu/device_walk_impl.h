@@ -6,7 +6,7 @@
 
 SX_DEV uint64_t F(get)(const sx_view *v, KEY q)
 {
-    uint64_t slot, position = F(bound)(v, q, &slot);
+    uint64_t slot, position = F(bound)(v, q, SX_LEFT, &slot);
 
     if (slot == SX_NO_SLOT || F(slot_key)(v, slot) != q)
         return SX_MISS;
@@ -17,15 +17,15 @@ SX_DEV uint64_t F(rank)(const sx_view *v, KEY q, sx_side side)
 {
     uint64_t slot;
 
-    return sx_rank_at(v, side == SX_RIGHT ? F(right_bound)(v, q) : F(bound)(v, q, &slot));
+    return sx_rank_at(v, F(bound)(v, q, side, &slot));
 }
 
 SX_DEV uint64_t F(range)(const sx_view *v, KEY lo, KEY hi, uint64_t *start)
 {
     uint64_t slot, end;
 
-    *start = sx_rank_at(v, F(bound)(v, lo, &slot));
-    end = sx_rank_at(v, F(right_bound)(v, hi));
+    *start = sx_rank_at(v, F(bound)(v, lo, SX_LEFT, &slot));
+    end = sx_rank_at(v, F(bound)(v, hi, SX_RIGHT, &slot));
     return end > *start ? end - *start : 0;       /* lo > hi: none */
 }
 

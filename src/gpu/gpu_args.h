@@ -40,7 +40,7 @@ typedef struct {                  /* see sx_lookup */
 typedef struct {                  /* see sx_steps */
     sx_view v;                    /* of the upper part only */
     int key_type;
-    uint32_t right;
+    sx_side side;
     uint32_t from, to;
     uint64_t n;
     const void *q;

@@ -177,23 +177,21 @@ static sx_status gpu_points_work(sx_gpu *g, gpu_stream stream, const void *work,
 {
     const gpu_points *w = (const gpu_points *)work;
     const sx_lookup *job = w->job;
-    uint64_t key_bytes = sx_type_of(job->key_type)->bytes;
     int ascending = (job->how.hints & SX_ASCENDING) != 0 && (w->v->traits & SX_SLOTS_ARE_RANKS) &&
                     !g->tune.walk && !g->tune.reorder;
 
-    (void)at;
     for (uint64_t done = 0; done < n; done += SX_LAUNCH_MOST) {
         sx_gpu_lookup a = {0};
         a.v = *w->v;
         a.op = job->op;
         a.key_type = job->key_type;
-        a.rank_bytes = job->rank_bytes;
+        a.rank_bytes = job->op == SX_OP_KEY_AT ? job->q.each : 0;
         a.ahead = job->ahead;
-        a.out_bytes = job->out_bytes;
+        a.out_bytes = job->out.each;
         a.n = sx_min64(n - done, SX_LAUNCH_MOST);
-        a.q = gpu_at(dev[POINT_Q], done, job->op == SX_OP_KEY_AT ? job->rank_bytes : key_bytes);
-        a.out = (void *)gpu_at(dev[POINT_OUT], done, job->out_bytes);
-        a.keys = (void *)gpu_at(dev[POINT_KEYS], done, key_bytes);
+        a.q = gpu_on(dev[POINT_Q], &job->q, at, at + done);
+        a.out = gpu_on(dev[POINT_OUT], &job->out, at, at + done);
+        a.keys = gpu_on(dev[POINT_KEYS], &job->keys, at, at + done);
         a.unit = w->v->unit;
         if (job->op == SX_OP_KEY_AT) {
             GPU_RUN_W(k_key_at, w->v->width, a.n, stream, &a);
@@ -225,13 +223,12 @@ static sx_status gpu_say_done(sx_gpu *g, const sx_how *how, sx_err *err)
 static sx_status gpu_backend_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;
-    uint64_t key_bytes = sx_type_of(job->key_type)->bytes;
     gpu_points w = {v, job};
     gpu_column columns[POINT_COLUMNS] = {
-        {job->q, job->op == SX_OP_KEY_AT ? job->rank_bytes : key_bytes, 1, 0, job->q_there, 0},
-        {job->out, job->out_bytes, 0, 1, job->out_there, 0},
+        {job->q, 1, 0, 0},
+        {job->out, 0, 1, 0},
         /* keys stay as they are where there is no match */
-        {job->keys, key_bytes, 1, 1, job->keys_there, 0},
+        {job->keys, 1, 1, 0},
     };
     sx_status st = gpu_enter(g, err);
 
@@ -286,21 +283,17 @@ static sx_status gpu_spans_work(sx_gpu *g, gpu_stream stream, const void *work, 
 /* The columns of ranges that their kernels read. */
 static void gpu_range_columns(gpu_column columns[RANGE_COLUMNS], const sx_span_query *job)
 {
-    uint64_t bytes = sx_type_of(job->key_type)->bytes;
-    gpu_column lo = {job->lo, bytes, 1, 0, job->lo_there, 0};
-    gpu_column hi = {job->hi, bytes, 1, 0, job->hi_there, 0};
+    gpu_column lo = {job->lo, 1, 0, 0}, hi = {job->hi, 1, 0, 0};
 
     memset(columns, 0, RANGE_COLUMNS * sizeof columns[0]);
     columns[RANGE_LO] = lo;
     columns[RANGE_HI] = hi;
 }
 
-static void gpu_out_column(gpu_column *c, uint64_t *data, uint32_t there)
+static void gpu_out_column(gpu_column *c, sx_slice of)
 {
-    c->data = data;
-    c->each = 8;
+    c->of = of;
     c->out = 1;
-    c->there = there;
 }
 
 /* start may be NULL; it and count are both in device memory (there), or neither is. */
@@ -309,10 +302,11 @@ static sx_status gpu_find_spans(sx_gpu *g, const sx_view *v, const sx_span_query
 {
     gpu_ranges w = {v, job, NULL, NULL, NULL, NULL, 0, 0};
     gpu_column columns[RANGE_COLUMNS];
+    int place = there ? SX_DEVICE : SX_HOST;
 
     gpu_range_columns(columns, job);
-    gpu_out_column(&columns[RANGE_START], start, there);
-    gpu_out_column(&columns[RANGE_COUNT], count, there);
+    gpu_out_column(&columns[RANGE_START], sx_slice_fixed(start, 8, job->n, place));
+    gpu_out_column(&columns[RANGE_COUNT], sx_slice_fixed(count, 8, job->n, place));
     return gpu_run_columns(g, &job->how, columns, RANGE_COLUMNS, job->n, gpu_spans_work, &w,
                            "finding ranges", err);
 }
@@ -361,10 +355,10 @@ static sx_status gpu_backend_fold(void *self, const sx_view *v, const sx_span_qu
     sx_status st = gpu_enter(g, err);
 
     gpu_range_columns(columns, job);
-    gpu_out_column(&columns[RANGE_COUNT], out->count, out->count_there);
-    gpu_out_column(&columns[RANGE_MIN], out->min, out->min_there);
-    gpu_out_column(&columns[RANGE_MAX], out->max, out->max_there);
-    gpu_out_column(&columns[RANGE_SUM], out->sum, out->sum_there);
+    gpu_out_column(&columns[RANGE_COUNT], out->count);
+    gpu_out_column(&columns[RANGE_MIN], out->min);
+    gpu_out_column(&columns[RANGE_MAX], out->max);
+    gpu_out_column(&columns[RANGE_SUM], out->sum);
     if (st == SX_OK)
         st = gpu_run_columns(g, &job->how, columns, RANGE_COLUMNS, job->n, gpu_fold_work, &w,
                              "summing ranges", err);
@@ -381,7 +375,7 @@ static sx_gpu_fill gpu_fill_args(const gpu_ranges *w, void *rows, void *keys)
 
     a.v = *w->v;
     a.key_type = w->job->key_type;
-    a.row_bytes = w->out->row_bytes;
+    a.row_bytes = w->out->rows.each;
     a.n = w->n;
     a.start = w->start;
     a.first = w->first;
@@ -406,10 +400,9 @@ static sx_status gpu_fill_work(sx_gpu *g, gpu_stream stream, const void *work, u
 static sx_status gpu_fill(sx_gpu *g, const gpu_ranges *w, uint64_t total, sx_err *err)
 {
     const sx_range_out *out = w->out;
-    uint64_t key_bytes = sx_type_of(w->job->key_type)->bytes;
     gpu_column columns[FILL_COLUMNS] = {
-        {gpu_at(out->rows, w->from, out->row_bytes), out->row_bytes, 0, 1, out->rows_there, 0},
-        {gpu_at(out->keys, w->from, key_bytes), key_bytes, 0, 1, out->keys_there, 0},
+        {sx_slice_part(&out->rows, w->from, w->from + total), 0, 1, 0},
+        {sx_slice_part(&out->keys, w->from, w->from + total), 0, 1, 0},
     };
 
     return gpu_run_columns(g, &w->job->how, columns, FILL_COLUMNS, total, gpu_fill_work, w,
@@ -461,7 +454,7 @@ static sx_status gpu_offsets_work(sx_gpu *g, gpu_stream stream, const void *work
 static sx_status gpu_backend_offsets(void *self, const sx_how *how, const sx_spans *spans,
                                      uint64_t *to, sx_err *err)
 {
-    gpu_column column = {to, 8, 0, 1, 0, 0};
+    gpu_column column = {sx_slice_fixed(to, 8, spans->n + 1, SX_HOST), 0, 1, 0};
     sx_how quiet = {0};           /* what it takes is no part of the question's progress */
 
     quiet.threads = how->threads;
@@ -475,12 +468,12 @@ static sx_status gpu_backend_offsets(void *self, const sx_how *how, const sx_spa
 static sx_status gpu_queue_fill(sx_gpu *g, gpu_stream stream, const gpu_ranges *w, sx_err *err)
 {
     const sx_range_out *out = w->out;
-    sx_gpu_fill a = gpu_fill_args(w, out->rows, out->keys);
+    sx_gpu_fill a = gpu_fill_args(w, out->rows.data, out->keys.data);
 
     a.to = UINT64_MAX;
-    a.space = out->rows_wanted ? out->rows_space : UINT64_MAX;
-    if (out->keys_wanted && out->keys_space < a.space)
-        a.space = out->keys_space;
+    a.space = sx_slice_wanted(&out->rows) ? out->rows.n : UINT64_MAX;
+    if (sx_slice_wanted(&out->keys) && out->keys.n < a.space)
+        a.space = out->keys.n;
     a.status = w->job->how.status;
     if (w->start)
         GPU_RUN_W(k_fill, w->v->width, (uint64_t)g->multiprocessors * g->resident, stream, &a);

@@ -82,8 +82,10 @@ static sx_status gpu_backend_copy(void *self, void *to, int to_there, const void
                                   int from_there, uint64_t bytes, sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;
-    gpu_column columns[2] = {{from, 1, 1, 0, (uint32_t)from_there, 0},
-                             {to, 1, 0, 1, (uint32_t)to_there, 0}};
+    gpu_column columns[2] = {
+        {sx_slice_fixed(from, 1, bytes, from_there ? SX_DEVICE : SX_HOST), 1, 0, 0},
+        {sx_slice_fixed(to, 1, bytes, to_there ? SX_DEVICE : SX_HOST), 0, 1, 0},
+    };
     sx_how how = {0};
     sx_status st = gpu_enter(g, err);
 
@@ -110,7 +112,7 @@ static sx_status gpu_steps_work(sx_gpu *g, gpu_stream stream, const void *work, 
     (void)at;
     a.v = *w->upper;
     a.key_type = w->job->key_type;
-    a.right = w->job->right;
+    a.side = w->job->side;
     a.from = w->job->from;
     a.to = w->job->to;
     a.n = n;
@@ -126,9 +128,11 @@ static sx_status gpu_backend_steps(void *self, const sx_view *upper, const sx_st
 {
     sx_gpu *g = (sx_gpu *)self;
     gpu_stepping w = {upper, job};
-    gpu_column columns[STEPS_COLUMNS] = {{job->q, sx_type_of(job->key_type)->bytes, 1, 0, 0, 0},
-                                         {job->in, sizeof *job->in, 1, 0, 0, 0},
-                                         {job->out, sizeof *job->out, 0, 1, 0, 0}};
+    gpu_column columns[STEPS_COLUMNS] = {
+        {job->q, 1, 0, 0},
+        {sx_slice_fixed(job->in, sizeof *job->in, job->n, SX_HOST), 1, 0, 0},
+        {sx_slice_fixed(job->out, sizeof *job->out, job->n, SX_HOST), 0, 1, 0},
+    };
     sx_how how = {0};
     sx_status st = gpu_enter(g, err);
 

@@ -26,11 +26,12 @@ static sx_status gpu_say_repeat(gpu_building *b, const sx_sorted *s, uint64_t at
     unsigned char encoded[16], key[16];
     uint64_t row[2] = {at, at + 1};
     char text[64];
-    sx_status st = sx_gpu_copy(b->g, b->stream, encoded, gpu_at(s->keys, at, s->width), s->width, err);
+    sx_status st = sx_gpu_copy(b->g, b->stream, encoded, (const unsigned char *)s->keys + at * s->width,
+                               s->width, err);
 
     for (unsigned i = 0; i < 2 && st == SX_OK && s->row_bytes; i++) {
         row[i] = 0;
-        st = sx_gpu_copy(b->g, b->stream, &row[i], gpu_at(s->rows, at + i, s->row_bytes),
+        st = sx_gpu_copy(b->g, b->stream, &row[i], (const unsigned char *)s->rows + (at + i) * s->row_bytes,
                       s->row_bytes, err);
     }
     if (st == SX_OK)
@@ -50,27 +51,28 @@ static sx_status gpu_say_repeat(gpu_building *b, const sx_sorted *s, uint64_t at
 static sx_status gpu_stage_work(sx_gpu *g, gpu_stream stream, const void *job, uint64_t at,
                                 uint64_t n, void *const dev[], sx_err *err)
 {
-    const gpu_column *to = (const gpu_column *)job;
+    const sx_slice *to = (const sx_slice *)job;
 
-    return sx_gpu_copy(g, stream, (void *)gpu_at(to->data, at, to->each), dev[0], n * to->each, err);
+    return sx_gpu_copy(g, stream, sx_slice_at(to, at), dev[0], sx_slice_bytes(to, at, at + n), err);
 }
 
 /* A column of the host in device memory of ours, whole lines. */
-static sx_status gpu_stage_column(gpu_building *b, void **out, const void *from, uint64_t each,
+static sx_status gpu_stage_column(gpu_building *b, void **out, const sx_slice *from,
                                   const char *what, sx_err *err)
 {
-    gpu_column column = {from, each, 1, 0, 0, 0}, to = {NULL, each, 0, 0, 1, 0};
+    gpu_column column = {*from, 1, 0, 0};
+    sx_slice to = sx_slice_fixed(NULL, from->each, from->n, SX_DEVICE);
     sx_how how = {0};
-    sx_status st = sx_gpu_alloc(b->g, b->stream, out, sx_round_up(b->in->n * each, SX_LINE), what,
-                             err);
+    sx_status st = sx_gpu_alloc(b->g, b->stream, out,
+                                sx_round_up(sx_slice_bytes(from, 0, from->n), SX_LINE), what, err);
 
     if (st == SX_OK)
         st = sx_gpu_wait(b->g, b->stream, what, err);        /* lanes are other streams */
     to.data = *out;
     how.threads = b->in->threads;
     how.progress = b->in->progress;
-    return st == SX_OK ? gpu_run_columns(b->g, &how, &column, 1, b->in->n, gpu_stage_work, &to,
-                                         what, err)
+    return st == SX_OK ? gpu_run_columns(b->g, &how, &column, 1, from->n, gpu_stage_work, &to, what,
+                                         err)
                        : st;
 }
 
@@ -79,10 +81,9 @@ static sx_status gpu_find_rows(gpu_building *b, sx_err *err)
     const sx_input *in = b->in;
     sx_status st = SX_OK;
 
-    b->rows = in->rows;
-    if (in->row_type && !in->rows_there) {
-        st = gpu_stage_column(b, &b->staged_rows, in->rows, sx_type_bytes(in->row_type),
-                              "copying rows", err);
+    b->rows = in->rows.data;
+    if (in->row_type && !sx_slice_there(&in->rows)) {
+        st = gpu_stage_column(b, &b->staged_rows, &in->rows, "copying rows", err);
         b->rows = b->staged_rows;
     }
     return st;
@@ -112,12 +113,12 @@ static sx_status gpu_take_keys(gpu_building *b, uint32_t width, sx_err *err)
     const sx_input *in = b->in;
     sx_gpu_input a = {0};
     sx_gpu *g = b->g;
+    uint32_t there = sx_slice_there(&in->keys);
     sx_status st = SX_OK;
 
-    if (!in->keys_there)
-        st = gpu_stage_column(b, &b->staged_keys, in->keys, sx_type_of(in->key_type)->bytes,
-                              "copying keys", err);
-    if (st == SX_OK && !in->keys_there && (in->key_type == SX_U32 || in->key_type == SX_U64)) {
+    if (!there)
+        st = gpu_stage_column(b, &b->staged_keys, &in->keys, "copying keys", err);
+    if (st == SX_OK && !there && (in->key_type == SX_U32 || in->key_type == SX_U64)) {
         b->encoded = b->staged_keys;
         b->staged_keys = NULL;
         return SX_OK;
@@ -127,7 +128,7 @@ static sx_status gpu_take_keys(gpu_building *b, uint32_t width, sx_err *err)
     if (st != SX_OK)
         return st;
     a = gpu_input_args(b, 0);
-    a.in_keys = in->keys_there ? in->keys : b->staged_keys;
+    a.in_keys = there ? in->keys.data : b->staged_keys;
     GPU_RUN_W(k_encode, width, in->n, b->stream, &a);
     st = sx_gpu_launched(g, "storing the input", err);
     sx_gpu_free(g, b->stream, b->staged_keys);

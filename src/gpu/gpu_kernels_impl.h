@@ -2,6 +2,7 @@
  * out. */
 #include "family/generic/gpu_begin.h"
 #include "family/generic/gpu_columns_impl.h"
+#include "family/generic/gpu_side_impl.h"
 #include "family/generic/gpu_answer_impl.h"
 #include "gpu/gpu_whole_impl.h"
 

@@ -2,8 +2,8 @@
  * and back, element by element.
  *
  * Columns in device memory are used where they are. What is on the host
- * travels in chunks over a few channels, each a stream with a piece of device
- * memory and a piece of pinned memory:
+ * travels in chunks, cut by their bytes, over a few channels, each a stream with a piece of
+ * device memory and a piece of pinned memory:
  *
  *     channel 0   | fill | in | kernel | out | empty |   chunk 0, 4, 8, ...
  *     channel 1          | fill | in | kernel | out | empty |      1, 5, ...
@@ -16,10 +16,8 @@
 #define GPU_COLUMNS_MAX 7
 
 typedef struct {
-    const void *data;             /* the caller's; NULL: no such column */
-    uint64_t each;                /* bytes of an element */
+    sx_slice of;                  /* the caller's; without data: no such column */
     uint32_t in, out;             /* the kernel reads it, writes it */
-    uint32_t there;               /* in device memory */
     uint32_t pinned;              /* found out here */
 } gpu_column;
 
@@ -40,10 +38,11 @@ typedef struct gpu_stage {        /* of one call at a time */
     struct gpu_stage *next;
 } gpu_stage;
 
-/* A column that is not wanted (NULL) stays so: there is no place in it. */
-static const void *gpu_at(const void *column, uint64_t i, uint64_t each)
+/* Element `to` of a column whose element `from` is at p, for the device. One that is not
+ * wanted (NULL) stays so: there is no place in it. */
+static void *gpu_on(void *p, const sx_slice *of, uint64_t from, uint64_t to)
 {
-    return column ? (const unsigned char *)column + i * each : NULL;
+    return p ? (unsigned char *)p + sx_slice_bytes(of, from, to) : NULL;
 }
 
 /* ---- stages: kept for the next call ------------------------------------------ */
@@ -167,24 +166,45 @@ typedef struct {
     const char *what;             /* for errors */
     uint32_t threads;
     sx_progress *progress;        /* or NULL; an element is a unit */
+    const sx_slice *travel[GPU_COLUMNS_MAX];      /* columns that are not there yet */
+    unsigned travels;
     int direct;                   /* the kernel reads and writes pinned memory */
+    uint64_t n;                   /* elements */
+    uint64_t most;                /* of a chunk, by number ... */
+    uint64_t most_bytes;          /* ... and by bytes, but for one that is longer alone */
     gpu_stage *stage;
 } gpu_trip;
 
-/* Bytes of an element of all columns that travel. */
-static uint64_t gpu_trip_each(const gpu_trip *t)
+/* Whether a column is, and is on the host. */
+static int gpu_travels(const gpu_column *col)
 {
-    uint64_t each = 0;
-
-    for (unsigned c = 0; c < t->count; c++)
-        each += t->columns[c].data && !t->columns[c].there ? t->columns[c].each : 0;
-    return each;
+    return col->of.data && !sx_slice_there(&col->of);
 }
 
-/* Space in a channel for n elements; each column at a 16-byte boundary. */
-static uint64_t gpu_trip_bytes(const gpu_trip *t, uint64_t n)
+/* The chunk that begins with element `at`, below n: never empty. */
+static uint64_t gpu_trip_cut(const gpu_trip *t, uint64_t at)
 {
-    return n * gpu_trip_each(t) + 16 * GPU_COLUMNS_MAX;
+    uint64_t most = t->n - at < t->most ? t->n - at : t->most;
+    uint64_t cut = sx_slices_cut(t->travel, t->travels, at, most, t->most_bytes);
+
+    return cut > 0 ? cut : 1;
+}
+
+/* Space in a channel for any chunk, each column at a 16-byte boundary; no chunk is longer than
+ * `most` from then on. */
+static uint64_t gpu_trip_space(gpu_trip *t)
+{
+    uint64_t bytes = 0, longest = 0, n;
+
+    for (uint64_t at = 0; at < t->n; at += n) {
+        uint64_t its;
+        n = gpu_trip_cut(t, at);
+        its = sx_slices_bytes(t->travel, t->travels, at, at + n);
+        bytes = its > bytes ? its : bytes;
+        longest = n > longest ? n : longest;
+    }
+    t->most = longest;
+    return bytes + 16 * GPU_COLUMNS_MAX;
 }
 
 static sx_status gpu_channel_space(gpu_trip *t, gpu_channel *channel, uint64_t bytes, int pinned, sx_err *err)
@@ -218,12 +238,13 @@ static sx_status gpu_channel_finish(gpu_trip *t, gpu_channel *channel, sx_err *e
 
     for (unsigned c = 0; c < t->count; c++) {
         const gpu_column *col = &t->columns[c];
-        if (!col->data || col->there)
+        uint64_t bytes = sx_slice_bytes(&col->of, channel->at, channel->at + channel->n);
+        if (!gpu_travels(col))
             continue;
         if (st == SX_OK && col->out && (!col->pinned || t->direct))
-            gpu_copy_host(t->g, t->threads, (void *)gpu_at(col->data, channel->at, col->each),
-                          (unsigned char *)channel->pinned + offset, channel->n * col->each);
-        offset = sx_round_up(offset + channel->n * col->each, 16);
+            gpu_copy_host(t->g, t->threads, sx_slice_at(&col->of, channel->at),
+                          (unsigned char *)channel->pinned + offset, bytes);
+        offset = sx_round_up(offset + bytes, 16);
     }
     sx_progress_add(t->progress, channel->n);
     channel->n = 0;
@@ -238,54 +259,55 @@ static sx_status gpu_channel_start(gpu_trip *t, gpu_channel *channel, uint64_t a
 
     for (unsigned c = 0; c < t->count; c++) {
         const gpu_column *col = &t->columns[c];
-        const void *from = gpu_at(col->data, at, col->each);
-        if (!col->data)
+        uint64_t bytes = sx_slice_bytes(&col->of, at, at + n);
+        const void *from = sx_slice_at(&col->of, at);
+        if (!gpu_travels(col)) {
+            dev[c] = (void *)from;
             continue;
-        dev[c] = col->there ? (void *)from
-                            : (unsigned char *)(t->direct ? channel->pinned : channel->dev) + offset;
-        if (col->there)
-            continue;
+        }
+        dev[c] = (unsigned char *)(t->direct ? channel->pinned : channel->dev) + offset;
         if (col->in && (!col->pinned || t->direct)) {
-            gpu_copy_host(t->g, t->threads, (unsigned char *)channel->pinned + offset, from,
-                          n * col->each);
+            gpu_copy_host(t->g, t->threads, (unsigned char *)channel->pinned + offset, from, bytes);
             from = (unsigned char *)channel->pinned + offset;
         }
         if (st == SX_OK && col->in && !t->direct)
-            st = sx_gpu_copy(t->g, channel->stream, dev[c], from, n * col->each, err);
-        offset = sx_round_up(offset + n * col->each, 16);
+            st = sx_gpu_copy(t->g, channel->stream, dev[c], from, bytes, err);
+        offset = sx_round_up(offset + bytes, 16);
     }
     if (st == SX_OK)
         st = t->work(t->g, channel->stream, t->job, at, n, dev, err);
     offset = 0;
     for (unsigned c = 0; c < t->count && !t->direct; c++) {
         const gpu_column *col = &t->columns[c];
-        if (!col->data || col->there)
+        uint64_t bytes = sx_slice_bytes(&col->of, at, at + n);
+        if (!gpu_travels(col))
             continue;
         if (st == SX_OK && col->out)
             st = sx_gpu_copy(t->g, channel->stream,
-                          col->pinned ? (void *)gpu_at(col->data, at, col->each)
+                          col->pinned ? sx_slice_at(&col->of, at)
                                       : (unsigned char *)channel->pinned + offset,
-                          dev[c], n * col->each, err);
-        offset = sx_round_up(offset + n * col->each, 16);
+                          dev[c], bytes, err);
+        offset = sx_round_up(offset + bytes, 16);
     }
     channel->at = at;
     channel->n = n;
     return st;
 }
 
-/* Lanes of the largest chunk that memory allows, `most` elements if it does;
+/* Channels for the largest chunks that memory allows, those of now if it does;
  * at worst one channel. */
-static sx_status gpu_trip_spaces(gpu_trip *t, uint64_t *most, unsigned *channels, int pinned, sx_err *err)
+static sx_status gpu_trip_spaces(gpu_trip *t, unsigned *channels, int pinned, sx_err *err)
 {
     for (;;) {
+        uint64_t bytes = gpu_trip_space(t);
         sx_status st = SX_OK;
         for (unsigned l = 0; l < *channels && st == SX_OK; l++)
-            st = gpu_channel_space(t, &t->stage->channel[l], gpu_trip_bytes(t, *most), pinned, err);
-        if (st != SX_ENOMEM || (*most <= GPU_CHUNK_LEAST && *channels == 1))
+            st = gpu_channel_space(t, &t->stage->channel[l], bytes, pinned, err);
+        if (st != SX_ENOMEM || (t->most <= GPU_CHUNK_LEAST && *channels == 1))
             return st;
-        if (*most <= GPU_CHUNK_LEAST)
+        if (t->most <= GPU_CHUNK_LEAST)
             *channels = 1;
-        *most = *most / 2 > GPU_CHUNK_LEAST ? *most / 2 : GPU_CHUNK_LEAST;
+        t->most = t->most / 2 > GPU_CHUNK_LEAST ? t->most / 2 : GPU_CHUNK_LEAST;
         for (unsigned l = 0; l < GPU_CHANNELS; l++) {      /* what was too large to share */
             sx_gpu_free(t->g, t->stage->channel[l].stream, t->stage->channel[l].dev);
             t->stage->channel[l].dev = NULL;
@@ -294,42 +316,42 @@ static sx_status gpu_trip_spaces(gpu_trip *t, uint64_t *most, unsigned *channels
     }
 }
 
-static sx_status gpu_trip_run(gpu_trip *t, uint64_t n, sx_err *err)
+static sx_status gpu_trip_run(gpu_trip *t, sx_err *err)
 {
-    uint64_t each = gpu_trip_each(t), most = GPU_CHANNEL_BYTES / each, step = n / 8 + 1, turn = 0;
-    unsigned channels;
+    uint64_t n = t->n, all = sx_slices_bytes(t->travel, t->travels, 0, n), turn = 0, length;
+    unsigned channels = 0;
     int pinned = 0, any_there = 0;
     sx_err other;
     sx_status st = gpu_stage_take(t->g, &t->stage, err);
 
     if (st != SX_OK)
         return st;
-    t->direct = n * each <= GPU_DIRECT_BYTES;
+    t->direct = all <= GPU_DIRECT_BYTES;
     for (unsigned c = 0; c < t->count; c++) {
         gpu_column *col = &t->columns[c];
-        any_there |= col->data && col->there;
-        if (!col->data || col->there || t->direct)
+        any_there |= sx_slice_there(&col->of) && col->of.data;
+        if (!gpu_travels(col) || t->direct)
             continue;
-        col->pinned = gpu_is_pinned(col->data) &&
-                      gpu_is_pinned((const char *)col->data + n * col->each - 1);
+        col->pinned = gpu_is_pinned(col->of.data) &&
+                      gpu_is_pinned((const char *)sx_slice_at(&col->of, n) - 1);
         pinned |= !col->pinned;
     }
     /* Enough chunks that channels overlap, none so small that launches count. */
-    if (step < GPU_CHUNK_GOOD)
-        step = GPU_CHUNK_GOOD;
-    most = most < step ? most : step;
-    most = t->direct || most > n ? n : most;
-    channels = n > most * (GPU_CHANNELS - 1) ? GPU_CHANNELS : (unsigned)((n + most - 1) / most);
-    st = gpu_trip_spaces(t, &most, &channels, pinned, err);
+    t->most = t->direct ? n : n / 8 + 1 > GPU_CHUNK_GOOD ? n / 8 + 1 : GPU_CHUNK_GOOD;
+    t->most_bytes = t->direct ? all : GPU_CHANNEL_BYTES;
+    for (uint64_t at = 0; at < n && channels < GPU_CHANNELS; at += gpu_trip_cut(t, at))
+        channels++;
+    st = gpu_trip_spaces(t, &channels, pinned, err);
     /* columns in device memory may still be on their way there */
     for (unsigned l = 0; l < channels && st == SX_OK && any_there; l++)
         st = gpu_follow_caller(t->stage->channel[l].stream, err);
-    for (uint64_t at = 0; at < n && st == SX_OK; at += most, turn++) {
+    for (uint64_t at = 0; at < n && st == SX_OK; at += length, turn++) {
         gpu_channel *channel = &t->stage->channel[turn % channels];
+        length = gpu_trip_cut(t, at);
         if (channel->n > 0)
             st = gpu_channel_finish(t, channel, err);
         if (st == SX_OK)
-            st = gpu_channel_start(t, channel, at, n - at < most ? n - at : most, err);
+            st = gpu_channel_start(t, channel, at, length, err);
     }
     /* In the order they started; after a failure only to see them end. */
     for (unsigned l = 0; l < channels; l++) {
@@ -367,12 +389,16 @@ static sx_status gpu_run_columns(sx_gpu *g, const sx_how *how, gpu_column *colum
     trip.what = what;
     trip.threads = how->threads;
     trip.progress = how->progress;
+    trip.n = n;
     if (n == 0)
         return SX_OK;
-    if (gpu_trip_each(&trip) > 0)
-        return gpu_trip_run(&trip, n, err);
     for (unsigned c = 0; c < count; c++)
-        dev[c] = (void *)columns[c].data;
+        if (gpu_travels(&columns[c]))
+            trip.travel[trip.travels++] = &columns[c].of;
+    if (trip.travels > 0)
+        return gpu_trip_run(&trip, err);
+    for (unsigned c = 0; c < count; c++)
+        dev[c] = columns[c].of.data;
     gpu_timer_begin(&timer, stream, how->device_ns);
     st = work(g, stream, job, 0, n, dev, err);
     gpu_timer_mark(&timer, stream);

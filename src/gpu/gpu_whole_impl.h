@@ -1,5 +1,5 @@
 /* gpu_whole_impl.h - an index so small that each block has all of its keys in shared memory,
- * for one width of key. Behind gpu_answer_impl.h. What is above the keys is not needed
+ * for one width of key. Behind gpu_side_impl.h and gpu_answer_impl.h. What is above the keys is not needed
  * there, so families whose slots are positions have this kernel in common.
  *
  * Shared memory has them as a complete binary tree in level order, 2^steps - 1 nodes, those
@@ -30,8 +30,8 @@ SX_KERNEL_2048(F(k_whole), sx_gpu_lookup)
     F(fill_whole)(ap, tree);
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         KEY q = F(read_query)(ap->key_type, ap->q, i);
-        int all;
-        KEY w = F(walked)(ap, q, &all);
+        int end;
+        KEY w = F(walked)(q, sx_side_of(ap->op), &end);
         uint32_t e = 0, position, bound;
         uint64_t slot;
         for (uint32_t s = 0; s < steps; s++)
@@ -42,7 +42,8 @@ SX_KERNEL_2048(F(k_whole), sx_gpu_lookup)
         bound = (e + 1) >> sx_first_zero(e + 1);
         if (ap->op == SX_OP_GET && (bound == 0 || tree[bound - 1] != q))
             slot = SX_NO_SLOT;
-        uint64_t number = F(number)(ap, q, all, position, &slot, 1);
+        uint64_t at = F(bounded_slot)(v, end, position, &slot);
+        uint64_t number = F(number)(ap, q, at, &slot, 1);
         F(put)(ap, i, number, slot);
     }
 }

@@ -9,12 +9,18 @@
 
 #include "base/tick.h"
 #include "family/shape.h"
-#include "keys/types.h"
+#include "keys/slice.h"
 
-#define SX_BACKEND_ABI 17
+#define SX_BACKEND_ABI 18
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
+
+/* The side of the bound that answers it. */
+SX_FN sx_side sx_side_of(int op)
+{
+    return op == SX_OP_RANK_RIGHT || op == SX_OP_FLOOR ? SX_RIGHT : SX_LEFT;
+}
 
 /* How a walk comes to a pgm's last level: level by level, or by a search of that
  * level at once. This is no part of an index: both answer the same. */
@@ -30,19 +36,16 @@ typedef struct {
     sx_progress *progress;        /* or NULL; units are queries, ranges or results */
 } sx_how;
 
-/* One batch of point questions. _there: in the device's memory. */
+/* One batch of point questions. Of columns of its size a batch takes the first n elements. */
 typedef struct {
     sx_op op;
     int key_type;
     uint64_t n;
-    const void *q;                /* keys of key_type; KEY_AT: ranks ... */
-    uint32_t rank_bytes;          /* ... of 4 or 8 bytes. 0, and q NULL: query i has the
-                                     rank sx_some_rank(i, ahead, n) */
+    sx_slice q;                   /* keys of key_type; KEY_AT: ranks of 4 or 8 bytes, or none:
+                                     query i has the rank sx_some_rank(i, ahead, n) */
     uint32_t ahead;
-    uint32_t out_bytes;           /* of a row or rank: 4, 8 */
-    void *out;                    /* rows or ranks, NULL: not wanted */
-    void *keys;                   /* keys found, of key_type, or NULL */
-    uint32_t q_there, out_there, keys_there;
+    sx_slice out;                 /* rows or ranks, of 4 or 8 bytes; or none: not wanted */
+    sx_slice keys;                /* keys found, of key_type; or none */
     const sx_state *entry;        /* where each walk continues, or NULL; see sx_steps */
     sx_how how;
 } sx_lookup;
@@ -52,9 +55,8 @@ typedef struct {
     int key_type;
     uint32_t last;                /* the limit keeps the last results of a range */
     uint64_t n;
-    const void *lo, *hi;
+    sx_slice lo, hi;
     uint64_t limit;               /* UINT64_MAX: none */
-    uint32_t lo_there, hi_there;
     const sx_state *entry_lo, *entry_hi;  /* or NULL */
     sx_how how;
 } sx_span_query;
@@ -75,9 +77,9 @@ typedef struct {
  * continues. All columns are on the host. */
 typedef struct {
     int key_type;
-    uint32_t right;               /* for the key's successor, as right ranks and floor need */
+    sx_side side;                 /* of the bounds that the walks end at */
     uint64_t n;
-    const void *q;
+    sx_slice q;
     uint32_t from, to;
     const sx_state *in;           /* NULL: from is 0 */
     sx_state *out;                /* may be `in` */
@@ -86,30 +88,24 @@ typedef struct {
 
 /* Where the rows and keys of ranges go: those of range i to [first[i], first[i+1]). */
 typedef struct {
-    uint64_t *first;              /* one more than there are ranges */
-    void *rows, *keys;            /* or NULL */
-    uint32_t rows_wanted, keys_wanted;    /* set even if their space is 0 */
-    uint64_t rows_space, keys_space;
-    uint32_t row_bytes;
-    uint32_t first_there, rows_there, keys_there;
+    sx_slice first;               /* uint64_t, one more than there are ranges */
+    sx_slice rows, keys;          /* or none; their n is the space there is */
     uint64_t max_bytes;           /* of scratch; 0: any */
 } sx_range_out;
 
-/* Results of aggregation, one per range; NULL: not wanted. */
+/* Results of aggregation, uint64_t, one per range; or none: not wanted. */
 typedef struct {
-    uint64_t *count, *min, *max, *sum;
-    uint32_t count_there, min_there, max_there, sum_there;
+    sx_slice count, min, max, sum;
 } sx_range_folds;
 
 /* Keys as they come in; and sorted, below. */
 typedef struct {
     int key_type;
-    int row_type;                 /* SX_U32, SX_U64; 0: rows are positions */
+    int row_type;                 /* SX_U32, SX_U64; 0: rows are positions, there are none */
     uint32_t threads;
     uint32_t unique;
     uint64_t n;
-    const void *keys, *rows;
-    uint32_t keys_there, rows_there;
+    sx_slice keys, rows;
     void *stream;                 /* the columns are complete when it has come to this call */
     sx_progress *progress;        /* of the sort; or NULL */
 } sx_input;

@@ -23,7 +23,7 @@ static sx_status check(uint64_t space, uint64_t total, const char *name, sx_err 
 
 sx_status sx_ranges_check_space(const sx_range_out *out, uint64_t total, sx_err *err)
 {
-    sx_status st = out->rows_wanted ? check(out->rows_space, total, "rows", err) : SX_OK;
+    sx_status st = sx_slice_wanted(&out->rows) ? check(out->rows.n, total, "rows", err) : SX_OK;
 
-    return st == SX_OK && out->keys_wanted ? check(out->keys_space, total, "keys", err) : st;
+    return st == SX_OK && sx_slice_wanted(&out->keys) ? check(out->keys.n, total, "keys", err) : st;
 }

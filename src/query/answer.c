@@ -18,43 +18,44 @@ typedef struct {
     const sx_device *dev;         /* whose columns they are */
     unsigned n;
     struct {
-        void *here, *home;
+        void *here;
+        sx_slice home;
         uint64_t bytes;
-        uint32_t there;           /* home is in device memory */
         int out;
     } visit[VISITS];
 } visits;
 
-/* *here becomes memory of the host that goes to `data` in the end (out). */
-static sx_status stand_in(visits *all, void *data, uint32_t there, uint64_t bytes, int out,
-                          void **here, sx_err *err)
+/* *s, of whose elements there are n, becomes memory of the host that goes home in the end
+ * (out). */
+static sx_status stand_in(visits *all, sx_slice *s, uint64_t n, int out, sx_err *err)
 {
-    sx_status st = sx_alloc(here, bytes, "columns of the device", err);
+    uint64_t bytes = sx_slice_bytes(s, 0, n);
+    void *here;
+    sx_status st = sx_alloc(&here, bytes, "columns of the device", err);
 
     if (st == SX_OK) {
-        all->visit[all->n].here = *here;
-        all->visit[all->n].home = data;
+        all->visit[all->n].here = here;
+        all->visit[all->n].home = *s;
         all->visit[all->n].bytes = bytes;
-        all->visit[all->n].there = there;
         all->visit[all->n++].out = out;
+        s->data = here;
+        s->place = SX_HOST;
     }
     return st;
 }
 
-/* The same, if data is in device memory, and with what it holds (in); else *here
- * is data. */
-static sx_status bring(visits *all, void *data, uint32_t there, uint64_t bytes, int in, int out,
-                       void **here, sx_err *err)
+/* The same, if it is in device memory, and with what it holds (in); else it stays. */
+static sx_status bring(visits *all, sx_slice *s, uint64_t n, int in, int out, sx_err *err)
 {
     const sx_device *dev = all->dev;
+    const void *home = s->data;
     sx_status st;
 
-    *here = data;
-    if (!data || !there || bytes == 0)
+    if (!home || !sx_slice_there(s) || n == 0)
         return SX_OK;
-    st = stand_in(all, data, there, bytes, out, here, err);
+    st = stand_in(all, s, n, out, err);
     if (st == SX_OK && in)
-        st = dev->backend->copy(dev->self, *here, 0, data, 1, bytes, err);
+        st = dev->backend->copy(dev->self, s->data, 0, home, 1, sx_slice_bytes(s, 0, n), err);
     return st;
 }
 
@@ -64,21 +65,16 @@ static sx_status leave(visits *all, sx_status st, sx_err *err)
     const sx_device *dev = all->dev;
 
     for (unsigned i = 0; i < all->n; i++) {
-        if (st == SX_OK && all->visit[i].out && all->visit[i].there)
-            st = dev->backend->copy(dev->self, all->visit[i].home, 1, all->visit[i].here, 0,
+        const sx_slice *home = &all->visit[i].home;
+        if (st == SX_OK && all->visit[i].out && sx_slice_there(home))
+            st = dev->backend->copy(dev->self, home->data, 1, all->visit[i].here, 0,
                                     all->visit[i].bytes, err);
         else if (st == SX_OK && all->visit[i].out)
-            memcpy(all->visit[i].home, all->visit[i].here, all->visit[i].bytes);
+            memcpy(home->data, all->visit[i].here, all->visit[i].bytes);
         sx_release(all->visit[i].here);
     }
     all->n = 0;
     return st;
-}
-
-/* Element `at` of a column, which may be NULL. */
-static void *element(const void *column, uint64_t at, uint64_t each)
-{
-    return column ? (unsigned char *)column + at * each : NULL;
 }
 
 /* ---- batches, as the plan sees them ------------------------------------------------ */
@@ -89,9 +85,15 @@ enum { TRIPS_COUNT = 1, TRIPS_FOLD = 2, TRIPS_RANGE = 2 };
 
 static sx_batch batch_of(const sx_span_query *job, uint32_t out_bytes, uint32_t trips)
 {
-    return (sx_batch){.n = job->n, .in_bytes = 2 * (uint32_t)sx_type_bytes(job->key_type),
+    return (sx_batch){.n = job->n, .in_bytes = job->lo.each + job->hi.each,
                       .out_bytes = out_bytes, .searches = 2, .trips = trips,
                       .threads = job->how.threads};
+}
+
+/* Whether the ends of ranges are in device memory, one of them or both. */
+static uint32_t ends_there(const sx_span_query *job)
+{
+    return sx_slice_there(&job->lo) | sx_slice_there(&job->hi);
 }
 
 /* Whether all columns are on the host, so that either side could answer. */
@@ -112,34 +114,32 @@ static sx_status answer_points(void *work, uint64_t at, uint64_t n, const sx_sta
 {
     const points *w = work;
     sx_lookup part = *w->job;
-    uint64_t bytes = sx_type_bytes(part.key_type);
 
     part.n = n;
-    part.q = element(part.q, at, part.op == SX_OP_KEY_AT ? part.rank_bytes : bytes);
-    part.out = element(part.out, at, part.out_bytes);
-    part.keys = element(part.keys, at, bytes);
+    part.q = sx_slice_part(&part.q, at, at + n);
+    part.out = sx_slice_part(&part.out, at, at + n);
+    part.keys = sx_slice_part(&part.keys, at, at + n);
     part.entry = entry[0];
     return w->by->dev->backend->lookup(w->by->dev->self, &w->by->view, &part, err);
 }
 
 sx_status sx_answer_lookup(const sx_index_version *now, const sx_lookup *job, sx_err *err)
 {
-    uint64_t bytes = sx_type_bytes(job->key_type);
-    sx_batch b = {.n = job->n,
-                  .in_bytes = (uint32_t)(job->op == SX_OP_KEY_AT ? job->rank_bytes : bytes),
-                  .out_bytes = (job->out ? job->out_bytes : 0) +
-                               (job->keys ? (uint32_t)bytes : 0),
+    sx_batch b = {.n = job->n, .in_bytes = job->q.each,
+                  .out_bytes = (job->out.data ? job->out.each : 0) +
+                               (job->keys.data ? job->keys.each : 0),
                   .searches = job->op != SX_OP_KEY_AT, .trips = 1, .threads = job->how.threads};
     sx_plan plan = sx_plan_of(now, &b,
-                              on_host(&job->how, job->q_there | job->out_there | job->keys_there),
-                              job->q, job->out ? job->out : job->keys);
+                              on_host(&job->how, sx_slice_there(&job->q) |
+                                                     sx_slice_there(&job->out) |
+                                                     sx_slice_there(&job->keys)),
+                              job->q.data, job->out.data ? job->out.data : job->keys.data);
     sx_lookup here = *job;
     visits all = {.dev = now->dev};
     points w = {plan.by, &here};
-    void *q, *out, *keys;
     sx_entered ask = {.key_type = job->key_type, .columns = b.searches,
                       .threads = job->how.threads,
-                      .right = {job->op == SX_OP_RANK_RIGHT || job->op == SX_OP_FLOOR}};
+                      .side = {sx_side_of(job->op)}};
     sx_status st;
 
     if (!plan.visit) {
@@ -148,17 +148,13 @@ sx_status sx_answer_lookup(const sx_index_version *now, const sx_lookup *job, sx
         while (sx_plan_again(&plan, st));
         return st;
     }
-    st = bring(&all, (void *)job->q, job->q_there,
-               job->n * (job->op == SX_OP_KEY_AT ? job->rank_bytes : bytes), 1, 0, &q, err);
+    st = bring(&all, &here.q, job->n, 1, 0, err);
     if (st == SX_OK)
-        st = bring(&all, job->out, job->out_there, job->n * job->out_bytes, 0, 1, &out, err);
+        st = bring(&all, &here.out, job->n, 0, 1, err);
     if (st == SX_OK)              /* keys stay as they are where there is no match */
-        st = bring(&all, job->keys, job->keys_there, job->n * bytes, 1, 1, &keys, err);
+        st = bring(&all, &here.keys, job->n, 1, 1, err);
     if (st == SX_OK) {
-        here.q = ask.q[0] = q;
-        here.out = out;
-        here.keys = keys;
-        here.q_there = here.out_there = here.keys_there = 0;
+        ask.q[0] = here.q;
         st = sx_hybrid_run(&plan, &ask, job->n, answer_points, &w, err);
     }
     return leave(&all, st, err);
@@ -181,11 +177,10 @@ static sx_span_query part_of(const sx_span_query *job, uint64_t at, uint64_t n,
                              const sx_state *const entry[2])
 {
     sx_span_query part = *job;
-    uint64_t bytes = sx_type_bytes(job->key_type);
 
     part.n = n;
-    part.lo = element(job->lo, at, bytes);
-    part.hi = element(job->hi, at, bytes);
+    part.lo = sx_slice_part(&job->lo, at, at + n);
+    part.hi = sx_slice_part(&job->hi, at, at + n);
     part.entry_lo = entry[0];
     part.entry_hi = entry[1];
     return part;
@@ -200,7 +195,7 @@ static sx_status answer_spans(void *work, uint64_t at, uint64_t n, const sx_stat
     sx_spans to = *w->spans;
 
     to.n = n;
-    to.start = element(to.start, at, sizeof *to.start);
+    to.start = to.start ? to.start + at : NULL;
     to.first += at;
     return by->dev->backend->spans(by->dev->self, &by->view, &part, &to, err);
 }
@@ -211,10 +206,10 @@ static sx_status answer_fold(void *work, uint64_t at, uint64_t n, const sx_state
     const ranges *w = work;
     const sx_replica *by = w->plan->by;
     sx_span_query part = part_of(w->job, at, n, entry);
-    sx_range_folds out = {.count = element(w->folds->count, at, sizeof(uint64_t)),
-                          .min = element(w->folds->min, at, sizeof(uint64_t)),
-                          .max = element(w->folds->max, at, sizeof(uint64_t)),
-                          .sum = element(w->folds->sum, at, sizeof(uint64_t))};
+    sx_range_folds out = {.count = sx_slice_part(&w->folds->count, at, at + n),
+                          .min = sx_slice_part(&w->folds->min, at, at + n),
+                          .max = sx_slice_part(&w->folds->max, at, at + n),
+                          .sum = sx_slice_part(&w->folds->sum, at, at + n)};
 
     return by->dev->backend->fold(by->dev->self, &by->view, &part, &out, err);
 }
@@ -223,36 +218,29 @@ static sx_status answer_fold(void *work, uint64_t at, uint64_t n, const sx_state
 static sx_status bring_ranges(visits *all, const sx_span_query *job, sx_span_query *here,
                               sx_entered *ask, sx_err *err)
 {
-    uint64_t bytes = job->n * sx_type_bytes(job->key_type);
-    void *lo, *hi;
-    sx_status st = bring(all, (void *)job->lo, job->lo_there, bytes, 1, 0, &lo, err);
+    sx_status st;
 
-    if (st == SX_OK)
-        st = bring(all, (void *)job->hi, job->hi_there, bytes, 1, 0, &hi, err);
-    if (st != SX_OK)
-        return st;
     *here = *job;
-    here->lo = lo;
-    here->hi = hi;
-    here->lo_there = here->hi_there = 0;
-    *ask = (sx_entered){.key_type = job->key_type, .q = {lo, hi}, .right = {0, 1}, .columns = 2,
-                        .threads = job->how.threads};
-    return SX_OK;
+    st = bring(all, &here->lo, job->n, 1, 0, err);
+    if (st == SX_OK)
+        st = bring(all, &here->hi, job->n, 1, 0, err);
+    *ask = (sx_entered){.key_type = job->key_type, .q = {here->lo, here->hi},
+                        .side = {SX_LEFT, SX_RIGHT}, .columns = 2, .threads = job->how.threads};
+    return st;
 }
 
-sx_status sx_answer_count(const sx_index_version *now, const sx_span_query *job, uint64_t *count,
-                          uint32_t count_there, sx_err *err)
+sx_status sx_answer_count(const sx_index_version *now, const sx_span_query *job,
+                          const sx_slice *count, sx_err *err)
 {
-    sx_batch b = batch_of(job, sizeof *count, TRIPS_COUNT);
-    sx_plan plan = sx_plan_of(now, &b,
-                              on_host(&job->how, job->lo_there | job->hi_there | count_there),
-                              job->lo, count);
+    sx_batch b = batch_of(job, count->each, TRIPS_COUNT);
+    sx_plan plan = sx_plan_of(now, &b, on_host(&job->how, ends_there(job) | sx_slice_there(count)),
+                              job->lo.data, count->data);
     visits all = {.dev = now->dev};
     sx_span_query here;
     sx_entered ask;
-    sx_spans to = {.n = job->n, .first = count, .there = count_there, .last = 1};
+    sx_spans to = {.n = job->n, .first = count->data, .there = sx_slice_there(count), .last = 1};
     ranges w = {.plan = &plan, .job = &here, .spans = &to};
-    void *column;
+    sx_slice column = *count;
     sx_status st;
 
     if (!plan.visit) {
@@ -263,9 +251,9 @@ sx_status sx_answer_count(const sx_index_version *now, const sx_span_query *job,
     }
     st = bring_ranges(&all, job, &here, &ask, err);
     if (st == SX_OK)
-        st = bring(&all, count, count_there, job->n * sizeof *count, 0, 1, &column, err);
+        st = bring(&all, &column, job->n, 0, 1, err);
     if (st == SX_OK) {
-        to.first = column;
+        to.first = column.data;
         to.there = 0;
         st = sx_hybrid_run(&plan, &ask, job->n, answer_spans, &w, err);
     }
@@ -275,21 +263,23 @@ sx_status sx_answer_count(const sx_index_version *now, const sx_span_query *job,
 sx_status sx_answer_fold(const sx_index_version *now, const sx_span_query *job,
                          const sx_range_folds *out, sx_err *err)
 {
-    uint32_t columns = (uint32_t)(!!out->count + !!out->min + !!out->max + !!out->sum);
-    sx_batch b = batch_of(job, (uint32_t)sizeof(uint64_t) * columns, TRIPS_FOLD);
-    sx_plan plan = sx_plan_of(now, &b,
-                              on_host(&job->how, job->lo_there | job->hi_there |
-                                                     out->count_there | out->min_there |
-                                                     out->max_there | out->sum_there),
-                              job->lo, NULL);
+    sx_range_folds to = *out;
+    sx_slice *const columns[] = {&to.count, &to.min, &to.max, &to.sum};
+    uint32_t bytes = 0, there = ends_there(job);
+    sx_batch b;
+    sx_plan plan;
     visits all = {.dev = now->dev};
     sx_span_query here;
     sx_entered ask;
-    sx_range_folds to = {0};
     ranges w = {.plan = &plan, .job = &here, .folds = &to};
-    uint64_t bytes = job->n * sizeof(uint64_t);
     sx_status st;
 
+    for (unsigned i = 0; i < 4; i++) {
+        bytes += columns[i]->data ? columns[i]->each : 0;
+        there |= sx_slice_there(columns[i]);
+    }
+    b = batch_of(job, bytes, TRIPS_FOLD);
+    plan = sx_plan_of(now, &b, on_host(&job->how, there), job->lo.data, NULL);
     if (!plan.visit) {
         do
             st = plan.by->dev->backend->fold(plan.by->dev->self, &plan.by->view, job, out, err);
@@ -297,14 +287,8 @@ sx_status sx_answer_fold(const sx_index_version *now, const sx_span_query *job,
         return st;
     }
     st = bring_ranges(&all, job, &here, &ask, err);
-    if (st == SX_OK)
-        st = bring(&all, out->count, out->count_there, bytes, 0, 1, (void **)&to.count, err);
-    if (st == SX_OK)
-        st = bring(&all, out->min, out->min_there, bytes, 0, 1, (void **)&to.min, err);
-    if (st == SX_OK)
-        st = bring(&all, out->max, out->max_there, bytes, 0, 1, (void **)&to.max, err);
-    if (st == SX_OK)
-        st = bring(&all, out->sum, out->sum_there, bytes, 0, 1, (void **)&to.sum, err);
+    for (unsigned i = 0; i < 4 && st == SX_OK; i++)
+        st = bring(&all, columns[i], job->n, 0, 1, err);
     if (st == SX_OK)
         st = sx_hybrid_run(&plan, &ask, job->n, answer_fold, &w, err);
     return leave(&all, st, err);
@@ -325,6 +309,7 @@ static sx_status check_total(const sx_index_version *now, const sx_span_query *j
     uint64_t piece = max_bytes && max_bytes / sizeof total < TOTAL_PIECE
                          ? max_bytes / sizeof total : TOTAL_PIECE;
     void *memory;
+    sx_slice counts;
     sx_status st;
 
     if (!__builtin_mul_overflow(job->n, most, &total))
@@ -339,12 +324,13 @@ static sx_status check_total(const sx_index_version *now, const sx_span_query *j
     st = sx_alloc_array(&memory, piece, sizeof total, "ranges", err);
     if (st != SX_OK)
         return st;
+    counts = sx_slice_fixed(memory, sizeof total, piece, SX_HOST);
     total = 0;
     for (uint64_t at = 0; at < job->n && st == SX_OK; at += piece) {
         sx_span_query part = part_of(job, at, job->n - at < piece ? job->n - at : piece, none);
         const uint64_t *count = memory;
         part.how.device_ns = NULL;
-        st = sx_answer_count(now, &part, memory, 0, err);
+        st = sx_answer_count(now, &part, &counts, err);
         for (uint64_t i = 0; i < part.n && st == SX_OK; i++)
             if (__builtin_add_overflow(total, count[i], &total))
                 st = sx_fail(err, SX_EINVAL, "sx_range: ranges 0 to %llu hold 2^64 keys or more "
@@ -372,22 +358,20 @@ static sx_status fill_ranges(void *work, const sx_spans *spans, uint64_t total, 
     const sx_replica *by = w->plan->by;
     visits all = {.dev = w->dev};
     sx_range_out here = *w->out;
-    uint64_t row_bytes, key_bytes, bytes;
+    uint64_t bytes;
     sx_status st = SX_OK;
 
     if (w->ask) {
-        row_bytes = total * here.row_bytes;
-        key_bytes = total * sx_type_bytes(w->job->key_type);
-        bytes = (here.rows_there ? row_bytes : 0) + (here.keys_there ? key_bytes : 0);
+        bytes = (sx_slice_there(&here.rows) ? sx_slice_bytes(&here.rows, 0, total) : 0) +
+                (sx_slice_there(&here.keys) ? sx_slice_bytes(&here.keys, 0, total) : 0);
         if (here.max_bytes && bytes > here.max_bytes)
             return sx_fail(err, SX_ENOMEM, "sx_range: %llu results in device memory need %llu "
                            "bytes on the host, more than max_bytes = %llu",
                            (unsigned long long)total, (unsigned long long)bytes,
                            (unsigned long long)here.max_bytes);
-        st = bring(&all, here.rows, here.rows_there, row_bytes, 0, 1, &here.rows, err);
+        st = bring(&all, &here.rows, total, 0, 1, err);
         if (st == SX_OK)
-            st = bring(&all, here.keys, here.keys_there, key_bytes, 0, 1, &here.keys, err);
-        here.rows_there = here.keys_there = 0;
+            st = bring(&all, &here.keys, total, 0, 1, err);
     }
     if (st == SX_OK)
         st = by->dev->backend->fill(by->dev->self, &by->view, w->job, spans, &here, total, err);
@@ -404,15 +388,14 @@ sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
     sx_entered ask;
     sx_range_out to = *out;
     ranges w = {.plan = &plan, .job = job, .out = out, .dev = now->dev};
-    void *first;
+    uint32_t there = sx_slice_there(&out->first) | sx_slice_there(&out->rows) |
+                     sx_slice_there(&out->keys);
     sx_status st = check_total(now, job, out->max_bytes, err), space;
 
     if (st != SX_OK)
         return st;
-    plan = sx_plan_of(now, &b,
-                      on_host(&job->how, job->lo_there | job->hi_there | out->first_there |
-                                             out->rows_there | out->keys_there),
-                      job->lo, out->first);
+    plan = sx_plan_of(now, &b, on_host(&job->how, ends_there(job) | there), job->lo.data,
+                      out->first.data);
     if (!plan.visit) {
         do
             st = sx_spans_answer(plan.by, job, out, find_ranges, fill_ranges, &w, err);
@@ -424,12 +407,8 @@ sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
     st = bring_ranges(&all, job, &here, &ask, err);
     /* Memory for the rest, if it is on the device, is taken when first is known:
      * whoever has too little finds all outputs as they were. */
-    if (st == SX_OK && (out->first_there || out->rows_there || out->keys_there)) {
-        st = stand_in(&offsets, out->first, out->first_there, (job->n + 1) * sizeof(uint64_t), 1,
-                      &first, err);
-        to.first = first;
-        to.first_there = 0;
-    }
+    if (st == SX_OK && there)
+        st = stand_in(&offsets, &to.first, job->n + 1, 1, err);
     if (st == SX_OK)
         st = sx_spans_answer(plan.by, &here, &to, find_ranges, fill_ranges, &w, err);
     /* where there is no space first is filled, too */

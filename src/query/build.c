@@ -23,10 +23,7 @@ static sx_status check_input(const sx_device *dev, const sx_column *keys, const 
                        (unsigned long long)keys->n, (unsigned long long)rows->n);
     *in = (sx_input){.key_type = keys->type, .row_type = rows ? rows->type : 0,
                      .threads = how->threads, .unique = spec->unique, .n = keys->n,
-                     .keys = keys->data, .rows = rows ? rows->data : NULL,
-                     .keys_there = keys->place == SX_DEVICE,
-                     .rows_there = rows && rows->place == SX_DEVICE,
-                     .stream = how->stream};
+                     .keys = sx_slice_of(keys), .rows = sx_slice_of(rows), .stream = how->stream};
     return SX_OK;
 }
 
@@ -232,9 +229,9 @@ sx_status sx_estimate(sx_device *dev, const char *text, const sx_estimate_ask *g
 }
 
 /* Bytes of a column that is to come to the host. */
-static uint64_t guest_bytes(const sx_device *at, uint32_t there, int type, uint64_t n)
+static uint64_t guest_bytes(const sx_device *at, const sx_slice *s)
 {
-    return there && !at->backend->gpu ? n * sx_type_bytes(type) : 0;
+    return sx_slice_there(s) && !at->backend->gpu ? sx_slice_bytes(s, 0, s->n) : 0;
 }
 
 static sx_status check_budget(const sx_device *dev, sx_device *at, const sx_spec *spec,
@@ -246,8 +243,7 @@ static sx_status check_budget(const sx_device *dev, sx_device *at, const sx_spec
     if (max_bytes == 0)
         return SX_OK;
     st = estimate(at, *spec, in->key_type, in->n, in->row_type, &e, err);
-    e.host_peak += guest_bytes(at, in->keys_there, in->key_type, in->n) +
-                   guest_bytes(at, in->rows_there, in->row_type, in->n);
+    e.host_peak += guest_bytes(at, &in->keys) + guest_bytes(at, &in->rows);
     e.device_peak += e.device_peak > 0 ? stage_bytes(dev) : 0;
     if (st == SX_OK && e.host_peak + e.device_peak > max_bytes)
         return sx_fail(err, SX_ENOMEM, "sx_build: building takes up to %llu bytes, more than "
@@ -297,28 +293,23 @@ static sx_status build_beside(const sx_site *site, sx_store *s, const sx_spec *s
 {
     const sx_device *dev = site->of;
     sx_input here = *in;
-    uint64_t key_bytes = guest_bytes(site->at, in->keys_there, in->key_type, in->n);
-    uint64_t row_bytes = guest_bytes(site->at, in->rows_there, in->row_type, in->n);
-    void *keys = NULL, *rows = NULL;
+    sx_slice *const columns[2] = {&here.keys, &here.rows};
+    void *own[2] = {NULL, NULL};
     sx_status st = SX_OK;
 
-    if (key_bytes > 0) {
-        st = sx_alloc(&keys, key_bytes, "columns of the device", err);
+    for (unsigned i = 0; i < 2 && st == SX_OK; i++) {
+        uint64_t bytes = guest_bytes(site->at, columns[i]);
+        if (bytes == 0)
+            continue;
+        st = sx_alloc(&own[i], bytes, "columns of the device", err);
         if (st == SX_OK)
-            st = dev->backend->copy(dev->self, keys, 0, in->keys, 1, key_bytes, err);
-        here.keys = keys;
+            st = dev->backend->copy(dev->self, own[i], 0, columns[i]->data, 1, bytes, err);
+        *columns[i] = sx_slice_fixed(own[i], columns[i]->each, columns[i]->n, SX_HOST);
     }
-    if (st == SX_OK && row_bytes > 0) {
-        st = sx_alloc(&rows, row_bytes, "columns of the device", err);
-        if (st == SX_OK)
-            st = dev->backend->copy(dev->self, rows, 0, in->rows, 1, row_bytes, err);
-        here.rows = rows;
-    }
-    here.keys_there = here.rows_there = 0;
     if (st == SX_OK)
         st = build(site, s, spec, &here, err);
-    sx_release(keys);
-    sx_release(rows);
+    sx_release(own[0]);
+    sx_release(own[1]);
     return st;
 }
 

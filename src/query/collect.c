@@ -61,13 +61,12 @@ struct batch {
     sx_status st;
     sx_err err;
     uint64_t *answers;
-    unsigned char *keys;
+    sx_slice keys;                /* space for those of a whole batch */
 };
 
 struct sx_collector {
     const sx_index *ix;
     int key_type;                 /* that of all its versions */
-    uint32_t key_bytes;
     sx_forked forked;
     pthread_mutex_t lock;
     pthread_cond_t idle;          /* busy is 0 */
@@ -115,8 +114,9 @@ static void reset(void *object)
 static sx_status batch_new(sx_collector *c, batch **out, sx_err *err)
 {
     uint64_t head = sx_round_up(sizeof(batch), SX_LINE), n = c->info.batch;
+    sx_slice keys = sx_slice_fixed(NULL, sx_type_bytes(c->key_type), n, SX_HOST);
     void *block;
-    sx_status st = sx_alloc(&block, head + n * (sizeof(uint64_t) + c->key_bytes),
+    sx_status st = sx_alloc(&block, head + n * sizeof(uint64_t) + sx_slice_bytes(&keys, 0, n),
                             "a batch of a collector", err);
     batch *b = block;
 
@@ -124,7 +124,8 @@ static sx_status batch_new(sx_collector *c, batch **out, sx_err *err)
         return st;
     memset(b, 0, sizeof *b);
     b->answers = (uint64_t *)(void *)((unsigned char *)block + head);
-    b->keys = (unsigned char *)(b->answers + n);
+    keys.data = b->answers + n;
+    b->keys = keys;
     init_cond(&b->turn);
     b->link = c->all;
     c->all = b;
@@ -181,7 +182,7 @@ static void leave(sx_collector *c, batch *b, uint32_t slot)
 
 static sx_status ask_index(const sx_collector *c, const batch *b)
 {
-    sx_column q = {.type = c->key_type, .n = b->n, .data = b->keys};
+    sx_column q = {.type = c->key_type, .n = b->n, .data = b->keys.data};
     sx_column out = {.type = SX_U64, .n = b->n, .data = b->answers};
 
     switch (b->what) {
@@ -307,7 +308,6 @@ sx_status sx_collector_new(sx_collector **out, const sx_index *ix,
     pin = sx_pin_version(ix);
     c->key_type = pin.now->key_type;
     sx_unpin(ix, &pin);
-    c->key_bytes = (uint32_t)sx_type_bytes(c->key_type);
     c->info = info;
     reset(c);
     sx_fork_join(&c->forked, reset, c);
@@ -407,7 +407,7 @@ static sx_status submit(sx_collector *c, sx_ask what, const void *key, uint64_t 
         return st;
     slot = b->n++;
     b->here++;
-    memcpy(b->keys + (uint64_t)slot * c->key_bytes, key, c->key_bytes);
+    memcpy(sx_slice_at(&b->keys, slot), key, sx_slice_bytes(&b->keys, slot, slot + 1));
     if (b->n == c->info.batch || (c->info.eager && c->sent[what] == 0))
         send_batch(c, b);
     else

@@ -38,13 +38,12 @@ static sx_state *entries_of(const pipeline *p, uint64_t b, unsigned c)
 static sx_status make_entries(const pipeline *p, uint64_t b, uint64_t at, uint64_t n, sx_err *err)
 {
     const sx_device *dev = p->upper->dev;
-    uint64_t bytes = sx_type_bytes(p->ask->key_type);
     sx_status st = SX_OK;
 
     for (unsigned c = 0; c < p->ask->columns && st == SX_OK; c++) {
-        sx_steps job = {.key_type = p->ask->key_type, .right = p->ask->right[c], .n = n,
+        sx_steps job = {.key_type = p->ask->key_type, .side = p->ask->side[c], .n = n,
                         .threads = p->ask->threads,
-                        .q = (const unsigned char *)p->ask->q[c] + at * bytes,
+                        .q = sx_slice_part(&p->ask->q[c], at, at + n),
                         .to = sx_view_levels(&p->upper->view), .out = entries_of(p, b, c)};
         st = dev->backend->steps(dev->self, &p->upper->view, &job, err);
     }

@@ -74,8 +74,8 @@ int sx_plan_again(sx_plan *plan, sx_status st);
 /* ---- answer.c: the backend's questions, to whoever the plan says ------------------ */
 
 sx_status sx_answer_lookup(const sx_index_version *now, const sx_lookup *job, sx_err *err);
-sx_status sx_answer_count(const sx_index_version *now, const sx_span_query *job, uint64_t *count,
-                          uint32_t count_there, sx_err *err);
+sx_status sx_answer_count(const sx_index_version *now, const sx_span_query *job,
+                          const sx_slice *count, sx_err *err);
 sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
                           const sx_range_out *out, sx_err *err);
 sx_status sx_answer_fold(const sx_index_version *now, const sx_span_query *job,
@@ -97,8 +97,8 @@ sx_status sx_spans_answer(const sx_replica *by, const sx_span_query *job, const 
 typedef struct {
     int key_type;
     unsigned columns;             /* 0, 1, 2 */
-    const void *q[2];
-    uint32_t right[2];            /* see sx_steps */
+    sx_slice q[2];
+    sx_side side[2];              /* see sx_steps */
     uint32_t threads;
 } sx_entered;
 

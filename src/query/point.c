@@ -25,11 +25,8 @@ static sx_status run(const sx_index_version *now, sx_lookup *job, sx_column *row
         return st;
     job->key_type = now->key_type;
     job->how = sx_how_of(how);
-    job->out = rows ? rows->data : NULL;
-    job->out_bytes = rows ? (uint32_t)sx_type_bytes(rows->type) : 0;
-    job->keys = keys ? keys->data : NULL;
-    job->out_there = rows && rows->place == SX_DEVICE;
-    job->keys_there = keys && keys->place == SX_DEVICE;
+    job->out = sx_slice_of(rows);
+    job->keys = sx_slice_of(keys);
     job->how.progress = sx_progress_begin(&progress, how, verb);
     sx_progress_phase(job->how.progress, SX_PROGRESS_ALL);
     sx_progress_units(job->how.progress, job->n);
@@ -64,9 +61,7 @@ static sx_status ask(const sx_index *ix, sx_op op, const sx_column *q, sx_column
                  : sx_check_keys(pin.now, q, &how, verb, "queries", &err);
     if (st == SX_OK) {
         job.n = q->n;
-        job.q = q->data;
-        job.q_there = q->place == SX_DEVICE;
-        job.rank_bytes = op == SX_OP_KEY_AT ? (uint32_t)sx_type_bytes(q->type) : 0;
+        job.q = sx_slice_of(q);
         st = run(pin.now, &job, rows, keys, &how, verb, &err);
     }
     sx_unpin(ix, &pin);

@@ -27,9 +27,7 @@ static sx_status check_ranges(const sx_index_version *now, const sx_ranges *give
         return sx_fail(err, SX_EINVAL, "%s: reserved of sx_ranges is %u, not 0", verb,
                        r->reserved);
     *job = (sx_span_query){.key_type = now->key_type, .n = r->lo->n,
-                           .lo = r->lo->data, .hi = r->hi->data,
-                           .lo_there = r->lo->place == SX_DEVICE,
-                           .hi_there = r->hi->place == SX_DEVICE,
+                           .lo = sx_slice_of(r->lo), .hi = sx_slice_of(r->hi),
                            .limit = r->limit ? r->limit : UINT64_MAX, .last = r->last,
                            .how = sx_how_of(how)};
     return SX_OK;
@@ -71,16 +69,18 @@ static sx_status count_ranges(const sx_index_version *now, const sx_ranges *rang
     sx_call how;
     sx_timing timing;
     sx_progress progress;
+    sx_slice to;
     sx_status st = check_ranges(now, ranges, call, &job, &how, verb, err);
 
     if (st == SX_OK)
         st = check_u64_out(now, counts, &how, job.n, verb, "counts", err);
     if (st != SX_OK)
         return st;
+    to = sx_slice_of(counts);
     begin_progress(&progress, &how, &job, SX_PROGRESS_ALL, verb);
     sx_timing_begin(&timing, &job.how);
     if (job.n > 0 || job.how.stream)
-        st = sx_answer_count(now, &job, counts->data, counts->place == SX_DEVICE, err);
+        st = sx_answer_count(now, &job, &to, err);
     return end_question(&job, &timing, st, err);
 }
 
@@ -108,13 +108,15 @@ static sx_status check_scratch(const sx_index_version *now, const sx_span_query 
     const sx_device *at = now->run[0]->replica[0].dev;
     uint64_t each = 0, word = sizeof(uint64_t);
 
-    if (out->rows || out->keys)
+    if (out->rows.data || out->keys.data)
         each = at->backend->gpu ? 3 * word : word;
-    else if (at->backend->gpu && !out->first_there)
+    else if (at->backend->gpu && !sx_slice_there(&out->first))
         each = 2 * word;          /* offsets are summed up there, and come from there */
     if (at != now->dev) {
-        each += (job->lo_there + job->hi_there) * sx_type_bytes(job->key_type);
-        each += out->first_there || out->rows_there || out->keys_there ? word : 0;
+        each += (sx_slice_there(&job->lo) ? job->lo.each : 0) +
+                (sx_slice_there(&job->hi) ? job->hi.each : 0);
+        each += sx_slice_there(&out->first) || sx_slice_there(&out->rows) ||
+                        sx_slice_there(&out->keys) ? word : 0;
     }
     if (out->max_bytes == 0)
         return SX_OK;
@@ -150,14 +152,8 @@ static sx_status read_ranges(const sx_index_version *now, const sx_ranges *range
         st = sx_check_out_keys(now, keys, &how, 0, verb, "keys", err);
     if (st != SX_OK)
         return st;
-    out = (sx_range_out){.first = first->data, .first_there = first->place == SX_DEVICE,
-                         .rows_wanted = rows != NULL, .keys_wanted = keys != NULL,
-                         .rows = rows ? rows->data : NULL, .rows_space = rows ? rows->n : 0,
-                         .row_bytes = rows ? (uint32_t)sx_type_bytes(rows->type) : 0,
-                         .rows_there = rows && rows->place == SX_DEVICE,
-                         .keys = keys ? keys->data : NULL, .keys_space = keys ? keys->n : 0,
-                         .keys_there = keys && keys->place == SX_DEVICE,
-                         .max_bytes = how.max_bytes};
+    out = (sx_range_out){.first = sx_slice_of(first), .rows = sx_slice_of(rows),
+                         .keys = sx_slice_of(keys), .max_bytes = how.max_bytes};
     st = check_scratch(now, &job, &out, verb, err);
     if (st != SX_OK)
         return st;
@@ -205,18 +201,16 @@ static sx_status fold_ranges(const sx_index_version *now, const sx_ranges *range
         struct {
             const sx_column *column;
             const char *name;
-            uint64_t **to;
-            uint32_t *there;
-        } outs[] = {{own.count, "count", &folds.count, &folds.count_there},
-                    {own.min, "min", &folds.min, &folds.min_there},
-                    {own.max, "max", &folds.max, &folds.max_there},
-                    {own.sum, "sum", &folds.sum, &folds.sum_there}};
+            sx_slice *to;
+        } outs[] = {{own.count, "count", &folds.count},
+                    {own.min, "min", &folds.min},
+                    {own.max, "max", &folds.max},
+                    {own.sum, "sum", &folds.sum}};
         for (unsigned i = 0; i < 4 && st == SX_OK; i++) {
             if (!outs[i].column)
                 continue;
             st = check_u64_out(now, outs[i].column, &how, job.n, verb, outs[i].name, err);
-            *outs[i].to = outs[i].column->data;
-            *outs[i].there = outs[i].column->place == SX_DEVICE;
+            *outs[i].to = sx_slice_of(outs[i].column);
         }
     }
     if (st != SX_OK)

@@ -50,17 +50,17 @@ static sx_status take_memory(memory *m, sx_spans *s, const sx_range_out *out, sx
 {
     const sx_backend *be = m->dev->backend;
     uint64_t word = sizeof(uint64_t), unused;
-    int own = (out->first_there != 0) != (m->there != 0) || (be->gpu && !m->there);
+    int own = sx_slice_there(&out->first) != (m->there != 0) || (be->gpu && !m->there);
     sx_status st = SX_OK;
 
     if (own)
         st = take(m, &m->first, (s->n + 1) * word, err);
-    s->first = own ? m->first : out->first;
+    s->first = own ? m->first : out->first.data;
     if (st == SX_OK && m->there)
         st = be->sum_up(m->dev->self, m->stream, s, NULL, &m->sum_bytes, &unused, err);
     if (st == SX_OK && m->there)
         st = take(m, &m->sums, m->sum_bytes, err);
-    if (st == SX_OK && (out->rows || out->keys) && s->n > 0)
+    if (st == SX_OK && (out->rows.data || out->keys.data) && s->n > 0)
         st = take(m, &m->start, s->n * word, err);
     s->start = m->start;
     s->there = m->there != 0;
@@ -78,7 +78,7 @@ sx_status sx_spans_answer(const sx_replica *by, const sx_span_query *job, const 
     uint64_t total = 0;
     sx_status st = take_memory(&m, &s, out, err);
 
-    if (st == SX_ENOMEM && m.there && !out->first_there) {
+    if (st == SX_ENOMEM && m.there && !sx_slice_there(&out->first)) {
         m.there = 0;
         st = take_memory(&m, &s, out, err);
     }
@@ -90,7 +90,7 @@ sx_status sx_spans_answer(const sx_replica *by, const sx_span_query *job, const 
     else if (st == SX_OK)
         total = sx_ranges_sum_up(s.first, s.n);
     if (st == SX_OK && m.there && m.first)
-        st = be->offsets(by->dev->self, &job->how, &s, out->first, err);
+        st = be->offsets(by->dev->self, &job->how, &s, out->first.data, err);
     if (st == SX_OK && !m.stream)
         st = sx_ranges_check_space(out, total, err);
     if (st == SX_OK && (s.start || m.stream)) {
@@ -99,7 +99,7 @@ sx_status sx_spans_answer(const sx_replica *by, const sx_span_query *job, const 
         st = fill(work, &s, total, err);
     }
     if ((st == SX_OK || st == SX_ESPACE) && m.first && !m.there)
-        memcpy(out->first, m.first, (s.n + 1) * sizeof *out->first);
+        memcpy(out->first.data, m.first, sx_slice_bytes(&out->first, 0, s.n + 1));
     give_back(&m);
     return st;
 }

@@ -1,5 +1,7 @@
 /* prove_cpu.h - for proofs of a CPU's drivers, behind prove.h: their names for reads, and
  * CPU(name) for the scalar function. A group has one walk. */
+#include "sextant.h"
+
 #define GROUP 1u
 #define FEW 1u
 #ifndef SX_CHUNK

@@ -124,7 +124,7 @@ void walk(void)
     for (unsigned i = 0; i < SX_SECTIONS; i++)
         base[i] = sx_section_bytes(&v, i) ? malloc(sx_section_bytes(&v, i)) : NULL;
     sx_view_bind(&v, base);
-    rank = F(bound)(&v, nondet_key(), &slot);
+    rank = F(bound)(&v, nondet_key(), nondet_u32() & 1 ? SX_RIGHT : SX_LEFT, &slot);
     ASSERT(rank <= N, "a rank");
     ASSERT(slot == SX_NO_SLOT || slot < N, "a slot");
     if (slot != SX_NO_SLOT) {

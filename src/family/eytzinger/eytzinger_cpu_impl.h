@@ -94,14 +94,16 @@ TARGET static void F(eytz_entered)(const sx_view *v, const KEY *q, unsigned m, c
     }
 }
 
-TARGET static void F(bounds)(const sx_view *v, const void *q, unsigned m, const sx_state *entry,
-                             uint64_t *rank, uint64_t *slot, int rows)
+TARGET static void F(left_bounds)(const sx_view *v, const void *q, unsigned m,
+                                  const sx_state *entry, uint64_t *rank, uint64_t *slot, int rows)
 {
     if (entry)
         F(eytz_entered)(v, q, m, entry, rank, slot, rows);
     else
         F(eytz_bounds)(v, q, m, rank, slot, rows);
 }
+
+#include "family/generic/cpu_side_impl.h"
 
 SX_WALK uint64_t F(enter)(const sx_view *v, uint32_t l, uint64_t at)
 {

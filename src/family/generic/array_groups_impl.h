@@ -1,4 +1,4 @@
-/* array_groups_impl.h - F(bounds) of a family whose walks end in a sorted array: behind
+/* array_groups_impl.h - F(left_bounds) of a family whose walks end in a sorted array: behind
  * array_cpu_impl.h and the family's own
  *
  *   F(descend)(v, q, m, entry, at, unit, rows)
@@ -24,8 +24,8 @@ SX_WALK void F(groups)(const sx_view *v, const KEY *q, unsigned m, const sx_stat
     F(finish_all)(v, q + before, m - before, at[before / GROUP % 2], rank + before, unit, rows);
 }
 
-TARGET static void F(bounds)(const sx_view *v, const void *queries, unsigned m,
-                             const sx_state *entry, uint64_t *rank, uint64_t *slot, int rows)
+TARGET static void F(left_bounds)(const sx_view *v, const void *queries, unsigned m,
+                                  const sx_state *entry, uint64_t *rank, uint64_t *slot, int rows)
 {
     const KEY *q = queries;
 

@@ -1,28 +1,14 @@
-/* gpu_answer_impl.h - what a question is walked with, and how what its walk found becomes an
- * answer, for one width of key. Behind gpu_begin.h and gpu_columns_impl.h. */
+/* gpu_answer_impl.h - how the bound of a question becomes an answer, for one width of key.
+ * Behind gpu_begin.h and gpu_columns_impl.h. */
 
-/* The key whose lower bound answers question q: q, or the next key above it.
- * *all: there is none above, every key counts. */
-SX_DEV KEY F(walked)(const sx_gpu_lookup *ap, KEY q, int *all)
-{
-    int right = ap->op == SX_OP_RANK_RIGHT || ap->op == SX_OP_FLOOR;
-
-    *all = right && q == (KEY)~(KEY)0;
-    return (KEY)(q + (right && !*all));
-}
-
-/* The number that answers q, whose walk ended with a position and *slot; *slot
+/* The number that answers q, whose bound has this position and *slot; *slot
  * becomes that of the key that answers. checked: a slot's key is equal to q
  * where that is asked for. */
-SX_DEV uint64_t F(number)(const sx_gpu_lookup *ap, KEY q, int all, uint64_t position,
-                          uint64_t *slot, int checked)
+SX_DEV uint64_t F(number)(const sx_gpu_lookup *ap, KEY q, uint64_t position, uint64_t *slot,
+                          int checked)
 {
     const sx_view *v = &ap->v;
 
-    if (all) {
-        position = v->n;
-        *slot = SX_NO_SLOT;
-    }
     if (ap->op == SX_OP_RANK_LEFT || ap->op == SX_OP_RANK_RIGHT)
         return sx_rank_at(v, position);
     if (ap->op == SX_OP_FLOOR) {

@@ -37,11 +37,12 @@ SX_KERNEL_1536(F(k_ascending), sx_gpu_lookup)
     for (; t < stop; t++) {
         uint32_t begin = t * tile, end = n - begin < tile ? n : begin + tile, count;
         uint64_t slot;
-        int all;
+        int beyond;
         if (t == first) {         /* both ends from the top */
             if (SX_TID == 0 || SX_TID == SX_BLOCK_THREADS - 1) {
                 KEY q = F(read_key)(ap->key_type, ap->q, SX_TID == 0 ? begin : end - 1);
-                next[SX_TID != 0] = F(bound_far)(&ap->v, F(walked)(ap, q, &all), &slot, ap->unit);
+                next[SX_TID != 0] = F(left_far)(&ap->v, F(walked)(q, sx_side_of(ap->op), &beyond),
+                                                &slot, ap->unit);
             }
             SX_BARRIER();
             from = next[0];
@@ -55,7 +56,8 @@ SX_KERNEL_1536(F(k_ascending), sx_gpu_lookup)
         F(fill_window)(v, window, from, count);
         SX_BARRIER();
         for (uint32_t i = begin + SX_TID; i < end; i += SX_BLOCK_THREADS) {
-            KEY q = F(read_key)(ap->key_type, ap->q, i), w = F(walked)(ap, q, &all);
+            KEY q = F(read_key)(ap->key_type, ap->q, i);
+            KEY w = F(walked)(q, sx_side_of(ap->op), &beyond);
             uint64_t rank, number;
             int near = count > 0 && (from == 0 || window[0] < w) &&
                        (from + count >= v->n || w <= window[count - 1]);
@@ -72,11 +74,12 @@ SX_KERNEL_1536(F(k_ascending), sx_gpu_lookup)
                 if (ap->op == SX_OP_GET && (at >= count || window[at] != q))
                     slot = SX_NO_SLOT;
             } else {
-                rank = F(bound_far)(&ap->v, w, &slot, ap->unit);
+                rank = F(left_far)(&ap->v, w, &slot, ap->unit);
             }
             if (i == end - 1)
                 next[0] = rank;
-            number = F(number)(ap, q, all, rank, &slot, near);
+            rank = F(bounded_slot)(v, beyond, rank, &slot);
+            number = F(number)(ap, q, rank, &slot, near);
             F(put)(ap, i, number, slot);
         }
         SX_BARRIER();

@@ -60,11 +60,13 @@ SX_KERNEL_2048(F(k_group), sx_gpu_lookup)
 
     for (uint64_t first = (SX_THREAD - SX_LANE) / lanes; first < ap->n; first += groups) {
         uint64_t i = first + SX_LANE / lanes, slot, rank, number;
-        int live = i < ap->n, all;
-        KEY q = F(read_key)(ap->key_type, ap->q, live ? i : ap->n - 1), w = F(walked)(ap, q, &all);
+        int live = i < ap->n, end;
+        KEY q = F(read_key)(ap->key_type, ap->q, live ? i : ap->n - 1);
+        KEY w = F(walked)(q, sx_side_of(ap->op), &end);
         rank = F(group_bound)(ap, w, &slot);
         if (live && (SX_LANE & (lanes - 1)) == 0) {
-            number = F(number)(ap, q, all, rank, &slot, 0);
+            rank = F(bounded_slot)(&ap->v, end, rank, &slot);
+            number = F(number)(ap, q, rank, &slot, 0);
             F(put)(ap, i, number, slot);
         }
     }

@@ -106,22 +106,22 @@ SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, uint32_t leaf, KEY w, unsig
     return mine;
 }
 
-/* Answers question i by the leaf that holds the bound, or is where it would be; slots are
- * positions. */
-SX_DEV void F(answer)(const sx_gpu_lookup *ap, uint32_t i, uint64_t at, int all, F(leaf) leaf,
+/* Answers question i by the leaf that holds the bound, or is where it would be; end: see
+ * gpu_side_impl.h. Slots are positions. */
+SX_DEV void F(answer)(const sx_gpu_lookup *ap, uint32_t i, uint64_t at, int end, F(leaf) leaf,
                       uint32_t rows)
 {
     const sx_view *v = &ap->v;
     uint64_t row = SX_MISS;
 
     if (ap->op == SX_OP_RANK_LEFT || ap->op == SX_OP_RANK_RIGHT) {
-        sx_put_result(ap->out, ap->out_bytes, i, sx_rank_at(v, all ? v->n : at));
+        sx_put_result(ap->out, ap->out_bytes, i, sx_rank_at(v, F(bounded)(v, end, at)));
         return;
     }
     if (ap->op == SX_OP_GET && !leaf.equal)
         at = v->n;
     else if (ap->op == SX_OP_FLOOR)
-        at = (all ? v->n : at) - 1;               /* 0 - 1 is past the end */
+        at = F(bounded)(v, end, at) - 1;          /* 0 - 1 is past the end */
     if (at < v->n && ap->out)
         row = ap->op == SX_OP_GET && rows ? leaf.row | (uint64_t)leaf.row_high << 32
                                           : sx_row_of(v, at, at, ap->op == SX_OP_FLOOR);

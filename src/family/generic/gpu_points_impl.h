@@ -1,8 +1,9 @@
 /* gpu_points_impl.h - kernels for questions about single keys, for one width and one
  * family. Behind gpu_begin.h, gpu_columns_impl.h and the family's
  *
- *   F(bound_near)(v, q, &slot, unit, top, top_bytes)   the rank of the lower bound, and its
- *                                                      slot, by one thread
+ *   F(bound)(v, q, side, &slot, unit, top, top_bytes)  the position of q's bound on that side,
+ *                                                      and its slot, by one thread
+ *                                                      (gpu_bound_impl.h)
  *   F(fill_top)(ap)                                    every thread of the block takes part:
  *                                                      the beginning of the search, ap->top_bytes
  *                                                      of it, into shared memory
@@ -28,10 +29,9 @@ SX_KERNEL_1024(F(k_lookup), sx_gpu_lookup)
     F(fill_top)(ap);
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         KEY q = F(read_query)(ap->key_type, ap->q, i);
-        int all;
-        KEY w = F(walked)(ap, q, &all);
-        uint64_t slot, rank = F(bound_near)(&ap->v, w, &slot, ap->unit, SX_SHARED, ap->top_bytes);
-        uint64_t number = F(number)(ap, q, all, rank, &slot, 0);
+        uint64_t slot, at = F(bound)(&ap->v, q, sx_side_of(ap->op), &slot, ap->unit, SX_SHARED,
+                                     ap->top_bytes);
+        uint64_t number = F(number)(ap, q, at, &slot, 0);
         F(put)(ap, i, number, slot);
     }
 }

@@ -1,5 +1,5 @@
 /* gpu_ranges_impl.h - kernels that find ranges and fold their rows, for one width and one
- * family. Behind gpu_far_impl.h. */
+ * family. Behind gpu_bound_impl.h. */
 
 /* Range i as a span of ranks, from the bounds of its ends. */
 SX_DEV uint64_t F(span)(const sx_gpu_spans *ap, KEY lo, KEY hi, uint64_t *start, uint64_t end)
@@ -19,8 +19,8 @@ SX_KERNEL_1024(F(k_spans), sx_gpu_spans)
 
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         KEY lo = F(read_key)(ap->key_type, ap->lo, i), hi = F(read_key)(ap->key_type, ap->hi, i);
-        uint64_t slot, start = sx_rank_at(v, F(bound_near)(v, lo, &slot, v->unit, 0, 0));
-        uint64_t end = sx_rank_at(v, F(right_bound)(v, hi));
+        uint64_t start = sx_rank_at(v, F(position)(v, lo, SX_LEFT));
+        uint64_t end = sx_rank_at(v, F(position)(v, hi, SX_RIGHT));
         uint64_t count = F(span)(ap, lo, hi, &start, end);
         if (ap->start)
             ap->start[i] = start;
@@ -43,14 +43,13 @@ SX_KERNEL_1024(F(k_fold), sx_gpu_folds)
 
     for (uint64_t base = SX_THREAD / 32 * ranges; base < ap->spans.n;
          base += SX_THREADS / 32 * ranges) {
-        uint64_t i = base + SX_LANE % ranges, bound = 0, slot, start, end, count = 0;
+        uint64_t i = base + SX_LANE % ranges, bound = 0, start, end, count = 0;
         KEY lo = 0, hi = 0;
         if (i < ap->spans.n && SX_LANE < 2 * ranges) {
             lo = F(read_key)(ap->spans.key_type, ap->spans.lo, i);
             hi = F(read_key)(ap->spans.key_type, ap->spans.hi, i);
-            int all = upper && hi == (KEY)~(KEY)0;
-            bound = F(bound_far)(v, upper ? (KEY)(hi + !all) : lo, &slot, ap->unit);
-            bound = sx_rank_at(v, all ? v->n : bound);
+            bound = F(bound_far)(v, upper ? hi : lo, upper ? SX_RIGHT : SX_LEFT, ap->unit);
+            bound = sx_rank_at(v, bound);
         }
         start = SX_SHUFFLE(bound, SX_LANE % ranges);
         end = SX_SHUFFLE(bound, SX_LANE % ranges + ranges);

@@ -37,14 +37,12 @@ SX_KERNEL_1024(NAME5(k_reorder, W, BLOCK, ITEMS), sx_gpu_lookup)
         SX_BLOCK_SORT(BLOCK, ITEMS, place, which, SX_PLACE_BITS);
         for (unsigned j = 0; j < ITEMS; j++) {
             uint64_t i = begin + which[j], slot, rank, number;
-            int all;
-            KEY q, w;
+            KEY q;
             if (i >= ap->n)
                 continue;
             q = F(read_key)(ap->key_type, ap->q, i);
-            w = F(walked)(ap, q, &all);
-            rank = F(bound_near)(v, w, &slot, ap->unit, SX_SHARED, ap->top_bytes);
-            number = F(number)(ap, q, all, rank, &slot, 0);
+            rank = F(bound)(v, q, sx_side_of(ap->op), &slot, ap->unit, SX_SHARED, ap->top_bytes);
+            number = F(number)(ap, q, rank, &slot, 0);
             if (!ap->twice) {
                 F(put)(ap, i, number, slot);
             } else {

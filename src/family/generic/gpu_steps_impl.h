@@ -1,5 +1,6 @@
 /* gpu_steps_impl.h - the kernel for hybrid indexes, for one width and one family: levels
- * [from, to) of walks in the upper part of an index, state in, state out. Behind the family's
+ * [from, to) of walks in the upper part of an index, state in, state out. Behind
+ * gpu_side_impl.h and the family's
  *
  *   F(enter)(v, level, at)    any number as a state at that level
  *   F(step)(v, level, at, w)  from a state at that level to one at the next */
@@ -10,8 +11,8 @@ SX_KERNEL(F(k_steps), sx_gpu_steps)
 
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         KEY q = F(read_query)(ap->key_type, ap->q, i);
-        /* the largest key has no successor; who ends the walk knows what is right of it */
-        KEY w = (KEY)(q + (ap->right && q != (KEY)~(KEY)0));
+        int end;                  /* is left to who ends the walk */
+        KEY w = F(walked)(q, ap->side, &end);
         uint64_t at = ap->in ? ap->in[i].at : 0;
 
         if (!(at & SX_STATE_DONE))

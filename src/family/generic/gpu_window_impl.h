@@ -24,12 +24,12 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
          base += (uint32_t)SX_THREADS) {
         uint32_t i = base + SX_LANE < n ? base + SX_LANE : n - 1, unit = ap->unit;
         uint32_t at, from, to;    /* units of the window */
-        int all = 0, on = 1;
+        int end = 0, on = 1;
         KEY w = F(read_query)(ap->key_type, ap->q, i);
         F(leaf) leaf;             /* the one that begins with the bound, or has it; below
                                      is of the last one read, unit `at` */
         if (!get)
-            w = F(walked)(ap, w, &all);
+            w = F(walked)(w, sx_side_of(ap->op), &end);
         at = F(find_window)(ap, w, &from, &to);
         leaf.below = leaf.equal = leaf.row = leaf.row_high = 0;
         for (uint32_t turn = 1;; turn++) {
@@ -57,9 +57,9 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
                           miss ? SX_MISS : leaf.row | (uint64_t)leaf.row_high << 32);
         } else if (ranks) {
             uint64_t rank = sx_min64((uint64_t)at * unit + leaf.below, v->n);
-            sx_put_result(ap->out, ap->out_bytes, i, sx_rank_at(v, all ? v->n : rank));
+            sx_put_result(ap->out, ap->out_bytes, i, sx_rank_at(v, F(bounded)(v, end, rank)));
         } else {
-            F(answer)(ap, i, sx_min64((uint64_t)at * unit + leaf.below, v->n), all, leaf, rows);
+            F(answer)(ap, i, sx_min64((uint64_t)at * unit + leaf.below, v->n), end, leaf, rows);
         }
     }
 }

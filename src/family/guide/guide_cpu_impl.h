@@ -108,8 +108,8 @@ SX_WALK void F(guide_walk)(const sx_view *v, const KEY *q, unsigned m, const sx_
     memcpy(rank, g.rank, m * sizeof *rank);
 }
 
-TARGET static void F(bounds)(const sx_view *v, const void *queries, unsigned m,
-                             const sx_state *entry, uint64_t *rank, uint64_t *slot, int rows)
+TARGET static void F(left_bounds)(const sx_view *v, const void *queries, unsigned m,
+                                  const sx_state *entry, uint64_t *rank, uint64_t *slot, int rows)
 {
     const KEY *q = queries;
     int line = v->unit == 64 / W, half = v->unit == 32 / W;
@@ -129,6 +129,8 @@ TARGET static void F(bounds)(const sx_view *v, const void *queries, unsigned m,
     for (unsigned i = 0; slot && i < m; i++)
         slot[i] = rank[i] < v->n ? rank[i] : SX_NO_SLOT;
 }
+
+#include "family/generic/cpu_side_impl.h"
 
 SX_WALK uint64_t F(enter)(const sx_view *v, uint32_t l, uint64_t at)
 {

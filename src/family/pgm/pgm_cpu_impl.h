@@ -61,6 +61,7 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const sx_sta
 }
 
 #include "family/generic/array_groups_impl.h"
+#include "family/generic/cpu_side_impl.h"
 
 SX_WALK uint64_t F(enter)(const sx_view *v, uint32_t l, uint64_t at)
 {

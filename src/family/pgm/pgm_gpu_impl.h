@@ -25,8 +25,8 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
     SX_BARRIER();
 }
 
+#include "family/generic/gpu_bound_impl.h"
 #include "family/generic/gpu_points_impl.h"
-#include "family/generic/gpu_far_impl.h"
 #include "family/generic/gpu_ascending_impl.h"
 #include "family/generic/gpu_ranges_impl.h"
 #include "family/generic/gpu_reorders_impl.h"
@@ -38,11 +38,9 @@ SX_KERNEL_1024(F(k_constant), sx_gpu_lookup_constant)
 
     for (uint64_t i = SX_THREAD; i < a->n; i += SX_THREADS) {
         KEY q = F(read_query)(a->key_type, a->q, i);
-        int all;
-        KEY w = F(walked)(a, q, &all);
-        uint64_t slot, rank = F(bound_near)(&a->v, w, &slot, a->unit,
-                                            (const unsigned char *)ap->top, a->top_bytes);
-        uint64_t number = F(number)(a, q, all, rank, &slot, 0);
+        uint64_t slot, at = F(bound)(&a->v, q, sx_side_of(a->op), &slot, a->unit,
+                                     (const unsigned char *)ap->top, a->top_bytes);
+        uint64_t number = F(number)(a, q, at, &slot, 0);
         F(put)(a, i, number, slot);
     }
 }

@@ -22,8 +22,8 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
         F(fill_halvings)(ap, F(pivot_window)(&ap->v, ap->unit));
 }
 
+#include "family/generic/gpu_bound_impl.h"
 #include "family/generic/gpu_points_impl.h"
-#include "family/generic/gpu_far_impl.h"
 #include "family/generic/gpu_ascending_impl.h"
 #include "family/generic/gpu_ranges_impl.h"
 #include "family/generic/gpu_reorders_impl.h"
@@ -129,8 +129,9 @@ SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
          base += (uint32_t)SX_THREADS) {
         uint32_t i = base + SX_LANE < n ? base + SX_LANE : n - 1;
         uint64_t rank;
-        int all;
-        KEY q = F(read_query)(ap->key_type, ap->q, i), w = F(walked)(ap, q, &all);
+        int end;
+        KEY q = F(read_query)(ap->key_type, ap->q, i);
+        KEY w = F(walked)(q, sx_side_of(ap->op), &end);
         KEY other = F(shuffle_key)(w, SX_LANE ^ 1);
         uint32_t at = ap->node_bytes == 32 ? F(shared_levels)(ap, w, other, 32)
                                            : F(shared_levels)(ap, w, other, 64);
@@ -138,7 +139,7 @@ SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
         rank = (uint64_t)at * v->of.pivot.leaf;
         if (rows == 0)            /* the last leaf begins early enough to be whole */
             rank = sx_min64(rank, v->slots - v->of.pivot.leaf);
-        F(answer)(ap, i, sx_min64(rank + leaf.below, v->n), all, leaf, rows);
+        F(answer)(ap, i, sx_min64(rank + leaf.below, v->n), end, leaf, rows);
     }
 }
 

@@ -12,4 +12,5 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const sx_sta
 }
 
 #include "family/generic/array_groups_impl.h"
+#include "family/generic/cpu_side_impl.h"
 #include "family/generic/cpu_end.h"

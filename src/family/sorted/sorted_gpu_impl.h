@@ -18,8 +18,8 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
         F(fill_halvings)(ap, F(array_units)(&ap->v, ap->unit));
 }
 
+#include "family/generic/gpu_bound_impl.h"
 #include "family/generic/gpu_points_impl.h"
-#include "family/generic/gpu_far_impl.h"
 #include "family/generic/gpu_ascending_impl.h"
 #include "family/generic/gpu_ranges_impl.h"
 #include "family/generic/gpu_reorders_impl.h"
