@@ -318,7 +318,7 @@ def overlay(temporary, fault):
 
 def apart(temporary):
     """Sources of shapes, in which parts of a view lie beside each other (prove.h says why)."""
-    families = re.findall(r"^SX_FAMILY\(\w+, (\w+)\)", (ROOT / "src/family/families.def").read_text(), re.M)
+    families = re.findall(r'^#include "family/(\w+)/', (ROOT / "src/family/families.def").read_text(), re.M)
     paths = []
     for name in ["shape", "families"] + [f"{f}/{f}" for f in families + ["auto"]]:
         path = Path(temporary, f"apart_{Path(name).name}.c")
