@@ -110,7 +110,7 @@ static void step(const sx_index *ix, unsigned r, const dataset *d, sx_side side,
     sx_err err;
     sx_steps job = { .key_type = d->type, .side = side, .n = d->queries,
                      .q = queries_of(d), .from = from, .to = to, .in = in, .out = out };
-    if (by->dev->backend->steps(by->dev->self, &by->view, &job, &err) != SX_OK)
+    if (by->dev->backend->steps(by->dev->self, SX_ONE_VIEW(&by->view), &job, &err) != SX_OK)
         fail_msg("%s", err.text);
 }
 
@@ -124,7 +124,8 @@ static void go_on(const sx_index *ix, const dataset *d, sx_op op, const sx_state
                       .out = sx_slice_fixed(out, 8, d->queries, SX_HOST),
                       .keys = sx_slice_fixed(keys, d->width, d->queries, SX_HOST),
                       .entry = entry };
-    assert_int_equal(side->dev->backend->lookup(side->dev->self, view_of(ix), &ask, &err), SX_OK);
+    assert_int_equal(side->dev->backend->lookup(side->dev->self, SX_ONE_VIEW(view_of(ix)), &ask,
+                                                &err), SX_OK);
 }
 
 static uint32_t levels_of(const sx_index *ix)
@@ -302,7 +303,7 @@ static sx_backend waiting;
 static const sx_backend *its_own;
 static _Atomic int first_is_in, may_go_on;
 
-static sx_status wait_in_entry(void *self, const sx_view *top, const sx_steps *job, sx_err *err)
+static sx_status wait_in_entry(void *self, const sx_views *top, const sx_steps *job, sx_err *err)
 {
     if (atomic_exchange(&first_is_in, 1) == 0)
         while (!atomic_load(&may_go_on))
@@ -648,7 +649,7 @@ static void test_tiny(void **state)
 static const sx_backend *host_backend;
 static uint64_t entered_ns, plain_ns;
 
-static sx_status timed_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
+static sx_status timed_lookup(void *self, const sx_views *v, const sx_lookup *job, sx_err *err)
 {
     clock_move(job->n * (job->entry ? entered_ns : plain_ns));
     return host_backend->lookup(self, v, job, err);

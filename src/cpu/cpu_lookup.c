@@ -301,9 +301,10 @@ static void lookup_share(void *work, uint64_t first, uint64_t end)
     }
 }
 
-sx_status sx_cpu_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
+sx_status sx_cpu_lookup(void *self, const sx_views *views, const sx_lookup *job, sx_err *err)
 {
     const sx_cpu *cpu = self;
+    const sx_view *v = sx_one_view(views);
     lookup_work w = {means_for(cpu, v, job->entry != NULL), v, job, sx_type_of(job->key_type)};
 
     sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, SX_CHUNK, lookup_share, &w);
@@ -384,10 +385,10 @@ static void find_spans(const sx_cpu *cpu, const sx_view *v, const sx_span_query 
     sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, SX_CHUNK, spans_share, &w);
 }
 
-sx_status sx_cpu_spans(void *self, const sx_view *v, const sx_span_query *job,
+sx_status sx_cpu_spans(void *self, const sx_views *views, const sx_span_query *job,
                        const sx_spans *to, sx_err *err)
 {
-    find_spans(self, v, job, to->start, to->first);
+    find_spans(self, sx_one_view(views), job, to->start, to->first);
     return sx_progress_status(job->how.progress, err);
 }
 
@@ -404,7 +405,7 @@ static void fold_span(const span_work *w, uint64_t start, uint64_t count, sx_fol
                            : (count / 2 * (start + last));
         return;
     }
-    for (uint32_t i = 0; i < sx_row_stretch_count(v) && count > 0; i++) {
+    for (uint64_t i = 0; count > 0 && i < sx_row_stretch_count(v, start, start + count); i++) {
         sx_stretch r = sx_row_stretch_of(v, i, start, start + count);
         w->walks.keys->fold_slots(v, r.slot, r.n, f);
     }
@@ -518,10 +519,11 @@ static void fold_few(const sx_cpu *cpu, const span_work *w)
     fold_hits(cpu, w, n, start, first);
 }
 
-sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
+sx_status sx_cpu_fold(void *self, const sx_views *views, const sx_span_query *job,
                       const sx_range_folds *out, sx_err *err)
 {
     const sx_cpu *cpu = self;
+    const sx_view *v = sx_one_view(views);
     span_work w = {means_for(cpu, v, job->entry_lo || job->entry_hi), v, job,
                    sx_type_of(job->key_type), NULL, NULL, out};
 
@@ -549,8 +551,9 @@ static void put_row(const sx_slice *to, uint64_t i, uint64_t row)
         ((uint32_t *)to->data)[i] = (uint32_t)row;
 }
 
-/* Rows of n places, which follow each other, to outputs [to, ...); place p has rank p. */
-static void put_row_run(const fill_work *w, uint64_t place, uint64_t n, uint64_t to)
+/* Rows of n places, which follow each other from one that has this rank on, to outputs
+ * [to, ...). */
+static void put_row_run(const fill_work *w, uint64_t place, uint64_t rank, uint64_t n, uint64_t to)
 {
     const sx_view *v = w->v;
     const sx_range_out *job = w->out;
@@ -560,26 +563,41 @@ static void put_row_run(const fill_work *w, uint64_t place, uint64_t n, uint64_t
                sx_slice_bytes(&job->rows, to, to + n));
     else
         for (uint64_t i = 0; i < n; i++)
-            put_row(&job->rows, to + i, sx_row_at(v, place + i, place + i));
+            put_row(&job->rows, to + i, sx_row_at(v, place + i, rank + i));
 }
 
-/* Ranks [a, b) to outputs [to, ...), where slots are ranks: piece by piece
- * as the blocks lie. */
-static void fill_ascending(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
+/* So many slots, whose ranks follow each other, to outputs [to, ...): piece by piece as the
+ * blocks lie. */
+static void fill_ascending(const fill_work *w, uint64_t slot, uint64_t rank, uint64_t left,
+                           uint64_t to)
 {
     const sx_view *v = w->v;
     const sx_range_out *job = w->out;
 
-    while (a < b) {
-        uint64_t n = b - a, space = v->block ? v->block - a % v->block : n;
+    while (left > 0) {
+        uint64_t n = left, space = v->block ? v->block - slot % v->block : n;
         if (n > space)
             n = space;
         if (job->rows.data)
-            put_row_run(w, a, n, to);
+            put_row_run(w, slot, rank, n, to);
         if (job->keys.data)
-            w->type->decode(sx_slice_at(&job->keys, to), v->keys + sx_key_offset(v, a), n);
-        a += n;
+            w->type->decode(sx_slice_at(&job->keys, to), v->keys + sx_key_offset(v, slot), n);
+        slot += n;
+        rank += n;
+        left -= n;
         to += n;
+    }
+}
+
+/* Ranks [a, b), leaf by leaf. */
+static void fill_leaves(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
+{
+    uint64_t leaves = sx_stretch_count(w->v, a, b), rank = a;
+
+    for (uint64_t i = 0; i < leaves; i++) {
+        sx_stretch r = sx_stretch_of(w->v, i, a, b);
+        fill_ascending(w, r.slot, rank, r.n, to + (rank - a));
+        rank += r.n;
     }
 }
 
@@ -593,7 +611,7 @@ static void fill_values(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
     unsigned char *out;
 
     if (job->rows.data)
-        put_row_run(w, a, b - a, to);
+        put_row_run(w, a, a, b - a, to);
     if (!job->keys.data || a >= b)
         return;
     out = sx_slice_at(&job->keys, to);
@@ -617,7 +635,7 @@ static void fill_levels(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
     const sx_view *v = w->v;
     const sx_range_out *job = w->out;
 
-    for (uint32_t l = 0; l < sx_stretch_count(v); l++) {
+    for (uint64_t l = 0; l < sx_stretch_count(v, a, b); l++) {
         sx_stretch r = sx_stretch_of(v, l, a, b);
         sx_stretch_ranks it = sx_stretch_begin(v, &r, 0);
         for (uint64_t j = 0; j < r.n; j++) {
@@ -666,16 +684,18 @@ static void fill_share(void *work, uint64_t first, uint64_t end)
         if (w->v->starts)
             fill_values(w, a, a + (e - b), b);
         else if (w->v->traits & SX_SLOTS_ARE_RANKS)
-            fill_ascending(w, a, a + (e - b), b);
+            fill_ascending(w, a, a, e - b, b);
+        else if (sx_slots_gaps(w->v))
+            fill_leaves(w, a, a + (e - b), b);
         else
             fill_levels(w, a, a + (e - b), b);
     }
 }
 
-sx_status sx_cpu_fill(void *self, const sx_view *v, const sx_span_query *job,
+sx_status sx_cpu_fill(void *self, const sx_views *views, const sx_span_query *job,
                       const sx_spans *spans, const sx_range_out *out, uint64_t total, sx_err *err)
 {
-    fill_work w = {v, out, sx_type_of(job->key_type), spans};
+    fill_work w = {sx_one_view(views), out, sx_type_of(job->key_type), spans};
 
     sx_cpu_share(self, job->how.threads, job->how.progress, total, 1024, fill_share, &w);
     return sx_progress_status(job->how.progress, err);

@@ -10,7 +10,7 @@
 
 SX_KERNEL(F(k_key_at), sx_gpu_lookup)
 {
-    const sx_view *v = &ap->v;
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
 
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         uint64_t rank = ap->rank_bytes ? sx_number_at(ap->q, ap->rank_bytes, i)
@@ -45,7 +45,7 @@ SX_DEV uint64_t F(span_of)(const uint64_t *first, uint64_t n, uint64_t i, uint64
 
 SX_KERNEL_2048(F(k_fill), sx_gpu_fill)
 {
-    const sx_view *v = &ap->v;
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
     uint64_t end = ap->to == UINT64_MAX ? ap->first[ap->n] : ap->to;
 
     if (ap->to == UINT64_MAX && end > ap->space)
@@ -169,14 +169,13 @@ SX_KERNEL(F(k_slots), sx_gpu_build)
     for (uint64_t slot = ap->whole + SX_THREAD; slot < v->slots; slot += SX_THREADS) {
         KEY *to = (KEY *)(void *)(ap->keys + sx_key_offset(v, slot));
         unsigned char *row = ap->rows ? ap->rows + sx_row_offset(v, slot) : 0;
-        uint64_t rank;
-        if (slot >= v->n) {
+        uint64_t rank = sx_rank_of_slot(v, slot);
+        if (rank >= v->n) {
             *to = (KEY)~(KEY)0;
-            if (v->block)
+            if (row && (v->block || sx_slots_gaps(v)))
                 sx_put_number(row, v->row_bytes, 0, SX_MISS);
             continue;
         }
-        rank = sx_rank_of_slot(v, slot);
         *to = ((const KEY *)ap->from_keys)[rank];
         if (row)
             sx_put_number(row, v->row_bytes, 0,

@@ -65,7 +65,7 @@ SX_KERNEL_2048(F(k_group), sx_gpu_lookup)
         KEY w = F(walked)(q, sx_side_of(ap->op), &end);
         rank = F(group_bound)(ap, w, &slot);
         if (live && (SX_LANE & (lanes - 1)) == 0) {
-            rank = F(bounded_slot)(&ap->v, end, rank, &slot);
+            rank = F(bounded_slot)(SX_GPU_VIEW(&ap->views), end, rank, &slot);
             number = F(number)(ap, q, rank, &slot, 0);
             F(put)(ap, i, number, slot);
         }

@@ -26,10 +26,12 @@
 
 SX_KERNEL_1024(F(k_lookup), sx_gpu_lookup)
 {
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
+
     F(fill_top)(ap);
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         KEY q = F(read_query)(ap->key_type, ap->q, i);
-        uint64_t slot, at = F(bound)(&ap->v, q, sx_side_of(ap->op), &slot, ap->unit, SX_SHARED,
+        uint64_t slot, at = F(bound)(v, q, sx_side_of(ap->op), &slot, ap->unit, SX_SHARED,
                                      ap->top_bytes);
         uint64_t number = F(number)(ap, q, at, &slot, 0);
         F(put)(ap, i, number, slot);

@@ -1,6 +1,7 @@
 /* pgm_gpu.cu - walks under lines on a GPU; and their segments: a few lanes fit lines to a
  * part of the keys, and so do they to a part of the segments' first keys, until one
  * segment is left. How many there are is asked for after each level. */
+#define SX_UNIT_OF SX_FAM_PGM
 #include "family/family_gpu.h"
 #define SX_REORDERS 0
 #include "family/generic/gpu_launch.h"
@@ -62,22 +63,23 @@ static sx_status constant_launch(sx_gpu *g, const gpu_plan *p, gpu_stream stream
                                  const sx_gpu_lookup *a, sx_err *err)
 {
     sx_gpu_lookup_constant c = {0};
-    uint64_t entries = a->top_bytes / (a->v.width + SX_SEGMENT), keys = entries * a->v.width;
+    const sx_view *v = SX_GPU_VIEW(&a->views);
+    uint64_t entries = a->top_bytes / (v->width + SX_SEGMENT), keys = entries * v->width;
     unsigned char *top = (unsigned char *)c.top;
     sx_status st = SX_OK;
 
     if (a->top_bytes > 0)
-        st = sx_gpu_copy(g, stream, top, a->v.of.pgm.segment_keys, keys, err);
+        st = sx_gpu_copy(g, stream, top, v->of.pgm.segment_keys, keys, err);
     if (st == SX_OK && a->top_bytes > 0)
-        st = sx_gpu_copy(g, stream, top + keys, a->v.of.pgm.segments, a->top_bytes - keys, err);
+        st = sx_gpu_copy(g, stream, top + keys, v->of.pgm.segments, a->top_bytes - keys, err);
     if (st == SX_OK)
         st = sx_gpu_wait(g, stream, "reading the upper part", err);
     if (st != SX_OK)
         return st;
     c.a = *a;
-    if (a->v.width == 4)
+    if (v->width == 4)
         SX_LAUNCH(k_constant_4, p->grid, p->block, 0, stream, &c);
-    else if (a->v.width == 8)
+    else if (v->width == 8)
         SX_LAUNCH(k_constant_8, p->grid, p->block, 0, stream, &c);
     else
         SX_LAUNCH(k_constant_16, p->grid, p->block, 0, stream, &c);

@@ -14,7 +14,7 @@ SX_DEV uint64_t F(bound_near)(const sx_view *v, KEY q, uint64_t *slot, uint32_t 
 /* Keys, then lines, of as many entries. */
 SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 {
-    const sx_pgm *t = &ap->v.of.pgm;
+    const sx_pgm *t = &SX_GPU_VIEW(&ap->views)->of.pgm;
     uint32_t keys = ap->top_bytes / (W + SX_SEGMENT) * W;
 
     if (ap->top_bytes == 0)
@@ -38,7 +38,7 @@ SX_KERNEL_1024(F(k_constant), sx_gpu_lookup_constant)
 
     for (uint64_t i = SX_THREAD; i < a->n; i += SX_THREADS) {
         KEY q = F(read_query)(a->key_type, a->q, i);
-        uint64_t slot, at = F(bound)(&a->v, q, sx_side_of(a->op), &slot, a->unit,
+        uint64_t slot, at = F(bound)(SX_GPU_VIEW(&a->views), q, sx_side_of(a->op), &slot, a->unit,
                                      (const unsigned char *)ap->top, a->top_bytes);
         uint64_t number = F(number)(a, q, at, &slot, 0);
         F(put)(a, i, number, slot);
@@ -61,7 +61,7 @@ SX_DEV uint64_t F(step)(const sx_view *v, uint32_t l, uint64_t at, KEY q)
 /* There is nothing to share: all lanes do the same. */
 SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 {
-    return F(bound_near)(&ap->v, w, slot, ap->unit, 0, 0);
+    return F(bound_near)(SX_GPU_VIEW(&ap->views), w, slot, ap->unit, 0, 0);
 }
 
 #define SX_GROUP_KERNEL
@@ -75,7 +75,7 @@ SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 
 SX_DEV uint32_t F(find_window)(const sx_gpu_lookup *ap, KEY w, uint32_t *from, uint32_t *to)
 {
-    const sx_view *v = &ap->v;
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
     uint32_t shift = sx_log2(ap->unit);
     uint64_t count;
     uint64_t start = F(pgm_window)(v, F(pgm_segment_near)(v, w, SX_SHARED, ap->top_bytes), w, &count);
