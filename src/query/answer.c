@@ -1,7 +1,7 @@
-/* answer.c - questions go to whoever the plan says (plan.c).
+/* answer.c - sends questions to whoever the plan says (plan.c).
  *
- * A device, or a host whose columns are its own, has them as they are. The host beside a
- * device takes its queries in buckets, maybe with entries (hybrid.c), and columns in device
+ * A device, or a host whose columns are its own, takes columns as they are. The host beside
+ * a device takes queries in buckets, maybe with entries (hybrid.c). Columns in device
  * memory visit it while it works on them. */
 #include "query/index.h"
 
@@ -25,8 +25,7 @@ typedef struct {
     } visit[VISITS];
 } visits;
 
-/* *s, of whose elements there are n, becomes memory of the host that goes home in the end
- * (out). */
+/* *s, with n elements, becomes memory of the host, whose contents go home in the end if `out`. */
 static sx_status stand_in(visits *all, sx_slice *s, uint64_t n, int out, sx_err *err)
 {
     uint64_t bytes = sx_slice_bytes(s, 0, n);
@@ -44,7 +43,7 @@ static sx_status stand_in(visits *all, sx_slice *s, uint64_t n, int out, sx_err 
     return st;
 }
 
-/* The same, if it is in device memory, and with what it holds (in); else it stays. */
+/* The same for a column in device memory, with its contents if `in`. Others stay as they are. */
 static sx_status bring(visits *all, sx_slice *s, uint64_t n, int in, int out, sx_err *err)
 {
     const sx_device *dev = all->dev;
@@ -59,7 +58,7 @@ static sx_status bring(visits *all, sx_slice *s, uint64_t n, int in, int out, sx
     return st;
 }
 
-/* Outputs go home if all went well; all memory goes back. */
+/* Outputs go home if st is SX_OK; all memory goes back. */
 static sx_status leave(visits *all, sx_status st, sx_err *err)
 {
     const sx_device *dev = all->dev;
@@ -79,8 +78,8 @@ static sx_status leave(visits *all, sx_status st, sx_err *err)
 
 /* ---- batches, as the plan sees them ------------------------------------------------ */
 
-/* How many trips to a GPU ranges take: to find them; and to read their keys and rows, and
- * send those. Hits are not known beforehand, and cost either side. */
+/* Trips to a GPU that ranges take: one to find them, one to read and send keys and rows.
+ * Hits are not known beforehand, and cost both sides. */
 enum { TRIPS_COUNT = 1, TRIPS_FOLD = 2, TRIPS_RANGE = 2 };
 
 static sx_batch batch_of(const sx_span_query *job, uint32_t out_bytes, uint32_t trips)
@@ -90,7 +89,7 @@ static sx_batch batch_of(const sx_span_query *job, uint32_t out_bytes, uint32_t 
                       .threads = job->how.threads};
 }
 
-/* Whether the ends of ranges are in device memory, one of them or both. */
+/* Whether lower or upper ends of ranges are in device memory. */
 static uint32_t ends_there(const sx_span_query *job)
 {
     return sx_slice_there(&job->lo) | sx_slice_there(&job->hi);
@@ -109,7 +108,7 @@ typedef struct {
     const sx_lookup *job;
 } points;
 
-/* The backend of who answers, asked about all runs. */
+/* Asks the backend of who answers about all runs. */
 static sx_status ask_points(const sx_plan *plan, const sx_lookup *job, sx_err *err)
 {
     const sx_device *dev = plan->by->dev;
@@ -160,7 +159,7 @@ sx_status sx_answer_lookup(const sx_index_version *now, const sx_lookup *job, sx
     st = bring(&all, &here.q, job->n, 1, 0, err);
     if (st == SX_OK)
         st = bring(&all, &here.out, job->n, 0, 1, err);
-    if (st == SX_OK)              /* keys stay as they are where there is no match */
+    if (st == SX_OK)              /* keys without a match stay as they are */
         st = bring(&all, &here.keys, job->n, 1, 1, err);
     if (st == SX_OK) {
         ask.q[0] = here.q;
@@ -174,7 +173,7 @@ sx_status sx_answer_lookup(const sx_index_version *now, const sx_lookup *job, sx
 typedef struct {
     const sx_plan *plan;
     const sx_span_query *job;
-    const sx_entered *ask;        /* of an index on the host of a GPU */
+    const sx_entered *ask;        /* NULL unless the host beside a GPU answers */
     const sx_spans *spans;
     const sx_range_folds *folds;
     const sx_range_out *out;
@@ -239,7 +238,7 @@ static sx_status answer_fold(void *work, uint64_t at, uint64_t n, const sx_state
     return ask_fold(w->plan, &part, &out, err);
 }
 
-/* The ends of ranges on the host, and what entries to ask for. */
+/* Brings the ends of ranges to the host, and says what entries to ask for. */
 static sx_status bring_ranges(visits *all, const sx_span_query *job, sx_span_query *here,
                               sx_entered *ask, sx_err *err)
 {
@@ -319,13 +318,13 @@ sx_status sx_answer_fold(const sx_index_version *now, const sx_span_query *job,
     return leave(&all, st, err);
 }
 
-/* Ranges whose counts are added up at a time, to see whether they can be. */
+/* Ranges that are counted at a time, to see whether their total fits 64 bits. */
 #define TOTAL_PIECE (1u << 18)
 #define TOTAL_PIECE_LEAST 1024u
 
 /* Whether all ranges together hold fewer than 2^64 keys. Hardly any call has so many
- * ranges of an index so large that this is not known; one that has is counted once
- * more beforehand, so that a refusal leaves first as it was. */
+ * ranges, of so large an index, that this is not known at once. Such a call is counted
+ * beforehand, so that a refusal leaves first as it was. */
 static sx_status check_total(const sx_index_version *now, const sx_span_query *job,
                              uint64_t max_bytes, sx_err *err)
 {
@@ -365,7 +364,7 @@ static sx_status check_total(const sx_index_version *now, const sx_span_query *j
     return st;
 }
 
-/* By whoever the plan says, with entries if an index on the host of a GPU has them. */
+/* Whoever the plan says finds the ranges; the host beside a GPU may have entries. */
 static sx_status find_ranges(void *work, const sx_spans *to, sx_err *err)
 {
     ranges *w = work;
@@ -375,7 +374,7 @@ static sx_status find_ranges(void *work, const sx_spans *to, sx_err *err)
                   : ask_spans(w->plan, w->job, to, err);
 }
 
-/* Results in device memory of an index on the host visit it. */
+/* Results in device memory visit the host if it answers. */
 static sx_status fill_ranges(void *work, const sx_spans *spans, uint64_t total, sx_err *err)
 {
     const ranges *w = work;
@@ -430,13 +429,13 @@ sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
     w.ask = &ask;
     w.job = &here;
     st = bring_ranges(&all, job, &here, &ask, err);
-    /* Memory for the rest, if it is on the device, is taken when first is known:
-     * whoever has too little finds all outputs as they were. */
+    /* Memory for results on the device is taken when first is known, so that a call without
+     * enough leaves all outputs as they were. */
     if (st == SX_OK && there)
         st = stand_in(&offsets, &to.first, job->n + 1, 1, err);
     if (st == SX_OK)
         st = sx_spans_answer(plan.by, &here, &to, find_ranges, fill_ranges, &w, err);
-    /* where there is no space first is filled, too */
+    /* first is filled even if there is too little space for results */
     space = st == SX_ESPACE ? st : SX_OK;
     st = leave(&offsets, space == SX_OK ? st : SX_OK, err);
     st = leave(&all, st, err);

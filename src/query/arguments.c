@@ -13,7 +13,7 @@ sx_status sx_need(const void *argument, const char *verb, const char *name, sx_e
     return SX_OK;
 }
 
-/* A call has a stream: whether that can be, of an index in this place. */
+/* Whether a call to an index in this place can have a stream. */
 static sx_status check_streams(uint32_t place, const sx_device *dev, const char *verb, sx_err *err)
 {
     sx_backend_kind kind = sx_kind_of(dev);

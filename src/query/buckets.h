@@ -1,14 +1,14 @@
-/* buckets.h - how a batch of a hybrid index is cut, and how many buckets have space for their
+/* buckets.h - how a batch for a hybrid index is cut, and how many buckets have space for their
  * entries at once.
  *
  *     queries  | f | f |  2f   |      4f      | ... |  most  |  most  |  rest |
  *
- * The first bucket is small, so that the CPU has something to go on from soon; each further one
- * is as large as all before it together, up to an eighth of the batch or what the device has
- * said (bucket=). So small batches have buckets, too, and large ones few trips.
+ * The first bucket is small, so that the CPU soon has entries to go on from. Each further one is
+ * as large as all before it together, up to an eighth of the batch or the device's limit
+ * (bucket=). So small batches have buckets, too, and large ones few trips.
  *
  * Entries are in a ring of buffers, each for one bucket of the largest size. The GPU makes them
- * as far ahead as there are buffers: two of the largest buckets, or up to eight. */
+ * as far ahead as there are buffers: two of the largest buckets, or up to eight smaller ones. */
 #ifndef SX_BUCKETS_H
 #define SX_BUCKETS_H
 
@@ -17,14 +17,14 @@
 #define SX_BUCKET_FIRST 8192u
 #define SX_BUFFERS_LEAST 2u
 #define SX_BUFFERS_MOST 8u
-#define SX_RING_STATES (1u << 22) /* usually; of buckets so large that two are more, two */
+#define SX_RING_STATES (1u << 22) /* or two buckets, if that is more */
 
 typedef struct {
     uint64_t first, most;         /* queries of a bucket */
     unsigned buffers;
 } sx_buckets;
 
-/* States that a device's ring has space for: `bucket` is its own, for one column. */
+/* States that a device's ring has space for. `bucket` is the device's, for one column. */
 static inline uint64_t sx_ring_states(uint64_t bucket)
 {
     uint64_t states = SX_BUFFERS_MOST * bucket;
@@ -34,7 +34,7 @@ static inline uint64_t sx_ring_states(uint64_t bucket)
     return states < SX_BUFFERS_LEAST * bucket ? SX_BUFFERS_LEAST * bucket : states;
 }
 
-/* Of n queries, each with an entry in every column. */
+/* How n queries are cut, each with an entry in every column. */
 static inline sx_buckets sx_buckets_of(uint64_t n, uint64_t bucket, unsigned columns)
 {
     sx_buckets cut = {SX_BUCKET_FIRST, n / 8, SX_BUFFERS_MOST};
@@ -52,7 +52,7 @@ static inline sx_buckets sx_buckets_of(uint64_t n, uint64_t bucket, unsigned col
     return cut;
 }
 
-/* The bucket that begins with query `at`, below n. */
+/* Length of the bucket that begins with query `at`, which is below n. */
 static inline uint64_t sx_bucket_length(const sx_buckets *cut, uint64_t n, uint64_t at)
 {
     uint64_t length = at < cut->first ? cut->first : at < cut->most ? at : cut->most;

@@ -27,7 +27,7 @@ static sx_status check_input(const sx_device *dev, const sx_column *keys, const 
     return SX_OK;
 }
 
-/* Bytes that n rows of this type take at most; positions are below n. */
+/* Most bytes that a row takes. Rows that are positions are below n. */
 static uint32_t widest_row(int row_type, uint64_t n)
 {
     if (row_type)
@@ -43,8 +43,8 @@ static uint64_t stage_bytes(const sx_device *dev)
     return t.stage_bytes;
 }
 
-/* Of an index at a device, dev or the CPU beside it (settle_place()). What is on its
- * way to the GPU is not in it. */
+/* What an index takes at `at`, the device or the CPU beside it (settle_place()). Staging on the
+ * way to the GPU is not counted. */
 static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n, int row_type,
                           sx_estimate_info *e, sx_err *err)
 {
@@ -58,7 +58,7 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
         for (unsigned i = 0; i < count && st == SX_OK; i++)
             st = sx_bound(at, &may[i], width, row_bytes, n, &most, err);
         most.resident += sx_once_bytes(at, &spec, n, width, row_bytes);
-        if (most.peak < most.resident + n * width)        /* all keys, and each once */
+        if (most.peak < most.resident + n * width)        /* all keys beside each value once */
             most.peak = most.resident + n * width;
         most.peak += sx_contest_bytes(at, &spec, n);
     } else {
@@ -98,8 +98,8 @@ static uint64_t space_of(const sx_device *dev)
     return dev->backend->space ? dev->backend->space(dev->self) : UINT64_MAX;
 }
 
-/* `auto` goes hybrid where the index, or building it, would not fit the device, and to
- * the host where not even the top would. */
+/* `auto` goes hybrid if the index, or building it, would not fit the device, and to the host if
+ * not even the upper part would. */
 static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_t n, int row_type,
                             char why[SX_WHY_MAX], sx_err *err)
 {
@@ -112,7 +112,7 @@ static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_
     if (space == UINT64_MAX)
         return SX_OK;
     st = estimate(dev, *spec, key_type, n, row_type, &e, err);
-    needed = e.device_peak - sx_contest_bytes(dev, spec, n);      /* which is content with less */
+    needed = e.device_peak - sx_contest_bytes(dev, spec, n);      /* a contest can do with less */
     if (st != SX_OK || needed <= space)
         return st;
     spec->place = SX_PLACE_HYBRID;
@@ -134,7 +134,7 @@ static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_
     return SX_OK;
 }
 
-/* The spec's place, and calls with a stream there: whether that can be (possible.h). */
+/* Whether the spec's place can be, and calls with a stream there (possible.h). */
 static sx_status check_place(const sx_device *dev, const sx_spec *spec, int streams,
                              const char *verb, sx_err *err)
 {
@@ -151,14 +151,14 @@ static sx_status check_place(const sx_device *dev, const sx_spec *spec, int stre
     return sx_fail(err, st, "%s: spec '%s': %s", verb, text, why.text);
 }
 
-/* The device whose memory gets the sections: dev, or the CPU beside it. The
- * spec's place stays only where it is not the device's usual one. streams: the call has one. */
+/* The device whose memory gets the sections: dev, or the CPU beside it. The spec's place becomes
+ * the usual one if it names what that is. streams: the call has a stream. */
 static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint64_t n, int row_type,
                               int streams, const char *verb, sx_device **at, char why[SX_WHY_MAX],
                               sx_err *err)
 {
     int gpu = dev->backend->gpu != 0;
-    int told = spec->place != SX_PLACE_USUAL;     /* place=device is no matter of choice */
+    int told = spec->place != SX_PLACE_USUAL;     /* also place=device, which becomes usual */
     sx_status st = check_place(dev, spec, streams, verb, err);
 
     why[0] = '\0';
@@ -177,7 +177,7 @@ static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint6
     return st;
 }
 
-/* What sx_estimate() is asked, in a struct of ours. */
+/* Copies what sx_estimate() is asked into a struct of ours, and checks it. */
 static sx_status check_ask(const sx_estimate_ask *given, sx_estimate_ask *ask, sx_err *err)
 {
     static const char verb[] = "sx_estimate";
@@ -228,7 +228,7 @@ sx_status sx_estimate(sx_device *dev, const char *text, const sx_estimate_ask *g
     return sx_report(&err, st);
 }
 
-/* Bytes of a column that is to come to the host. */
+/* Bytes of a column that must be copied to the host. */
 static uint64_t guest_bytes(const sx_device *at, const sx_slice *s)
 {
     return sx_slice_there(s) && !at->backend->gpu ? sx_slice_bytes(s, 0, s->n) : 0;
@@ -252,13 +252,12 @@ static sx_status check_budget(const sx_device *dev, sx_device *at, const sx_spec
     return st;
 }
 
-/* What parts of a build's work are done when it is sorted, and when the sections are
- * there (base/tick.h). */
+/* The parts of a build's work that are done when keys are sorted, and when the sections are there
+ * (base/tick.h). */
 #define PART_SORTED (SX_PROGRESS_ALL / 100 * 70)
 #define PART_BUILT (SX_PROGRESS_ALL / 100 * 95)
 
-/* Sort, choose if it is to be chosen, make the sections: where the index will
- * be. */
+/* Sorts, chooses if the spec leaves that open, and makes the sections, where the index will be. */
 static sx_status build(const sx_site *site, sx_store *s, const sx_spec *spec, const sx_input *in,
                        sx_err *err)
 {
@@ -287,7 +286,7 @@ static sx_status build(const sx_site *site, sx_store *s, const sx_spec *spec, co
     return st;
 }
 
-/* The same for an index on the host of a GPU, whose columns may be there. */
+/* The same for an index on the host of a GPU, whose columns may be in device memory. */
 static sx_status build_beside(const sx_site *site, sx_store *s, const sx_spec *spec,
                               const sx_input *in, sx_err *err)
 {
@@ -313,8 +312,8 @@ static sx_status build_beside(const sx_site *site, sx_store *s, const sx_spec *s
     return st;
 }
 
-/* The second replica of a run, if its place has one, and what questions to either side
- * take. How segments are searched is measured where they are made; the other side goes by
+/* Adds the second replica of a run, if its place has one, and measures what questions to either
+ * side take. How segments are searched was measured where they were made; the other side goes by
  * the rule. */
 static sx_status add_replica(sx_index_version *v, uint32_t place, sx_progress *progress,
                              sx_err *err)
@@ -339,7 +338,7 @@ static sx_status add_replica(sx_index_version *v, uint32_t place, sx_progress *p
     return st == SX_OK ? sx_cost_measure(v, err) : st;
 }
 
-/* From sections in the memory of `at` to an index. On failure they are gone. */
+/* Makes an index of sections in the memory of `at`. On failure they are gone. */
 static sx_status complete(sx_index **out, sx_device *dev, sx_device *at, sx_store *s,
                           uint32_t place, sx_progress *progress, sx_err *err)
 {
@@ -407,7 +406,7 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
 
 /* ---- files ------------------------------------------------------------------- */
 
-/* Of loading an index: when it is on the host, and at its place. */
+/* The parts of loading that are done when the index is on the host, and at its place. */
 #define PART_LOADED (SX_PROGRESS_ALL / 100 * 60)
 #define PART_PLACED (SX_PROGRESS_ALL / 100 * 90)
 
@@ -454,7 +453,7 @@ sx_status sx_save(const sx_index *ix, const char *path, const sx_call *call)
     return sx_report(&err, st);
 }
 
-/* Flags that say a place, and which. */
+/* Flags that name a place. */
 #define PLACE_FLAGS (SX_LOAD_HOST | SX_LOAD_DEVICE | SX_LOAD_HYBRID | SX_LOAD_BOTH)
 
 static uint32_t place_of_flags(unsigned flags)
@@ -481,8 +480,8 @@ static sx_status check_flags(unsigned flags, sx_err *err)
     return SX_OK;
 }
 
-/* Whether memory for a loaded store at its place, beside what it has now, is within
- * max_bytes. */
+/* Whether the memory that a loaded store takes at its place is within max_bytes. A mapped file
+ * takes none. */
 static sx_status check_loaded(const sx_store *s, const sx_device *at, const sx_spec *spec,
                               unsigned flags, uint64_t max_bytes, sx_err *err)
 {
@@ -498,8 +497,7 @@ static sx_status check_loaded(const sx_store *s, const sx_device *at, const sx_s
     return SX_OK;
 }
 
-/* From the host, where a file has been loaded, to its place. On failure the store is
- * gone. */
+/* Brings a loaded store from the host to its place. On failure it is gone. */
 static sx_status place_loaded(sx_index **out, sx_device *dev, sx_store *s, unsigned flags,
                               const sx_call *how, sx_progress *progress, sx_err *err)
 {

@@ -1,8 +1,8 @@
-/* collect.c - single keys of many threads become batches.
+/* collect.c - gathers single keys of many threads into batches.
  *
- * The submitters do the work themselves, leader and followers: no thread has
- * to be started, scheduled, stopped, or missed after fork(), and with few
- * submitters nothing runs that nobody waits for. A batch goes its way so:
+ * The submitters do the work themselves. So there is no thread to start, to
+ * schedule, to stop or to lose in fork(), and nothing runs that nobody waits
+ * for. A batch goes this way:
  *
  *              first key            full, or time over           answered
  *     FREE  --------------->  OPEN  ------------------>  SENT  ------------>  DONE
@@ -12,20 +12,20 @@
  * Time is over when the interval is; for an eager collector, as soon as no
  * batch of the same question is SENT.
  *
- * One lock guards everything but a SENT batch's keys and answers, and is held
+ * One lock guards everything but a SENT batch's keys and answers. It is held
  * for a few instructions at a time. While one batch is asked about, the next
  * one opens: as many are under way as there are threads to ask.
  *
- * Answers stay in the batch and each submitter fetches its own, so nobody ever
- * writes into a submitter's memory, and giving up is leaving: its slot is
- * answered and not looked at. Invariants, whenever the lock is free:
+ * Answers stay in the batch, and each submitter fetches its own. So nobody
+ * ever writes into a submitter's memory, and giving up is leaving: the slot is
+ * answered, and nobody looks at it. Invariants, whenever the lock is free:
  *
- *   1. here counts the threads that have to do with a batch: those that wait
- *      for it and the one that asks. It is FREE if and only if here is 0.
+ *   1. here counts the threads that a batch concerns: those that wait for it
+ *      and the one that asks. It is FREE if and only if here is 0.
  *   2. open[what] is NULL or the one OPEN batch of that question, 0 < n < batch.
- *   3. Of the waiters of an OPEN batch one keeps the time, or one is being
- *      woken for that. The others sleep until the batch is DONE or their own
- *      time is over, so that a batch's time wakes one thread and not all.
+ *   3. One of the waiters of an OPEN batch keeps the time, or is being woken to
+ *      do so. The others sleep until the batch is DONE or their own time is
+ *      over. So the end of a batch's time wakes one thread, not all.
  *   4. SENT: its keys do not change, and only the thread that asks writes its
  *      answers. DONE: nothing changes. */
 #include "query/index.h"
@@ -49,8 +49,8 @@ typedef enum { FREE, OPEN, SENT, DONE } batch_state;
 
 typedef struct batch batch;
 struct batch {
-    batch *link;                  /* in the list of all */
-    batch *next;                  /* in the list of free ones */
+    batch *link;                  /* in the list of all batches */
+    batch *next;                  /* in the list of FREE batches */
     pthread_cond_t turn;          /* it is DONE, or nobody keeps its time */
     batch_state state;
     sx_ask what;
@@ -61,12 +61,12 @@ struct batch {
     sx_status st;
     sx_err err;
     uint64_t *answers;
-    sx_slice keys;                /* space for those of a whole batch */
+    sx_slice keys;                /* space for a whole batch */
 };
 
 struct sx_collector {
     const sx_index *ix;
-    int key_type;                 /* that of all its versions */
+    int key_type;                 /* of all versions of the index */
     sx_forked forked;
     pthread_mutex_t lock;
     pthread_cond_t idle;          /* busy is 0 */
@@ -88,8 +88,8 @@ static void init_cond(pthread_cond_t *cond)
     pthread_condattr_destroy(&attr);
 }
 
-/* The thread that forked is in no collector, and a child has no other: all
- * batches are free there, whatever state they and the lock are in. */
+/* The thread that forked is in no collector, and the child has no other thread. So all
+ * its batches are free, whatever state they and the lock were in. */
 static void reset(void *object)
 {
     sx_collector *c = object;
@@ -109,7 +109,7 @@ static void reset(void *object)
     }
 }
 
-/* ---- batches; all of it with the lock held ----------------------------------- */
+/* ---- batches; the lock is held in all of these -------------------------------- */
 
 static sx_status batch_new(sx_collector *c, batch **out, sx_err *err)
 {
@@ -158,14 +158,14 @@ static sx_status open_batch(sx_collector *c, sx_ask what, batch **out, sx_err *e
     return SX_OK;
 }
 
-/* slot: of the submitter that leaves, NOBODY: who has none. */
+/* slot: that of the submitter that leaves; NOBODY: it has none. */
 static void leave(sx_collector *c, batch *b, uint32_t slot)
 {
     b->here--;
     if (b->state == OPEN && b->keeper == slot)
         b->keeper = NOBODY;
     if (b->here > 0) {
-        /* Who was woken to keep the time and leaves instead wakes the next. */
+        /* A thread that was woken to keep the time, but leaves, wakes the next. */
         if (b->state == OPEN && b->keeper == NOBODY)
             pthread_cond_signal(&b->turn);
         return;
@@ -195,10 +195,10 @@ static sx_status ask_index(const sx_collector *c, const batch *b)
     return SX_EINVAL;
 }
 
-/* From OPEN to DONE. The caller counts in b->here, so the batch stays. The lock
- * is let go of twice: to ask, and to wake the others, who could not go on
- * otherwise. An eager collector's next batch has waited for this one: its time
- * is over, and one of its submitters is woken to see that. */
+/* From OPEN to DONE. The caller counts in b->here, so the batch stays. The lock is
+ * released twice: to ask, and to wake the others, who could not go on otherwise. An
+ * eager collector's next batch has waited for this one. Its time is over now, and one
+ * of its submitters is woken to see that. */
 static void send_batch(sx_collector *c, batch *b)
 {
     sx_status st;
@@ -236,7 +236,7 @@ static void sleep_until(sx_collector *c, batch *b, uint64_t ns)
         sx_wait_until(&b->turn, &c->lock, ns);
 }
 
-/* Returns when the batch is DONE, or not DONE and `until` is over. */
+/* Returns when the batch is DONE, or when `until` is over. */
 static void wait_for(sx_collector *c, batch *b, uint32_t slot, uint64_t until)
 {
     while (b->state != DONE) {
@@ -373,7 +373,7 @@ sx_status sx_collector_describe(sx_collector *c, sx_collector_info *info)
 
 /* ---- submitting ------------------------------------------------------------------ */
 
-/* What slot has got, or that its time is over; counted. */
+/* The slot's answer, or that its time is over. Counts which. */
 static sx_status outcome(sx_collector *c, const batch *b, uint32_t slot, uint64_t *answer,
                          int64_t timeout_us, sx_err *err)
 {

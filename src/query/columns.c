@@ -1,5 +1,5 @@
-/* columns.c - memory of a device for the caller: columns, and where a GPU
- * takes its own from. */
+/* columns.c - a device's memory for the caller: columns, the allocator that a
+ * GPU takes its own from, handles for kernels. */
 #include "query/index.h"
 
 #include "base/cancel.h"
@@ -122,7 +122,7 @@ sx_status sx_kernel_handle(const sx_index *ix, void *handle, size_t bytes)
         st = sx_fail(&err, SX_ENOSYS, "%s: the index is on %s, not on a GPU", verb,
                      whole->dev->backend->name);
     if (st == SX_OK) {
-        /* Nobody says when a handle is given up. */
+        /* Nobody says when a handle is given up, so the version stays. */
         atomic_store(&((sx_index_version *)pin.now)->stays, 1);
         *(sx_kernel_view *)handle = (sx_kernel_view){.version = SX_KERNEL_VIEW_VERSION,
                                                      .key_type = pin.now->key_type,

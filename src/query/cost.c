@@ -4,13 +4,13 @@
 
 /* ---- the CPU ------------------------------------------------------------------ */
 
-/* A question's part of a search: ranks are looked up without one. */
+/* Searches that a question takes. A rank is looked up without one, in a part of its time. */
 static double searches_of(const sx_cost_cpu *cpu, const sx_batch *b)
 {
     return b->searches ? b->searches : cpu->at_part;
 }
 
-/* A call whose questions take `part` of what they usually do. */
+/* A call whose questions take `part` of their usual time. */
 static double cpu_ns(const sx_cost_cpu *cpu, const sx_batch *b, double part)
 {
     uint32_t threads = b->threads && b->threads < cpu->threads ? b->threads : cpu->threads;
@@ -20,7 +20,7 @@ static double cpu_ns(const sx_cost_cpu *cpu, const sx_batch *b, double part)
         threads = (uint32_t)(b->n / cpu->share);
     if (threads < 2)
         return cpu->call_ns + work * cpu->query_ns;
-    /* Threads are woken one by one. They share what memory can do: fewer may be as
+    /* Threads are woken one by one. They share the memory's bandwidth, so fewer may be as
      * fast as all. */
     each = cpu->query_ns / threads;
     each = each > cpu->pooled_ns ? each : cpu->pooled_ns;
@@ -51,8 +51,8 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* A call that copies so many bytes of pageable memory in one chunk: between the
- * measured ones, or on from the last two. */
+/* A call that copies this many bytes of pageable memory in one chunk: between the measured
+ * points, or on from the last two. */
 static double one_chunk(const sx_link *l, double bytes)
 {
     unsigned i = 1;
@@ -66,7 +66,7 @@ static double one_chunk(const sx_link *l, double bytes)
     return l->chunk[i - 1].ns + slope * (bytes - l->chunk[i - 1].bytes);
 }
 
-/* The first chunk's way, and the slowest part of it for each further one. */
+/* The first chunk's way, and for each further chunk the slowest part of it. */
 static double staged(const sx_cost *c, const sx_batch *b, double kernel)
 {
     uint64_t each = b->in_bytes + b->out_bytes;
@@ -76,7 +76,7 @@ static double staged(const sx_cost *c, const sx_batch *b, double kernel)
 
     if (b->pinned)
         return c->link.staged_ns + in + n * kernel + out + (chunks - 1) * slowest;
-    /* Filling and emptying pinned memory is the work of the same threads. */
+    /* The same threads fill and empty pinned memory. */
     slowest = larger(slowest, n * (b->in_bytes * c->link.in_ns[0] +
                                    b->out_bytes * c->link.out_ns[0]));
     return one_chunk(&c->link, n * (double)each) + n * kernel + (chunks - 1) * slowest;
@@ -104,7 +104,7 @@ uint32_t sx_cost_side(const sx_cost *c, const sx_batch *b)
 
 #define CROSSOVER_MOST (1ull << 40)
 
-/* The next batch size to look at: powers of two, and each before the CPU wakes one
+/* The next batch size to look at: a power of two, or the last size before the CPU wakes one
  * more thread, where it is slowest. */
 static uint64_t next_size(const sx_cost_cpu *cpu, uint64_t n)
 {
@@ -137,20 +137,20 @@ uint64_t sx_cost_crossover(const sx_cost *c, const sx_batch *like)
 
 /* ---- entries ---------------------------------------------------------------------- */
 
-/* Waking the worker that has the entries made, and waiting for its end. */
+/* Waking the worker that has the GPU make entries, and waiting for its end. */
 #define WORKER_NS 15e3
 
-typedef struct {                  /* when each side has done what there was so far */
+typedef struct {                  /* when each side is done with all buckets so far */
     double gpu, cpu;
 } both_sides;
 
-/* So many buckets more, of n questions each. The CPU answers a bucket when it has its entries
- * and is done with the one before. So its end is that of a chain: the GPU's buckets up to one
- * of them, and the CPU's from there on. The first or the last is the longest. */
+/* Adds buckets of n questions each. The CPU answers a bucket when it has its entries and is done
+ * with the bucket before. So its end is that of a chain: the GPU's buckets up to one of them, and
+ * the CPU's from that one on. The longest chain changes over at the first or the last bucket. */
 static void add_buckets(const sx_cost *c, const sx_batch *b, both_sides *t, double buckets,
                         uint64_t n, unsigned columns)
 {
-    sx_batch one = *b;            /* by as many threads as the call may have */
+    sx_batch one = *b;            /* with as many threads as the call may have */
     double gpu = columns * (c->entries.call_ns + (double)n * c->entries.query_ns), cpu;
 
     one.n = n;
@@ -166,7 +166,7 @@ static double entered_ns(const sx_cost *c, const sx_batch *b, uint64_t bucket, u
     both_sides t = {WORKER_NS, 0};
     uint64_t at = 0;
 
-    while (at < b->n && at < cut.most) {          /* they grow */
+    while (at < b->n && at < cut.most) {          /* buckets that grow */
         uint64_t n = sx_bucket_length(&cut, b->n, at);
         add_buckets(c, b, &t, 1, n, columns);
         at += n;
@@ -198,7 +198,7 @@ sx_link sx_link_usual(void)
                      .chunk = {{128e3, 55e3}, {512e3, 100e3}, {2e6, 200e3}, {4e6, 300e3}}};
 }
 
-/* Of an index in the cache: steps of a binary search. */
+/* Numbers of an index in the cache, by the steps of a binary search. */
 void sx_cost_usual(sx_cost *c, const sx_view *v, uint32_t threads, uint64_t share)
 {
     double steps = 1;

@@ -1,11 +1,11 @@
-/* explain_cost.c - the numbers by which it is decided who answers. */
+/* explain_cost.c - the numbers that decide who answers. */
 #include "query/index.h"
 
 #include "base/text.h"
 
 #include <inttypes.h>
 
-/* A get with rows of 8 bytes: what numbers of batches are about. */
+/* The batch that numbers of batches are about: a get with rows of 8 bytes. */
 static sx_batch usual_batch(const sx_index_version *now)
 {
     return (sx_batch){.in_bytes = (uint32_t)sx_type_bytes(now->key_type), .out_bytes = 8,

@@ -1,27 +1,27 @@
-/* hybrid.c - the upper part of an index on a GPU, all of it on the host: the GPU walks
- * the upper part for a bucket of queries, and the CPU goes on from its entries, while the
- * GPU walks it for the next ones (buckets.h).
+/* hybrid.c - all of an index is on the host, its upper part also on a GPU. The GPU walks the
+ * upper part for a bucket of queries. The CPU goes on from these entries while the GPU makes
+ * those of the next buckets (buckets.h).
  *
  *     a worker, the GPU   | entries 0 | entries 1 | entries 2 | entries 3 ...
  *     the caller, the CPU             | answers 0 | answers 1 | answers 2 ...
  *
- * Workers and the buffers of one call are kept by the device for later calls.
+ * The device keeps workers, and the buffers of one call, for later calls.
  *
- * Entries only save the CPU a part of its walks. So where there is no memory or no
- * thread for them the CPU answers alone; but a GPU that fails is an error. */
+ * Entries only save the CPU a part of its walks. So if there is no memory or no thread for
+ * them, the CPU answers alone. But a GPU that fails is an error. */
 #include "query/index.h"
 
 #include "base/worker.h"
 
 typedef struct {
     const sx_replica *upper;      /* on the GPU */
-    sx_views views;               /* of such ones */
+    sx_views views;               /* upper parts of all runs */
     const sx_entered *ask;
     uint64_t n;
     sx_buckets cut;
     sx_state *states;             /* the ring: cut.buffers times those of a bucket */
-    sx_worker *worker;            /* whose lock guards what follows */
-    uint64_t made, used;          /* buckets whose entries are there; are used up */
+    sx_worker *worker;            /* its lock guards what follows */
+    uint64_t made, used;          /* buckets whose entries are made; are used up */
     int ended;                    /* no more entries come, or none are wanted */
     sx_status st;                 /* of the GPU's side */
     sx_err err;
@@ -35,7 +35,7 @@ static sx_state *entries_of(const pipeline *p, uint64_t b, unsigned c)
 
 /* ---- the GPU's side ----------------------------------------------------------- */
 
-/* Of bucket b, n queries from `at` on: all levels of the upper part. */
+/* Makes the entries of bucket b, n queries from `at` on: all levels of the upper part. */
 static sx_status make_entries(const pipeline *p, uint64_t b, uint64_t at, uint64_t n, sx_err *err)
 {
     const sx_device *dev = p->upper->dev;
@@ -51,7 +51,7 @@ static sx_status make_entries(const pipeline *p, uint64_t b, uint64_t at, uint64
     return st;
 }
 
-/* Waits until bucket b has a buffer; whether it still is wanted. */
+/* Waits until bucket b has a buffer. Returns whether its entries are still wanted. */
 static int await_buffer(pipeline *p, sx_worker *me, uint64_t b)
 {
     int ended;
@@ -92,8 +92,8 @@ static void entries_task(sx_worker *me, void *work)
 
 /* ---- the CPU's side -------------------------------------------------------------- */
 
-/* Waits for the entries of bucket b; *entered: they are there. Without them the CPU
- * goes on alone, if it was for want of memory, or after a fork() in a tick. */
+/* Waits for the entries of bucket b. *entered: they are there. The CPU goes on without
+ * them if there was no memory for them, or after a fork() in a tick. */
 static sx_status await_entries(pipeline *p, uint64_t b, int *entered, sx_err *err)
 {
     sx_status st = SX_OK;
@@ -125,7 +125,7 @@ static void say_used(pipeline *p, sx_status st)
     pthread_mutex_unlock(&p->worker->lock);
 }
 
-/* Bucket by bucket; what is left where no more entries come, at once. */
+/* Answers bucket by bucket. If no more entries come, it answers the rest at once. */
 static sx_status answer_buckets(pipeline *p, sx_answer_fn *answer, void *work, sx_err *err)
 {
     sx_status st = SX_OK;
@@ -147,7 +147,7 @@ static sx_status answer_buckets(pipeline *p, sx_answer_fn *answer, void *work, s
 
 /* ---- both ------------------------------------------------------------------------ */
 
-/* The device keeps the ring of one call for the next: pinning takes long. */
+/* The device keeps the ring of one call for the next, since page-locking takes long. */
 static sx_status take_ring(sx_device *dev, void **out, sx_err *err)
 {
     uint64_t states = sx_ring_states(dev->backend->bucket(dev->self));

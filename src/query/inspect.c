@@ -152,7 +152,7 @@ static double per_key(const sx_index_version *now)
     return now->n ? (double)sx_run_bytes(sx_one_run(now)) / (double)now->n : 0;
 }
 
-/* Bytes of a section that an index on the host has on its device, too. */
+/* Bytes of a section that are on the device as well as on the host. */
 static uint64_t also_on_device(const sx_run *run, unsigned kind)
 {
     const sx_view *v = &run->replica[0].view;

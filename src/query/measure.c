@@ -2,7 +2,7 @@
 
 #include "query/index.h"
 
-/* Nobody publishes while a bench measures. */
+/* Nothing is pinned: nobody publishes while a bench measures. */
 const sx_cost *sx_index_cost(const sx_index *ix)
 {
     const sx_index_version *now = atomic_load(&((sx_index *)ix)->now);

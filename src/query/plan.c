@@ -1,8 +1,9 @@
-/* plan.c - who answers a question: of the replicas that a version has, the one whose memory
- * the columns are in, or the faster (cost.h); and whether the GPU makes entries for it. */
+/* plan.c - who answers a question: of a version's replicas the one whose memory the columns
+ * are in, or the faster one (cost.h); and whether the GPU makes entries for it. */
 #include "query/index.h"
 
-/* Columns of a large batch may be pinned: that makes a difference to the GPU. */
+/* Pinned columns of a large batch make the GPU faster. They are looked for only if that would
+ * change the side. */
 static uint32_t faster(const sx_index_version *now, const sx_batch *b, const void *in,
                        const void *out)
 {
@@ -19,7 +20,7 @@ static uint32_t faster(const sx_index_version *now, const sx_batch *b, const voi
     return SX_SIDE_GPU;
 }
 
-/* Whether entries pay, and for what buckets. Each column that is searched for has its own. */
+/* Whether entries pay, and how the batch is cut for them. Each column of queries has its own. */
 static int cut_for(const sx_index_version *now, const sx_replica *upper, const sx_batch *b,
                    sx_buckets *cut)
 {

@@ -40,7 +40,7 @@ static sx_status run(const sx_index_version *now, sx_lookup *job, sx_column *row
     return st;
 }
 
-/* About keys, or (SX_OP_KEY_AT) about ranks. */
+/* Asks about keys, or (SX_OP_KEY_AT) about ranks. */
 static sx_status ask(const sx_index *ix, sx_op op, const sx_column *q, sx_column *rows,
                      sx_column *keys, const sx_call *call, const char *verb)
 {

@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Everything that is done with an index; test_matrix.c does each of it with
+/* Everything that can be done with an index. test_matrix.c does each of these with
  * every index that can be. */
 enum { ANYWHERE, WITH_A_GPU, ON_A_GPU };
 static const struct {
     const char *name;
-    int where;                    /* the last: with streams */
+    int where;                    /* ON_A_GPU: with streams */
 } verbs[] = {
     {"build", ANYWHERE},
     {"get", ANYWHERE},

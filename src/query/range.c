@@ -42,7 +42,7 @@ static sx_status check_u64_out(const sx_index_version *now, const sx_column *c,
     return st == SX_OK ? sx_check_space(c, n, verb, name, err) : st;
 }
 
-/* The first phase ends at that part, and has a unit for each range. */
+/* Begins the first phase. It ends at `part`, and has a unit for each range. */
 static void begin_progress(sx_progress *p, const sx_call *how, sx_span_query *job, uint64_t part,
                            const char *verb)
 {
@@ -100,8 +100,9 @@ sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges, sx_column 
     return sx_report(&err, st);
 }
 
-/* Memory for so many ranges, and of columns in device memory that an index on the host
- * has to bring; but for results, whose number is not known yet. */
+/* Whether memory for these ranges is within max_bytes. It includes columns in device
+ * memory that an index on the host has to bring, but not results, whose number is not
+ * known yet: what is left of max_bytes is for them. */
 static sx_status check_scratch(const sx_index_version *now, const sx_span_query *job,
                                sx_range_out *out, const char *verb, sx_err *err)
 {
@@ -111,7 +112,7 @@ static sx_status check_scratch(const sx_index_version *now, const sx_span_query 
     if (out->rows.data || out->keys.data)
         each = at->backend->gpu ? 3 * word : word;
     else if (at->backend->gpu && !sx_slice_there(&out->first))
-        each = 2 * word;          /* offsets are summed up there, and come from there */
+        each = 2 * word;          /* offsets are summed up on the device, then copied */
     if (at != now->dev) {
         each += (sx_slice_there(&job->lo) ? job->lo.each : 0) +
                 (sx_slice_there(&job->hi) ? job->hi.each : 0);
@@ -121,7 +122,7 @@ static sx_status check_scratch(const sx_index_version *now, const sx_span_query 
     if (out->max_bytes == 0)
         return SX_OK;
     if (each == 0 || job->n < out->max_bytes / each) {
-        out->max_bytes -= (job->n + 1) * each;    /* are left for them; 0 would be any */
+        out->max_bytes -= (job->n + 1) * each;    /* 0 would mean any number */
         out->max_bytes += out->max_bytes == 0;
         return SX_OK;
     }
@@ -144,7 +145,7 @@ static sx_status read_ranges(const sx_index_version *now, const sx_ranges *range
 
     if (st == SX_OK)
         st = check_u64_out(now, first, &how, job.n + 1, verb, "first", err);
-    if (st == SX_ESPACE)          /* which would say that first is filled */
+    if (st == SX_ESPACE)          /* SX_ESPACE would say that first is filled */
         st = SX_EINVAL;
     if (st == SX_OK && rows)
         st = sx_check_out_numbers(rows, now->dev, &how, 0, now->max_row, 1, verb, "rows", err);
@@ -157,7 +158,7 @@ static sx_status read_ranges(const sx_index_version *now, const sx_ranges *range
     st = check_scratch(now, &job, &out, verb, err);
     if (st != SX_OK)
         return st;
-    /* They are found, and then filled. */
+    /* Ranges are found, and then filled. */
     begin_progress(&progress, &how, &job,
                    rows || keys ? SX_PROGRESS_ALL / 2 : SX_PROGRESS_ALL, verb);
     sx_timing_begin(&timing, &job.how);

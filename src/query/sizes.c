@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* They are frozen: who changes one breaks programs that are compiled. */
+/* These are frozen: a change breaks programs that are already compiled. */
 _Static_assert(SX_CALL_SIZE_1 == 24, "the first sx_call");
 _Static_assert(SX_DEVICE_INFO_SIZE_1 == 344, "the first sx_device_info");
 _Static_assert(SX_ALLOCATOR_SIZE_1 == 32, "the first sx_allocator");
@@ -15,11 +15,12 @@ _Static_assert(SX_COLLECT_OPTIONS_SIZE_1 == 24, "the first sx_collect_options");
 _Static_assert(SX_COLLECTOR_INFO_SIZE_1 == 64, "the first sx_collector_info");
 _Static_assert(SX_INDEX_INFO_SIZE_1 == 176, "the first sx_index_info");
 
-/* A column has no size: it is as large as it was, whatever its bytes are called. */
+/* A column has no size field. It stays as large as it was, even if reserved bytes
+ * get names. */
 _Static_assert(sizeof(sx_column) == 64 && offsetof(sx_column, data) == 16 &&
                offsetof(sx_column, offsets) == 24, "a column never changes");
 
-/* Every struct begins with it. */
+/* Every struct begins with its size. */
 static size_t size_of(const void *given)
 {
     size_t size;

@@ -22,7 +22,7 @@
 /* Bytes of a struct up to and with the last field of a version. */
 #define SX_SIZE_WITH(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
 
-/* What each had in its first version. */
+/* The size of each in its first version. */
 #define SX_CALL_SIZE_1 SX_SIZE_WITH(sx_call, hints)
 #define SX_DEVICE_INFO_SIZE_1 SX_SIZE_WITH(sx_device_info, memory)
 #define SX_ALLOCATOR_SIZE_1 SX_SIZE_WITH(sx_allocator, context)
@@ -35,16 +35,16 @@
 #define SX_COLLECTOR_INFO_SIZE_1 SX_SIZE_WITH(sx_collector_info, timed_out)
 #define SX_INDEX_INFO_SIZE_1 SX_SIZE_WITH(sx_index_info, spec)
 
-/* No version will be as large: a size above this is no size. */
+/* No version will be as large: a size above this is an error. */
 #define SX_STRUCT_MOST 4096u
 
-/* An input, which is not NULL, into a struct of ours. */
+/* Copies an input, which is not NULL, into a struct of ours. */
 sx_status sx_take_struct(void *own, size_t own_bytes, const void *given, size_t first,
                          const char *verb, const char *name, sx_err *err);
 #define SX_TAKE(own, given, type, first, verb, err) \
     sx_take_struct((own), sizeof(type), (const type *)(given), (first), (verb), #type, (err))
 
-/* An output, which is not NULL: whether its size can be; and ours into it. */
+/* For an output, which is not NULL: checks its size; copies ours into it. */
 sx_status sx_check_struct(const void *out, size_t first, const char *verb, const char *name,
                           sx_err *err);
 void sx_give_struct(void *out, const void *own, size_t own_bytes);

@@ -1,13 +1,13 @@
-/* spans.c - results of ranges: find, sum up, compare the space, fill. It exists once, for
+/* spans.c - results of ranges: find, sum up, compare the space, fill. This exists once, for
  * every backend and whoever finds the spans.
  *
  *     find     start[i], count[i]           ranges as spans of ranks
  *     sum up   first[i] = count[0..i)       where the results of each begin
- *     compare  first[n] <= space            else SX_ESPACE, with first filled
+ *     compare  first[n] <= space            SX_ESPACE if not, with first filled
  *     fill     results first[i], ...        rows and keys of ranks start[i], ...
  *
  * Spans stay where they are found: on the host, or in device memory, where they are summed
- * up too. A device without memory for all of them hands them to the host. */
+ * up, too. A device without memory for all of them hands them to the host. */
 #include "query/index.h"
 
 #include "base/alloc.h"
@@ -15,14 +15,14 @@
 
 #include <string.h>
 
-/* Memory of one call, all of it taken before anything is written: who has too little finds
- * his outputs as they were. */
+/* Memory of one call. All of it is taken before anything is written, so that a call without
+ * enough leaves its outputs as they were. */
 typedef struct {
     const sx_device *dev;
     void *stream;
     void *start, *first, *sums;
     uint64_t sum_bytes;
-    int there;                    /* in device memory; a GPU's spans may be on the host */
+    int there;                    /* in device memory; those of a GPU may be on the host */
 } memory;
 
 static void give_back(memory *m)
@@ -44,8 +44,8 @@ static sx_status take(memory *m, void **out, uint64_t bytes, sx_err *err)
                     : sx_alloc(out, bytes, "ranges", err);
 }
 
-/* The offsets are the caller's column, where that is in the same memory. But a GPU that has
- * none for spans may turn out to have none for results either. */
+/* The offsets are in the caller's column if that is in the same memory. But a GPU without memory
+ * for spans may have none for results either, and then the column must stay as it was. */
 static sx_status take_memory(memory *m, sx_spans *s, const sx_range_out *out, sx_err *err)
 {
     const sx_backend *be = m->dev->backend;

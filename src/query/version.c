@@ -88,7 +88,7 @@ void sx_version_drop(sx_index_version *v)
 
 /* ---- publishing -------------------------------------------------------------------- */
 
-/* The lock may be another thread's, and so may be what is counted. */
+/* Another thread may hold the lock, and others may have counted. */
 static void in_child(void *object)
 {
     sx_index *ix = object;
@@ -125,7 +125,7 @@ sx_status sx_index_new(sx_index **out, sx_index_version *first, sx_err *err)
 #define YIELDS 64u                /* a short call is over by then */
 #define NAP_NS 50000
 
-/* Until each of these counters was zero once. */
+/* Returns when each of these counters was zero once. */
 static void await_readers(sx_index *ix, uint32_t turn)
 {
     static const struct timespec nap = {.tv_nsec = NAP_NS};
@@ -139,7 +139,7 @@ static void await_readers(sx_index *ix, uint32_t turn)
                 nanosleep(&nap, NULL);
 }
 
-/* Streams may still work on what is about to be given back. */
+/* Streams may still use memory that is about to be given back. */
 static void settle(const sx_device *dev)
 {
     if (dev->backend->settle)
@@ -155,7 +155,7 @@ void sx_index_publish(sx_index *ix, sx_index_version *next)
     pthread_mutex_lock(&ix->publishing);
     before = atomic_exchange(&ix->now, next);
     turn = atomic_load(&ix->turn);
-    await_readers(ix, !turn);     /* those who read turn before it changed the last time */
+    await_readers(ix, !turn);     /* readers that read turn before its last change */
     atomic_store(&ix->turn, !turn);
     await_readers(ix, turn);
     if (atomic_load(&before->stays)) {

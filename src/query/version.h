@@ -4,29 +4,28 @@
  *                       |    n, max_row, cost   '-> replica on the device
  *                       (version 2: two calls are still in it)
  *
- * Every verb pins the version, looks at its arguments, answers and unpins, all of it with
- * that one version: what is published meanwhile is for calls that come later.
+ * Every verb pins the version, checks its arguments, answers and unpins, all with that one
+ * version. A version that is published meanwhile is for later calls.
  *
- * Pinning is counting. A reader adds one to a counter and then reads `now`; it takes that
- * one away again when it is done. Who publishes stores `now` and then waits until it has
- * seen each counter at zero, once. A reader that counted before that look is waited for. One
- * that counted after it has read the new version, as its count came before its reading and
- * the store before the look (all four are sequentially consistent). So nobody has the old
- * one any more, and it is given back by who published; readers never free anything.
+ * Pinning is counting. A reader adds one to a counter and then reads `now`; when it is done, it
+ * takes that one away again. A publisher stores `now` and then waits until it has seen each
+ * counter at zero, once. It waits for all readers that counted before that look. A reader that
+ * counted after it has read the new version, since it counted before it read, and the publisher
+ * stored before it looked (all four are sequentially consistent). So no reader has the old
+ * version any more, and the publisher gives it back. Readers never free anything.
  *
- * There are two counters, so that readers who come and go without a gap do not keep a
- * counter above zero for ever: those who come take the one, and the other runs dry. And
- * there are SX_PIN_LINES such pairs, each in a line of its own, so that threads do not share
- * a line: a thread has its pair from the order of their first calls.
+ * There are two counters, so that readers who come and go without a gap can't keep a counter
+ * above zero for ever: new readers take one of them, and the other runs dry. There are
+ * SX_PIN_LINES such pairs, each in a line of its own, so that few threads share a line. Threads
+ * take the pairs by turns, in the order of their first calls.
  *
  * What holds a version longer than a call does:
- *   - work on a stream. It is queued by a call, so when no call has the version any more all
- *     of it is queued, and the device is settled before memory is given back;
- *   - a handle of the user's kernels. A version of which there is one stays until the index
- *     is freed;
+ *   - work on a stream. Calls queue it, so all of it is queued when no call has the version any
+ *     more, and the device is settled before memory is given back;
+ *   - a handle of the user's kernels. A version that has one stays until the index is freed;
  *   - fork(). The child's only thread may be in a call, in a tick, and other threads of the
  *     parent may have counted. So the child begins with counters of zero, calls from before
- *     do not count down, and the version of that moment stays as if it had a handle. */
+ *     the fork do not count down, and the version of that moment stays as if it had a handle. */
 #ifndef SX_QUERY_VERSION_H
 #define SX_QUERY_VERSION_H
 
@@ -38,13 +37,12 @@ typedef struct sx_index_version {
     sx_device *dev;               /* the index's: where its columns may be */
     int key_type;
     uint64_t n;                   /* keys, of all runs */
-    uint64_t max_row;             /* 0 where there are none */
-    sx_cost cost;                 /* where a run has two replicas */
+    uint64_t max_row;             /* 0 if there are no keys */
+    sx_cost cost;                 /* if a run has two replicas */
     unsigned runs;                /* the newest first: one, until there are updates */
     sx_run *run[SX_RUNS_MAX];     /* (sx_views says what several will mean) */
-    _Atomic int stays;            /* until the index is freed: somebody has it who does
-                                     not count */
-    struct sx_index_version *next;        /* in the list of those that stay */
+    _Atomic int stays;            /* until the index is freed: somebody has it who does not count */
+    struct sx_index_version *next;        /* in the list of versions that stay */
 } sx_index_version;
 
 #define SX_PIN_LINES 32u
@@ -59,9 +57,9 @@ struct sx_index {
     _Atomic uint32_t turn;        /* which counter readers take: 0, 1 */
     _Atomic uint32_t forks;       /* how often this process has become a child */
     sx_forked forked;
-    sx_notes notes;               /* what a caller writes down, of all versions */
-    pthread_mutex_t publishing;   /* guards what follows, and turn */
-    sx_index_version *stay;       /* replaced, but with handles */
+    sx_notes notes;               /* what callers wrote down, of all versions */
+    pthread_mutex_t publishing;   /* guards `stay` and `turn` */
+    sx_index_version *stay;       /* versions that were replaced, but stay */
     sx_pin_line line[SX_PIN_LINES];
 };
 
@@ -73,34 +71,34 @@ typedef struct {
     uint32_t forks;
 } sx_pin;
 
-/* Between these two a thread can't be cancelled (base/cancel.h): nobody would unpin. */
+/* Between these two a thread must not be cancelled (base/cancel.h): nobody would unpin. */
 sx_pin sx_pin_version(const sx_index *ix);
 void sx_unpin(const sx_index *ix, const sx_pin *pin);
 
 /* ---- versions ------------------------------------------------------------------ */
 
-/* The one run that there is now: whoever calls this is to be looked at when there are more. */
+/* The one run that there is now. Callers need another look when there are more. */
 static inline sx_run *sx_one_run(const sx_index_version *v)
 {
     return v->run[0];
 }
 
-/* All runs, as the memory has them that a replica `like` is in: replicas of the same part, on
- * the same device. Every run has such a one. */
+/* Views of all runs in the memory that has the replica `like`: of replicas of the same part,
+ * on the same device. Every run has one. */
 sx_views sx_version_views(const sx_index_version *v, const sx_replica *like);
 
-/* One run, whose replica 0 is a store that is complete, in the memory of `at`. On failure
- * that is gone. */
+/* Makes a version of one run, whose replica 0 is a complete store in the memory of `at`. On
+ * failure the store is gone. */
 sx_status sx_version_new(sx_index_version **out, sx_device *dev, sx_device *at, sx_store *store,
                          sx_err *err);
-/* Gives back one that nobody has seen, or nobody can see any more. NULL is fine. */
+/* Gives back a version that nobody has seen, or that nobody can see any more. NULL is fine. */
 void sx_version_drop(sx_index_version *v);
 
-/* An index of this version, which holds its device. On failure the version is gone. */
+/* Makes an index of this version. It holds its device. On failure the version is gone. */
 sx_status sx_index_new(sx_index **out, sx_index_version *first, sx_err *err);
-/* Makes `next`, of the same device and key type, the present version. Returns when no call
- * has the one before, which is given back then: so not from a tick of a question to this
- * index. */
+/* Makes `next`, of the same device and key type, the present version. Returns when no call has
+ * the version before, which is given back then. So a tick of a question to this index must not
+ * call it. */
 void sx_index_publish(sx_index *ix, sx_index_version *next);
 
 #endif
