@@ -7,7 +7,7 @@
  *             +infinity comes after them, the NaN after that
  *   b16       16 bytes read as one big-endian number: memcmp() order
  *
- * For C11 and CUDA alike: SX_ENC is what goes in front of a function. */
+ * The code is C11 and CUDA alike; SX_ENC goes in front of each function. */
 #ifndef SX_ENCODE_H
 #define SX_ENCODE_H
 
