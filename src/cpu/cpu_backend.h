@@ -8,9 +8,10 @@
 typedef struct {
     sx_simd level;
     unsigned threads;
-    int threads_told;             /* not just as many as there are */
-    sx_search search;             /* if told */
-    int whole;                    /* small indexes are searched by cpu_small.c */
+    int threads_told;             /* the device's name or the environment says
+                                     how many */
+    sx_search search;             /* of the device's name; or SX_SEARCH_ANY */
+    int whole;                    /* cpu_small.c searches small indexes */
     sx_pool *pool;
 } sx_cpu;
 
@@ -30,9 +31,9 @@ sx_status sx_cpu_fold(void *self, const sx_views *views, const sx_span_query *jo
 
 sx_status sx_cpu_steps(void *self, const sx_views *views, const sx_steps *job, sx_err *err);
 
-/* Those of the device's threads that take part: at most so many, 0 all. */
+/* The device's threads that take part: at most `threads`, or all (0). */
 sx_sharing sx_cpu_sharing(const sx_cpu *cpu, uint32_t threads, sx_progress *progress);
-/* sx_share() by them. */
+/* sx_share() by these threads. */
 void sx_cpu_share(const sx_cpu *cpu, uint32_t threads, sx_progress *progress, uint64_t n,
                   uint64_t grain, sx_share_fn *fn, void *work);
 

@@ -73,7 +73,7 @@ static uint64_t sorted_row(const sx_sorted *s, uint64_t rank)
                                : rank;
 }
 
-/* Key i is equal to the next. */
+/* Says that key i is equal to the next. */
 static sx_status say_repeat(const sx_sorted *s, const sx_input *in, uint64_t i, sx_err *err)
 {
     int key_type = in->key_type;
@@ -88,17 +88,17 @@ static sx_status say_repeat(const sx_sorted *s, const sx_input *in, uint64_t i, 
                    (unsigned long long)i, (unsigned long long)i + 1);
 }
 
-/* Space behind the sort's second array of keys: padding that a tree in level
- * order may need, since memory that has been touched is the cheapest for it. */
+/* Space behind the sort's second array of keys, for the padding of a tree in level order.
+ * That array may become its section: memory that has been touched is the cheapest. */
 #define SPARE_KEYS (2 * SX_K_MAX)
 
-/* Whether a column's elements are what is stored: no encoding, aligned. */
+/* Whether a column's elements are stored as they are: without encoding, aligned. */
 static int stored_as_is(int type, const void *data, uint32_t width)
 {
     return (type == SX_U32 || type == SX_U64) && (uintptr_t)data % width == 0;
 }
 
-/* Keys encoded into [0], or left where they are if that will do. */
+/* Encodes keys into [0], or leaves them where they are if they are stored so. */
 static void read_keys(const sx_cpu *cpu, input_work *w, sx_sort_arrays *a)
 {
     const sx_input *in = w->in;
@@ -143,7 +143,7 @@ static sx_status sort_input(sx_cpu *cpu, input_work *w, sx_sorted *s, sx_err *er
     st = sx_progress_status(in->progress, err);
     if (st != SX_OK)
         return st;
-    if (!ascending || in->row_type) {     /* else rows are ranks, none are stored */
+    if (!ascending || in->row_type) {     /* otherwise rows are ranks: none are stored */
         a.row_bytes = s->row_bytes = s->max_row < SX_MISS32 ? 4 : 8;
         st = sx_alloc_array(&s->rows, s->n, s->row_bytes, "rows", err);
         if (st != SX_OK)
@@ -168,8 +168,8 @@ static sx_status sort_input(sx_cpu *cpu, input_work *w, sx_sorted *s, sx_err *er
     return st;
 }
 
-/* Passes over the input: rows scanned, keys and rows taken, looked at, sorted, looked at
- * again. */
+/* Passes over the input: one scans rows, two take keys and rows, one looks whether keys
+ * ascend, one counts values; and the sort's. */
 #define SORT_UNITS (5u + SX_SORT_UNITS)
 
 sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *err)
@@ -264,7 +264,7 @@ sx_status sx_cpu_once(void *self, sx_sorted *sorted, uint32_t threads, sx_err *e
 typedef struct {
     const sx_view *v;             /* bound to the sections to fill */
     const sx_sorted *sorted;
-    unsigned char *keys, *rows;   /* rows: or NULL, where they stay or there are none */
+    unsigned char *keys, *rows;   /* rows NULL: they stay, or there are none */
     uint32_t level;
 } build_work;
 
@@ -300,7 +300,7 @@ static void copy_stretch_of(const build_work *w, const sx_stretch *r, uint64_t f
         copy_stretch(w, r, first, end, to, from, 16);
 }
 
-/* Slots behind the last key: the largest key and the row that matches nothing. */
+/* Fills slots behind the last key: with the largest key and the row that matches nothing. */
 static void pad_slots(const build_work *w)
 {
     const sx_view *v = w->v;
@@ -312,7 +312,7 @@ static void pad_slots(const build_work *w)
     }
 }
 
-/* The same of slots [first, end), with and without a key. */
+/* Keys, or rows, of slots [first, end); slots without a key get the same padding. */
 static inline __attribute__((always_inline)) void
 copy_slots(const build_work *w, uint64_t first, uint64_t end, unsigned char *to,
            const unsigned char *from, uint32_t bytes)
@@ -370,7 +370,7 @@ static void drop_sections(void *base[SX_SECTIONS])
     }
 }
 
-/* Unless it was stopped: then there are no sections. */
+/* SX_OK, unless the build was stopped. Then the sections are gone. */
 static sx_status built(const sx_sorted *sorted, void *base[SX_SECTIONS], sx_err *err)
 {
     sx_status st = sx_progress_status(sorted->progress, err);
@@ -380,7 +380,7 @@ static sx_status built(const sx_sorted *sorted, void *base[SX_SECTIONS], sx_err 
     return st;
 }
 
-/* What making sections takes: entries above the leaves, and leaves unless arrays stay. */
+/* Units of making sections: what is above the leaves, and leaves unless arrays stay. */
 static uint64_t build_units(const sx_view *v, int keep)
 {
     const sx_family_cpu *family = sx_family_cpu_of(v->family);
@@ -459,7 +459,7 @@ uint64_t sx_cpu_build_peak(const void *self, const sx_view *v)
      * unless they become the sections. */
     uint64_t building = sx_section_stays(v, SX_SEC_KEYS) ? sections : arrays + sections;
 
-    /* Values are taken beside all keys. */
+    /* Values are copied beside all keys. */
     if (v->traits & SX_ONCE)
         building = arrays + sections;
 

@@ -1,4 +1,4 @@
-/* cpu_fold_impl.h - minimum, maximum and sum over runs of rows, for one
+/* cpu_fold_impl.h - minimum, maximum and sum of consecutive rows, for one
  * instruction set.
  *
  * Parameter: LEVEL (scalar, avx2, avx512). */
@@ -10,8 +10,8 @@
 #define F(name) NAME3(name, LEVEL)
 #define TARGET NAME2(SX_TARGET_, LEVEL)
 
-/* Sums alone are the common case and stream at memory speed; with minimum
- * and maximum the loop has three results and the compiler's vectors. */
+/* Sums alone are the common case and stream at memory speed. With minimum and
+ * maximum the loop has three results, in the compiler's vectors. */
 #define FOLD_RUN(name, type)                                               \
     TARGET static void F(name)(const type *r, uint64_t n, sx_fold *f)      \
     {                                                                      \
@@ -37,7 +37,7 @@ FOLD_RUN(fold_run4, uint32_t)
 FOLD_RUN(fold_run8, uint64_t)
 #undef FOLD_RUN
 
-/* Slots [slot, slot + n), in as many pieces as the blocks cut them. */
+/* Slots [slot, slot + n), in pieces that each lie in one block. */
 TARGET static void F(fold_slots)(const sx_view *v, uint64_t slot, uint64_t n, sx_fold *f)
 {
     while (n > 0) {

@@ -18,7 +18,7 @@ typedef struct {
     uint64_t slot[SX_CHUNK];
 } chunk;
 
-/* What a chunk is walked with: the family's bounds, and what is done with keys beside. */
+/* The functions for a chunk: bounds, and other work on keys. */
 typedef struct {
     sx_bounds_fn *bounds;
     const sx_cpu_walks *keys;
@@ -39,7 +39,7 @@ static void no_bounds(const sx_view *v, const void *q, unsigned m, sx_side side,
     }
 }
 
-/* entered: walks go on from entries, which the family's can. */
+/* entered: walks go on from entries, as only the family's own do. */
 static means means_for(const sx_cpu *cpu, const sx_view *v, int entered)
 {
     unsigned width = v->width == 4 ? 0 : v->width == 8 ? 1 : 2;
@@ -51,7 +51,7 @@ static means means_for(const sx_cpu *cpu, const sx_view *v, int entered)
     return (means){bounds, sx_cpu_walks_for(cpu->level, v->width)};
 }
 
-/* Positions. entry: of these queries and this side, or NULL. */
+/* Finds positions. entry: those of these queries and this side, or NULL. */
 static void find_bounds(const means *w, const sx_view *v, chunk *c, sx_side side,
                         const sx_state *entry)
 {
@@ -65,8 +65,7 @@ static void to_ranks(const sx_view *v, chunk *c)
         c->at[i] = sx_start_at(v, c->at[i]);
 }
 
-/* The slots of positions, with the keys behind them asked for, and their rows where these
- * are in the slots. */
+/* The slots of positions. Prefetches their keys, and rows that are in the slots. */
 static void find_slots(const sx_view *v, chunk *c)
 {
     for (unsigned i = 0; i < c->m; i++) {
@@ -79,14 +78,14 @@ static void find_slots(const sx_view *v, chunk *c)
     }
 }
 
-/* Each has the last key of its position, not the first. */
+/* Positions become the ranks of their last keys. */
 static void to_last_ranks(const sx_view *v, chunk *c)
 {
     for (unsigned i = 0; v->starts && i < c->m; i++)
         c->at[i] = c->slot[i] == SX_NO_SLOT ? v->ranks : sx_start_at(v, c->at[i] + 1) - 1;
 }
 
-/* From ranks to slots: those ranks stay that there are. */
+/* From ranks to slots. The chunk keeps its ranks. */
 static void find_ranks(const sx_view *v, chunk *c)
 {
     uint64_t rank[SX_CHUNK];
@@ -102,7 +101,7 @@ static void find_ranks(const sx_view *v, chunk *c)
     memcpy(c->at, rank, c->m * sizeof *rank);
 }
 
-/* To elements [at, at + m), of 8 bytes or 4. */
+/* Writes elements [at, at + m), of 8 bytes or 4. */
 static void put_numbers(const sx_slice *to, uint64_t at, const uint64_t *x, unsigned m)
 {
     void *out = sx_slice_at(to, at);
@@ -115,8 +114,7 @@ static void put_numbers(const sx_slice *to, uint64_t at, const uint64_t *x, unsi
     }
 }
 
-/* Loops so short that a core has many of their reads on the way at once, without
- * having been asked for them before. */
+/* Loops so short that a core has many of their reads on the way at once, without prefetching. */
 static void split_rows8(uint64_t *out, const uint64_t *slot, const uint64_t *rows, unsigned m)
 {
     for (unsigned i = 0; i < m; i++)
@@ -129,8 +127,8 @@ static void split_rows4(uint64_t *out, const uint64_t *slot, const uint32_t *row
         out[i] = slot[i] == SX_NO_SLOT ? SX_MISS : rows[slot[i]];
 }
 
-/* The same of slots whose keys are q, of keys and rows in arrays: what is asked most, in one
- * pass. */
+/* The same of slots whose keys are q, if keys and rows are in arrays: the most frequent
+ * question, in one pass. */
 #define GET_ROWS(w, r)                                                                      \
     static void get_rows_##w##_##r(uint64_t *out, const uint64_t *slot, const void *queries, \
                                    const void *keys, const void *rows, unsigned m)          \
@@ -151,7 +149,7 @@ GET_ROWS(8, 64)
 GET_ROWS(16, 32)
 GET_ROWS(16, 64)
 
-/* Rows of a get, if that can be done so. */
+/* Writes the rows of a get, if this one pass can. Returns whether it did. */
 static int put_get_rows(const sx_view *v, const chunk *c, const sx_lookup *job, uint64_t at)
 {
     uint64_t row[SX_CHUNK];
@@ -174,15 +172,15 @@ static int put_get_rows(const sx_view *v, const chunk *c, const sx_lookup *job, 
     return 1;
 }
 
-/* Rows of the chunk's slots, all ones where there is none. It has their ranks, or
- * (firsts) the positions that they are the first rows of. */
+/* Writes the rows of the chunk's slots, all ones for none. c->at has their ranks, or
+ * (firsts) the positions whose first rows they are. */
 static void put_rows(const sx_view *v, const chunk *c, int firsts, const sx_slice *out, uint64_t at)
 {
     uint64_t row[SX_CHUNK], other[SX_CHUNK];
     const uint64_t *place = c->slot;
     const void *rows = v->rows;
 
-    /* Rows are in order of rank, or of position, which a slot may be. */
+    /* Rows are in order of rank, first rows in order of position, which a slot may be. */
     if (v->starts && !(firsts && (v->traits & SX_SLOTS_ARE_RANKS))) {
         uint64_t most = firsts ? v->n : v->ranks;
         for (unsigned i = 0; i < c->m; i++)
@@ -201,14 +199,14 @@ static void put_rows(const sx_view *v, const chunk *c, int firsts, const sx_slic
     put_numbers(out, at, row, c->m);
 }
 
-/* Keys of the chunk's slots; where there is none the output stays. */
+/* Writes the keys of the chunk's slots. An output without a slot stays as it is. */
 static void put_keys(const sx_view *v, const chunk *c, const sx_type_info *type,
                      const sx_slice *out, uint64_t at)
 {
     _Alignas(64) unsigned char key[SX_CHUNK * 16];
     unsigned width = v->width, m = 0;
 
-    /* Runs of keys that are there are decoded in one go. */
+    /* Consecutive keys are decoded in one go. */
     for (unsigned i = 0; i <= c->m; i++) {
         if (i < c->m && c->slot[i] != SX_NO_SLOT) {
             const unsigned char *from = v->keys + sx_key_offset(v, c->slot[i]);
@@ -237,7 +235,7 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
     const sx_lookup *job = w->job;
     const sx_view *v = w->v;
     const sx_state *entry = job->entry ? job->entry + at : NULL;
-    int rows = job->out.data && !v->starts;    /* a walk can ask for them */
+    int rows = job->out.data && !v->starts;    /* the walk can prefetch them */
     int firsts = v->starts && v->row_bytes && (job->op == SX_OP_GET || job->op == SX_OP_CEIL);
 
     if (job->op == SX_OP_KEY_AT)
@@ -322,8 +320,8 @@ typedef struct {
     const sx_range_folds *folds;   /* fold: results */
 } span_work;
 
-/* From the lower ends of a chunk of ranges, encoded, to the upper ones, and which ranges are
- * empty. Walks need much stack, so what this needs is gone before the next. */
+/* Replaces the encoded lower ends of a chunk of ranges by the upper ones, and says which ranges
+ * are empty. Walks need much stack, so the stack of this is gone before the next walk. */
 static __attribute__((noinline)) void take_upper(const span_work *w, chunk *c, uint64_t at,
                                                  unsigned char empty[SX_CHUNK])
 {
@@ -349,8 +347,7 @@ static void span_chunk(const span_work *w, chunk *c, uint64_t at,
     find_bounds(&w->walks, w->v, c, SX_RIGHT, job->entry_hi ? job->entry_hi + at : NULL);
     to_ranks(w->v, c);
     for (unsigned i = 0; i < c->m; i++) {
-        /* An index whose keys do not ascend (a damaged file) may end before
-         * it starts. */
+        /* If keys do not ascend (a damaged file), a range may end before it starts. */
         count[i] = empty[i] || c->at[i] < start[i] ? 0 : c->at[i] - start[i];
         if (count[i] > job->limit) {
             if (job->last)
@@ -450,8 +447,8 @@ static void fold_share(void *work, uint64_t first, uint64_t end)
     }
 }
 
-/* Few ranges that may hold much: all hits in one line, cut into pieces of
- * equal size, each folded by itself and then taken into its range. */
+/* For few ranges, which may hold many hits. The hits of all ranges, one behind the other, are
+ * cut into pieces of equal size. Each is folded by itself and then taken into its range. */
 typedef struct {
     const span_work *w;
     unsigned n;
@@ -479,7 +476,7 @@ static void hits_share(void *work, uint64_t begin, uint64_t end)
     }
 }
 
-/* Finding them and folding them take much stack each, so not both at once. */
+/* Finding ranges and folding them take much stack each, so not both at once. */
 static __attribute__((noinline)) void find_few(const span_work *w, unsigned n, uint64_t *start,
                                                uint64_t *count)
 {
@@ -551,8 +548,7 @@ static void put_row(const sx_slice *to, uint64_t i, uint64_t row)
         ((uint32_t *)to->data)[i] = (uint32_t)row;
 }
 
-/* Rows of n places, which follow each other from one that has this rank on, to outputs
- * [to, ...). */
+/* Rows of n consecutive places, the first of which has this rank, to outputs [to, ...). */
 static void put_row_run(const fill_work *w, uint64_t place, uint64_t rank, uint64_t n, uint64_t to)
 {
     const sx_view *v = w->v;
@@ -566,8 +562,7 @@ static void put_row_run(const fill_work *w, uint64_t place, uint64_t rank, uint6
             put_row(&job->rows, to + i, sx_row_at(v, place + i, rank + i));
 }
 
-/* So many slots, whose ranks follow each other, to outputs [to, ...): piece by piece as the
- * blocks lie. */
+/* `left` slots of consecutive ranks to outputs [to, ...), in pieces that each lie in one block. */
 static void fill_ascending(const fill_work *w, uint64_t slot, uint64_t rank, uint64_t left,
                            uint64_t to)
 {
@@ -589,7 +584,7 @@ static void fill_ascending(const fill_work *w, uint64_t slot, uint64_t rank, uin
     }
 }
 
-/* Ranks [a, b), leaf by leaf. */
+/* Ranks [a, b), leaf by leaf, to outputs [to, ...). */
 static void fill_leaves(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
 {
     uint64_t leaves = sx_stretch_count(w->v, a, b), rank = a;
@@ -601,8 +596,8 @@ static void fill_leaves(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
     }
 }
 
-/* The same where equal keys are stored once: rows as they lie, and each key as often as
- * it has ranks among these. */
+/* The same if equal keys are stored once: rows as they lie, and each key as often as it has
+ * ranks among these. */
 static void fill_values(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
 {
     const sx_view *v = w->v;
@@ -628,8 +623,8 @@ static void fill_values(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
     }
 }
 
-/* The same, level by level: each stretch is read in one sweep and its keys go
- * to the places their ranks say. */
+/* The same, level by level. Each stretch is read in one sweep, and its keys go to the places
+ * that their ranks say. */
 static void fill_levels(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
 {
     const sx_view *v = w->v;
@@ -658,8 +653,8 @@ static uint64_t offset_at(const uint64_t *first, uint64_t i)
     return __atomic_load_n(&first[i], __ATOMIC_RELAXED);
 }
 
-/* Outputs [first, end): found among the spans, which may be cut anywhere. Whatever the
- * offsets are, no others are written and no ranks past the end are read. */
+/* Outputs [first, end), which may begin and end inside of spans. Whatever the offsets are,
+ * no others are written and no ranks past the end are read. */
 static void fill_share(void *work, uint64_t first, uint64_t end)
 {
     const fill_work *w = work;

@@ -1,6 +1,6 @@
-/* cpu_small.c - bounds in an array so small that a core has it near: a vector of
- * queries takes its halvings together, the first from registers, the rest by gathers. What
- * a family has above its keys is not needed there. */
+/* cpu_small.c - bounds in an array so small that the nearest cache holds it. A vector of
+ * queries halves it together: the first steps from registers, the rest by gathers. An
+ * upper part is not needed there. */
 #include "cpu/cpu_walks.h"
 
 #include "family/generic/simd.h"
@@ -10,7 +10,7 @@
 #ifdef SX_HAVE_X86
 
 #define TOP 5u                    /* steps whose keys are in registers */
-#define VECTORS 4u                /* on their way at a time */
+#define VECTORS 4u                /* walked at a time */
 
 #define W 4
 #define KEY sx_key4

@@ -1,8 +1,8 @@
 /* cpu_small_impl.h - cpu_small.c for one width of key, 4 or 8.
  *
- * Parameters: W; KEY; LANES of a vector; and of vectors of such keys SET1(x), LOAD(p),
- * PICK(low, high, i), element i of 2 * LANES (or, with 16 lanes, of low alone),
- * GATHER(keys, i), LESS(a, b), ADD(a, b), ADD_IF(mask, a, b). */
+ * Parameters: W; KEY; LANES of a vector; and for vectors of such keys SET1(x),
+ * LOAD(p), PICK(low, high, i), element i of 2 * LANES (or, if LANES is 16, of low
+ * alone), GATHER(keys, i), LESS(a, b), ADD(a, b), ADD_IF(mask, a, b). */
 
 #define NAME2_(a, b) a##_##b
 #define NAME2(a, b) NAME2_(a, b)
@@ -11,12 +11,13 @@
 #define SX_WALK TARGET SX_INLINE
 
 /* The keys of the first steps: node e of a tree in level order is compared in step
- * log2(e + 1). Those of the last of these steps are apart, in `far`. */
+ * log2(e + 1). The last step's keys are apart, in `far`. */
 typedef struct {
     _Alignas(64) KEY near[16], far[16];
 } F(top);
 
-/* So many steps of the halvings of n keys, halves in half[], and their keys. */
+/* Takes the keys of the first halvings of n keys, and the halves. Returns how many
+ * halvings these are. */
 static unsigned F(take_top)(const KEY *keys, uint64_t n, F(top) *top, uint32_t half[TOP])
 {
     uint64_t at[16] = {0};        /* where each way so far leads */
@@ -41,7 +42,7 @@ static unsigned F(take_top)(const KEY *keys, uint64_t n, F(top) *top, uint32_t h
     return s;
 }
 
-/* VECTORS * LANES lower bounds, each vector's steps beside those of the others. */
+/* VECTORS * LANES left bounds, each vector's steps beside those of the others. */
 TARGET static inline void F(small_group)(const KEY *keys, uint64_t n, const F(top) *top,
                                          const uint32_t half[TOP], unsigned steps, const KEY *q,
                                          KEY *rank)

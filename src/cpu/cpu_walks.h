@@ -1,4 +1,4 @@
-/* cpu_walks.h - what is done with keys beside walking, as compiled for one width and
+/* cpu_walks.h - work on keys other than walks, as compiled for one width and
  * instruction set. */
 #ifndef SX_CPU_WALKS_H
 #define SX_CPU_WALKS_H
@@ -21,11 +21,12 @@ typedef struct {
     void (*fold_slots)(const sx_view *v, uint64_t slot, uint64_t n, sx_fold *f);
 } sx_cpu_walks;
 
-/* Bounds of any family over so few keys, faster than its own; or NULL. */
+/* Faster bounds than the family's own for an index of at most these bytes of keys; or
+ * NULL. */
 #define SX_SMALL_BYTES (32u << 10)
 sx_bounds_fn *sx_cpu_small_for(sx_simd level, const sx_view *v);
 
-/* NULL where this build lacks the instruction set. */
+/* NULL if this build lacks the instruction set. */
 const sx_cpu_walks *sx_cpu_walks_for(sx_simd level, uint32_t width);
 
 #endif

@@ -1,4 +1,4 @@
-/* cpu_walks_impl.h - what is done with keys beside walking, for one width and one
+/* cpu_walks_impl.h - work on keys other than walks, for one width and one
  * instruction set: between cpu_begin.h and cpu_end.h. */
 #include "family/generic/cpu_begin.h"
 
