@@ -10,11 +10,11 @@
  *     sx_kernel_handle(ix, &h, sizeof h);
  *     k<<<blocks, threads>>>(h, ...);
  *
- * A handle is plain data, less than 1 KiB, and goes by value; where it is a
- * __grid_constant__ no thread copies it. It is valid as long as the index is.
+ * A handle is plain data, less than 1 KiB, and goes by value. If it is a
+ * __grid_constant__, no thread copies it. It is valid as long as the index is.
  * The functions wait for no other thread: any thread may call them in any
- * branch. They end in the type of the keys: u32 u64 i32 i64 f32 f64, or b16,
- * where a key is a pointer to its 16 bytes.
+ * branch. Their names end in the type of the keys: u32 u64 i32 i64 f32 f64, or
+ * b16, where a key is a pointer to its 16 bytes.
  *
  *   uint64_t sx_device_count(h)
  *       How many keys the index has.
@@ -23,7 +23,7 @@
  *   uint64_t sx_device_rank_u64(h, key, side)
  *       How many keys are below `key` (SX_LEFT), or below or equal (SX_RIGHT).
  *   uint64_t sx_device_range_u64(h, lo, hi, &start)
- *       How many keys are in lo <= key <= hi: they have the ranks from
+ *       How many keys are in lo <= key <= hi. They have the ranks from
  *       `start` on. start is set in any case.
  *   uint64_t sx_device_row_at(h, rank)
  *   uint64_t sx_device_key_at_u64(h, rank)
@@ -35,7 +35,7 @@
  * version, answers as if there were no keys: SX_MISS, 0.
  *
  * In C++ sx_keys<uint64_t>::get, rank, range and key_at are the same, for
- * kernels that are templates over the type of their keys (but b16).
+ * kernels that are templates over the type of their keys (except b16).
  *
  * SX_DEVICE_FUNCTION is what stands in front of each function. Every one is
  * internal to its translation unit. Host code gets sx_handle and no function.
@@ -45,8 +45,8 @@
 
 #include "sextant.h"
 
-/* What goes in front of a function, unless a header was included before that
- * says it for another compiler. */
+/* What goes in front of a function, unless an earlier header says it for another
+ * compiler. */
 #if defined(__CUDACC__) && !defined(SX_DEV)
 #define SX_DEVICE_DIALECT
 #define SX_FN static __host__ __device__ __forceinline__
@@ -120,7 +120,8 @@ SX_DEV uint4 sx_load16_any(const void *p)
 
 /* ---- of no type ---------------------------------------------------------------- */
 
-/* The same for all threads: costs a comparison of two words in constant memory. */
+/* This is the same for all threads, and costs a comparison of two words in constant
+ * memory. */
 SX_DEV int sx_handle_is(const sx_handle *h, int type)
 {
     return h->version == SX_KERNEL_VIEW_VERSION && h->key_type == type;
@@ -140,8 +141,8 @@ SX_DEVICE_FUNCTION uint64_t sx_device_row_at(const sx_handle *h, uint64_t rank)
 
 /* ---- of each type --------------------------------------------------------------- */
 
-/* get, rank and range: T is how a key is passed, `width` of which its unsigned
- * key is, encoded(key) makes that. */
+/* get, rank and range. T is how a key is passed, `width` that of its unsigned key,
+ * which encoded(key) makes. */
 #define SX_DEVICE_ASK(TAG, name, T, width, encoded)                                             \
     SX_DEVICE_FUNCTION uint64_t sx_device_get_##name(const sx_handle *h, T key)                 \
     {                                                                                           \
@@ -159,7 +160,7 @@ SX_DEVICE_FUNCTION uint64_t sx_device_row_at(const sx_handle *h, uint64_t rank)
                    ? sx_dev_range_##width(&h->view, encoded(lo), encoded(hi), start) : 0;       \
     }
 
-/* The bits of a key as an unsigned number, to and from. */
+/* The bits of a key as an unsigned number, and back. */
 #define SX_DEVICE_TYPE(TAG, name, T, bits, width)                                               \
     SX_DEV bits sx_dev_encode_##name(T key)                                                     \
     {                                                                                           \

@@ -1,4 +1,4 @@
-/* device_walk_impl.h - what sextant_device.cuh asks, for one width of key.
+/* device_walk_impl.h - the questions of sextant_device.cuh, for one width of key.
  *
  * Parameters as in walks_impl.h. */
 
@@ -29,7 +29,7 @@ SX_DEV uint64_t F(range)(const sx_view *v, KEY lo, KEY hi, uint64_t *start)
     return end > *start ? end - *start : 0;       /* lo > hi: none */
 }
 
-/* There is such a rank. */
+/* rank is below v->ranks. */
 SX_DEV KEY F(key)(const sx_view *v, uint64_t rank)
 {
     return F(slot_key)(v, sx_slot_of_rank(v, sx_position_of(v, rank)));

@@ -1,5 +1,5 @@
-/* gpu.h - a GPU as its kernels' hosts see it: what queues work, CUDA's or the emulator's.
- * The backend (gpu_backend_impl.h) and the units of families include it. */
+/* gpu.h - a GPU for host code that queues work on it, CUDA's or the emulator's. The
+ * backend (gpu_backend_impl.h) and the units of families include it. */
 #ifndef SX_GPU_H
 #define SX_GPU_H
 
@@ -10,8 +10,8 @@
 #define SX_FIT_NEAR 32u           /* small, as sizes of the emulator are */
 #endif
 
-/* Whether kernels are there that are never chosen by themselves (doc/LAB.md): in the
- * emulator always, so that they are tested. */
+/* Whether there are kernels that run only if the device's name says so (doc/LAB.md). The
+ * emulator always has them, so that they are tested. */
 #if defined(SX_LAB) || !defined(__CUDACC__)
 #define GPU_LAB 1
 #else
@@ -44,13 +44,13 @@ sx_status sx_gpu_alloc(sx_gpu *g, gpu_stream stream, void **out, uint64_t bytes,
 void sx_gpu_free(sx_gpu *g, gpu_stream stream, void *p);
 sx_status sx_gpu_copy(sx_gpu *g, gpu_stream stream, void *to, const void *from, uint64_t bytes,
                       sx_err *err);
-/* After launches: whether they were accepted; and until a queue is empty. */
+/* After launches: whether they were accepted. Then: waits until a queue is empty. */
 sx_status sx_gpu_launched(sx_gpu *g, const char *what, sx_err *err);
 sx_status sx_gpu_wait(sx_gpu *g, gpu_stream stream, const char *what, sx_err *err);
-/* Blocks of GPU_BLOCK threads for so many. */
+/* Blocks of GPU_BLOCK threads to launch for this many threads. */
 unsigned sx_gpu_grid(const sx_gpu *g, uint64_t threads);
 
-/* Launches name##_4, name##_8 or name##_16 with args for so many threads. */
+/* Launches `name` for this many threads; with _W it is name##_4, name##_8 or name##_16. */
 #define GPU_RUN(name, threads, stream, args) \
     SX_LAUNCH(name, sx_gpu_grid(g, (threads)), GPU_BLOCK, 0, (stream), (args))
 #define GPU_RUN_W(name, width, threads, stream, args)                  \

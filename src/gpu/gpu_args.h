@@ -7,8 +7,8 @@
 #define SX_GIVEN_ALIGN 256u       /* of memory from the caller, as sextant.h asks for */
 
 #define SX_SHARED_LEVELS 24u
-/* Questions of one launch: their numbers, and one turn more of a loop over
- * them, have 32 bits. */
+/* Most questions of one launch: their numbers, and one more turn of a loop over them, have 32
+ * bits. */
 #define SX_LAUNCH_MOST (1ull << 31)
 
 /* sx_views by value: in constant memory, where it takes no registers. */
@@ -18,7 +18,7 @@ typedef struct {
 } sx_gpu_views;
 
 /* As sx_one_view(): the one view of a list that kernels look at. (With a function instead some
- * kernels take two registers more.) */
+ * kernels take two more registers.) */
 #define SX_GPU_VIEW(views) (&(views)->of[0])
 
 typedef struct {                  /* see sx_lookup */
@@ -29,22 +29,21 @@ typedef struct {                  /* see sx_lookup */
     const void *q;
     void *out, *keys;
     uint32_t unit;                /* of the view */
-    uint32_t top_bytes;           /* of the search's top in shared memory */
-    uint32_t lanes;               /* group */
-    /* shared: levels in nodes of node_bytes, numbered from the first of all, of
-     * which the first near_levels are whole in the top; leaves of leaf_bytes,
-     * leaf_step apart, which is the same number (read as one of its own: kernels
-     * compile to other code without it), the last at leaf_latest, which begin with
-     * keys of leaf_key_bytes. 0 leaf_bytes: it can't be used */
+    uint32_t top_bytes;           /* of the search's top, staged in shared memory */
+    uint32_t lanes;               /* group: of a question */
+    /* shared: nodes of node_bytes, numbered through all levels; the first near_levels levels
+     * are whole in the top. Leaves of leaf_bytes, which begin with keys of leaf_key_bytes; the
+     * last is at leaf_latest. leaf_step is leaf_bytes again, as kernels compile to other code
+     * without it. 0 leaf_bytes: shared can't be used */
     uint32_t node_bytes, near_levels;
     uint32_t node_first[SX_SHARED_LEVELS], last_child[SX_SHARED_LEVELS];
     uint32_t leaf_bytes, leaf_key_bytes, leaf_step;
     uint64_t leaf_latest;
-    uint32_t each, window;        /* ascending: questions of a thread in a tile,
-                                     keys of a window at most */
-    uint32_t twice;               /* reorder: results too */
+    uint32_t each, window;        /* ascending: questions of a thread in a tile, most keys of a
+                                     window */
+    uint32_t twice;               /* reorder: results, too */
     uint32_t steps;               /* whole: of the search */
-    uint32_t ahead;               /* key_at: of ranks that are nowhere */
+    uint32_t ahead;               /* key_at without q: see sx_lookup */
 } sx_gpu_lookup;
 
 typedef struct {                  /* see sx_steps */
@@ -58,8 +57,8 @@ typedef struct {                  /* see sx_steps */
     sx_state *out;
 } sx_gpu_steps;
 
-/* The same with the top of a pgm, keys before lines, in the arguments: a kernel
- * reads them from constant memory. */
+/* sx_gpu_lookup with the top of a pgm, keys before segments, in the arguments: a kernel reads
+ * it from constant memory. */
 #define SX_CONSTANT_BYTES 2048u
 typedef struct {
     sx_gpu_lookup a;
@@ -94,11 +93,11 @@ typedef struct {                  /* see sx_range_out; outputs [from, to) */
     uint64_t n, from, to;         /* to UINT64_MAX: all, if they have space */
     uint64_t space;
     const uint64_t *start, *first;
-    void *rows, *keys;            /* of output `from` on */
+    void *rows, *keys;            /* from output `from` on */
     uint32_t *status;             /* k_space: or NULL; first may be NULL there */
 } sx_gpu_fill;
 
-/* What is found out about an input on the way. */
+/* What kernels find out about an input. */
 typedef struct {
     unsigned long long max_row;
     unsigned long long reserved_at;   /* first row of all ones, or n */
@@ -110,7 +109,7 @@ typedef struct {
 typedef struct {
     uint64_t n;
     int key_type, row_type;
-    uint32_t row_bytes;           /* to store rows with */
+    uint32_t row_bytes;           /* of a row that is stored */
     const void *in_keys, *in_rows;
     void *keys, *rows;
     sx_gpu_facts *facts;
@@ -133,26 +132,26 @@ typedef struct {
     const void *from_keys, *from_rows;
     unsigned char *keys, *rows;   /* rows: or NULL */
     unsigned char *own[SX_SECTIONS - SX_SEC_OWN];     /* the family's sections */
-    uint64_t whole;               /* k_blocks: so many blocks; k_slots: the slots
-                                     before are there already */
+    uint64_t whole;               /* k_blocks: how many blocks; k_slots: the first slot, as
+                                     those before are there already */
 } sx_gpu_build;
 
-/* Lanes that fit lines to a part together (8, 16, 32), corners of either of its hulls
- * in shared memory (random keys have 20 with an epsilon of 128, 50 with 4096), and
- * what they say instead of a count where that is too little. */
+/* SX_FIT_LANES lanes (8, 16, 32) fit segments to a part together. SX_FIT_NEAR corners of each
+ * of its hulls are in shared memory (random keys have 20 with an epsilon of 128, 50 with
+ * 4096). If that is too few, SX_FIT_AGAIN takes the place of a count. */
 #ifndef SX_FIT_LANES
 #define SX_FIT_LANES 16u
 #endif
 #ifndef SX_FIT_NEAR
 #define SX_FIT_NEAR 64u
 #endif
-/* Lanes of a warp that make such a part again, one each: what they do next depends on
- * every key, so that more together would mostly wait for each other. */
+/* Lanes of a warp that make such a part again, one lane each. What a lane does next depends on
+ * every key, so more lanes would mostly wait for each other. */
 #define SX_AGAIN_LANES 2u
 #define SX_FIT_SHARED(width) (4 * SX_FIT_NEAR * (width))    /* bytes, of a part */
 #define SX_FIT_AGAIN (1ull << 63)
 
-typedef struct {                  /* see gpu_fit_impl.h */
+typedef struct {                  /* see pgm_gpu_impl.h and pgm_lanes_impl.h */
     const void *below;            /* k_level: the segments' first keys */
     uint64_t n;
     uint32_t eps, parts;
@@ -160,8 +159,8 @@ typedef struct {                  /* see gpu_fit_impl.h */
     uint32_t *hulls;              /* k_fit_again */
     unsigned char *keys, *to_keys;
     sx_segment *segments, *to_segments;
-    uint64_t *count;              /* of each part; k_fit_again: with SX_FIT_AGAIN, the
-                                     place of its hulls; k_collect: of all before it */
+    uint64_t *count;              /* of each part; k_fit_again: or SX_FIT_AGAIN + the place of
+                                     its hulls; k_collect: of all parts before it */
     uint64_t total, entries;
 } sx_gpu_fit;
 

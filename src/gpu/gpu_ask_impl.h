@@ -3,29 +3,28 @@
 
 /* ---- points: the plan -----------------------------------------------------------
  *
- * What a device's options leave open is chosen by the shape of the index.
+ * Options that the device's name leaves out are chosen by the shape of the index.
  * Measured on an H200 (doc/papers/binary-search.md has the tables):
  *
- *   walk      whole where all keys fit into shared memory and there are questions
- *             enough to pay for the copy. Else shared where it can be, see shared_args() of families: a node is asked
- *             for once instead of piece by piece. Else alone, and under lines
- *             where keys are in L2. Group never won: lanes that wait together
- *             wait as long as one.
- *   pin       what fits beside two blocks of 1024 threads, and then with
- *             static scheduling, as the copy is made once per block; not
- *             where there are too few questions to pay for the copy, and not
- *             in a tree in level order, under lines or a guide, whose top is in L1
- *             anyway
- *   reorder   pays by 15 % where a search has many steps and the array is far
+ *   walk      whole if all keys fit into shared memory and there are questions
+ *             enough to pay for the copy. Otherwise shared if it can be (see
+ *             shared_args() of families): a node is asked for once instead of
+ *             piece by piece. Otherwise alone; also under segments if keys are in
+ *             L2. Group never won: lanes that wait together wait as long as one.
+ *   pin       what fits beside two blocks of 1024 threads, and then with static
+ *             scheduling, as the copy is made once per block. Nothing is staged if
+ *             there are too few questions to pay for the copy, nor in a tree in
+ *             level order, under segments or under a guide, whose top is in L1
+ *             anyway.
+ *   reorder   pays by 15 % if a search has many steps and the array is far
  *             larger than L2: plain binary search (lookup) and binary trees in
- *             level order (double). Elsewhere it costs more than it gives
+ *             level order (double). Otherwise it costs more than it gives.
  *   persist   the top of the search in a part of L2 that is set aside: 10 %
  *             faster, but that part is lost to all other kernels (sorting took
- *             18 % longer), so only if told. Instead leaves are read such that
- *             they go first from L2
- */
-/* Steps of a search in a tree of all keys in `space` bytes of shared memory; 0: it can't
- * be. */
+ *             18 % longer). So this is done only if the device's name says so. By
+ *             default leaves are read so that they are the first to leave L2. */
+/* Steps of a search in a tree of all keys in `space` bytes of shared memory; 0: there can't be such
+ * a tree. */
 static uint32_t gpu_whole_steps(const sx_view *v, uint64_t space)
 {
     uint32_t steps = 0;
@@ -37,8 +36,8 @@ static uint32_t gpu_whole_steps(const sx_view *v, uint64_t space)
     return (uint64_t)v->width << steps <= space ? steps : 0;
 }
 
-/* A block that has all keys in shared memory, if it can be and is wanted, or pays: so many
- * questions for each node that is copied. */
+/* Plans a block that has all keys in shared memory, if that can be and is asked for, or pays: if
+ * there are GPU_WHOLE_EACH questions for each node that is copied. */
 static int gpu_plan_whole(const sx_gpu *g, const sx_view *v, sx_gpu_lookup *a, gpu_plan *p)
 {
     const sx_gpu_tune *tune = &g->tune;
@@ -46,7 +45,7 @@ static int gpu_plan_whole(const sx_gpu *g, const sx_view *v, sx_gpu_lookup *a, g
     uint32_t steps = gpu_whole_steps(v, gpu_whole_space(g, blocks));
     int told = tune->walk || tune->pin || tune->reorder || tune->schedule || tune->each;
 
-    if (steps == 0 && blocks > 1) {       /* one with more keys still is faster than others */
+    if (steps == 0 && blocks > 1) {       /* one with more keys is still faster than other walks */
         blocks = 1;
         steps = gpu_whole_steps(v, gpu_whole_space(g, blocks));
     }
@@ -105,7 +104,7 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
         if (p.block * p.each > 2048 || (p.block * p.each) % 1024)
             p.each = 2048 / p.block;
     }
-    if (ascending) {              /* each block many tiles, of 16 bytes a thread */
+    if (ascending) {              /* a block has many tiles, of 16 bytes a thread */
         p.pin = SX_PIN_NONE;
         p.schedule = SX_SCHEDULE_STATIC;
         p.block = p.block < 512 ? p.block : 512;
@@ -219,7 +218,7 @@ static sx_status gpu_points_work(sx_gpu *g, gpu_stream stream, const void *work,
     return sx_gpu_launched(g, "looking up keys", err);
 }
 
-/* The outcome of a call that was queued: nothing that can still go wrong. */
+/* Writes the status of a call that was queued: nothing can go wrong any more. */
 static sx_status gpu_say_done(sx_gpu *g, const sx_how *how, sx_err *err)
 {
     sx_gpu_fill a = {0};
@@ -239,7 +238,7 @@ static sx_status gpu_backend_lookup(void *self, const sx_views *views, const sx_
     gpu_column columns[POINT_COLUMNS] = {
         {job->q, 1, 0, 0},
         {job->out, 0, 1, 0},
-        /* keys stay as they are where there is no match */
+        /* keys without a match stay as they are */
         {job->keys, 1, 1, 0},
     };
     sx_status st = gpu_enter(g, err);
@@ -329,7 +328,7 @@ static sx_status gpu_backend_spans(void *self, const sx_views *views, const sx_s
     sx_gpu *g = (sx_gpu *)self;
     sx_status st = gpu_enter(g, err);
 
-    /* memory for them was taken in one stream's order, and channels are others */
+    /* memory for spans was taken in one stream's order, and channels are other streams */
     if (st == SX_OK && to->there && !to->last && !job->how.stream)
         st = sx_gpu_wait(g, gpu_stream_of(NULL), "ranges", err);
     if (st == SX_OK)
@@ -349,7 +348,7 @@ static sx_status gpu_fold_work(sx_gpu *g, gpu_stream stream, const void *work, u
     a.spans = gpu_spans_args(w, n, dev);
     a.unit = v->unit;
     a.scan = g->tune.scan ? g->tune.scan : SX_SCAN_MIXED;
-    a.ranges = 1;                 /* more only when there are warps enough */
+    a.ranges = 1;                 /* more only if there are ranges enough for all warps */
     while (a.ranges < 16 && n > warps * a.ranges)
         a.ranges *= 2;
     a.min = (uint64_t *)dev[RANGE_MIN];
@@ -410,7 +409,7 @@ static sx_status gpu_fill_work(sx_gpu *g, gpu_stream stream, const void *work, u
     return sx_gpu_launched(g, "collecting ranges", err);
 }
 
-/* All `total` results of the spans in *w, of which w->from is the first output. */
+/* Writes all `total` results of the spans in *w. w->from is the first output. */
 static sx_status gpu_fill(sx_gpu *g, const gpu_ranges *w, uint64_t total, sx_err *err)
 {
     const sx_range_out *out = w->out;
@@ -469,7 +468,7 @@ static sx_status gpu_backend_offsets(void *self, const sx_how *how, const sx_spa
                                      uint64_t *to, sx_err *err)
 {
     gpu_column column = {sx_slice_fixed(to, 8, spans->n + 1, SX_HOST), 0, 1, 0};
-    sx_how quiet = {0};           /* what it takes is no part of the question's progress */
+    sx_how quiet = {0};           /* copying is no part of the question's progress */
 
     quiet.threads = how->threads;
     return gpu_run_columns((sx_gpu *)self, &quiet, &column, 1, spans->n + 1, gpu_offsets_work,
@@ -478,7 +477,7 @@ static sx_status gpu_backend_offsets(void *self, const sx_how *how, const sx_spa
 
 /* ---- results of spans ------------------------------------------------------------------- */
 
-/* With a stream: queued behind the search, which knows no total yet. */
+/* With a stream: the fill is queued behind the search, and no total is known yet. */
 static sx_status gpu_queue_fill(sx_gpu *g, gpu_stream stream, const gpu_ranges *w, sx_err *err)
 {
     const sx_range_out *out = w->out;
@@ -496,8 +495,8 @@ static sx_status gpu_queue_fill(sx_gpu *g, gpu_stream stream, const gpu_ranges *
     return sx_gpu_launched(g, "collecting ranges", err);
 }
 
-/* Spans on the host, as the device has no memory for all of them: they come so many at a
- * time. */
+/* Spans are on the host, as the device has no memory for all of them. They are copied there
+ * GPU_SPANS at a time. */
 static sx_status gpu_fill_parts(sx_gpu *g, gpu_ranges *w, const sx_spans *spans, uint64_t total,
                                 sx_err *err)
 {

@@ -7,22 +7,23 @@
  *   gpu_stream                     a queue; gpu_stream_of(the caller's or
  *                                  NULL), gpu_stream_new, gpu_stream_free
  *   gpu_enter(g, err)              at the start of every call
- *   sx_gpu_alloc, sx_gpu_free            device memory, in a stream's order
- *   gpu_free_bytes(g)              what there is of it
- *   sx_gpu_copy, gpu_set              queued; between any two places
- *   sx_gpu_launched(g, what, err)     after launches: whether they were accepted
- *   sx_gpu_wait(g, stream, what, err) until a queue is empty
+ *   sx_gpu_alloc, sx_gpu_free      device memory, in a stream's order
+ *   gpu_free_bytes(g)              how much of it is free
+ *   sx_gpu_copy, gpu_set           queued; between any two places
+ *   sx_gpu_launched(g, what, err)  after launches: whether they were accepted
+ *   sx_gpu_wait(g, stream, what, err)   until a queue is empty
  *   gpu_pin, gpu_unpin, gpu_is_pinned   host memory that a device can read
  *   gpu_timer_begin, _mark, _end   nanoseconds between, added to a number
  *   gpu_sort, gpu_sum_up           device-wide primitives
- *   sx_gpu_grid(g, threads)           blocks of GPU_BLOCK threads
- *   gpu_pin_space(g, blocks)        shared memory for each, if so many share it
- *   gpu_whole_space(g, blocks)      the same for all keys of an index
+ *   sx_gpu_grid(g, threads)        blocks of GPU_BLOCK threads
+ *   gpu_pin_space(g, blocks)       shared memory of each block to stage an upper
+ *                                  part in, if this many blocks share it
+ *   gpu_whole_space(g, blocks)     the same for all keys of an index
  *   GPU_BLOCK, GPU_BLOCK_MOST      threads of a block: usually, at most;
  *                                  GPU_FIT_BLOCK: of a kernel of few, slow threads
- *   GPU_IDLE_MOST, GPU_CHANNELS, GPU_CHANNEL_BYTES, GPU_CHUNK_LEAST, GPU_CHUNK_GOOD,
- *   GPU_DIRECT_BYTES, GPU_SPANS, GPU_WHOLE_EACH, GPU_GRID_MOST, GPU_BUCKET, GPU_SAMPLE, GPU_SCRATCH     see where
- *   they are used */
+ *   GPU_IDLE_MOST, GPU_CHANNELS, GPU_CHANNEL_BYTES, GPU_CHUNK_LEAST,
+ *   GPU_CHUNK_GOOD, GPU_DIRECT_BYTES, GPU_SPANS, GPU_WHOLE_EACH, GPU_GRID_MOST,
+ *   GPU_BUCKET, GPU_SAMPLE, GPU_SCRATCH     see where they are used */
 #include "gpu/gpu_stage_impl.h"
 
 #include "gpu/gpu_ask_impl.h"
@@ -51,7 +52,7 @@ static sx_status gpu_backend_alloc(void *self, void **out, uint64_t bytes, const
     return st;
 }
 
-/* Streams of the caller may still use what is about to be given back. */
+/* Streams of the caller may still use memory that is about to be given back. */
 static void gpu_backend_settle(void *self)
 {
     sx_gpu *g = (sx_gpu *)self;

@@ -1,13 +1,13 @@
-/* gpu_build_impl.h - from columns to sections on a GPU: look at the input,
- * encode, sort, arrange. One thread makes one element, by arithmetic. */
+/* gpu_build_impl.h - from columns to sections on a GPU: encode the input, look at it,
+ * sort, arrange. A thread mostly makes one element, by arithmetic. */
 
-/* Arrays of one build, all in device memory; what is not handed on is freed. */
+/* Arrays of one build, all in device memory. Those that are not handed on are freed. */
 typedef struct {
     sx_gpu *g;
     gpu_stream stream;
     const sx_input *in;
     sx_gpu_facts *facts;
-    const void *rows;             /* the input there: the caller's, or a copy */
+    const void *rows;             /* the input's, there: the caller's, or a copy */
     void *staged_keys, *staged_rows;
     void *encoded, *stored;       /* keys and rows as the sort wants them */
 } gpu_building;
@@ -56,7 +56,7 @@ static sx_status gpu_stage_work(sx_gpu *g, gpu_stream stream, const void *job, u
     return sx_gpu_copy(g, stream, sx_slice_at(to, at), dev[0], sx_slice_bytes(to, at, at + n), err);
 }
 
-/* A column of the host in device memory of ours, whole lines. */
+/* Copies a column of the host into device memory of ours, in whole lines. */
 static sx_status gpu_stage_column(gpu_building *b, void **out, const sx_slice *from,
                                   const char *what, sx_err *err)
 {
@@ -67,7 +67,7 @@ static sx_status gpu_stage_column(gpu_building *b, void **out, const sx_slice *f
                                 sx_round_up(sx_slice_bytes(from, 0, from->n), SX_LINE), what, err);
 
     if (st == SX_OK)
-        st = sx_gpu_wait(b->g, b->stream, what, err);        /* lanes are other streams */
+        st = sx_gpu_wait(b->g, b->stream, what, err);        /* channels are other streams */
     to.data = *out;
     how.threads = b->in->threads;
     how.progress = b->in->progress;
@@ -105,8 +105,8 @@ static sx_gpu_input gpu_input_args(const gpu_building *b, uint32_t row_bytes)
     return a;
 }
 
-/* Keys as they are stored, in the order they came, in memory of ours: the sort counts
- * them and then puts them where there is space for as many, so nobody else may change
+/* Takes keys as they are stored, in the order they came, into memory of ours. The sort
+ * counts them and then puts them where there is space for as many, so nobody may change
  * them in between. */
 static sx_status gpu_take_keys(gpu_building *b, uint32_t width, sx_err *err)
 {
@@ -136,7 +136,7 @@ static sx_status gpu_take_keys(gpu_building *b, uint32_t width, sx_err *err)
     return st;
 }
 
-/* Whether keys ascend, the largest row, and whether a row is reserved. */
+/* Finds out whether keys ascend, the largest row, and whether a row is reserved. */
 static sx_status gpu_look(gpu_building *b, uint32_t width, sx_gpu_facts *facts, sx_err *err)
 {
     sx_gpu_input a = gpu_input_args(b, 0);
@@ -157,8 +157,8 @@ static sx_status gpu_look(gpu_building *b, uint32_t width, sx_gpu_facts *facts, 
     return st;
 }
 
-/* Rows as they are stored, in the order they came; NULL where the input is that
- * already and is only read. */
+/* Stores rows in the order they came. b->stored stays NULL if the input's are such
+ * already, and the sort only reads them. */
 static sx_status gpu_store_rows(gpu_building *b, sx_sorted *s, int ascending, sx_err *err)
 {
     int same_rows = b->in->row_type && sx_type_bytes(b->in->row_type) == s->row_bytes;
@@ -174,11 +174,11 @@ static sx_status gpu_store_rows(gpu_building *b, sx_sorted *s, int ascending, sx
     return st == SX_OK ? sx_gpu_launched(g, "storing the input", err) : st;
 }
 
-/* Units of progress, for each key: columns come, are looked at, sorted, looked at
- * again. */
+/* Units of progress for each key: two columns come, one look, four for the sort, another
+ * look. */
 #define GPU_SORT_UNITS 8u
 
-/* A step of a build is done, of so many units. */
+/* `units` of a build are done. */
 static sx_status gpu_step_done(sx_progress *progress, uint64_t units, sx_err *err)
 {
     sx_progress_add(progress, units);
@@ -408,8 +408,8 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
 
 static uint64_t gpu_backend_peak(const void *self, const sx_view *v)
 {
-    /* The input, encoded and sorted, and the sort's own scratch, each at most
-     * keys and rows once, but for what does not depend on n; or arrays and sections. */
+    /* At most keys and rows four times: as they come in, encoded, sorted, and as scratch
+     * of the sort; then sections; and scratch that does not depend on n. */
     uint64_t arrays = sx_round_up(v->ranks * v->width, SX_LINE) + v->ranks * 8, sections = 0;
 
     (void)self;

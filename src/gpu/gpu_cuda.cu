@@ -1,10 +1,10 @@
 /* gpu_cuda.cu - NVIDIA GPUs: the runtime under gpu_backend_impl.h. nvcc builds
- * libsextant-cuda.so of it and sort_cuda.cu; registry.c loads that when a cuda
- * device is opened.
+ * libsextant-cuda.so of it, sort_cuda.cu and the families' units; backend_load.c loads that when
+ * a cuda device is opened.
  *
- * Each thread of the caller has its own stream (the per-thread one) for calls
- * that wait, and a call waits for its own work only. Device memory comes from
- * a pool of our own, in the order of streams, and returns there. */
+ * Each thread of the caller has its own stream (the per-thread one) for calls that wait, and a
+ * call waits for its own work only. Device memory comes from a pool of our own, in the order of
+ * streams, and returns there. */
 #include "family/family_gpu.h"
 
 extern "C" {
@@ -21,15 +21,15 @@ extern "C" {
 #include "gpu/gpu_kernels.h"
 #include "gpu/sort_cuda.h"
 
-/* The error is told here, so the next call must not find it again. */
+/* The error is reported here, so the next call must not find it again. */
 static sx_status gpu_failed(cudaError_t e, const char *doing, sx_err *err)
 {
     (void)cudaGetLastError();
     return sx_fail(err, SX_EDEVICE, "CUDA, %s: %s", doing, cudaGetErrorString(e));
 }
 
-/* CUDA can't be used in a child of a process that has used it: calls fail there, or wait
- * for a thread that only the parent has. So it is the first process's that comes here. */
+/* CUDA can't be used in a child of a process that has used it: calls fail there, or wait for a
+ * thread that only the parent has. So only the first process that comes here may use it. */
 static sx_status gpu_process(sx_err *err)
 {
     static pid_t first;           /* 0: none yet */
@@ -92,8 +92,8 @@ sx_status sx_gpu_wait(sx_gpu *g, gpu_stream stream, const char *what, sx_err *er
     return e == cudaSuccess ? SX_OK : gpu_failed(e, what, err);
 }
 
-/* What is queued on `stream` from now on comes after what the caller queued on
- * the default stream, the thread's or the legacy one. */
+/* Work that is queued on `stream` from now on comes after work that the caller queued on the
+ * default stream, the thread's or the legacy one. */
 static sx_status gpu_follow_caller(gpu_stream stream, sx_err *err)
 {
     cudaEvent_t now = NULL;
@@ -108,8 +108,8 @@ static sx_status gpu_follow_caller(gpu_stream stream, sx_err *err)
     return e == cudaSuccess ? SX_OK : gpu_failed(e, "following the default stream", err);
 }
 
-/* Before memory is given back that streams of the caller may still use: also kernels
- * of the caller's own, of which nobody told us. */
+/* Before memory is given back: streams of the caller may still use it, also in kernels of the
+ * caller's own, of which nobody told us. */
 static void gpu_settle(void)
 {
     (void)cudaDeviceSynchronize();
@@ -125,7 +125,7 @@ static void gpu_timer_begin(gpu_timer *t, gpu_stream stream, const uint64_t *wan
     if (!wanted)
         return;
     if (cudaEventCreate(&t->begin) != cudaSuccess || cudaEventCreate(&t->end) != cudaSuccess)
-        (void)cudaGetLastError();         /* then there is no time to tell */
+        (void)cudaGetLastError();         /* no time is measured then */
     else
         (void)cudaEventRecord(t->begin, stream);
 }
@@ -167,7 +167,7 @@ static uint64_t gpu_pin_space(const sx_gpu *g, uint32_t blocks)
     return space < most ? space : most;
 }
 
-/* The same for all keys of an index: what threads read besides needs little of L1. */
+/* The same for all keys of an index. Other reads of the threads need little of L1. */
 static uint64_t gpu_whole_space(const sx_gpu *g, uint32_t blocks)
 {
     return g->shared_bytes / 5 * 3 / blocks;
@@ -186,13 +186,13 @@ static uint64_t gpu_free_bytes(sx_gpu *g)
         cudaMemPoolGetAttribute(g->memory, cudaMemPoolAttrReservedMemCurrent, &reserved) !=
             cudaSuccess)
         return free_bytes;
-    free_bytes += reserved > used ? reserved - used : 0;  /* the pool's, for the next */
+    free_bytes += reserved > used ? reserved - used : 0;  /* free in the pool */
     if (g->tune.memory && (used > g->tune.memory || g->tune.memory - used < free_bytes))
         return used > g->tune.memory ? 0 : g->tune.memory - used;
     return free_bytes;
 }
 
-/* One try. With a limit, threads take turns: what one has seen free is its. */
+/* One try. With a limit threads take turns, so that memory that one has seen free is its own. */
 static cudaError_t gpu_take(sx_gpu *g, gpu_stream stream, void **out, uint64_t bytes)
 {
     uint64_t used = 0;
@@ -314,7 +314,7 @@ static sx_status cuda_check_pointer(void *self, const void *p, uint64_t bytes, i
         return st;
     if (cudaPointerGetAttributes(&a, p) != cudaSuccess) {
         (void)cudaGetLastError();
-        return SX_OK;             /* it can't tell */
+        return SX_OK;             /* CUDA can't say */
     }
     if (place == SX_HOST && a.type == cudaMemoryTypeDevice)
         return sx_fail(err, SX_EINVAL, "%s: %s is said to be on the host, but %p is device memory",
@@ -330,7 +330,7 @@ static sx_status cuda_check_pointer(void *self, const void *p, uint64_t bytes, i
 
 /* ---- device-wide primitives --------------------------------------------------------------- */
 
-/* keys and rows, sorted into s->keys and s->rows. */
+/* Sorts keys and rows into s->keys and s->rows. */
 static sx_status gpu_sort(sx_gpu *g, gpu_stream stream, sx_sorted *s, const void *keys,
                           const void *rows, sx_err *err)
 {
@@ -350,8 +350,8 @@ static sx_status gpu_sort(sx_gpu *g, gpu_stream stream, sx_sorted *s, const void
     return e == cudaSuccess ? SX_OK : gpu_failed(e, "sorting", err);
 }
 
-/* n numbers become the sums of those before them. scratch NULL: only says how
- * many bytes it must have. */
+/* n numbers become the sums of the numbers before them. scratch NULL: only says how many bytes
+ * it must have. */
 static sx_status gpu_sum_up(sx_gpu *g, gpu_stream stream, void *scratch, uint64_t *bytes,
                             uint64_t *numbers, uint64_t n, sx_err *err)
 {
@@ -375,12 +375,12 @@ static sx_status cuda_use_allocator(void *self, const sx_allocator *allocator, s
     if (st != SX_OK)
         return st;
     gpu_settle();
-    (void)gpu_give_up_idle(g);           /* what they have came from elsewhere */
+    (void)gpu_give_up_idle(g);           /* their memory came from elsewhere */
     g->from = *allocator;
     return SX_OK;
 }
 
-/* Part of L2 for what every lookup reads; the driver has the last word. */
+/* Sets a part of L2 aside for what every lookup reads. The driver has the last word. */
 static uint64_t set_persist(const cudaDeviceProp *props, const sx_gpu_tune *tune)
 {
     uint64_t want = tune->persist;
@@ -396,8 +396,8 @@ static uint64_t set_persist(const cudaDeviceProp *props, const sx_gpu_tune *tune
     return want;
 }
 
-/* A pool of our own: the process's default one stays as it is. It keeps an
- * eighth of the device's memory for the next call rather than giving it back. */
+/* A pool of our own, so that the process's default one stays as it is. It keeps an eighth of the
+ * device's memory for the next call rather than giving it back. */
 static cudaError_t new_pool(cudaMemPool_t *out, int device, uint64_t all, uint64_t limit)
 {
     cudaMemPoolProps props = {};
@@ -411,7 +411,7 @@ static cudaError_t new_pool(cudaMemPool_t *out, int device, uint64_t all, uint64
     e = cudaMemPoolCreate(out, &props);
     if (e == cudaSuccess)
         e = cudaMemPoolSetAttribute(*out, cudaMemPoolAttrReleaseThreshold, &keep);
-    /* memory that a busy stream has yet to free is not for others: they would wait */
+    /* memory that a busy stream has yet to free is not for other streams: they would wait */
     if (e == cudaSuccess)
         e = cudaMemPoolSetAttribute(*out, cudaMemPoolReuseAllowInternalDependencies, &no);
     return e;

@@ -15,7 +15,7 @@
 #include "gpu/gpu_kernels_impl.h"
 #undef W
 
-/* ---- rows: of no width of key ------------------------------------------------ */
+/* ---- rows, whatever the width of keys ------------------------------------------ */
 
 SX_KERNEL(k_scan_rows, sx_gpu_input)
 {
@@ -29,7 +29,7 @@ SX_KERNEL(k_scan_rows, sx_gpu_input)
             atomicMin(&ap->facts->reserved_at, (sx_word)i);
         max = row > max ? row : max;
     }
-    /* one per warp: atomics on one word come one after the other */
+    /* one atomic per warp: those on one word come one after the other */
     for (unsigned s = 16; s > 0; s /= 2) {
         uint64_t other = SX_SHUFFLE_XOR(max, s);
         max = other > max ? other : max;

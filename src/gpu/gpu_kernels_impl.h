@@ -22,8 +22,8 @@ SX_KERNEL(F(k_key_at), sx_gpu_lookup)
 
 /* ---- rows and keys of ranges ----------------------------------------------------- */
 
-/* The span that output o belongs to: the last whose first is at or before o;
- * known to be at or behind i. */
+/* The span that output o belongs to: the last whose first is at or before o. It is known to
+ * be at or behind i. */
 SX_DEV uint64_t F(span_of)(const uint64_t *first, uint64_t n, uint64_t i, uint64_t o)
 {
     uint64_t end = n;             /* first[end] > o, or end is n */
@@ -40,7 +40,7 @@ SX_DEV uint64_t F(span_of)(const uint64_t *first, uint64_t n, uint64_t i, uint64
     return i;
 }
 
-/* A warp takes so many outputs that follow each other. */
+/* Consecutive outputs that a warp takes at a time. */
 #define SX_FILL_TILE 1024u
 
 SX_KERNEL_2048(F(k_fill), sx_gpu_fill)
@@ -78,8 +78,8 @@ SX_KERNEL(F(k_encode), sx_gpu_input)
         ((KEY *)ap->keys)[i] = F(read_key)(ap->key_type, ap->in_keys, i);
 }
 
-/* Four keys of each lane are on their way at a time. One lane of a warp reports: atomics
- * on one word come one after the other; and keys behind what it found are no sooner. */
+/* Each lane has four keys on their way at a time. One lane of a warp reports, as atomics on one
+ * word come one after the other. k_descent stops at what it finds: later keys are no sooner. */
 #define SX_LOOK 4u
 
 SX_KERNEL(F(k_descent), sx_gpu_input)
@@ -130,9 +130,9 @@ SX_KERNEL(F(k_repeat), sx_gpu_input)
 }
 #undef SX_LOOK
 
-/* Each value once, and where its keys begin. A warp has a tile of keys: it counts the
- * values that begin there (to_keys NULL), and, when the counts are those of all tiles
- * before, writes them. */
+/* Each value once, and where its keys begin. A warp has a tile of keys. It counts the
+ * values that begin there (to_keys NULL). When the counts have become those of all tiles
+ * before, it writes the values. */
 SX_KERNEL(F(k_values), sx_gpu_values)
 {
     const KEY *k = (const KEY *)ap->keys;

@@ -107,7 +107,7 @@ static uint64_t gpu_whole_space(const sx_gpu *g, uint32_t blocks)
     return 1024;
 }
 
-/* ---- memory: each block knows its size, where there is a limit ------------------- */
+/* ---- memory: each block begins with its size --------------------------------------- */
 
 #define HEAD 64u
 
@@ -214,8 +214,7 @@ static void gpu_unpin(void *p)
     sx_release(p);
 }
 
-/* Memory that happens to begin at a multiple of 256 stands for pinned memory,
- * so that either way is taken. */
+/* Half of all addresses stand for pinned memory, so that both ways are taken. */
 static int gpu_is_pinned(const void *p)
 {
     return (uintptr_t)p % 512 < 256;
@@ -294,7 +293,7 @@ static void simt_in_child(void *object)
     g->idle = 0;
 }
 
-/* "reversed" or "seed=N" may come first. */
+/* "reversed" or "seed=N" may come before the options. */
 static sx_status simt_open(void **self, const char *args, sx_err *err)
 {
     simt_order order = SIMT_FORWARD;

@@ -1,17 +1,17 @@
-/* gpu_stage_impl.h - columns of the caller, wherever they are, to a kernel
+/* gpu_stage_impl.h - brings columns of the caller, wherever they are, to a kernel
  * and back, element by element.
  *
- * Columns in device memory are used where they are. What is on the host
- * travels in chunks, cut by their bytes, over a few channels, each a stream with a piece of
+ * Columns in device memory are used where they are. Columns of the host travel in
+ * chunks, cut by bytes, over a few channels. A channel is a stream with a piece of
  * device memory and a piece of pinned memory:
  *
  *     channel 0   | fill | in | kernel | out | empty |   chunk 0, 4, 8, ...
  *     channel 1          | fill | in | kernel | out | empty |      1, 5, ...
  *
- * so that copies both ways, kernels, and the threads that fill and empty
- * pinned memory all work at the same time. Pinned memory of the caller needs
- * no filling and emptying. A batch small enough is read and written by the
- * kernel in pinned memory itself: one launch is all there is to wait for. */
+ * So copies both ways, kernels, and the threads that fill and empty pinned memory
+ * all work at the same time. Pinned memory of the caller needs no filling and
+ * emptying. The kernel reads and writes a small batch in pinned memory itself: one
+ * launch is all there is to wait for. */
 
 #define GPU_COLUMNS_MAX 7
 
@@ -38,8 +38,8 @@ typedef struct gpu_stage {        /* of one call at a time */
     struct gpu_stage *next;
 } gpu_stage;
 
-/* Element `to` of a column whose element `from` is at p, for the device. One that is not
- * wanted (NULL) stays so: there is no place in it. */
+/* Element `to` of a column whose element `from` is at p, for the device. NULL if there is no
+ * such column. */
 static void *gpu_on(void *p, const sx_slice *of, uint64_t from, uint64_t to)
 {
     return p ? (unsigned char *)p + sx_slice_bytes(of, from, to) : NULL;
@@ -57,8 +57,8 @@ static void gpu_stage_free(sx_gpu *g, gpu_stage *s)
     sx_release(s);
 }
 
-/* All that no call uses at the moment; whether there were any. Their memory is
- * free when this returns. */
+/* Gives up all stages that no call uses at the moment. Returns whether there were any. Their
+ * memory is free by then. */
 static int gpu_give_up_idle(sx_gpu *g)
 {
     gpu_stage *s, *next;
@@ -166,22 +166,22 @@ typedef struct {
     const char *what;             /* for errors */
     uint32_t threads;
     sx_progress *progress;        /* or NULL; an element is a unit */
-    const sx_slice *travel[GPU_COLUMNS_MAX];      /* columns that are not there yet */
+    const sx_slice *travel[GPU_COLUMNS_MAX];      /* columns of the host */
     unsigned travels;
     int direct;                   /* the kernel reads and writes pinned memory */
     uint64_t n;                   /* elements */
     uint64_t most;                /* of a chunk, by number ... */
-    uint64_t most_bytes;          /* ... and by bytes, but for one that is longer alone */
+    uint64_t most_bytes;          /* ... and by bytes; a longer element is a chunk alone */
     gpu_stage *stage;
 } gpu_trip;
 
-/* Whether a column is, and is on the host. */
+/* Whether there is such a column, and it is on the host. */
 static int gpu_travels(const gpu_column *col)
 {
     return col->of.data && !sx_slice_there(&col->of);
 }
 
-/* The chunk that begins with element `at`, below n: never empty. */
+/* Length of the chunk that begins with element `at`, which is below n; at least 1. */
 static uint64_t gpu_trip_cut(const gpu_trip *t, uint64_t at)
 {
     uint64_t most = t->n - at < t->most ? t->n - at : t->most;
@@ -190,8 +190,8 @@ static uint64_t gpu_trip_cut(const gpu_trip *t, uint64_t at)
     return cut > 0 ? cut : 1;
 }
 
-/* Space in a channel for any chunk, each column at a 16-byte boundary; no chunk is longer than
- * `most` from then on. */
+/* Space that any chunk takes in a channel, each column at a 16-byte boundary. Lowers `most` to
+ * the longest chunk. */
 static uint64_t gpu_trip_space(gpu_trip *t)
 {
     uint64_t bytes = 0, longest = 0, n;
@@ -230,7 +230,7 @@ static sx_status gpu_channel_space(gpu_trip *t, gpu_channel *channel, uint64_t b
     return st;
 }
 
-/* The chunk that a channel has on its way: waits, and empties pinned memory. */
+/* Waits for the chunk that a channel has on its way, and empties pinned memory. */
 static sx_status gpu_channel_finish(gpu_trip *t, gpu_channel *channel, sx_err *err)
 {
     uint64_t offset = 0;
@@ -294,8 +294,8 @@ static sx_status gpu_channel_start(gpu_trip *t, gpu_channel *channel, uint64_t a
     return st;
 }
 
-/* Channels for the largest chunks that memory allows, those of now if it does;
- * at worst one channel. */
+/* Takes space in channels. Chunks become smaller until memory allows them; at worst there is
+ * one channel. */
 static sx_status gpu_trip_spaces(gpu_trip *t, unsigned *channels, int pinned, sx_err *err)
 {
     for (;;) {
@@ -308,7 +308,7 @@ static sx_status gpu_trip_spaces(gpu_trip *t, unsigned *channels, int pinned, sx
         if (t->most <= GPU_CHUNK_LEAST)
             *channels = 1;
         t->most = t->most / 2 > GPU_CHUNK_LEAST ? t->most / 2 : GPU_CHUNK_LEAST;
-        for (unsigned l = 0; l < GPU_CHANNELS; l++) {      /* what was too large to share */
+        for (unsigned l = 0; l < GPU_CHANNELS; l++) {      /* so that smaller chunks can share it */
             sx_gpu_free(t->g, t->stage->channel[l].stream, t->stage->channel[l].dev);
             t->stage->channel[l].dev = NULL;
             t->stage->channel[l].dev_bytes = 0;
@@ -336,7 +336,7 @@ static sx_status gpu_trip_run(gpu_trip *t, sx_err *err)
                       gpu_is_pinned((const char *)sx_slice_at(&col->of, n) - 1);
         pinned |= !col->pinned;
     }
-    /* Enough chunks that channels overlap, none so small that launches count. */
+    /* Enough chunks that channels overlap, and none so small that launches count. */
     t->most = t->direct ? n : n / 8 + 1 > GPU_CHUNK_GOOD ? n / 8 + 1 : GPU_CHUNK_GOOD;
     t->most_bytes = t->direct ? all : GPU_CHANNEL_BYTES;
     for (uint64_t at = 0; at < n && channels < GPU_CHANNELS; at += gpu_trip_cut(t, at))
@@ -353,7 +353,7 @@ static sx_status gpu_trip_run(gpu_trip *t, sx_err *err)
         if (st == SX_OK)
             st = gpu_channel_start(t, channel, at, length, err);
     }
-    /* In the order they started; after a failure only to see them end. */
+    /* In the order they started. After a failure this only waits for their end. */
     for (unsigned l = 0; l < channels; l++) {
         gpu_channel *channel = &t->stage->channel[(turn + l) % channels];
         if (channel->n == 0)
@@ -369,8 +369,8 @@ static sx_status gpu_trip_run(gpu_trip *t, sx_err *err)
     return st;
 }
 
-/* Work on n elements of columns. With a stream it is queued there; else it is
- * done when this returns. */
+/* Runs work on n elements of columns. With a stream it is queued there. Without one it is done
+ * when this returns. */
 static sx_status gpu_run_columns(sx_gpu *g, const sx_how *how, gpu_column *columns, unsigned count,
                                  uint64_t n, gpu_work *work, const void *job, const char *what,
                                  sx_err *err)

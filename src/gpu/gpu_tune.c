@@ -11,8 +11,8 @@ typedef struct {
     const char *words[5];         /* in the order of their numbers, or none: */
     unsigned least, most;         /* ... a number in between; 0: bytes */
     size_t field;
-    unsigned plain;               /* so many of the words are for all, the rest for a lab;
-                                     0, and of numbers: all are, or (LAB) none */
+    unsigned plain;               /* how many words all builds have; the rest are a lab's.
+                                     0: all; LAB: the option is a lab's */
 } tune_option;
 #define LAB 99u
 
@@ -38,7 +38,7 @@ static int same(const char *word, const char *text, size_t length)
     return strlen(word) == length && memcmp(word, text, length) == 0;
 }
 
-/* A size, if it is of bytes; else digits alone. */
+/* A size, if it is of bytes; otherwise digits alone. */
 static sx_size_kind parse_number(const char *text, size_t length, int bytes, uint64_t *out)
 {
     if (!bytes && strspn(text, "0123456789") < length)
@@ -116,7 +116,7 @@ sx_status sx_gpu_tune_parse(sx_gpu_tune *out, const char *text, const char *devi
                             sx_err *err)
 {
     sx_gpu_tune t = {0};
-    unsigned given = 0;           /* a bit for each */
+    unsigned given = 0;           /* a bit for each option */
 
     while (*text) {
         size_t length = strcspn(text, ","), name = strcspn(text, "=,"), i = 0;

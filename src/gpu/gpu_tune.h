@@ -1,6 +1,6 @@
-/* gpu_tune.h - how kernels run on a device: what follows its name, each
- * option after a comma (sextant.h lists them). 0 in a field is "not told":
- * chosen by the shape of the index, see gpu_points_plan(). */
+/* gpu_tune.h - how kernels run on a device: the options behind its name, each after a
+ * comma (sextant.h lists them). A field that is 0 was left out: it is chosen by the
+ * shape of the index, see gpu_points_plan(). */
 #ifndef SX_GPU_TUNE_H
 #define SX_GPU_TUNE_H
 
@@ -13,17 +13,16 @@ enum { SX_SCHEDULE_STATIC = 1, SX_SCHEDULE_DYNAMIC };
 
 typedef struct {
     uint64_t memory;              /* bytes; 0: all */
-    uint64_t persist;             /* bytes of L2, if told */
+    uint64_t persist;             /* bytes of L2; 0: none */
     uint32_t walk, pin, reorder, schedule, scan;
     uint32_t search;              /* sx_search */
     uint32_t block;               /* threads: 128, 256, 512, 1024 */
     uint32_t each;                /* questions of a thread: 1 to 64 */
-    uint32_t bucket;              /* hybrid: questions of a trip */
-    uint32_t side;                /* who answers where either could: SX_SIDE_ of
-                                     place/backend.h */
+    uint32_t bucket;              /* hybrid: most questions of a bucket */
+    uint32_t side;                /* SX_SIDE_ (place/backend.h) that answers if both could */
 } sx_gpu_tune;
 
-/* device: what errors call the device by. lab: it has the kernels of doc/LAB.md, too. */
+/* device: its name in errors. lab: it has the kernels of doc/LAB.md, too. */
 sx_status sx_gpu_tune_parse(sx_gpu_tune *out, const char *text, const char *device, int lab,
                             sx_err *err);
 

@@ -1,12 +1,12 @@
-/* gpu_whole_impl.h - an index so small that each block has all of its keys in shared memory,
- * for one width of key. Behind gpu_side_impl.h and gpu_answer_impl.h. What is above the keys is not needed
+/* gpu_whole_impl.h - an index so small that each block has all of its keys in shared memory, for
+ * one width of key. Behind gpu_side_impl.h and gpu_answer_impl.h. An upper part is not needed
  * there, so families whose slots are positions have this kernel in common.
  *
- * Shared memory has them as a complete binary tree in level order, 2^steps - 1 nodes, those
- * without a key with the largest. A level's nodes are neighbours, so lanes that are in
- * different nodes mostly read different banks. A step goes from node e to 2e + 1, or to
- * 2e + 2 if its key is below the question; behind the last one the way that was taken,
- * read as a number, is the position. */
+ * Shared memory has the keys as a complete binary tree in level order, of 2^steps - 1 nodes. Nodes
+ * without a key have the largest. A level's nodes are neighbours, so lanes that are in different
+ * nodes mostly read different banks. A step goes from node e to 2e + 1, or to 2e + 2 if its key is
+ * below the question. Behind the last step the way that was taken, read as a binary number, is the
+ * position. */
 
 SX_DEV void F(fill_whole)(const sx_gpu_lookup *ap, KEY *tree)
 {

@@ -32,8 +32,8 @@ typedef struct {
     sx_allocator from;            /* take is NULL: from the pool */
     sx_pool *pool;
     pthread_mutex_t lock;         /* guards stages */
-    pthread_mutex_t limit;        /* taking memory, where there is one */
-    struct gpu_stage *stages;     /* that no call uses now, and how many */
+    pthread_mutex_t limit;        /* guards taking memory, if there is a limit */
+    struct gpu_stage *stages;     /* stages that no call uses now, and how many */
     unsigned idle;
 } sx_gpu;
 

@@ -12,7 +12,7 @@
 #define GPU_FIT_BLOCK 64u
 #define GPU_BLOCK 64u
 #define GPU_BLOCK_MOST 128u
-#define GPU_GRID_MOST 7u          /* several turns of a loop for some threads, none for some */
+#define GPU_GRID_MOST 7u          /* some threads take several turns of a loop, some none */
 #define GPU_IDLE_MOST 4u
 #define GPU_SPANS 50ull
 #define GPU_WHOLE_EACH 1u
@@ -39,7 +39,7 @@ typedef struct {
     _Atomic uint64_t used;        /* bytes */
     sx_forked forked;
     pthread_mutex_t lock, limit;
-    struct gpu_stage *stages;     /* that no call uses now, and how many */
+    struct gpu_stage *stages;     /* stages that no call uses now, and how many */
     unsigned idle;
 } sx_gpu;
 

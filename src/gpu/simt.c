@@ -48,13 +48,13 @@ static const void *scheduler_stack;
 static size_t scheduler_stack_bytes;
 #endif
 
-/* Of the thread that launches, as its kernels run in it: others have their own. */
+/* These belong to the thread that launches, as its kernels run in it. */
 static _Thread_local char fault[256];
 static _Thread_local int fault_seen, fault_is_memory;
 static _Thread_local simt_order order;
 static _Thread_local uint64_t order_seed;
 
-/* A launch of another thread is not the child's: its lock is free there. */
+/* The child has no launch of another thread, so its lock is free. */
 static void in_child(void *object)
 {
     (void)object;
@@ -115,7 +115,7 @@ unsigned simt_dice(unsigned n)
 /* ---- switching stacks ---------------------------------------------------- */
 
 #ifndef WITH_UCONTEXT
-/* Saves what a called function must keep, swaps stacks, takes it back. */
+/* Saves the registers that a called function must keep, swaps stacks, takes them back. */
 void simt_switch(void **save, void *to);
 __asm__(".text\n"
         ".globl simt_switch\n"
@@ -133,8 +133,8 @@ __asm__(".text\n"
 #endif
 
 /* ThreadSanitizer counts calls and returns of each thread of the host. A fiber that is done
- * never returns from these two, so they are not counted: a thread that runs many kernels would
- * seem to be ever deeper in calls. */
+ * never returns from these two, so they are not counted. Otherwise a thread that runs many
+ * kernels would seem to be ever deeper in calls. */
 #ifdef __SANITIZE_THREAD__
 #define NOT_COUNTED __attribute__((no_sanitize_thread, noinline))
 #else
@@ -241,8 +241,8 @@ void simt_barrier(const char *file, int line)
 
 /* ---- shared memory ------------------------------------------------------------ */
 
-/* Between two zones. AddressSanitizer stops who touches them, or what is behind them;
- * without it they hold a pattern, and who has written there is found later. */
+/* Shared memory lies between two zones. AddressSanitizer stops whoever touches them, or what
+ * is behind them. Without it they hold a pattern, and writes there are found later. */
 static void begin_shared(void)
 {
     simt_self.shared = shared_bytes > 0 ? shared_space + ZONE_BYTES : no_space;
@@ -275,7 +275,7 @@ static void fill_shared(void)
 #endif
 }
 
-/* At a barrier, or at the end of the block where file is NULL. */
+/* At a barrier; or, if file is NULL, at the end of the block. */
 static void check_shared(const char *file, int line)
 {
 #ifdef SIMT_WITH_ASAN
@@ -302,11 +302,11 @@ static void check_shared(const char *file, int line)
 
 /* ---- launching ---------------------------------------------------------------- */
 
-/* All memory that launches need, once and for ever: so only the first of a process can
- * find that there is none, before anything has been written. */
+/* Takes all memory that launches need, once and for ever. So only the first launch of a
+ * process can find that there is none, before anything has been written. */
 static int make_space(void)
 {
-    static _Atomic int made;      /* last: a child that was forked meanwhile makes its own */
+    static _Atomic int made;      /* set last: a child that was forked meanwhile makes its own */
     size_t guard = (size_t)sysconf(_SC_PAGESIZE);     /* a page, of 64 KiB at most */
     size_t each = STACK_BYTES + guard, stacks = SIMT_THREADS_MAX * each;
     size_t bytes = stacks + SHARED_SPACE + SIMT_SORT_BYTES;

@@ -1,16 +1,16 @@
 /* simt.h - blocks of GPU threads on the host, for tests.
  *
  * A launch runs its blocks one after the other. The threads of a block are
- * fibers, 32 of them a warp; a thread runs until it meets a barrier or a
+ * fibers, 32 of them a warp. A thread runs until it meets a barrier or a
  * warp operation, and others run meanwhile. In which order they run can be
- * chosen, since a kernel's answers must not depend on it; in shuffled order
+ * chosen, since a kernel's answers must not depend on it. In shuffled order
  * a thread also makes way for others at one in four of its atomics. Faults
- * (a warp operation that not all named lanes reach, a barrier that some
- * threads never meet or meet on another line, a write outside of shared
- * memory, a misaligned vector load) are reported with their place instead
- * of hanging or passing.
+ * (a warp operation that not all named lanes reach, a sort that some threads
+ * never reach, a barrier that threads meet on different lines, a write
+ * outside of shared memory, a misaligned vector load) are reported with their
+ * place instead of hanging or passing.
  *
- * It is for tests: a launch holds a lock, so that one runs at a time. */
+ * A launch holds a lock, so that one runs at a time. */
 #ifndef SX_SIMT_H
 #define SX_SIMT_H
 
@@ -29,7 +29,7 @@
 typedef struct {
     unsigned thread, block;       /* this thread in its block, its block */
     unsigned block_threads, blocks;
-    unsigned char *shared;        /* of the block; where it has none, a place that traps */
+    unsigned char *shared;        /* of the block; if it has none, a place that traps */
 } simt_place;
 
 extern simt_place simt_self;      /* of the thread that runs now */
@@ -40,17 +40,17 @@ typedef enum { SIMT_FORWARD, SIMT_REVERSED, SIMT_SHUFFLED } simt_order;
  * SIMT_SHUFFLED. */
 void simt_set_order(simt_order order, uint64_t seed);
 
-/* What a block can have on an H200. */
+/* Shared memory that a block can have on an H200. */
 #define SIMT_SHARED_MAX (227u << 10)
 
-/* Runs fn(args) on blocks x threads threads (whole warps, at most 1024) with
- * shared_bytes of shared memory in each block, which begin as 0xa5. 0, or -1
- * after a fault, which simt_fault() describes. As long as nobody has asked
- * for it, later launches of this thread do not run and return -1 as well. */
+/* Runs fn(args) on blocks x threads threads (whole warps, at most 1024) with shared_bytes
+ * of shared memory in each block, which begin as 0xa5. Returns 0, or -1 after a fault,
+ * which simt_fault() describes. Until somebody has asked for the fault, later launches of
+ * this thread do not run and return -1 as well. */
 int simt_launch(void (*fn)(const void *), const void *args, unsigned blocks, unsigned threads,
                 size_t shared_bytes);
 const char *simt_fault(void);
-/* Copies it and forgets it. */
+/* Copies the fault and forgets it. */
 typedef enum { SIMT_FINE, SIMT_FAULT, SIMT_NO_MEMORY } simt_end;
 simt_end simt_take_fault(char *text, size_t space);
 
@@ -63,7 +63,7 @@ void simt_warp_sync(const char *file, int line);
 uint64_t simt_shuffle(unsigned mask, uint64_t v, unsigned lane, const char *file, int line);
 uint64_t simt_shuffle_xor(unsigned mask, uint64_t v, unsigned lanes, const char *file, int line);
 unsigned simt_ballot(unsigned mask, int v, const char *file, int line);
-/* What was there before. */
+/* Returns what was there before. */
 unsigned long long simt_atomic64(simt_atomic op, unsigned long long *p, unsigned long long v);
 void simt_block_sort(unsigned block, unsigned items, uint32_t *keys, uint32_t *values,
                      unsigned bits, const char *file, int line);

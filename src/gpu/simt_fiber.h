@@ -52,13 +52,13 @@ extern void *simt_sort_space;
 /* The first fault of a launch is kept: what follows is often its echo. */
 void simt_report(const char *file, int line, unsigned thread, const char *what);
 
-/* The running thread: others run until its state is READY again. */
+/* The running thread waits. Others run until its state is READY again. */
 void simt_wait(fiber_state state, const char *file, int line);
 
 /* The running thread is at fault and does not go on. */
 _Noreturn void simt_stop(const char *file, int line, const char *what);
 
-/* A random number below n in shuffled order, elsewhere n - 1. */
+/* A random number below n in shuffled order, n - 1 in other orders. */
 unsigned simt_dice(unsigned n);
 
 /* ---- simt_ops.c ---------------------------------------------------------- */

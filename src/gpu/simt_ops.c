@@ -6,7 +6,7 @@
 
 /* ---- warps ----------------------------------------------------------------- */
 
-/* Every lane of the mask waits at the operation that lane `me` waits at. */
+/* Whether every lane of the mask waits at the operation that lane `me` waits at. */
 static int warp_complete(const fiber *lanes, const fiber *me)
 {
     for (unsigned l = 0; l < 32; l++) {
@@ -63,7 +63,7 @@ void simt_warp_sync(const char *file, int line)
     warp(OP_SYNC, ~0u, 0, simt_self.thread & 31, file, line);
 }
 
-/* As on the GPU, five bits of a lane count. */
+/* As on the GPU, the low five bits of a lane count. */
 uint64_t simt_shuffle(unsigned mask, uint64_t v, unsigned lane, const char *file, int line)
 {
     return warp(OP_SHUFFLE, mask, v, lane & 31, file, line);
@@ -90,7 +90,7 @@ static uint64_t updated(simt_atomic op, uint64_t old, uint64_t v)
     }
 }
 
-/* Of eight, one throw lets others run before an atomic and one after it. */
+/* Of eight throws, one lets others run before an atomic and one after it. */
 enum { THROWS = 8, YIELD_BEFORE = 0, YIELD_AFTER = 1 };
 
 static void yield_if(int yes)

@@ -39,9 +39,9 @@
 #define SX_DEV static __device__ __forceinline__
 #define SX_DEV_FAR static __device__ __noinline__
 
-/* SX_KERNEL_1024 is for blocks of up to 1024 threads, SX_KERNEL_2048 such that
- * 2048 of them are on a multiprocessor at a time, where it has so many;
- * SX_KERNEL_1536 for blocks of up to 512, 1536 threads at a time. */
+/* SX_KERNEL_1024 is for blocks of up to 1024 threads. So is SX_KERNEL_2048, and
+ * 2048 of its threads are on a multiprocessor at a time, if it has that many.
+ * SX_KERNEL_1536 is for blocks of up to 512, with 1536 threads at a time. */
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ >= 900)
 #define SX_BLOCKS_OF_2048 2
 #else
@@ -66,16 +66,16 @@
     }                                                                      \
     static __device__ __forceinline__ void name##_body(const type *ap)
 
-/* top, top_bytes: what the kernel reads most, to be kept in L2 as far as the
- * device has space set aside for that; NULL and 0: nothing. */
+/* top, top_bytes: what the kernel reads most, to be kept in L2 as far as the device
+ * has space set aside for that. NULL and 0: nothing. */
 #define SX_LAUNCH_TOP(name, grid, block, shared_bytes, stream, args, top, top_bytes) \
     sx_launch(name, (grid), (block), (shared_bytes), (cudaStream_t)(stream), (args), (top), \
               (top_bytes))
 #define SX_LAUNCH(name, grid, block, shared_bytes, stream, args) \
     SX_LAUNCH_TOP(name, grid, block, shared_bytes, stream, args, NULL, 0)
 
-/* A kernel has to ask for more shared memory than it gets by itself. What it
- * asked for holds for all threads, so it is only ever raised. */
+/* A kernel has to ask for more shared memory than it gets by itself. Its limit
+ * holds for all threads, so it is only ever raised. */
 static void sx_allow_shared(const void *kernel, int bytes)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -141,13 +141,13 @@ typedef unsigned long long sx_word;      /* what 64-bit atomics take */
 #define SX_ANY(pred) __any_sync(0xffffffffu, !!(pred))
 #define SX_POPC(x) ((unsigned)__popc(x))
 #define SX_CLZ(x) ((unsigned)__clz((int)(x)))      /* leading zeros; x is not 0 */
-/* The sum of four bytes, and one with the lowest bits set, up to all 32. */
+/* The sum of four bytes and `sum`; a number whose lowest bits are set, up to all 32. */
 #define SX_SUM_BYTES(x, sum) __dp4a((uint32_t)(x), 0x01010101u, (uint32_t)(sum))
 #define SX_LOW_BITS(bits) __funnelshift_lc(~0u, 0u, (uint32_t)(bits))
 
-/* Sorts the pairs of a whole block stably by the low `bits` (1 to 32) bits of
- * their keys. Each thread brings ITEMS neighbours of BLOCK * ITEMS pairs, and
- * goes with every BLOCK-th: its j-th is then the (j * BLOCK + SX_TID)-th. */
+/* Sorts the pairs of a whole block stably by the low `bits` (1 to 32) bits of their
+ * keys. Each thread brings ITEMS neighbours of BLOCK * ITEMS pairs, and leaves with
+ * every BLOCK-th: its j-th is then the (j * BLOCK + SX_TID)-th. */
 #define SX_BLOCK_SORT(BLOCK, ITEMS, keys, values, bits) \
     sx_block_sort<(BLOCK), (ITEMS)>((keys), (values), (bits))
 
@@ -167,14 +167,14 @@ SX_DEV uint4 sx_load16(const void *p)
     return __ldg((const uint4 *)p);
 }
 
-/* The same, where it may be shared memory. */
+/* The same from memory that may be shared. */
 SX_DEV uint4 sx_load16_any(const void *p)
 {
     return *(const uint4 *)p;
 }
 
-/* The same, of what is hardly read again soon: it is the first to go from L2,
- * so that what is read often stays. */
+/* The same for bytes that are hardly read again soon: they are the first to leave
+ * L2, so that bytes that are read often stay. */
 SX_DEV uint4 sx_load16_once(const void *p)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -195,7 +195,7 @@ SX_DEV uint2 sx_load8(const void *p)
     return __ldg((const uint2 *)p);
 }
 
-/* What is read or written once, and should not push other things out of the
+/* Numbers that are read or written once, and should not push other data out of the
  * caches: uint32_t or uint64_t. */
 #define SX_STREAM_LOAD(p) sx_stream_load(p)
 #define SX_STREAM_STORE(p, v) sx_stream_store((p), (v))
