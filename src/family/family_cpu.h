@@ -12,32 +12,31 @@
 #define SX_CHUNK 256u
 
 /* Bounds of m <= SX_CHUNK keys of the view's width, left or right of keys equal to them: the
- * ranks, and, unless slot is NULL, the slots (SX_NO_SLOT: every key is before the bound).
- * `rows` says that the rows there are wanted soon. entry: NULL, or where
- * each walk goes on (family/state.h), made with the same side. There are keys. */
+ * positions, and, unless slot is NULL, the slots (SX_NO_SLOT: every key is before the bound).
+ * rows: the rows there are wanted soon. entry: NULL, or where each walk goes on
+ * (family/state.h), made with the same side. The view has keys. */
 typedef void sx_bounds_fn(const sx_view *v, const void *q, unsigned m, sx_side side,
                           const sx_state *entry, uint64_t *rank, uint64_t *slot, int rows);
 
-/* Levels [from, to) of walks to these bounds in the upper part, for m <= SX_CHUNK keys: states
- * at level `from` (NULL: that is 0), and those at level `to`; the two may be the same array. */
+/* Levels [from, to) of walks to these bounds in the upper part, for m <= SX_CHUNK keys. in:
+ * states at level `from`, or NULL if that is 0. out: states at level `to`; may be `in`. */
 typedef void sx_steps_fn(const sx_view *v, const void *q, unsigned m, sx_side side, uint32_t from,
                          uint32_t to, const sx_state *in, sx_state *out);
 
 typedef struct {
     sx_bounds_fn *bounds[SX_SIMD_LEVELS][3];      /* of widths 4, 8, 16; NULL: this build
                                                      lacks the instruction set */
-    sx_steps_fn *steps[SX_SIMD_LEVELS][3];        /* the same; NULL, too, where there is no
-                                                     upper part */
-    /* Of sections of its own, over the sorted keys. fit: where the keys determine the
-     * shape; completes it and makes the sections. fill: fills those that are there,
-     * base[]. NULL: it has none. */
+    sx_steps_fn *steps[SX_SIMD_LEVELS][3];        /* the same; NULL, too, if there is no upper
+                                                     part */
+    /* Sections of its own, over the sorted keys. fit, if keys determine the shape: completes it
+     * and makes the sections. fill: fills the sections in base[]. NULL: it has none. */
     sx_status (*fit)(sx_view *v, const void *keys, const sx_sharing *sharing,
                      void *base[SX_SECTIONS], sx_err *err);
     void (*fill)(const sx_view *v, const void *keys, const sx_sharing *sharing,
                  void *const base[SX_SECTIONS]);
     /* Units of progress that fit or fill count. */
     uint64_t (*units)(const sx_view *v);
-    /* Bytes that fit takes at most beside keys and sections, whatever the threads. */
+    /* Most bytes that fit takes beside keys and sections, with any number of threads. */
     uint64_t (*fit_peak)(const sx_view *v);
 } sx_family_cpu;
 

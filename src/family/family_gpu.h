@@ -5,35 +5,35 @@
 
 #include "gpu/gpu.h"
 
-/* What suits an index of the family, where a device's options leave it open. */
+/* What suits an index of the family, for options that the device's name leaves out. */
 typedef struct {
     int alone;                    /* lanes walk alone though they could read together */
-    int stages;                   /* the top pays in shared memory */
-    uint32_t reorder;             /* SX_REORDER_, where the array is far larger than L2 */
+    int stages;                   /* staging the top in shared memory pays */
+    uint32_t reorder;             /* SX_REORDER_, if the array is far larger than L2 */
     int two;                      /* lanes read a leaf in twos */
     int windows;                  /* its shared kernels are gpu_window_impl.h's */
     uint32_t lanes;               /* of a group */
     int constant;                 /* its top can be in constant memory */
-    uint32_t resident;            /* threads of a multiprocessor that are fastest, if
-                                     their schedule is static; 0: as many as can be */
+    uint32_t resident;            /* threads of a multiprocessor that are fastest with a
+                                     static schedule; 0: as many as can be */
 } sx_gpu_habits;
 
 typedef struct {
     sx_gpu_habits (*habits)(const sx_gpu *g, const sx_view *v);
     /* Bytes of the section that a search begins in; *top its address. */
     uint64_t (*search_bytes)(const sx_view *v, const void **top);
-    /* Bytes of it that fit into `space` of shared memory: whole steps of the search, or
-     * all that fits. A multiple of 16, as more may lie behind. NULL: nothing is staged. */
+    /* Bytes of it to stage in `space` of shared memory: whole steps of the search, or all
+     * that fits. A multiple of 16, as more may lie behind. NULL: nothing is staged. */
     uint32_t (*staged_bytes)(const sx_view *v, uint32_t pin, uint64_t space);
-    /* What kernels need in which lanes read together, if they can walk this index; else
-     * leaf_bytes stays 0. NULL: there are none. */
+    /* Sets what kernels need in which lanes read together. leaf_bytes stays 0 if they
+     * can't walk this index. NULL: there are no such kernels. */
     void (*shared_args)(const sx_view *v, sx_gpu_lookup *a);
     sx_status (*points)(sx_gpu *g, const gpu_plan *p, gpu_stream stream, const sx_gpu_lookup *a,
                         sx_err *err);
     void (*spans)(sx_gpu *g, gpu_stream stream, const sx_gpu_spans *a);
     void (*fold)(sx_gpu *g, gpu_stream stream, const sx_gpu_folds *a, uint64_t threads);
     void (*steps)(sx_gpu *g, gpu_stream stream, const sx_gpu_steps *a);     /* or NULL */
-    /* As of sx_family_cpu, over keys in device memory. */
+    /* As in sx_family_cpu, over keys in device memory. */
     sx_status (*fit)(sx_gpu *g, gpu_stream stream, sx_view *v, const void *keys,
                      sx_progress *progress, void *base[SX_SECTIONS], sx_err *err);
     void (*fill)(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *keys,

@@ -85,7 +85,7 @@ static sx_status check_order(const sx_view *v, int key_type, int unique, sx_prog
     return SX_OK;
 }
 
-/* Where the rows of each value begin. */
+/* V1 and V2. */
 static sx_status check_starts(const sx_view *v, int unique, sx_err *err)
 {
     if (!(v->traits & SX_ONCE))
@@ -150,7 +150,7 @@ static sx_status check_rows(const sx_view *v, uint64_t max_row, sx_progress *pro
     return SX_OK;
 }
 
-/* Of a key: its order, what is above it, its row. */
+/* For each key: its order, what is above it, its row. */
 #define CHECK_UNITS 3u
 
 sx_status sx_index_check(const sx_view *v, int key_type, uint64_t max_row, int unique,

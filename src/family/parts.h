@@ -3,7 +3,7 @@
 #ifndef SX_PARTS_H
 #define SX_PARTS_H
 
-#include "family/stretch.h"       /* it has the list in another way */
+#include "family/stretch.h"       /* first, as it includes the list, too */
 
 #define SX_FAMILY_PARTS
 #include "family/families.def"

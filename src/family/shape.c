@@ -87,7 +87,7 @@ const char *sx_section_name(const sx_view *v, unsigned section)
                                 : sx_family_of(v->family)->sections[section - SX_SEC_OWN];
 }
 
-/* Of rows that are in an array: ranks, unless they are in slots, of which some are unused. */
+/* Places of rows in an array: ranks; or slots, some of them unused, if rows are in slots. */
 static uint64_t row_places(const sx_view *v)
 {
     return sx_slots_gaps(v) && !(v->traits & SX_ONCE) ? v->slots : v->ranks;

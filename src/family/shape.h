@@ -8,11 +8,11 @@
  * parameter the family has is given afterwards. */
 sx_status sx_shape(sx_view *out, sx_spec *spec, const sx_target *target, const sx_facts *facts,
                    sx_err *err);
-/* A file's, whose spec is complete. */
+/* For a file, whose spec is complete. */
 extern const sx_target sx_any_target;
 
-/* For families: slots for `used` keys, in whole lines or blocks; and the unit of a sorted
- * array, a line or a block (see sx_view). */
+/* For families: sets slots for `used` keys, in whole lines or blocks; then the unit of a
+ * sorted array, a line or a block (see sx_view). */
 void sx_shape_slots(sx_view *v, uint64_t used);
 uint32_t sx_array_unit(const sx_view *v);
 
@@ -20,16 +20,15 @@ uint32_t sx_array_unit(const sx_view *v);
 const char *sx_section_name(const sx_view *v, unsigned section);
 /* Bytes of a section in this shape; 0: there is none (or it is empty). */
 uint64_t sx_section_bytes(const sx_view *v, unsigned section);
-/* Bytes at the start of a section that are its index's upper part: what a walk reads
- * before it comes to the leaves, and what a device has of a hybrid index. 0:
- * nothing of it is. */
+/* Bytes at the start of a section that are the upper part: what a walk reads before it
+ * comes to the leaves, and what a device has of a hybrid index. 0: none. */
 uint64_t sx_upper_bytes(const sx_view *v, unsigned section);
 /* Levels of the upper part (state.h); 0: there is none. */
 uint32_t sx_view_levels(const sx_view *v);
-/* Whether a section is an array as the sort leaves it: sorted keys, in whole lines, rows in
- * order of rank, starts. Nothing needs to be moved. */
+/* Whether a section is an array as the sort leaves it: sorted keys in whole lines, rows in
+ * order of rank, or starts. Then nothing needs to be moved. */
 int sx_section_stays(const sx_view *v, unsigned section);
-/* Points the view at its sections; base[section] NULL where there is none. */
+/* Points the view at its sections; base[section] is NULL if there is none. */
 void sx_view_bind(sx_view *v, const void *const base[SX_SECTIONS]);
 
 #endif

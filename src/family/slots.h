@@ -1,5 +1,5 @@
-/* slots.h - rank <-> slot for every family (stretch.h). Where equal keys are stored once, a rank
- * here is a position (view.h), but for rows.
+/* slots.h - rank <-> slot for every family (stretch.h). If equal keys are stored once, a rank
+ * here is a position (view.h), except for rows.
  *
  * Code that serves one family, as a unit of kernels does, says so before it includes this:
  *     #define SX_UNIT_OF SX_FAM_TAG
@@ -10,7 +10,7 @@
 #include "family/stretch.h"
 #include "family/view.h"
 
-/* A constant in such a unit, whose switches are gone when it is compiled. */
+/* A constant in such a unit, so that the compiler removes the switches. */
 #ifdef SX_UNIT_OF
 #define SX_SLOTS_FAMILY(v) ((uint32_t)(SX_UNIT_OF))
 #else
@@ -41,7 +41,8 @@ SX_FN uint64_t sx_rank_of_slot(const sx_view *v, uint64_t slot)
     }
 }
 
-/* There are unused slots before the last key; there may be many stretches, in their order. */
+/* Whether there are unused slots before the last key. Then there may be many stretches, in
+ * order. */
 SX_FN int sx_slots_gaps(const sx_view *v)
 {
     (void)v;
@@ -90,7 +91,7 @@ SX_FN sx_stretch_ranks sx_stretch_begin(const sx_view *v, const sx_stretch *r, u
     }
 }
 
-/* The rank of the key here, then on to the next. */
+/* Returns the rank of the key here, then goes on to the next. */
 SX_FN uint64_t sx_stretch_next(const sx_view *v, sx_stretch_ranks *it)
 {
     switch (SX_SLOTS_FAMILY(v)) {
@@ -102,7 +103,7 @@ SX_FN uint64_t sx_stretch_next(const sx_view *v, sx_stretch_ranks *it)
     }
 }
 
-/* The same for rows, whose places (`once`) are ranks. */
+/* The same for rows, whose places are ranks if `once`. */
 SX_FN uint64_t sx_row_stretch_count(const sx_view *v, uint64_t a, uint64_t b)
 {
     return v->starts ? 1 : sx_stretch_count(v, a, b);
@@ -113,8 +114,8 @@ SX_FN sx_stretch sx_row_stretch_of(const sx_view *v, uint64_t i, uint64_t a, uin
     return v->starts ? sx_stretch_whole(a, b) : sx_stretch_of(v, i, a, b);
 }
 
-/* The rank of question i where any will do, `ahead` of one that hangs on i alone: all
- * over the n keys, and neighbours far apart. */
+/* A rank for question i, if any will do: `ahead` of one that depends on i alone. Such ranks are
+ * all over the n keys, and those of neighbours are far apart. */
 SX_FN uint64_t sx_some_rank(uint64_t i, uint32_t ahead, uint64_t n)
 {
     uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ull;

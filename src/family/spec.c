@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PARAMS 8u                 /* that a family has at most */
+#define PARAMS 8u                 /* most that a family has */
 
 static const char *const places[] = {"", "host", "device", "hybrid", "both"};
 #define PLACES (sizeof places / sizeof places[0])
@@ -21,7 +21,7 @@ typedef struct {
     const char *text;             /* the whole spec */
     const char *at;
     sx_err *err;
-    const char *given[PARAMS];    /* where each is */
+    const char *given[PARAMS];    /* where each was given */
 } reader;
 
 static int is_word(char c)
@@ -59,7 +59,7 @@ static int accept(reader *r, char c)
     return 1;
 }
 
-/* Sentences show at most so much of a text that may be anything. */
+/* Most characters that sentences show of a text, which may be anything. */
 #define SHOWN 60
 
 static sx_status complain(const reader *r, const char *at, const char *what)
@@ -195,7 +195,7 @@ static sx_status read_words(reader *r, sx_spec *spec)
     return SX_OK;
 }
 
-/* Where a parameter that was given is. */
+/* Where a parameter was given. */
 static const char *place_of(const reader *r, const sx_spec *spec, uint32_t bit)
 {
     const sx_param *params = sx_family_of(spec->family)->params;
@@ -206,7 +206,7 @@ static const char *place_of(const reader *r, const sx_spec *spec, uint32_t bit)
     return r->given[p];
 }
 
-/* Parameters that are right each by itself. */
+/* Whether parameters that are right each by itself go together. */
 static sx_status check_together(const reader *r, const sx_spec *spec)
 {
     const sx_family *family = sx_family_of(spec->family);

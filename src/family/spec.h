@@ -22,10 +22,10 @@ enum { SX_PLACE_USUAL, SX_PLACE_HOST, SX_PLACE_DEVICE, SX_PLACE_HYBRID,
 
 typedef struct {
     uint32_t family;              /* SX_FAM_ */
-    uint32_t given;               /* parameters, as bits: the rest is to be chosen */
+    uint32_t given;               /* parameters, as bits; the others are to be chosen */
     uint32_t layout, block, purpose;
     uint32_t unique;
-    uint32_t place;               /* SX_PLACE_; USUAL: where its device has all */
+    uint32_t place;               /* SX_PLACE_; USUAL: all of it is on its device */
     union {
 #define SX_FAMILY(TAG, name) struct sx_params_##name name;
 #include "family/families.def"
@@ -35,14 +35,14 @@ typedef struct {
 
 /* A parameter takes a number in [min, max] or one of some words. */
 typedef struct {
-    const char *name;             /* NULL: behind the last */
+    const char *name;             /* NULL: behind the last parameter */
     uint32_t bit;
     size_t field;                 /* offset in sx_spec, of 32 bits */
     uint32_t min, max;
     const char *words[5];         /* value = position */
 } sx_param;
 #define SX_PARAM(name, bit, field, min, max) {name, bit, offsetof(sx_spec, field), min, max, {0}}
-/* Those that all families have. */
+/* Parameters that all families have. */
 #define SX_PARAMS_OF_LEAVES                                                              \
     {"layout", SX_P_LAYOUT, offsetof(sx_spec, layout), 0, 0, {"split", "pairs", "once"}},        \
     {"block", SX_P_BLOCK, offsetof(sx_spec, block), 1, SX_BLOCK_MAX, {0}}

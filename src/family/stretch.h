@@ -1,28 +1,28 @@
 /* stretch.h - stretches of slots, and what a family says of its slots, in the common subset of
  * C11 and CUDA C++.
  *
- * A span of ranks [a, b) is some stretches of slots: one where slots are ranks, one per level
- * in a tree in level order, one per leaf where leaves have unused slots. All stretches together
- * hold every key of the span once, and in a stretch keys ascend. Where equal keys are stored
- * once, a rank here is a position (view.h).
+ * A span of ranks [a, b) is some stretches of slots: one if slots are ranks, one per level in a
+ * tree in level order, one per leaf if leaves have unused slots. All stretches together hold
+ * every key of the span once, and in a stretch keys ascend. If equal keys are stored once, a
+ * rank here is a position (view.h).
  *
  * A family says in FAM.h, of its part of the view:
  *
- *   slot_of_rank(t, rank)         of a rank that there is
+ *   slot_of_rank(t, rank)         of a rank below n
  *   rank_of_slot(t, slot)         of any slot; n or more: it is unused
  *   gaps()                        a constant: whether there are unused slots before the last
- *                                 key. Then the stretches of a span are in the order of their
- *                                 ranks, which follow each other in a stretch; and there may be
- *                                 as many as leaves. Without gaps they are few, and whoever has
- *                                 a span may look at each of them again and again.
+ *                                 key. Then the stretches of a span come in the order of their
+ *                                 ranks, which are consecutive in a stretch; and there may be
+ *                                 as many as leaves. Without gaps they are few, and code that
+ *                                 has a span may look at each of them again and again.
  *   stretch_count(t, a, b)        of the span; a < b
- *   stretch_of(t, i, a, b)        stretch i < stretch_count() of it, which may be empty. It takes
- *                                 a time that does not grow with i.
+ *   stretch_of(t, i, a, b)        stretch i < stretch_count() of the span, which may be empty.
+ *                                 This takes a time that does not grow with i.
  *   stretch_begin(t, r, j)        the ranks of a stretch's keys, from its key j on,
  *   stretch_next(t, it)           one after the other
  *
- * each with sx_NAME_ before it. One whose slots are ranks says SX_SLOTS_BY_RANK(NAME).
- * slots.h has them for every family. */
+ * each with sx_NAME_ before it. A family whose slots are ranks says SX_SLOTS_BY_RANK(NAME).
+ * slots.h has these functions for every family. */
 #ifndef SX_STRETCH_H
 #define SX_STRETCH_H
 
@@ -32,20 +32,20 @@
 
 typedef struct {
     uint64_t slot, n;             /* slots [slot, slot + n) */
-    uint64_t first;               /* of its level, or leaf (or of all): the number of the
-                                     stretch's first key there */
+    uint64_t first;               /* the number of its first key in its level or leaf (or among
+                                     all) */
     uint64_t level;               /* or leaf */
 } sx_stretch;
 
-/* Places evenly spaced, but every node-th is left out. */
+/* Places that are evenly spaced, but after `node` of them one is left out. */
 typedef struct {
     uint64_t at;                  /* a rank; or what the family says */
     uint64_t spacing;
-    uint64_t left, node;          /* until a place is left out; of how many */
-    int inner;                    /* of the family's own use */
+    uint64_t left, node;          /* places until one is left out; between two such */
+    int inner;                    /* for the family's own use */
 } sx_stretch_ranks;
 
-/* The place here, then on to the next. */
+/* Returns the place here, then goes on to the next. */
 SX_FN uint64_t sx_place_next(sx_stretch_ranks *it)
 {
     uint64_t at = it->at;
@@ -58,7 +58,7 @@ SX_FN uint64_t sx_place_next(sx_stretch_ranks *it)
     return at;
 }
 
-/* Ranks that follow each other. */
+/* Consecutive ranks. */
 SX_FN sx_stretch_ranks sx_ranks_from(uint64_t rank)
 {
     sx_stretch_ranks it;

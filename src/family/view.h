@@ -1,8 +1,8 @@
 /* view.h - an index as its walks see it: plain data, all that n and a
  * resolved spec determine, and where the sections lie.
  *
- * Keys and rows live in slots 0..slots-1, of which n are used: the first, unless the
- * family leaves gaps (stretch.h). In which order is the family's matter (FAM/FAM.h). Slots
+ * Keys and rows live in slots 0..slots-1, of which n are used: the first n, unless the
+ * family leaves gaps (stretch.h). Their order is the family's matter (FAM/FAM.h). Slots
  * come in two layouts:
  *
  *   split   keys   |k0|k1|k2| ...                     rows |r0|r1|r2| ...
@@ -14,9 +14,9 @@
  * One formula addresses both: split is a single block without end. A family that leaves
  * gaps may have rows begin sooner in a block, behind the keys that are used (its bind()).
  *
- *   once    as split, but equal keys are in one slot. Beside the keys it is noted
- *           where the rows of each begin, and the first of these rows, which is asked for
- *           most; rows are in order of rank.
+ *   once    as split, but equal keys are in one slot, and rows are in order of rank. The
+ *           section `starts` says where the rows of each key begin, and has the first of
+ *           these rows, which is asked for most.
  *           keys   |k0|k1|..|kn-1|                          rows |r0|r1| ...
  *           starts |s0|s1|..|sn-1|ranks|0..|f0|f1|..|fn-1|  fi is the row of rank si, from
  *                                                           a multiple of 16 bytes on; if
@@ -24,11 +24,11 @@
  *
  * So a key has a position, its place among the n keys that are stored, and a rank, its
  * place among all keys there are. Walks find positions. sx_rank_at() says the rank of the
- * first key of a position: the same number, but for `once`.
+ * first key of a position: the same number, unless the layout is `once`.
  *
  * Row bytes 0: rows are not stored, a key's row is its rank.
- * Unused slots hold the largest key: no key is below it, so they never
- * count in a lower bound. */
+ * Unused slots hold the largest key. It is below no query, so they never count in a left
+ * bound. */
 #ifndef SX_VIEW_H
 #define SX_VIEW_H
 
@@ -36,14 +36,13 @@
 #include "family/state.h"
 #include "keys/encode.h"
 
-/* What is true of a view's family and layout, as bits, so that nobody need ask which they
- * are. */
+/* What is true of a view's family and layout, as bits, so that nobody need ask which they are. */
 enum {
-    SX_SLOTS_ARE_RANKS = 1,       /* slots are positions, and so, but for `once`, ranks;
-                                     else sx_slot_of_rank() computes them */
-    SX_HAS_UPPER = 2,             /* sections, or a part of one, above the leaves, which
-                                     can be in another memory than they are */
-    SX_SIZES_KNOWN = 4,           /* n and the spec determine all sizes; else the keys do */
+    SX_SLOTS_ARE_RANKS = 1,       /* slots are positions, and so, unless `once`, ranks; if
+                                     not, sx_slot_of_rank() computes them */
+    SX_HAS_UPPER = 2,             /* sections, or a part of one, above the leaves; they can
+                                     be in another memory than the leaves */
+    SX_SIZES_KNOWN = 4,           /* n and the spec determine all sizes; if not, the keys do */
     SX_CHOSEN = 8,                /* it is no index, but becomes one */
     SX_ONCE = 16                  /* of a view's layout: equal keys are stored once */
 };
@@ -51,7 +50,7 @@ enum {
 /* The head is what every walk ends in; `of` is the family's own. */
 typedef struct {
     uint64_t n;                   /* keys that are stored */
-    uint64_t ranks;               /* keys that there are: n, but for `once` */
+    uint64_t ranks;               /* all keys there are: n, unless `once` */
     uint64_t slots;
     uint32_t family;              /* SX_FAM_, never AUTO */
     uint32_t traits;
@@ -64,7 +63,7 @@ typedef struct {
     uint16_t block_shift;         /* log2(block); split: 63 */
     uint32_t block_bytes;
     const unsigned char *keys;    /* slot 0's key */
-    const unsigned char *rows;    /* slot 0's row, or that of rank 0; or NULL */
+    const unsigned char *rows;    /* slot 0's row, or (`once`) that of rank 0; or NULL */
     const unsigned char *starts;  /* `once`: the rank of each position's first key, how
                                      many ranks there are, and first rows; or NULL */
     union {
@@ -74,7 +73,7 @@ typedef struct {
     } of;
 } sx_view;
 
-/* A view and what its keys are: what kernels of a user's own get by value. */
+/* A view and its key type: what kernels of a user's own get by value. */
 #define SX_KERNEL_VIEW_VERSION 5u
 typedef struct {
     uint32_t version;
@@ -108,7 +107,7 @@ SX_FN uint32_t sx_start_bytes(uint64_t ranks)
     return ranks > UINT32_MAX ? 8 : 4;
 }
 
-/* Where first rows begin in it, if rows are stored; and all of it. */
+/* Where first rows begin in that section, if rows are stored; then the bytes of all of it. */
 SX_FN uint64_t sx_firsts_offset(uint64_t n, uint64_t ranks)
 {
     return ((n + 1) * sx_start_bytes(ranks) + 15) / 16 * 16;
@@ -119,7 +118,7 @@ SX_FN uint64_t sx_starts_bytes(uint64_t n, uint64_t ranks, uint32_t row_bytes)
     return row_bytes ? sx_firsts_offset(n, ranks) + n * row_bytes : (n + 1) * sx_start_bytes(ranks);
 }
 
-/* position <= n; as a file has it, and so that it is a rank or their number in any case. */
+/* The start of a position <= n: as a file has it; then never above the number of ranks. */
 SX_FN uint64_t sx_start_raw(const sx_view *v, uint64_t position)
 {
     return sx_start_bytes(v->ranks) == 8
@@ -138,13 +137,14 @@ SX_FN uint64_t sx_rank_at(const sx_view *v, uint64_t position)
     return v->starts ? sx_start_at(v, position) : position;
 }
 
-/* One step of the search for a rank's position: it is behind the first `half`, or not. */
+/* One halving in the search for a rank's position: skips `half` positions if it is behind
+ * them. */
 SX_FN uint64_t sx_position_halve(const sx_view *v, uint64_t at, uint64_t half, uint64_t rank)
 {
     return sx_start_at(v, at + half) <= rank ? at + half : at;
 }
 
-/* The position that has this rank, which there is. */
+/* The position that has this rank, which is below v->ranks. */
 SX_FN uint64_t sx_position_of(const sx_view *v, uint64_t rank)
 {
     uint64_t at = 0, len = v->n;
@@ -165,7 +165,7 @@ SX_FN uint64_t sx_row_load(const sx_view *v, const unsigned char *p)
                              : *(const uint32_t *)(const void *)p;
 }
 
-/* A row that is stored in this place: a slot, or (`once`) a rank. */
+/* The row that is stored in this place: a slot, or (`once`) a rank. */
 SX_FN uint64_t sx_row_in(const sx_view *v, uint64_t place)
 {
     return sx_row_load(v, v->rows + sx_row_offset(v, place));
@@ -177,13 +177,13 @@ SX_FN uint64_t sx_first_row(const sx_view *v, uint64_t position)
     return sx_row_load(v, v->starts + sx_firsts_offset(v->n, v->ranks) + position * v->row_bytes);
 }
 
-/* The row of the key of this rank, which is in this slot. There is such a rank. */
+/* The row of the key with this rank, below v->ranks, which is in this slot. */
 SX_FN uint64_t sx_row_at(const sx_view *v, uint64_t slot, uint64_t rank)
 {
     return v->row_bytes == 0 ? rank : sx_row_in(v, v->starts ? rank : slot);
 }
 
-/* The row of a position, in this slot: of its first key, or its last. */
+/* The row of the first key, or the last, of a position, which is in this slot. */
 SX_FN uint64_t sx_row_of(const sx_view *v, uint64_t slot, uint64_t position, int last)
 {
     uint64_t rank = position;
@@ -198,8 +198,8 @@ SX_FN uint64_t sx_row_of(const sx_view *v, uint64_t slot, uint64_t position, int
     return sx_row_at(v, slot, rank);
 }
 
-/* Of a power of two, as every unit that keys are compared in is: a division by it
- * is a shift, which on a GPU is worth a lot. */
+/* The logarithm of a power of two, as every unit is that keys are compared in. Then a
+ * division is a shift, which on a GPU is worth a lot. */
 SX_FN uint32_t sx_log2(uint32_t power)
 {
 #ifdef __CUDA_ARCH__
@@ -209,7 +209,7 @@ SX_FN uint32_t sx_log2(uint32_t power)
 #endif
 }
 
-/* The number of the lowest bit that is 0, from 1 on; there is one. */
+/* The number of the lowest bit that is 0, counted from 1. There is one. */
 SX_FN uint32_t sx_first_zero(uint32_t x)
 {
 #ifdef __CUDA_ARCH__
@@ -219,15 +219,14 @@ SX_FN uint32_t sx_first_zero(uint32_t x)
 #endif
 }
 
-/* yes where take (0 or 1), no else; never a branch, which a search would
- * take at random. */
+/* yes if take is 1, no if it is 0; never by a branch, which a search would take at random. */
 SX_FN uint64_t sx_pick(int take, uint64_t yes, uint64_t no)
 {
     return no ^ ((yes ^ no) & (0 - (uint64_t)take));
 }
 
-/* A product in a walk. Proofs (test/prove) put a number there of which they know only what
- * follows from the shape: products of unknowns are beyond their solver. */
+/* A product in a walk. Proofs (test/prove) put a number in its place of which they know
+ * only what follows from the shape: products of unknowns are beyond their solver. */
 #ifndef SX_TIMES
 #define SX_TIMES(a, b) ((a) * (b))
 #endif

@@ -27,7 +27,7 @@ SX_DEV uint64_t F(left_bound)(const sx_view *v, KEY q, uint64_t *slot)
     }
 }
 
-/* The same on a side. */
+/* The same on either side. */
 SX_DEV uint64_t F(bound)(const sx_view *v, KEY q, sx_side side, uint64_t *slot)
 {
     *slot = SX_NO_SLOT;
