@@ -2,8 +2,8 @@
  * instruction set: between cpu_begin.h and cpu_end.h. */
 #include "family/generic/array_walk_impl.h"
 
-/* From windows of `len` units, each beginning at at[j], whose middle is asked
- * for, to the unit that holds the bound; that is asked for, with its rows. */
+/* From windows of `len` units, which begin at at[j] and whose middles are prefetched,
+ * to the unit that holds the bound. That unit is prefetched, with its rows. */
 SX_WALK void F(narrow)(const sx_view *v, const KEY *q, unsigned m, uint64_t at[GROUP],
                        uint64_t len, uint32_t unit, int rows)
 {

@@ -3,12 +3,11 @@
  *
  *   F(descend)(v, q, m, entry, at, unit, rows)
  *
- * which leads m <= GROUP walks down to the unit that holds the bound, at[], and asks for
- * it and, if they are wanted, its rows. entry: NULL, or the upper part has been walked
- * elsewhere. */
+ * which leads m <= GROUP walks down to the unit that holds the bound, at[], and prefetches
+ * it and, if they are wanted, its rows. entry: NULL, or where each walk goes on. */
 
-/* A group is finished after the next one has gone down: by then the lines
- * it asked for have come. */
+/* A group is finished after the next one has gone down. By then the lines that it prefetched
+ * have come. */
 SX_WALK void F(groups)(const sx_view *v, const KEY *q, unsigned m, const sx_state *entry,
                        uint64_t *rank, uint32_t unit, int rows)
 {

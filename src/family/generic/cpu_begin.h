@@ -1,6 +1,6 @@
 /* cpu_begin.h - for drivers of walks on a CPU, of one width W (4, 8, 16) and one
- * instruction set LEVEL (scalar, avx2, avx512): their names, F(name), the type of their
- * keys, KEY, and the parameters of walks. cpu_end.h takes all back. */
+ * instruction set LEVEL (scalar, avx2, avx512): their names F(name), the type of their
+ * keys, KEY, and the parameters of walks. cpu_end.h takes all of these back. */
 #define NAME4_(a, b, c) a##_##b##_##c
 #define NAME4(a, b, c) NAME4_(a, b, c)
 #define F(name) NAME4(name, W, LEVEL)
@@ -11,6 +11,6 @@
 #define SX_WALK TARGET SX_INLINE
 #define SX_LOAD NAME2(load_, W)
 #define SX_COUNT NAME4(count, W, LEVEL)
-/* Units are lines here, or halves of lines, as a GPU has them. */
+/* Units are lines here, or half lines, as indexes for a GPU have them. */
 #define SX_COUNT_UNIT(p, m, q) \
     ((m) == 64 / W ? NAME4(count_line, W, LEVEL)((p), (q)) : SX_COUNT((p), (m), (q)))

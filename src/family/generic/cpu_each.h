@@ -1,6 +1,6 @@
 /* cpu_each.h - code for every width and instruction set: SX_BODY is a template that stands
- * between cpu_begin.h and cpu_end.h. That of a family defines F(bounds) (cpu_side_impl.h), and
- * F(steps) if it has an upper part; SX_BOUNDS_ALL and SX_STEPS_ALL are the tables of these. */
+ * between cpu_begin.h and cpu_end.h. A family's template defines F(bounds) (cpu_side_impl.h), and
+ * F(steps) if it has an upper part. SX_BOUNDS_ALL and SX_STEPS_ALL are the tables of these. */
 #define LEVEL scalar
 #define W 4
 #include SX_BODY

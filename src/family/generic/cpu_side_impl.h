@@ -1,8 +1,8 @@
-/* cpu_side_impl.h - F(bounds) of a family (sx_bounds_fn) for one width and one instruction
- * set: behind its F(left_bounds), which finds left bounds and is the same without a side.
+/* cpu_side_impl.h - F(bounds) of a family (sx_bounds_fn) for one width and one instruction set.
+ * It stands behind the family's F(left_bounds), which takes no side and finds left bounds.
  *
  * Keys of a fixed width have successors. So their walks need not know a side: the right bound
- * of a key is the left one of its successor, and that of the largest key, which has none, is
+ * of a key is the left bound of its successor, and that of the largest key, which has none, is
  * the end. This is the one place on a CPU that says so. A family whose keys have no successors
  * compares by the side, and has an F(bounds) of its own. */
 
@@ -13,7 +13,7 @@ SX_WALK void F(successors)(const KEY *q, unsigned m, KEY *next)
         next[i] = (KEY)(q[i] + (q[i] != (KEY)~(KEY)0));
 }
 
-/* Not inlined: left bounds need no space for successors. */
+/* Not inlined, so that left bounds take no stack for successors. */
 TARGET static __attribute__((noinline)) void
 F(right_bounds)(const sx_view *v, const void *queries, unsigned m, const sx_state *entry,
                 uint64_t *rank, uint64_t *slot, int rows)

@@ -9,7 +9,7 @@ TARGET static void F(steps)(const sx_view *v, const void *queries, unsigned m, s
     KEY next[SX_CHUNK];
     uint64_t at[SX_CHUNK];
 
-    /* The largest key stays as it is: who ends the walk knows that its bound is the end. */
+    /* The largest key stays as it is: whoever ends the walk knows that its bound is the end. */
     if (side == SX_RIGHT) {
         F(successors)(q, m, next);
         q = next;

@@ -1,9 +1,8 @@
 /* gpu_answer_impl.h - how the bound of a question becomes an answer, for one width of key.
  * Behind gpu_begin.h and gpu_columns_impl.h. */
 
-/* The number that answers q, whose bound has this position and *slot; *slot
- * becomes that of the key that answers. checked: a slot's key is equal to q
- * where that is asked for. */
+/* The number that answers q, whose bound has this position and *slot. *slot becomes that of
+ * the key that answers. checked: the key of a slot is known to be q, if a get asks for it. */
 SX_DEV uint64_t F(number)(const sx_gpu_lookup *ap, KEY q, uint64_t position, uint64_t *slot,
                           int checked)
 {

@@ -1,8 +1,8 @@
 /* gpu_ascending_impl.h - questions that ascend, among keys whose slots are ranks, for one
- * width and one family. Behind gpu_points_impl.h and gpu_far_impl.h. */
+ * width and one family. Behind gpu_points_impl.h and gpu_bound_impl.h. */
 
-/* `count` keys from slot `from` on into shared memory, both multiples of what
- * 16 bytes hold. */
+/* Copies `count` keys from slot `from` on into shared memory. Both are multiples of the
+ * keys in 16 bytes. */
 SX_DEV void F(fill_window)(const sx_view *v, KEY *window, uint64_t from, uint32_t count)
 {
     uint32_t per = 16 / W;
@@ -17,11 +17,10 @@ SX_DEV void F(fill_window)(const sx_view *v, KEY *window, uint64_t from, uint32_
     }
 }
 
-/* A block takes tiles of questions that follow each other. What the last
- * question of one tile found is where the next one begins: from there on as
- * many keys as the tile before needed, and some more, are read into shared
- * memory, side by side, and searched there. A question that falls outside
- * (since questions do not ascend, or leap) is walked from the top.
+/* A block takes consecutive tiles of questions. The next tile begins where the last
+ * question of a tile has its bound. From there on, as many keys as the tile before needed,
+ * and some more, are read into shared memory, side by side, and searched there. A question
+ * that falls outside (since questions do not ascend, or leap) is walked from the top.
  *
  * Shared memory: where the next tile begins, then the window's keys. */
 SX_KERNEL_1536(F(k_ascending), sx_gpu_lookup)
@@ -38,7 +37,7 @@ SX_KERNEL_1536(F(k_ascending), sx_gpu_lookup)
         uint32_t begin = t * tile, end = n - begin < tile ? n : begin + tile, count;
         uint64_t slot;
         int beyond;
-        if (t == first) {         /* both ends from the top */
+        if (t == first) {         /* both ends are walked from the top */
             if (SX_TID == 0 || SX_TID == SX_BLOCK_THREADS - 1) {
                 KEY q = F(read_key)(ap->key_type, ap->q, SX_TID == 0 ? begin : end - 1);
                 next[SX_TID != 0] = F(left_far)(v, F(walked)(q, sx_side_of(ap->op), &beyond),
@@ -48,7 +47,7 @@ SX_KERNEL_1536(F(k_ascending), sx_gpu_lookup)
             from = next[0];
             span = next[1] > from ? next[1] - from : 0;
         }
-        /* a piece before, so that its first key is below what is asked */
+        /* a piece sooner, so that its first key is below questions */
         from = from / per * per;
         from -= from > 0 ? per : 0;
         count = span >= ap->window ? 0 : (uint32_t)sx_min64(2 * span + 64, ap->window) / per * per;

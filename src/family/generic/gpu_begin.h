@@ -1,7 +1,7 @@
-/* gpu_begin.h - for kernels and walks on a GPU, of one width W (4, 8, 16): their names,
+/* gpu_begin.h - for kernels and walks on a GPU, of one width W (4, 8, 16): their names
  * F(name), the type of their keys, KEY, and the parameters of walks. gpu_end.h takes all
- * back. Written, as all that stands between the two, in the common subset of C11 and CUDA
- * C++, over vendor_cuda.h or vendor_simt.h. */
+ * of these back. All code between the two is in the common subset of C11 and CUDA C++,
+ * over vendor_cuda.h or vendor_simt.h. */
 #define NAME3_(a, b) a##_##b
 #define NAME3(a, b) NAME3_(a, b)
 #define F(name) NAME3(name, W)

@@ -15,7 +15,7 @@ SX_DEV uint64_t F(bound)(const sx_view *v, KEY q, sx_side side, uint64_t *slot, 
     return F(bounded_slot)(v, end, F(bound_near)(v, w, slot, unit, top, top_bytes), slot);
 }
 
-/* The position alone, of a side that is a constant: with a branch around the walk it takes
+/* The position alone, for a side that is a constant: with a branch around the walk it takes
  * fewer registers. */
 SX_DEV uint64_t F(position)(const sx_view *v, KEY q, sx_side side)
 {
@@ -24,7 +24,7 @@ SX_DEV uint64_t F(position)(const sx_view *v, KEY q, sx_side side)
     return F(is_end)(q, side) ? v->n : F(bound_near)(v, F(behind)(q, side), &slot, v->unit, 0, 0);
 }
 
-/* The walk where it is rare: a call, which leaves the registers to the rest. */
+/* The walk if it is rare: a call, which leaves the registers to the rest. */
 SX_DEV_FAR uint64_t F(left_far)(const sx_view *v, KEY w, uint64_t *slot, uint32_t unit)
 {
     return F(bound_near)(v, w, slot, unit, 0, 0);

@@ -14,7 +14,7 @@ SX_DEV KEY F(read_key)(int type, const void *column, uint64_t i)
 #endif
 }
 
-/* The same, of questions, which are read once. */
+/* The same for questions, which are read once. */
 SX_DEV KEY F(read_query)(int type, const void *column, uint64_t i)
 {
 #if W == 4

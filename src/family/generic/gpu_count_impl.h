@@ -1,8 +1,8 @@
 /* gpu_count_impl.h - the parameters of walks (array_walk_impl.h) on a GPU, for one width of
- * key: how keys are read and counted by one thread.
+ * key: how one thread reads and counts keys.
  *
- * Parameters: W, F(name), KEY; a vendor header before it. Kernels include
- * it, and sextant_device.cuh, for kernels of the user's own. */
+ * Parameters: W, F(name), KEY; a vendor header before it. Kernels include it, and so does
+ * sextant_device.cuh, for kernels of the user's own. */
 
 #define SX_WALK SX_DEV
 #define SX_LOAD(p) (*(const KEY *)(const void *)(p))
@@ -32,8 +32,8 @@ SX_DEV unsigned F(count_16)(uint4 x, KEY q)
 #endif
 }
 
-/* m keys are 1, 2 or 4 times 16 bytes (a unit, see sx_view). All loads are on
- * their way before the first is needed. */
+/* m keys are 16, 32 or 64 bytes (a unit, see sx_view). All loads are on their way before
+ * the first is needed. */
 SX_DEV unsigned F(count_unit)(const unsigned char *p, uint32_t m, KEY q)
 {
     uint4 a = sx_load16(p), b, c, d;

@@ -1,8 +1,8 @@
-/* gpu_group_impl.h - lanes that search together: their parts, and (SX_GROUP_KERNEL) the
- * kernel, behind the family's F(group_bound)(ap, w, &slot). */
+/* gpu_group_impl.h - lanes that search for one question together: their steps, and
+ * (SX_GROUP_KERNEL) the kernel, behind the family's F(group_bound)(ap, w, &slot). */
 #ifndef SX_GROUP_KERNEL
 
-/* The lanes of this lane's group, of `lanes`, where pred holds. */
+/* How many lanes have pred, in this lane's group of `lanes`. */
 SX_DEV unsigned F(group_count)(int pred, unsigned lanes)
 {
     unsigned all = SX_BALLOT(pred) >> (SX_LANE & ~(lanes - 1));
@@ -10,8 +10,8 @@ SX_DEV unsigned F(group_count)(int pred, unsigned lanes)
     return SX_POPC(lanes == 32 ? all : all & ((1u << lanes) - 1));
 }
 
-/* Keys below w among m, key j at keys + sx_key_offset(first + j), or at
- * keys + j * W where `flat`. */
+/* Keys below w among m. Key j is at keys + sx_key_offset(first + j), or at keys + j * W
+ * if `flat`. */
 SX_DEV unsigned F(group_node)(const sx_view *v, const unsigned char *keys, int flat, uint64_t first,
                               uint32_t m, KEY w, unsigned lanes)
 {
@@ -27,9 +27,8 @@ SX_DEV unsigned F(group_node)(const sx_view *v, const unsigned char *keys, int f
     return below;
 }
 
-/* From a window to one unit: each lane looks at the end of a part of it. The
- * parts are those of the longest window any group of the warp has, so that
- * all take as many steps. */
+/* From a window to one unit: each lane looks at the end of a part of it. The parts are those
+ * of the longest window that a group of the warp has, so that all take equally many steps. */
 SX_DEV uint64_t F(group_window)(const sx_view *v, uint64_t at, uint64_t len, KEY w, uint32_t unit,
                                 unsigned lanes)
 {

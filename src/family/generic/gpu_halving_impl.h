@@ -1,8 +1,8 @@
-/* gpu_halving_impl.h - the first steps of a search in a sorted array, near. Behind
+/* gpu_halving_impl.h - stages the top of a search in shared memory. Behind
  * gpu_near_impl.h. */
 
-/* The key that a plain array's search compares with in `len` units after `path` (a 1,
- * then a bit per step so far); 0 where the search is over before. */
+/* The key that a search in an array of `len` units compares with after `path` (a 1,
+ * then a bit per step so far); 0 if the search is over before. */
 SX_DEV KEY F(top_key)(const sx_view *v, uint32_t unit, uint64_t len, uint64_t path)
 {
     uint64_t at = 0;
@@ -21,7 +21,7 @@ SX_DEV KEY F(top_key)(const sx_view *v, uint32_t unit, uint64_t len, uint64_t pa
     return *(const KEY *)(const void *)p;
 }
 
-/* Those of a whole block, into shared memory: every thread takes part. */
+/* Stages the keys of an array's first steps. Every thread of the block takes part. */
 SX_DEV void F(fill_halvings)(const sx_gpu_lookup *ap, uint64_t len)
 {
     KEY *top = (KEY *)(void *)SX_SHARED;
@@ -31,7 +31,7 @@ SX_DEV void F(fill_halvings)(const sx_gpu_lookup *ap, uint64_t len)
     SX_BARRIER();
 }
 
-/* A section's beginning, into shared memory. */
+/* Stages a section's beginning, in the same way. */
 SX_DEV void F(fill_copy)(const sx_gpu_lookup *ap, const unsigned char *section)
 {
     KEY *top = (KEY *)(void *)SX_SHARED;

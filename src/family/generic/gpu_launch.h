@@ -35,7 +35,7 @@
 #define GPU_LAUNCH_GROUP(w) GPU_LAUNCH_PLAN(k_lookup_##w)
 #endif
 
-/* The kernel by lanes of a leaf, turns, and bytes of rows in it. */
+/* The kernel by lanes that read a leaf, whether they read twice, and bytes of a row in it. */
 #define GPU_LAUNCH_LEAVES(name, w)                                                        \
     switch (GPU_VIEW->block ? GPU_VIEW->row_bytes : 0) {                                  \
     case 0:                                                                               \
@@ -61,7 +61,7 @@
             GPU_LAUNCH_PLAN(name##_##w##_8_1_8);                                        \
     }
 
-/* The same for rows of keys alone, where there is such a kernel. */
+/* The same for gets of rows alone, which have kernels of their own. */
 #define GPU_LAUNCH_GET(name, w)                                                           \
     if (GPU_VIEW->row_bytes == 8)                                                         \
         GPU_LAUNCH_PLAN(name##_get_##w##_8_0_8);                                          \
@@ -89,8 +89,8 @@
         GPU_LAUNCH_LEAVES(name, w)                                                        \
     }
 
-/* Of width w, SHARED(w) being the family's kernels in which lanes read together. Trees in
- * level order have no kernel for questions that ascend. */
+/* Launches for width w. SHARED(w) has the family's kernels in which lanes read together.
+ * Trees in level order have no kernel for questions that ascend. */
 #define GPU_LAUNCH_POINTS(w, SHARED)                \
     if (p->ascending)                               \
         GPU_LAUNCH_PLAN(k_ascending_##w);           \
@@ -106,7 +106,7 @@
     else                                            \
         GPU_LAUNCH_PLAN(k_lookup_##w)
 
-/* The hosts of generic kernels, as sx_family_gpu has them. */
+/* Host functions of generic kernels, as sx_family_gpu has them. */
 #define GPU_HOSTS                                                                          \
     static void spans(sx_gpu *g, gpu_stream stream, const sx_gpu_spans *a)                 \
     {                                                                                      \
@@ -137,7 +137,7 @@
         return SX_OK;                                                                      \
     }
 
-/* Of a sorted array, whose search begins in many places: its first steps. */
+/* Bytes of the first steps in a sorted array, whose search begins in many places. */
 static inline uint32_t gpu_staged_halvings(const sx_view *v, uint32_t pin, uint64_t space)
 {
     uint64_t steps = 0;
@@ -148,20 +148,20 @@ static inline uint32_t gpu_staged_halvings(const sx_view *v, uint32_t pin, uint6
                           ? space / 16 * 16 : sx_round_up((1ull << steps) * v->width, 16));
 }
 
-/* Of a section of `all` bytes, what fits of it: all, or as much as there is space for,
- * or (0) whole steps, which the family counts. */
+/* Bytes to stage of a section of `all` bytes: all; or as much as there is space for; or
+ * 0, if whole steps are asked for, which the family counts. */
 static inline uint32_t gpu_staged_section(uint64_t all, uint32_t pin, uint64_t space)
 {
     return (uint32_t)(all <= space ? all / 16 * 16 : pin == SX_PIN_FULL ? space / 16 * 16 : 0);
 }
 
-/* Keys and rows, wherever they lie. */
+/* Bytes of keys and rows, wherever they lie. */
 static inline uint64_t gpu_leaves_bytes(const sx_view *v)
 {
     return v->slots * (uint64_t)(v->width + v->row_bytes);
 }
 
-/* Units are leaves that lie side by side. */
+/* Leaves are units, which lie side by side. */
 static inline void gpu_unit_leaves(const sx_view *v, sx_gpu_lookup *a)
 {
     a->leaf_key_bytes = a->unit * v->width;
@@ -169,7 +169,7 @@ static inline void gpu_unit_leaves(const sx_view *v, sx_gpu_lookup *a)
     a->leaf_latest = sx_key_offset(v, v->slots - a->unit);
 }
 
-/* A group of lanes has two of them, or as many as half of a node's keys. */
+/* Lanes of a group: the largest power of two up to a node's keys, from 2 to 32. */
 static inline uint32_t gpu_group_lanes(uint32_t node_keys)
 {
     uint32_t lanes = 2;

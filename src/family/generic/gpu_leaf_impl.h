@@ -1,5 +1,5 @@
-/* gpu_leaf_impl.h - neighbouring lanes that read leaves together, for one width of key:
- * their bytes are asked for once, and side by side. Behind gpu_points_impl.h. */
+/* gpu_leaf_impl.h - neighbouring lanes that read leaves together, for one width of key,
+ * so that bytes are asked for once, and side by side. Behind gpu_points_impl.h. */
 
 /* How many of the keys in 16 bytes are q. */
 SX_DEV unsigned F(equal_16)(uint4 x, KEY q)
@@ -18,7 +18,7 @@ SX_DEV unsigned F(equal_16)(uint4 x, KEY q)
 /* What a leaf says about the lane's question. */
 typedef struct {
     uint32_t below, equal;        /* of its keys */
-    uint32_t row, row_high;       /* pairs: behind the key at `below` */
+    uint32_t row, row_high;       /* pairs: of the key at `below` */
 } F(leaf);
 
 /* The bytes [at, at + bytes) of 16, bytes 4 or 8, as a number. */
@@ -29,13 +29,13 @@ SX_DEV uint64_t F(word_of)(uint4 x, uint32_t at, uint32_t bytes)
     return bytes == 4 ? low : low | (uint64_t)(at & 8 ? x.w : x.y) << 32;
 }
 
-/* Each lane has a leaf, or (SX_NO_LEAF) none. `lanes` of them read the leaf of
- * each in turn, 16 bytes at a time side by side, once or (twice) two times; the
- * leaves of `turns` turns, 1 to 4, are asked for before the first is needed. rows:
- * bytes of a row behind the keys; 0: there are none.
+/* Each lane has a leaf, or none (SX_NO_LEAF). `lanes` lanes read the leaf of each of
+ * them in turn, side by side, 16 bytes each, once or (twice) two times. The leaves of
+ * `turns` turns, 1 to 4, are asked for before the first is needed. rows: bytes of a row
+ * behind the keys; 0: there are none.
  *
- * What the lanes find, keys below and keys equal, they add up for these turns at
- * once, in numbers of few bits: 4 of each where a leaf has at most 8 keys, else 8. */
+ * The lanes add up what they find, keys below and keys equal, for these turns at once,
+ * in numbers of few bits: 4 for each if a leaf has at most 8 keys, otherwise 8. */
 #define SX_NO_LEAF (~0u)
 
 SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, uint32_t leaf, KEY w, unsigned lanes, int twice,
@@ -106,7 +106,7 @@ SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, uint32_t leaf, KEY w, unsig
     return mine;
 }
 
-/* Answers question i by the leaf that holds the bound, or is where it would be; end: see
+/* Answers question i by the leaf that holds the bound, or would hold it. end: see
  * gpu_side_impl.h. Slots are positions. */
 SX_DEV void F(answer)(const sx_gpu_lookup *ap, uint32_t i, uint64_t at, int end, F(leaf) leaf,
                       uint32_t rows)

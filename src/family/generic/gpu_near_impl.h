@@ -1,12 +1,13 @@
-/* gpu_near_impl.h - walks of one thread whose upper part, or the beginning of it, may have
- * been copied to where it is near, for one width of key.
+/* gpu_near_impl.h - walks of one thread whose upper part, or the beginning of it, may be
+ * staged, for one width of key.
  *
- * top: the first top_bytes of the section that a search begins in (pivots, or
- * the keys of a tree in level order). A sorted array has no such section and its search
- * begins in many places; top is then the keys of its first steps (gpu_halving_impl.h). */
+ * top: the first top_bytes of the section that a search begins in (pivots, or the keys of
+ * a tree in level order). A sorted array has no such section, and its search begins in
+ * many places. Its top is the keys of its first steps (gpu_halving_impl.h). */
 #include "family/generic/array_walk_impl.h"
 
-/* Keys below q in a node of m keys at p; unit > 1: aligned, see above. */
+/* Keys below q in a node of m keys at p. unit > 1: the node is aligned, see
+ * array_walk_impl.h. */
 SX_DEV unsigned F(count_node)(const unsigned char *p, uint32_t m, uint32_t unit, KEY q,
                               const unsigned char *section, const unsigned char *top,
                               uint64_t top_bytes)
@@ -27,7 +28,7 @@ SX_DEV unsigned F(count_node)(const unsigned char *p, uint32_t m, uint32_t unit,
 SX_DEV uint64_t F(halvings)(const sx_view *v, uint64_t at, uint64_t len, KEY q, uint32_t unit,
                                   const unsigned char *top, uint64_t top_bytes)
 {
-    uint64_t path = 1;            /* of steps so far: where their key is in top */
+    uint64_t path = 1;            /* the steps so far, and where the next key is in top */
 
     while (len > 1 && (path + 1) * W <= top_bytes) {
         uint64_t half = len / 2;
@@ -44,7 +45,7 @@ SX_DEV uint64_t F(halvings)(const sx_view *v, uint64_t at, uint64_t len, KEY q, 
     return at;
 }
 
-/* The rank as it is, and with it the slot, of an array that slots are the ranks of. */
+/* The rank as it is, and its slot, in an array whose slots are ranks. */
 SX_DEV uint64_t F(array_slot)(const sx_view *v, uint64_t rank, uint64_t *slot)
 {
     *slot = rank < v->n ? rank : SX_NO_SLOT;

@@ -19,7 +19,7 @@ SX_DEV void sx_put_number(void *column, uint32_t bytes, uint64_t i, uint64_t x)
         ((uint32_t *)column)[i] = (uint32_t)x;
 }
 
-/* The same, of results that nobody reads soon. */
+/* The same for results that nobody reads soon. */
 SX_DEV void sx_put_result(void *column, uint32_t bytes, uint64_t i, uint64_t x)
 {
     if (bytes == 8)
@@ -28,7 +28,7 @@ SX_DEV void sx_put_result(void *column, uint32_t bytes, uint64_t i, uint64_t x)
         SX_STREAM_STORE((uint32_t *)column + i, (uint32_t)x);
 }
 
-/* ---- folds of rows: of no width of key -------------------------------------------- */
+/* ---- folds of rows, whatever the width of keys ------------------------------------- */
 
 typedef struct {
     uint64_t min, max, sum;
@@ -66,10 +66,9 @@ SX_DEV void sx_fold_four(sx_gpu_fold_state *f, uint4 x, int extremes)
     }
 }
 
-/* Lane `me` of `lanes`: its part of the n slots from `slot` on. Rows of 4
- * bytes are read four at a time where they lie side by side, and SX_FOLD_AHEAD
- * times before the first of them is needed: a long range is bound by how many
- * reads are under way. */
+/* Lane `me` of `lanes` folds its part of a stretch. Rows of 4 bytes that lie side by side are
+ * read four at a time, and SX_FOLD_AHEAD times before the first of them is needed: how fast a
+ * long range is depends on how many reads are under way. */
 #define SX_FOLD_AHEAD 4u
 SX_DEV void sx_fold_stretch(const sx_view *v, sx_gpu_fold_state *f, const sx_stretch *r, unsigned me,
                         unsigned lanes, int extremes)
@@ -113,7 +112,7 @@ SX_DEV void sx_fold_span(const sx_view *v, sx_gpu_fold_state *f, uint64_t start,
     }
     if (count == 0)
         return;
-    if (sx_slots_gaps(v) && !v->starts) {         /* lanes have leaves of their own */
+    if (sx_slots_gaps(v) && !v->starts) {         /* each lane has leaves of its own */
         uint64_t leaves = sx_stretch_count(v, start, start + count);
         for (uint64_t i = me; i < leaves; i += lanes) {
             sx_stretch r = sx_stretch_of(v, i, start, start + count);
@@ -127,7 +126,7 @@ SX_DEV void sx_fold_span(const sx_view *v, sx_gpu_fold_state *f, uint64_t start,
     }
 }
 
-/* The folds of groups of lanes become one, which each of them has. */
+/* The folds of a group of lanes become one, which each lane of it gets. */
 SX_DEV void sx_fold_lanes(sx_gpu_fold_state *f, unsigned lanes)
 {
     for (unsigned s = lanes / 2; s > 0; s /= 2) {
@@ -150,8 +149,7 @@ SX_DEV void sx_put_fold(const sx_gpu_folds *ap, uint64_t i, uint64_t count,
         ap->sum[i] = f->sum;
 }
 
-/* Lanes for a short range, and what each of them reads before the whole warp
- * is worth it. */
+/* Lanes for a short range, and the most rows of each before the whole warp is worth it. */
 #define SX_FOLD_LANES 8u
 #define SX_FOLD_SHORT 32u
 

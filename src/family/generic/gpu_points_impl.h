@@ -4,9 +4,9 @@
  *   F(bound)(v, q, side, &slot, unit, top, top_bytes)  the position of q's bound on that side,
  *                                                      and its slot, by one thread
  *                                                      (gpu_bound_impl.h)
- *   F(fill_top)(ap)                                    every thread of the block takes part:
- *                                                      the beginning of the search, ap->top_bytes
- *                                                      of it, into shared memory
+ *   F(fill_top)(ap)                                    stages the beginning of the search,
+ *                                                      ap->top_bytes of it, in shared memory;
+ *                                                      every thread of the block takes part
  *
  * How a question is walked:
  *
@@ -14,11 +14,11 @@
  *   k_group      (gpu_group_impl.h) several lanes walk one question, each with its share of
  *                a node's keys
  *   k_ascending  (gpu_ascending_impl.h) questions that (mostly) ascend: a block finds the
- *                window that all of its questions fall in, and has it near
+ *                window that all of its questions fall in, and has it in shared memory
  *   k_reorder    (gpu_reorder_impl.h) a block sorts its questions first
  *   k_whole      (gpu_whole_impl.h) a block has all keys in shared memory; of no family
  *
- * and in a family's own kernels neighbouring lanes read together (gpu_leaf_impl.h). */
+ * In a family's own kernels neighbouring lanes read together (gpu_leaf_impl.h). */
 
 #include "family/generic/gpu_answer_impl.h"
 

@@ -1,7 +1,7 @@
 /* gpu_ranges_impl.h - kernels that find ranges and fold their rows, for one width and one
  * family. Behind gpu_bound_impl.h. */
 
-/* Range i as a span of ranks, from the bounds of its ends. */
+/* A range as a span of ranks, from the ranks of its bounds. Returns how many ranks it has. */
 SX_DEV uint64_t F(span)(const sx_gpu_spans *ap, KEY lo, KEY hi, uint64_t *start, uint64_t end)
 {
     uint64_t count = lo > hi || end < *start ? 0 : end - *start;
@@ -28,10 +28,9 @@ SX_KERNEL_1024(F(k_spans), sx_gpu_spans)
     }
 }
 
-/* Finds and folds. A warp has ap->ranges of them at a time: as many lanes find
- * the lower ends, as many the upper ones. Then ranges that are short are read
- * by SX_FOLD_LANES lanes each, several at a time; long ones by the whole warp,
- * one after the other. */
+/* Finds and folds. A warp has ap->ranges ranges at a time: that many lanes find the lower
+ * ends, and as many the upper ends. Then SX_FOLD_LANES lanes read each short range,
+ * several at a time. The whole warp reads long ranges, one after the other. */
 SX_KERNEL_1024(F(k_fold), sx_gpu_folds)
 {
     const sx_view *v = SX_GPU_VIEW(&ap->spans.views);

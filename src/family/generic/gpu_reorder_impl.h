@@ -3,8 +3,8 @@
  *
  * Behind gpu_points_impl.h. Parameters: BLOCK threads with ITEMS questions
  * each. */
-/* Bits of a key's place between the smallest and the largest one that are
- * sorted by: for locality, no more is needed. */
+/* Bits that questions are sorted by: of a key's place between the smallest key
+ * and the largest. Locality needs no more. */
 #ifndef SX_PLACE_BITS
 #define SX_PLACE_BITS 20u
 #endif

@@ -1,5 +1,5 @@
 /* gpu_reorders_impl.h - the sorting kernels: blocks of 1024 or 2048 questions. A lab has
- * them in all shapes; elsewhere a family whose plan sorts questions has the two shapes that
+ * them in all shapes. Otherwise a family whose plans sort questions has the two shapes that
  * plans take. */
 #if GPU_LAB
 #define BLOCK 128

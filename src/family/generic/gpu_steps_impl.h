@@ -11,7 +11,7 @@ SX_KERNEL(F(k_steps), sx_gpu_steps)
 
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         KEY q = F(read_query)(ap->key_type, ap->q, i);
-        int end;                  /* is left to who ends the walk */
+        int end;                  /* left to whoever ends the walk */
         KEY w = F(walked)(q, ap->side, &end);
         uint64_t at = ap->in ? ap->in[i].at : 0;
 

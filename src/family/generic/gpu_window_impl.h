@@ -1,19 +1,17 @@
 /* gpu_window_impl.h - kernels of a family that leads each question to a window of units,
- * for one width of key. Behind gpu_leaf_impl.h, SX_BESIDE, how many units beside a wrong
- * guess are looked at before the window is halved, and the family's
+ * for one width of key. Behind gpu_leaf_impl.h; SX_BESIDE, how many units beside a wrong
+ * guess are looked at before the window is halved; and the family's
  *
  *   F(find_window)(ap, w, &from, &to)   the units [from, to) that the bound is in, or right
- *                                       behind, and which of them to look at first */
+ *                                       behind; returns which of them to look at first */
 
-/* Each lane finds its window by itself, lanes
- * read the unit that is guessed for each in turn. Where the bound is not in it,
- * they go on in what is left of the window: where guesses are close, to the next unit,
- * SX_BESIDE times; then to the middle.
- * Among distinct keys one equal to the query is the bound, what is before it need not
- * be looked at.
+/* Each lane finds its window by itself. Lanes read the unit that is guessed for each in
+ * turn. If the bound is not in it, they go on in the rest of the window: SX_BESIDE times to
+ * the unit beside it, then to the middle. Among distinct keys one equal to the query is the
+ * bound, and keys before it need not be looked at.
  *
- * get: SX_OP_GET with rows and without keys; ranks: these. Both are asked most and can do
- * with fewer registers and instructions. */
+ * get: SX_OP_GET with rows and without keys. ranks: SX_OP_RANK_LEFT or _RIGHT. Both are
+ * asked most and can do with fewer registers and instructions. */
 SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, uint32_t rows,
                           int get, int ranks)
 {
@@ -26,8 +24,8 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
         uint32_t at, from, to;    /* units of the window */
         int end = 0, on = 1;
         KEY w = F(read_query)(ap->key_type, ap->q, i);
-        F(leaf) leaf;             /* the one that begins with the bound, or has it; below
-                                     is of the last one read, unit `at` */
+        F(leaf) leaf;             /* the leaf that begins with the bound, or has it; below
+                                     is of the last leaf read, unit `at` */
         if (!get)
             w = F(walked)(w, sx_side_of(ap->op), &end);
         at = F(find_window)(ap, w, &from, &to);
@@ -64,9 +62,9 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
     }
 }
 
-/* Kernels by how leaves are read, k_window_W_LANES_TWICE_ROWS, k_window_get_... and
- * k_window_rank_W_LANES. Each
- * has only what it needs, and so few registers that a multiprocessor is full. */
+/* Kernels by how leaves are read: k_window_W_LANES_TWICE_ROWS, k_window_get_... and
+ * k_window_rank_W_LANES. Each has only what it needs, and so few registers that a
+ * multiprocessor is full. */
 #define SX_WINDOW_KERNEL(lanes, twice, rows)                                              \
     SX_KERNEL_1536(NAME5(k_window, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)          \
     {                                                                                     \

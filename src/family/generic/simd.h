@@ -1,4 +1,4 @@
-/* simd.h - what instruction sets differ in: how many of some keys in a row
+/* simd.h - what instruction sets differ in: how many of some consecutive keys
  * are below a query. By level, and width:
  *
  *   count_line_WIDTH_LEVEL(p, q)     the 64/WIDTH keys of one line
@@ -51,9 +51,9 @@ SCALAR(16)
 #define SX_HAVE_X86 1
 #include <immintrin.h>
 
-/* A 16-byte key is two lanes, low half first. Given per lane "below" and
- * "equal" bits, the bits (at even places) of the keys that are below:
- * high below, or high equal and low below. */
+/* A 16-byte key is two elements of a vector, low half first. From the bits of
+ * elements that are below, and that are equal, come the bits (at even places) of
+ * keys that are below: high below, or high equal and low below. */
 SX_INLINE unsigned wide_below(unsigned below, unsigned equal)
 {
     return ((below >> 1) | ((equal >> 1) & below)) & 0x55u;
@@ -68,14 +68,14 @@ SX_TARGET_avx2 SX_INLINE __m256i load256(const void *p)
     return _mm256_loadu_si256((const __m256i *)p);
 }
 
-/* Lanes 0..m-1 of 4 bytes (8 of them), as a mask for maskload. */
+/* Elements 0..m-1 of 4 bytes, of which there are 8, as a mask for maskload. */
 SX_TARGET_avx2 SX_INLINE __m256i first_lanes(int m)
 {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(m),
                               _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-/* Bits of the lanes whose key is not below: max(key, q) == key. */
+/* Bits of the elements whose key is not below: max(key, q) == key. */
 SX_TARGET_avx2 SX_INLINE unsigned not_below_4(__m256i keys, __m256i q)
 {
     return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(
