@@ -40,7 +40,7 @@ static sx_status shape(sx_view *v, sx_spec *spec, const sx_target *target, sx_er
     return SX_OK;
 }
 
-/* Some full levels: keys, or pairs. */
+/* Some full levels, of keys or of pairs. */
 static uint64_t upper(const sx_view *v, unsigned section)
 {
     const sx_eytzinger *e = &v->of.eytzinger;

@@ -6,11 +6,11 @@
  *     slots  | level 0 | level 1          | level 2 ...          | bottom |
  *            |  m keys | k*m keys         | k*k*m keys           | b keys |
  *
- * `levels` = L levels are full and hold k^L - 1 keys; the last one, the
- * bottom, has the b = n - (k^L - 1) keys left, from its left end on.
+ * `levels` = L levels are full and hold k^L - 1 keys. The last level, the
+ * bottom, has the other b = n - (k^L - 1) keys, from its left end on.
  *
- * Below the full levels there are k^L gaps between their keys; gap g is
- * where the bottom's node g belongs. From this follows all arithmetic:
+ * Below the full levels there are k^L gaps between their keys. Gap g is
+ * where the bottom's node g belongs. All arithmetic follows from this:
  *
  *   - the rank of a full level's key that has q such keys before it is
  *     q + min(b, m*(q+1));
@@ -20,8 +20,7 @@
  *
  * Invariants (index_check.c):
  *   E1  keys ascend with the rank (strictly if unique)
- *   E2  unused slots hold the largest key
- */
+ *   E2  unused slots hold the largest key */
 #ifndef SX_EYTZINGER_H
 #define SX_EYTZINGER_H
 
@@ -29,9 +28,9 @@
 
 typedef struct sx_part_eytzinger {
     uint32_t k;                   /* children of a node */
-    uint32_t levels;              /* full ones */
+    uint32_t levels;              /* full levels */
     uint64_t bottom;              /* keys below them */
-    uint64_t level_first[SX_LEVELS_MAX + 1];  /* slot of each full level, and the bottom's */
+    uint64_t level_first[SX_LEVELS_MAX + 1];  /* first slot of each full level, and of the bottom */
 } sx_eytzinger;
 
 typedef struct sx_params_eytzinger {
@@ -39,9 +38,9 @@ typedef struct sx_params_eytzinger {
 } sx_eytzinger_params;
 enum { SX_EYTZ_K = 1 };           /* given */
 
-/* How a node lies in memory, for the walks (eytzinger_walk_impl.h): its k-1 keys
- * if they are in one piece, aligned to 16 bytes, in a line, and can be
- * compared at once; 1, a single key in one array; 0, anything else. */
+/* How a node lies in memory, for the walks (eytzinger_walk_impl.h). k-1: its keys are in one
+ * piece, aligned to 16 bytes, in a line, and can be compared at once. 1: it is a single key
+ * in one array. 0: anything else. */
 SX_FN uint32_t sx_eytz_unit(uint32_t k, uint32_t width, uint32_t block, uint64_t block_bytes)
 {
     uint32_t m = k - 1, bytes = m * width;
@@ -54,14 +53,14 @@ SX_FN uint32_t sx_eytz_unit(uint32_t k, uint32_t width, uint32_t block, uint64_t
     return 0;
 }
 
-/* k^(L-1-t) = full levels' keys between two neighbours of level t, plus 1. */
+/* k^(L-1-t): keys of full levels between two neighbours of level t, plus 1. */
 SX_FN uint64_t sx_eytz_spacing(const sx_eytzinger *e, uint32_t t)
 {
     return e->level_first[e->levels - 1 - t] + 1;
 }
 
-/* Key i of full level t: how many keys of the full levels are before it.
- * Of the multiples of the spacing, every k-th belongs to a level above. */
+/* How many keys of the full levels are before key i of full level t. Of the multiples of the
+ * spacing, every k-th belongs to a level above. */
 SX_FN uint64_t sx_eytz_inner_rank(const sx_eytzinger *e, uint32_t t, uint64_t i)
 {
     return sx_eytz_spacing(e, t) * (1 + i + i / (e->k - 1)) - 1;
@@ -86,8 +85,8 @@ SX_FN uint64_t sx_eytzinger_slot_of_rank(const sx_eytzinger *e, uint64_t rank)
     if (w < m && g * m + w < e->bottom)
         return e->level_first[e->levels] + g * m + w;
     q = (g + 1) * m <= e->bottom ? g : rank - e->bottom;
-    /* q + 1 = k^h * u, u no multiple of k: level L-1-h, and u-1 less the
-     * multiples of k before it is the place there. */
+    /* q + 1 = k^h * u, where u is no multiple of k. The level is L-1-h, and the place there
+     * is u-1 less the multiples of k before u. */
     i = q + 1;
     for (t = e->levels - 1; i % k == 0; t--)
         i /= k;
@@ -107,8 +106,7 @@ SX_FN uint64_t sx_eytzinger_rank_of_slot(const sx_eytzinger *e, uint64_t slot)
     return sx_eytz_rank_of_inner(e, sx_eytz_inner_rank(e, t, slot - e->level_first[t]));
 }
 
-/* Full levels that are the tree's top, where another device walks it: as many
- * as an eighth of the keys is in, so that one more level is most of them. */
+/* Full levels that are the upper part: as many as hold an eighth of the keys at most. */
 SX_FN uint32_t sx_eytz_upper_levels(const sx_eytzinger *e)
 {
     uint32_t t = 0;

@@ -2,19 +2,19 @@
 #include "family/generic/cpu_begin.h"
 #include "family/eytzinger/eytzinger_walk_impl.h"
 
-/* The address of the node at this slot, to be asked for and never read: where a walk is
- * past the bottom's end there is no node, so no pointer is computed. */
+/* The address of the node at this slot, to be prefetched and never read. Past the bottom's end
+ * there is no node, so no pointer is computed. */
 SX_WALK const void *F(eytz_ahead)(const sx_view *v, uint64_t slot, uint64_t bytes, uint32_t unit)
 {
     return (const void *)((uintptr_t)v->keys + F(eytz_offset)(v, slot, unit) + bytes);
 }
 
-/* From level `level` on, to which entries have led unless it is 0. */
+/* From level `level` on. Entries have led there, unless it is 0. */
 SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m, const sx_state *entry,
                            uint32_t level, uint64_t *rank, uint64_t *slot, uint32_t unit, int rows)
 {
-    /* Kept here and copied out at the end: stores through `slot` inside the
-     * loops might change *v, for all the compiler knows. */
+    /* These are kept here and copied out at the end: for all the compiler knows, stores through
+     * `slot` inside the loops might change *v. */
     uint64_t g[GROUP], s[GROUP];
     uint64_t per_node = F(eytz_keys)(v, unit);
 

@@ -8,8 +8,8 @@
 #define SX_BODY "family/eytzinger/eytzinger_gpu_impl.h"
 #include "family/generic/gpu_each.h"
 
-/* The top of the tree is in L1 anyway. Binary trees have many steps: there it pays to sort
- * questions, and to sort results back. */
+/* The top of the tree is in L1 anyway. Binary trees have many steps, so there it pays to
+ * sort questions, and to sort results back. */
 static sx_gpu_habits habits(const sx_gpu *g, const sx_view *v)
 {
     sx_gpu_habits h = {0, 0, SX_REORDER_NONE, 0, 0, 0, 0, 0};

@@ -1,17 +1,17 @@
-/* eytzinger_walk_impl.h - the lower bound in a k-ary tree in level order.
+/* eytzinger_walk_impl.h - the left bound in a k-ary tree in level order.
  *
- * Parameters as in array_walk_impl.h. The state is the node (within its
- * level) and the slot of the last key seen that is not below q.
+ * Parameters as in array_walk_impl.h. The state is the node (within its level) and the slot of the
+ * last key seen that is not below q.
  *
- * unit: v->unit. A driver may count a node's keys in its own way,
- * between eytz_node() and eytz_down(), eytz_last() and eytz_end(). */
+ * unit: v->unit. A driver may count a node's keys in its own way, between eytz_node() and
+ * eytz_down(), and between eytz_last() and eytz_end(). */
 
 SX_WALK uint64_t F(eytz_keys)(const sx_view *v, uint32_t unit)
 {
     return unit ? unit : v->of.eytzinger.k - 1;
 }
 
-/* Where the node that starts at this slot is, in bytes from the first. */
+/* Where the node that starts at this slot lies, in bytes from the first node. */
 SX_WALK uint64_t F(eytz_offset)(const sx_view *v, uint64_t slot, uint32_t unit)
 {
     if (unit > 1)
@@ -24,7 +24,7 @@ SX_WALK const unsigned char *F(eytz_node)(const sx_view *v, uint64_t slot, uint3
     return v->keys + F(eytz_offset)(v, slot, unit);
 }
 
-/* How many of its keys are below q. */
+/* How many keys of the node are below q. */
 SX_WALK uint64_t F(eytz_count)(const sx_view *v, uint64_t slot, KEY q, uint32_t unit)
 {
     const unsigned char *p = F(eytz_node)(v, slot, unit);
@@ -47,8 +47,8 @@ SX_WALK uint64_t F(eytz_first)(const sx_view *v, uint32_t t, uint64_t g, uint32_
     return v->of.eytzinger.level_first[t] + SX_TIMES(g, F(eytz_keys)(v, unit));
 }
 
-/* c of the keys in node g, from slot `first` on, are below q: its child for
- * q; *slot follows. */
+/* c keys of node g, which starts at slot `first`, are below q. Returns its child for q; *slot
+ * follows. */
 SX_WALK uint64_t F(eytz_down)(const sx_view *v, uint64_t first, uint64_t g, uint64_t c,
                               uint64_t *slot, uint32_t unit)
 {
@@ -66,9 +66,8 @@ SX_WALK uint64_t F(eytz_level)(const sx_view *v, uint32_t t, uint64_t g,
     return F(eytz_down)(v, first, g, F(eytz_count)(v, first, q, unit), slot, unit);
 }
 
-/* Gap g below the full levels, where there are keys (bottom > 0): the slot
- * where its node starts. A gap right of the bottom's end looks at the
- * bottom's first node instead, in vain. */
+/* The slot where the node of gap g starts, if there are keys below the full levels (bottom > 0).
+ * For a gap right of the bottom's end it is the bottom's first node, which is looked at in vain. */
 SX_WALK uint64_t F(eytz_last)(const sx_view *v, uint64_t g, uint32_t unit)
 {
     uint64_t before = SX_TIMES(g, F(eytz_keys)(v, unit));
@@ -76,8 +75,8 @@ SX_WALK uint64_t F(eytz_last)(const sx_view *v, uint64_t g, uint32_t unit)
     return v->of.eytzinger.level_first[v->of.eytzinger.levels] + sx_pick(before < v->of.eytzinger.bottom, before, 0);
 }
 
-/* c keys there are below q: the rank of the lower bound, and its slot
- * (SX_NO_SLOT: every key is below q). */
+/* c keys of that node are below q: the rank of the left bound, and its slot (SX_NO_SLOT: every key
+ * is below q). */
 SX_WALK uint64_t F(eytz_end)(const sx_view *v, uint64_t g, uint64_t c, uint64_t *slot,
                              uint32_t unit)
 {
@@ -98,8 +97,8 @@ SX_WALK uint64_t F(eytz_finish)(const sx_view *v, uint64_t g, uint64_t *slot,
 }
 
 /* ---- a walk that is cut between levels (state.h): the state at level l is the node there.
- * It does not know of keys in the levels above: where none below is at or above q, the bound's
- * slot follows from its rank. -------------------------------------------------------------- */
+ * It knows no keys of the levels above. If no key below is at or above q, the bound's slot
+ * follows from its rank. -------------------------------------------------------------------- */
 
 /* Level l has k^l nodes, one more than there are keys above it. */
 SX_WALK uint64_t F(eytz_enter)(const sx_view *v, uint32_t l, uint64_t at)

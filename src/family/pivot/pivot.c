@@ -27,7 +27,7 @@ static sx_pivot_params resolve(const sx_view *v, const sx_spec *spec, const sx_t
     return p;
 }
 
-/* A block is a node's keys, which one comparison takes; for a GPU it is a leaf, which
+/* A block is a node's keys, which one comparison takes. For a GPU it is a leaf, which
  * lanes read together. */
 static uint32_t block(const sx_view *v, const sx_spec *spec, const sx_target *target)
 {
@@ -36,9 +36,8 @@ static uint32_t block(const sx_view *v, const sx_spec *spec, const sx_target *ta
     return target->node_bytes < SX_LINE ? p.leaf : p.k - 1;
 }
 
-/* Keys that a walk may compare at once where it ends: the k-1 of a node,
- * if leaves are made of such pieces and each lies in one piece, aligned to
- * 16 bytes, in a line. */
+/* Keys that a walk may compare at once where it ends: the k-1 of a node, if leaves
+ * are made of such pieces, and each is aligned to 16 bytes, in a line. */
 static uint32_t unit_of(const sx_view *v)
 {
     const sx_pivot *t = &v->of.pivot;
@@ -52,7 +51,7 @@ static uint32_t unit_of(const sx_view *v)
     return unit;
 }
 
-/* Levels of pivots over ceil(n / leaf) leaves: until one node is enough. */
+/* Levels of pivots over ceil(n / leaf) leaves, until one node is enough. */
 static sx_status shape(sx_view *v, sx_spec *spec, const sx_target *target, sx_err *err)
 {
     sx_pivot_params *p = &spec->of.pivot;

@@ -1,27 +1,26 @@
 /* pivot.h - a sorted array under pivots.
  *
- * Slots are ranks. The array is cut into windows of w keys; above them lies
- * a tree of nodes of k-1 pivots, all leaves at the same depth, levels stored
- * from the top, each in whole nodes:
+ * Slots are ranks. The array is cut into windows of w keys. Above them lies
+ * a tree of nodes of k-1 pivots. All leaves are at the same depth. Levels are
+ * stored from the top, each in whole nodes:
  *
  *     level 0                  | p p |                        k = 3
  *     level 1       | p p |    | p p |    | p * |
  *     keys      | w | w | w || w | w | w || w | w |
  *
- * Pivot j of a node is the last key of what lies under its child j, and a
- * query goes to the first child whose pivot is not below it, so that its
- * lower bound is always inside the window it is led to. Every boundary
- * between windows is in one level only: n/w pivots in all, and some padding.
+ * Pivot j of a node is the last key of what lies under its child j. A query
+ * goes to the first child whose pivot is not below it, so that its left bound
+ * is always inside the window it is led to. Every boundary between windows is
+ * in one level only: there are n/w pivots in all, and some padding.
  *
- * With all levels, w = leaf (k-1 keys, unless told). Dropping the lowest d
- * levels (the coarse pivot buffer) leaves w = leaf * k^d. No level at all
- * and w = n is a plain sorted array.
+ * With all levels, w = leaf (by default k-1 keys, but at least 8 under nodes
+ * of the natural size). Dropping the lowest d levels (the coarse pivot buffer)
+ * leaves w = leaf * k^d. No level at all and w = n is a plain sorted array.
  *
  * Invariants (index_check.c and pivot.c prove them by these numbers):
  *   P1, P2  as of a sorted array (sorted.h)
- *   P3  pivot i of level l is the key pivot_source() names, or the largest
- *       key where that lies past the end
- */
+ *   P3  pivot i of level l is the key that pivot_source() names, or the
+ *       largest key if that lies past the end */
 #ifndef SX_PIVOT_H
 #define SX_PIVOT_H
 
@@ -31,11 +30,11 @@ typedef struct sx_part_pivot {
     uint16_t k;                   /* children of a node */
     uint16_t levels;              /* of pivots */
     uint32_t leaf;                /* keys of a leaf */
-    uint64_t window, windows;     /* keys under a lowest pivot's child, and how many
-                                     such windows there are */
+    uint64_t window, windows;     /* keys under a child of the lowest pivots, and how
+                                     many such windows there are */
     const unsigned char *pivots;  /* or NULL */
-    uint64_t first[SX_LEVELS_MAX + 1];    /* node of each level, counted from the first
-                                             of all; and how many there are */
+    uint64_t first[SX_LEVELS_MAX + 1];    /* first node of each level, numbered through
+                                             all levels; and how many nodes there are */
 } sx_pivot;
 SX_SLOTS_BY_RANK(pivot)
 
@@ -60,7 +59,7 @@ SX_FN uint64_t sx_pivot_source(const sx_pivot *t, uint32_t l, uint64_t i)
     return under * (1 + i + i / (t->k - 1)) - 1;
 }
 
-/* The same of pivots i, i+1, ... of a level, by sx_place_next(). */
+/* The same for pivots i, i+1, ... of a level, by sx_place_next(). */
 SX_FN sx_stretch_ranks sx_pivot_sources(const sx_pivot *t, uint32_t l, uint64_t i)
 {
     sx_stretch_ranks it;
@@ -79,8 +78,8 @@ SX_FN uint64_t sx_pivot_keys(const sx_pivot *t)
     return t->first[t->levels] * (t->k - 1u);
 }
 
-/* Pivots of a node, if they can be compared at once (16, 32 or 64 bytes: then
- * every node is aligned to 16 bytes and in a line); else 1. */
+/* Pivots of a node, if they can be compared at once (16, 32 or 64 bytes: then every
+ * node is aligned to 16 bytes and in a line); otherwise 1. */
 SX_FN uint32_t sx_pivot_node_unit(const sx_pivot *t, uint32_t width)
 {
     uint32_t bytes = (t->k - 1u) * width;

@@ -3,8 +3,8 @@
 #include "family/generic/array_cpu_impl.h"
 #include "family/pivot/pivot_walk_impl.h"
 
-/* Down to the line or slot that holds the bound, which is asked for, and
- * with it its rows. entry: NULL, or the pivots have been walked elsewhere. */
+/* Down to the unit that holds the bound. Prefetches it, and its rows. entry:
+ * NULL, or the pivots have been walked elsewhere. */
 SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const sx_state *entry,
                               uint64_t at[GROUP], uint32_t unit, int rows)
 {

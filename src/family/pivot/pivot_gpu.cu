@@ -41,7 +41,7 @@ static uint32_t staged_bytes(const sx_view *v, uint32_t pin, uint64_t space)
     return (uint32_t)(bytes / 16 * 16);
 }
 
-/* Nodes of 32 or 64 bytes, over whole leaves of up to 256. */
+/* Nodes of 32 or 64 bytes, over whole leaves of up to 256 bytes. */
 static void shared_args(const sx_view *v, sx_gpu_lookup *a)
 {
     const sx_pivot *t = &v->of.pivot;

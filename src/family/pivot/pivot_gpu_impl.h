@@ -73,9 +73,8 @@ SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 
 #include "family/generic/gpu_leaf_impl.h"
 
-/* Each lane is at a node of `bytes` (32 or 64) and wants its keys below w;
- * `other` is its neighbour's w. Both nodes are read by both: each lane takes
- * one half of either. */
+/* Each lane is at a node of `bytes` (32 or 64) and wants its keys below w. `other` is its
+ * neighbour's w. Both lanes read both nodes: each takes one half of either. */
 SX_DEV unsigned F(count_both)(const sx_gpu_lookup *ap, uint32_t node, KEY w, KEY other,
                               uint32_t bytes)
 {
@@ -97,7 +96,7 @@ SX_DEV unsigned F(count_both)(const sx_gpu_lookup *ap, uint32_t node, KEY w, KEY
     return mine + SX_SHUFFLE_XOR(for_it, 1);
 }
 
-/* Down to a leaf. Levels that are near are read there by each lane alone. */
+/* Down to a leaf. Each lane alone reads levels that are in shared memory. */
 SX_DEV uint32_t F(shared_levels)(const sx_gpu_lookup *ap, KEY w, KEY other, uint32_t bytes)
 {
     uint32_t at = 0;

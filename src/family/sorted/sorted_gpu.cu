@@ -11,8 +11,8 @@ static sx_gpu_habits habits(const sx_gpu *g, const sx_view *v)
 {
     sx_gpu_habits h = {0, 1, SX_REORDER_LOOKUP, 0, 0, 8, 0, 0};
 
-    /* Keys come from L2, which is the limit, unless L1 has them: more threads take that
-     * from each other. */
+    /* L2 is the limit, unless keys come from L1, which more threads would take from
+     * each other. */
     if (v->n * v->width <= g->l2_bytes)
         h.resident = 1024;
     return h;
