@@ -14,9 +14,9 @@ static const sx_param params[] = {
     SX_PARAMS_END,
 };
 
-/* Keys of a cell, unless the spec says it. The fewer, the nearer is a guess, and the
- * more of a cache the guide takes. On a CPU 16: 0.08 bytes a key. On a GPU as many as
- * leave most of L2 to the rest, but 4 to 40. */
+/* Keys of a cell, if the spec does not say it. The fewer they are, the nearer is a
+ * guess, and the more of a cache the guide takes. On a CPU 16: 0.08 bytes a key. On a
+ * GPU as many as leave most of L2 to the rest, from 4 to 40. */
 #define GUIDE_BYTES (16u << 20)
 static uint32_t usual_bucket(uint64_t n, int gpu)
 {
@@ -27,8 +27,8 @@ static uint32_t usual_bucket(uint64_t n, int gpu)
     return keys < 4 ? 4 : keys > 40 ? 40 : (uint32_t)keys;
 }
 
-/* Pairs in blocks of one sector pay up to here, about half of which is in L2: more
- * guesses are wrong, but that costs less than a second sector does. */
+/* Pairs in blocks of one sector pay up to this size, of which about half is in L2:
+ * more guesses are wrong, but that costs less than a second sector does. */
 #define SECTOR_BYTES (256ull << 20)
 static uint32_t block(const sx_view *v, const sx_spec *spec, const sx_target *target)
 {
@@ -88,7 +88,7 @@ static void bind(sx_view *v, const void *const base[SX_SECTIONS])
     g->piece_maps = g->piece_keys ? g->piece_keys + sx_piece_key_bytes(g, v->width) : NULL;
 }
 
-/* Against what the keys determine, which want to be in one array for that. */
+/* Compares with what the keys determine. For that they are needed in one array. */
 static sx_status check(const sx_view *v, sx_err *err)
 {
     const sx_guide *g = &v->of.guide;

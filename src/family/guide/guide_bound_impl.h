@@ -2,8 +2,8 @@
  * Behind gpu_near_impl.h. */
 #define SX_RECORD_WINDOW(p, j, count) F(record_window)((p), (j), (count))
 
-/* Four counts of a record, of bytes `first` to first + 3: adds up those before
- * `byte`, and finds that one. */
+/* Four counts of a record, in bytes `first` to first + 3: adds up those before `byte`, and
+ * finds the one in it. */
 SX_DEV void F(record_part)(uint32_t counts, uint32_t first, uint32_t byte, uint32_t *before,
                            uint32_t *count)
 {
@@ -38,7 +38,7 @@ SX_DEV uint64_t F(guide_bound)(const sx_view *v, KEY q, uint64_t *slot, uint32_t
     uint64_t bucket = F(guide_cell)(v, q, &fraction), count;
     uint64_t start = F(guide_window)(v, bucket, &count);
 
-    (void)top;                    /* records are as near in L1 */
+    (void)top;                    /* nothing is staged: records are as near in L1 */
     (void)top_bytes;
     return F(array_slot)(v, F(guide_finish)(v, q, start, count,
                                             F(guide_guess)(v, q, start, count, fraction, unit),

@@ -3,22 +3,21 @@
 #include "family/guide/guide_make.h"
 #include "family/guide/guide_simd.h"
 
-/* Under a guide walks ask for lines PART at a time: a core has buffers for about
- * two dozen, and drops what it is asked for beyond that. While walk i asks for its
- * record, walk i - ENTER has got its own and asks for a unit of keys, and walk
- * i - LOOK looks at its unit. Measured on Zen 4 at 2^26 keys, against 32 at a time:
- * half the time. */
+/* Walks under a guide prefetch lines PART at a time: a core has buffers for about two
+ * dozen, and drops requests beyond that. While walk i prefetches its record, walk i -
+ * ENTER has got its own and prefetches a unit of keys, and walk i - LOOK looks at its
+ * unit. Measured on Zen 4 at 2^26 keys, against 32 at a time: half the time. */
 #define PART 8u
 #define ENTER PART
 #define LOOK (3 * PART)
 
-/* The walks of a chunk under a guide: the window that holds a walk's bound, and
- * the unit that the walk looks at. */
+/* The walks of a chunk: the window that holds a walk's bound, and the unit that the walk
+ * looks at. */
 typedef struct {
     uint64_t start[SX_CHUNK], end[SX_CHUNK], rank[SX_CHUNK];
     uint64_t at[SX_CHUNK];        /* at first, the cell */
     uint32_t fraction[SX_CHUNK];
-    /* Walks whose guess was wrong. One is written behind the last. */
+    /* Walks whose guess was wrong. Every look writes behind the last, even if it was right. */
     uint16_t late[SX_CHUNK + 1];
     unsigned lates;
 } guide_walks;
@@ -34,8 +33,7 @@ typedef struct {
     unsigned char *records;
 } filling;
 
-/* Records [first, end), in order: each begins where the one before ended, but
- * finds that by itself. */
+/* Records [first, end). Each begins where the one before ended, but finds that by itself. */
 static void fill_records(void *work, uint64_t first, uint64_t end)
 {
     const filling *w = work;

@@ -4,7 +4,7 @@
 #include "family/generic/array_walk_impl.h"
 #include "family/guide/guide_walk_impl.h"
 
-/* A unit is asked for, and its rows if they are wanted. */
+/* Prefetches a unit, and its rows if they are wanted. */
 SX_WALK void F(guide_ask)(const sx_view *v, uint64_t at, uint32_t unit, int rows)
 {
     const unsigned char *p = F(array_unit)(v, at, unit);
@@ -16,7 +16,7 @@ SX_WALK void F(guide_ask)(const sx_view *v, uint64_t at, uint32_t unit, int rows
         __builtin_prefetch(v->rows + sx_row_offset(v, at * unit));
 }
 
-/* The cells of all walks; their pieces as guide_piece() finds them, all walks step
+/* The cells of all walks. Pieces are found as guide_piece() does it, all walks step
  * by step. */
 SX_WALK void F(guide_begin)(const sx_view *v, const KEY *q, unsigned m, guide_walks *g)
 {
@@ -29,7 +29,7 @@ SX_WALK void F(guide_begin)(const sx_view *v, const KEY *q, unsigned m, guide_wa
         g->at[j] = F(guide_cell_in)(v, q[j], (uint32_t)g->at[j], &g->fraction[j]);
 }
 
-/* Walk j has its record, or an entry: its window, and the unit that it guesses. */
+/* Walk j has its record, or an entry: finds its window, and the unit that it guesses. */
 SX_WALK void F(guide_open)(const sx_view *v, KEY q, const sx_state *entry, guide_walks *g,
                            unsigned j, uint32_t unit)
 {
@@ -41,9 +41,8 @@ SX_WALK void F(guide_open)(const sx_view *v, KEY q, const sx_state *entry, guide
     g->at[j] = F(guide_guess)(v, q, g->start[j], count, g->fraction[j], unit);
 }
 
-/* Walk j looks at its unit, as guide_finish() does: it has found its bound, or its
- * window is smaller, and it goes on in that. Guesses are wrong at random, so there is
- * no branch. */
+/* Walk j looks at its unit, as in guide_turn(): it has found its bound, or its window is
+ * smaller, and it goes on in that. Guesses are wrong at random, so there is no branch. */
 SX_WALK void F(guide_look)(const sx_view *v, KEY q, guide_walks *g, unsigned j, int halve,
                            uint32_t unit)
 {
@@ -61,7 +60,7 @@ SX_WALK void F(guide_look)(const sx_view *v, KEY q, guide_walks *g, unsigned j, 
     g->lates += (unsigned)(right | left);
 }
 
-/* Walks whose guess was wrong, until all have found their bounds. */
+/* Walks whose guess was wrong look again, until all have found their bounds. */
 SX_WALK void F(guide_late)(const sx_view *v, const KEY *q, guide_walks *g, uint32_t unit, int rows)
 {
     for (unsigned turn = 2; g->lates > 0; turn++) {
@@ -76,15 +75,15 @@ SX_WALK void F(guide_late)(const sx_view *v, const KEY *q, guide_walks *g, uint3
     }
 }
 
-/* The record first, then the unit that is guessed, then the bound: each waits for
- * one line of memory while other walks step. */
+/* The record first, then the unit that is guessed, then the bound: each waits for one
+ * line of memory while other walks step. */
 SX_WALK void F(guide_walk)(const sx_view *v, const KEY *q, unsigned m, const sx_state *entry,
                            uint64_t *rank, uint32_t unit, int rows)
 {
     guide_walks g;
 
-    /* Rows that lie elsewhere are read faster later, all in one short loop, unless
-     * there are few, or all cores are after them (entries). */
+    /* Rows that lie elsewhere are read faster later, all in one short loop; unless
+     * there are few, or all cores read them (entries). */
     rows = rows && v->row_bytes != 0 && (v->block || entry || m <= PART);
     g.lates = 0;
     if (!entry)

@@ -8,9 +8,9 @@
 #define SX_BODY "family/guide/guide_gpu_impl.h"
 #include "family/generic/gpu_each.h"
 
-/* Two lanes take a leaf in two reads each, four in one: that is fewer bytes on
- * their way for each query, but less to do. Leaves are mostly right at once: four are
- * better only where leaves come from far. */
+/* Two lanes read a leaf in two reads each, four lanes in one. With two, fewer bytes
+ * are on their way for each query, but there is less to do. First guesses are mostly
+ * right, so four are better only if leaves come from far. */
 static sx_gpu_habits habits(const sx_gpu *g, const sx_view *v)
 {
     sx_gpu_habits h = {0, 0, SX_REORDER_NONE, 0, 1, 2, 0, 0};

@@ -49,8 +49,8 @@ SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 
 #include "family/generic/gpu_leaf_impl.h"
 
-/* A guide's window for w, in units [*from, *to), and which of them to look at
- * first. Buckets have 32-bit numbers (shared_args()). */
+/* A guide's window for w, in units [*from, *to). Returns which of them to look at first.
+ * Cells have 32-bit numbers (shared_args()). */
 SX_DEV uint32_t F(find_window)(const sx_gpu_lookup *ap, KEY w, uint32_t *from, uint32_t *to)
 {
     const sx_view *v = SX_GPU_VIEW(&ap->views);

@@ -5,7 +5,7 @@
 
 #include "family/view.h"
 
-/* Key `piece` of the first keys (the largest key behind the last piece). */
+/* First key number `piece`; the largest key behind the last piece. */
 void sx_guide_make_first(const sx_view *v, const unsigned char *keys, uint64_t piece,
                          unsigned char *to);
 sx_piece_map sx_guide_make_map(const sx_view *v, const unsigned char *keys, uint64_t piece);

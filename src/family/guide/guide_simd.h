@@ -1,5 +1,5 @@
-/* guide_simd.h - sx_record_window() by instruction set: bytes of a record before one of
- * them, summed. */
+/* guide_simd.h - sx_record_window() by instruction set: it adds up the bytes of a
+ * record before one of them. */
 #ifndef SX_GUIDE_SIMD_H
 #define SX_GUIDE_SIMD_H
 
@@ -12,7 +12,7 @@ SX_INLINE uint64_t record_window_scalar(const unsigned char *p, uint32_t j, uint
 }
 
 #ifdef SX_HAVE_X86
-/* Where `counts` has the bytes of a record that count for cell j. */
+/* Where the keys of cell j begin. `counts` has the bytes that are before j, and zeros. */
 SX_TARGET_avx2 SX_INLINE uint64_t record_begin(const unsigned char *p, uint32_t j, __m256i counts,
                                                uint32_t *count)
 {

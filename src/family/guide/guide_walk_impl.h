@@ -1,11 +1,11 @@
-/* guide_walk_impl.h - the lower bound in a sorted array under a guide.
+/* guide_walk_impl.h - the left bound in a sorted array under a guide.
  *
- * Parameters as in array_walk_impl.h, which comes before; and
- * SX_RECORD_WINDOW(p, j, count), as sx_record_window(). A walk is: the
- * piece, the cell, the cell's window of keys, and the bound in it. What
- * is in the sections never leads outside them: each step ends in a minimum. */
+ * Parameters as in array_walk_impl.h, which comes before; and SX_RECORD_WINDOW(p, j, count), as
+ * sx_record_window(). A walk is: the piece, the cell, the cell's window of keys, and the bound in
+ * it. Whatever the bytes in the sections are, none leads outside of them: each step ends in a
+ * minimum. */
 
-/* One halving of first keys from number `at` on: skip `half` of them if the next is below q. */
+/* One halving of first keys from number `at` on: skips `half` of them if the next is below q. */
 SX_WALK uint32_t F(guide_skip)(KEY q, const unsigned char *firsts, uint32_t at, uint32_t half)
 {
     return at + (uint32_t)sx_pick(SX_LOAD(firsts + (at + half) * (uint64_t)W) < q, half, 0);
@@ -22,7 +22,7 @@ SX_WALK uint32_t F(guide_piece)(KEY q, const unsigned char *firsts, uint32_t at,
     return at;
 }
 
-/* What the key `first` of a piece and `end`, that of the next, determine. */
+/* The map that the first key of a piece, and `end`, that of the next, determine. */
 SX_WALK sx_piece_map F(guide_map)(const sx_view *v, KEY first, KEY end)
 {
     KEY span = end > first ? (KEY)(end - first) : 0;
@@ -36,7 +36,7 @@ SX_WALK sx_piece_map F(guide_map)(const sx_view *v, KEY first, KEY end)
     return m;
 }
 
-/* q's cell, of those of a piece, and where it is in there, as a fraction of 2^32. */
+/* q's cell among those of a piece, and where q is in it, as a fraction of 2^32. */
 SX_WALK uint64_t F(guide_cell_of)(const sx_view *v, KEY q, uint32_t piece, uint32_t *fraction)
 {
     const sx_piece_map *m = (const sx_piece_map *)(const void *)v->of.guide.piece_maps + piece;
@@ -49,20 +49,19 @@ SX_WALK uint64_t F(guide_cell_of)(const sx_view *v, KEY q, uint32_t piece, uint3
     return bucket < v->of.guide.piece_cells ? bucket : v->of.guide.piece_cells - 1;
 }
 
-/* The same, of the cells of all pieces. */
+/* The same among the cells of all pieces. */
 SX_WALK uint64_t F(guide_cell_in)(const sx_view *v, KEY q, uint32_t piece, uint32_t *fraction)
 {
     return piece * v->of.guide.piece_cells + F(guide_cell_of)(v, q, piece, fraction);
 }
 
-/* The same, in the last piece whose first key is below q, or the first piece. */
+/* The same in the last piece whose first key is below q, or in the first piece. */
 SX_WALK uint64_t F(guide_cell)(const sx_view *v, KEY q, uint32_t *fraction)
 {
     return F(guide_cell_in)(v, q, F(guide_piece)(q, v->of.guide.piece_keys, 0, v->of.guide.pieces), fraction);
 }
 
-/* The window of a cell: keys before it are below, keys behind it above any
- * query of the cell. */
+/* The window of a cell: keys before it are below any query of the cell, keys behind it above. */
 SX_WALK uint64_t F(guide_window)(const sx_view *v, uint64_t bucket, uint64_t *count)
 {
     uint64_t record = bucket / SX_GUIDE_CELLS, start;
@@ -80,8 +79,8 @@ SX_WALK uint64_t F(guide_window)(const sx_view *v, uint64_t bucket, uint64_t *co
     return start;
 }
 
-/* One halving of units [*at, *end), of which the first is sought whose last key is not below
- * q; or *end, if there is none. */
+/* One halving of units [*at, *end). It looks for the first unit whose last key is not below q;
+ * *end, if there is none. */
 SX_WALK void F(guide_halve)(const sx_view *v, KEY q, uint64_t *at, uint64_t *end, uint32_t unit)
 {
     uint64_t a = *at, b = *end, mid = a + (b - a) / 2;
@@ -94,8 +93,8 @@ SX_WALK void F(guide_halve)(const sx_view *v, KEY q, uint64_t *at, uint64_t *end
     *end = b;
 }
 
-/* The unit to look at first: where q would be if the window's keys were
- * evenly spaced; in a crowded cell, where its bound is. */
+/* The unit to look at first: where q would be if the window's keys were evenly spaced; among a
+ * crowded record's keys, where its bound is. */
 SX_WALK uint64_t F(guide_guess)(const sx_view *v, KEY q, uint64_t start, uint64_t count,
                                 uint32_t fraction, uint32_t unit)
 {
@@ -113,8 +112,8 @@ SX_WALK uint64_t F(guide_guess)(const sx_view *v, KEY q, uint64_t start, uint64_
     return at;
 }
 
-/* The unit to look at next, when the bound is known to be in [start, end] and not in
- * unit `at`: the one beside it, or (halve) the one in the middle. */
+/* The unit to look at next, if the bound is in [start, end] and not in unit `at`: the one beside
+ * it, or (halve) the one in the middle. */
 SX_WALK uint64_t F(guide_next)(uint64_t start, uint64_t end, uint64_t at, uint32_t unit, int halve)
 {
     uint64_t beside = start > at * unit ? at + 1 : at - 1;
@@ -122,8 +121,8 @@ SX_WALK uint64_t F(guide_next)(uint64_t start, uint64_t end, uint64_t at, uint32
     return halve ? (start + (end - start) / 2) >> sx_log2(unit) : beside;
 }
 
-/* A look at unit *at: 0, its keys below q are *c, and the bound is behind these. Or the bound
- * is not in it: then its window is smaller, and another unit is to be looked at. */
+/* A look at unit *at. 0: *c of its keys are below q, and the bound is behind these. 1: the bound is
+ * not in it. Then its window is smaller, and *at is the unit to look at next. */
 SX_WALK int F(guide_turn)(const sx_view *v, KEY q, uint64_t *start, uint64_t *end, uint64_t *at,
                           uint64_t *c, uint32_t unit, int halve)
 {
@@ -154,13 +153,12 @@ SX_WALK uint64_t F(guide_finish)(const sx_view *v, KEY q, uint64_t start, uint64
     return c < v->n ? c : v->n;
 }
 
-/* ---- a walk that is cut (state.h): there is one level, and behind it the state, the entry,
- * is the window and where q is in it:
+/* ---- a walk that is cut (state.h): there is one level. The state behind it, the entry, is
+ * the window and where q is in it:
  *
  *     | start, 47 bits | count, 8 | fraction, its upper 8 | 0 |
  *
- * A count of SX_GUIDE_CROWDED says that the window is not known, since it is
- * too large: the walk begins anew. */
+ * A count of SX_GUIDE_CROWDED says that the window is too large for it: the walk begins anew. */
 #define GUIDE_START_BITS 47
 #define GUIDE_FRACTION_AT (GUIDE_START_BITS + 8)
 
@@ -202,9 +200,9 @@ SX_WALK uint64_t F(guide_from_entry)(const sx_view *v, KEY q, sx_state entry, ui
 
 /* ---- building: keys is the sorted array, the pieces are in v ------------------ */
 
-/* Whether a key is in a cell before this one. The cell's piece is known, so nothing
- * is searched: keys up to the piece's first are in pieces before it, and keys above the
- * next one's first in those behind it. */
+/* Whether a key is in a cell before this one. The cell's piece is known, so nothing is searched:
+ * keys up to the piece's first are in pieces before it, and keys above the next piece's first are
+ * in pieces behind it. */
 SX_WALK int F(guide_before)(const sx_view *v, KEY key, uint64_t bucket, uint32_t piece)
 {
     const unsigned char *firsts = v->of.guide.piece_keys;
@@ -217,8 +215,8 @@ SX_WALK int F(guide_before)(const sx_view *v, KEY key, uint64_t bucket, uint32_t
     return F(guide_cell_in)(v, key, piece, &fraction) < bucket;
 }
 
-/* The first rank from `from` on whose key is not in a cell before this one; probably it
- * is not farther away than `step`. */
+/* The first rank from `from` on whose key is not in a cell before this one. It is probably not
+ * farther away than `step`. */
 SX_WALK uint64_t F(guide_start)(const sx_view *v, const unsigned char *keys, uint64_t bucket,
                                 uint64_t from, uint64_t step)
 {
