@@ -24,8 +24,8 @@ static const char *together(const sx_spec *spec, uint32_t bits[2])
     return "eps= and budget= don't go together: with a budget eps is chosen";
 }
 
-/* Builds say eps, which they find if the spec does not. Lines wrong by 64 ranks
- * take a thousandth of what keys do, mostly. */
+/* Builds say eps, and find it if the spec does not. Segments that are wrong by 64
+ * ranks mostly take a thousandth of the keys' memory. */
 static sx_status shape(sx_view *v, sx_spec *spec, const sx_target *target, sx_err *err)
 {
     sx_pgm_params *p = &spec->of.pgm;

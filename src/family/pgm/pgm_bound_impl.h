@@ -1,5 +1,5 @@
-/* pgm_bound_impl.h - a walk under lines by one thread of a GPU, one width of key. Behind
- * gpu_near_impl.h. */
+/* pgm_bound_impl.h - a walk under segments by one thread of a GPU, one width of key.
+ * Behind gpu_near_impl.h. */
 #define SX_LOAD_SEGMENT(p, s)                                 \
     do {                                                      \
         uint4 a_ = sx_load16_any(p);                              \
@@ -8,9 +8,9 @@
     } while (0)
 #define SX_COUNT_FROM(keys, i, m, q) F(count_from)((keys), (i), (m), (q))
 
-/* In pieces of 16 bytes, the first of which may begin with keys before i: all
- * below q, or i is behind the very first key. Up to 9 keys, those around a
- * line wrong by at most 4, are all on their way before any is needed. */
+/* In pieces of 16 bytes. The first piece may begin with keys before i: these are all
+ * below q, or no key is, and i is behind the level's first. Up to 9 keys, those around a
+ * prediction wrong by at most 4, are all on their way before any is needed. */
 SX_DEV uint64_t F(count_from)(const unsigned char *keys, uint64_t i, uint64_t m, KEY q)
 {
     uint32_t per = 16 / W, before = (uint32_t)i & (per - 1);
@@ -30,7 +30,7 @@ SX_DEV uint64_t F(count_from)(const unsigned char *keys, uint64_t i, uint64_t m,
 
 #include "family/pgm/pgm_walk_impl.h"
 
-/* The levels whose entries are in top, keys before lines, are walked there. */
+/* Levels whose entries are in top, keys before records, are walked there. */
 SX_DEV uint64_t F(pgm_segment_near)(const sx_view *v, KEY q, const unsigned char *top,
                                     uint64_t top_bytes)
 {

@@ -3,7 +3,7 @@
  * What a level predicts for q does not fall as q rises, as long as q stays in a
  * segment, and the right answer changes only behind a key. So of the queries
  * behind one key, up to the next, it is enough to look at the first, the last,
- * and where on any level a segment ends or begins: in between, windows begin no
+ * and where on any level a segment ends or begins. In between, windows begin no
  * later than at the last one and end no sooner than at the first. */
 #include "family/pgm/pgm_check.h"
 

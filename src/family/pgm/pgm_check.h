@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "family/view.h"
 
-/* The keys ascend. */
+/* Of keys that are known to ascend. */
 sx_status sx_pgm_check(const sx_view *v, sx_err *err);
 
 #endif

@@ -26,8 +26,8 @@ SX_WALK uint64_t F(count_from)(const unsigned char *keys, uint64_t i, uint64_t m
 #include "family/generic/array_walk_impl.h"
 #include "family/pgm/pgm_walk_impl.h"
 
-/* q's lower bound is `bound`, and on level l its segment is at[l], which only
- * grows from one q to the next. */
+/* q's left bound is `bound`, and its segment on level l is at[l], which only grows
+ * from one q to the next. */
 static sx_status F(check_query)(const sx_view *v, uint64_t at[SX_PGM_LEVELS], KEY q,
                                 uint64_t bound, sx_err *err)
 {
@@ -51,7 +51,7 @@ static sx_status F(check_query)(const sx_view *v, uint64_t at[SX_PGM_LEVELS], KE
     return SX_OK;
 }
 
-/* (G): entry i of level l is right about q, which has rank y below. */
+/* (G): entry `at` of level l is right about q, which has rank y below. */
 static sx_status F(check_line)(const sx_view *v, uint32_t l, uint64_t at, KEY q, uint64_t y,
                                uint64_t eps, sx_err *err)
 {
@@ -62,7 +62,7 @@ static sx_status F(check_line)(const sx_view *v, uint32_t l, uint64_t at, KEY q,
     return SX_OK;
 }
 
-/* Lines of inner levels, at the first keys of the level below. */
+/* Segments of inner levels, at the first keys of the level below. */
 static sx_status F(check_inner)(const sx_view *v, sx_err *err)
 {
     sx_status st = SX_OK;
@@ -81,7 +81,7 @@ static sx_status F(check_inner)(const sx_view *v, sx_err *err)
     return st;
 }
 
-/* Where [q, end] is to be looked at next: where a segment ends, or begins. */
+/* Where to look next in [q, end]: where a segment ends, or begins. */
 static KEY F(next_query)(const sx_view *v, const uint64_t at[SX_PGM_LEVELS], KEY q, KEY end)
 {
     for (uint32_t l = 1; l < v->of.pgm.levels; l++) {
@@ -95,7 +95,7 @@ static KEY F(next_query)(const sx_view *v, const uint64_t at[SX_PGM_LEVELS], KEY
     return end;
 }
 
-/* All queries from q to end, whose lower bound is `bound`. */
+/* All queries from q to end, whose left bound is `bound`. */
 static sx_status F(check_queries)(const sx_view *v, uint64_t at[SX_PGM_LEVELS], KEY q, KEY end,
                                   uint64_t bound, sx_err *err)
 {
@@ -108,7 +108,7 @@ static sx_status F(check_queries)(const sx_view *v, uint64_t at[SX_PGM_LEVELS], 
     return st;
 }
 
-/* Numbers in their ranges: nothing wraps, and what a line says does not fall. */
+/* Numbers are in their ranges: nothing wraps, and predictions do not fall. */
 static sx_status F(check_records)(const sx_view *v, sx_err *err)
 {
     for (uint32_t l = 0; l < v->of.pgm.levels; l++)
@@ -126,7 +126,7 @@ static sx_status F(check_records)(const sx_view *v, sx_err *err)
 static sx_status F(check_pgm)(const sx_view *v, sx_err *err)
 {
     uint64_t at[SX_PGM_LEVELS] = {0};
-    KEY most = (KEY)~(KEY)0, q = 0;       /* the first one not looked at */
+    KEY most = (KEY)~(KEY)0, q = 0;       /* the first query not looked at */
     sx_status st = F(check_records)(v, err);
 
     if (st == SX_OK)

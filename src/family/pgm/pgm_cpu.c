@@ -1,5 +1,5 @@
-/* pgm_cpu.c - walks under lines on a CPU; and their segments: parts of the keys by all
- * threads, then the same with the segments' first keys, until one segment is left. */
+/* pgm_cpu.c - walks under segments on a CPU; and the segments: all threads fit those of parts
+ * of the keys, then the same with the segments' first keys, until one segment is left. */
 #include "base/alloc.h"
 #include "family/generic/groups.h"
 #include "family/pgm/pgm_make.h"
@@ -13,10 +13,10 @@
 
 /* ---- building --------------------------------------------------------------------- */
 
-/* One level while it is made. Each part has space for as many segments as the
- * largest can have; afterwards they lie one behind the other. */
+/* One level while it is made. Each part has space for as many segments as the largest
+ * can have. Afterwards they lie one behind the other. */
 typedef struct {
-    const void *below;            /* the keys that it is of */
+    const void *below;            /* the keys that it is over */
     sx_fitting of;
     uint32_t width;
     uint64_t space;                /* of a part */

@@ -3,7 +3,7 @@
 #define SX_LOAD_SEGMENT(p, s) memcpy(&(s), (p), SX_SEGMENT)
 #define SX_COUNT_FROM(keys, i, m, q) F(count_from)((keys), (i), (m), (q))
 
-/* Line by line, each wherever it begins. */
+/* In pieces as large as a line, wherever they begin. */
 SX_WALK uint64_t F(count_from)(const unsigned char *keys, uint64_t i, uint64_t m, KEY q)
 {
     const unsigned char *p = keys + i * W;
@@ -17,8 +17,8 @@ SX_WALK uint64_t F(count_from)(const unsigned char *keys, uint64_t i, uint64_t m
 #include "family/generic/array_cpu_impl.h"
 #include "family/pgm/pgm_walk_impl.h"
 
-/* Each step asks for the keys it will look at, or for
- * the line of the segment it has found. */
+/* Each step prefetches the keys that it will look at, or the record of the
+ * segment that it has found. */
 SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const sx_state *entry,
                             uint64_t at[GROUP], uint32_t unit, int rows)
 {

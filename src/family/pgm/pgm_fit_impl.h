@@ -1,29 +1,30 @@
 /* pgm_fit_impl.h - segments as long as they can be over the points of a part
  * of the keys. Points, records, what they guarantee: pgm.h.
  *
- * Parameters as in pivot_walk_impl.h: W, KEY, F(name), SX_WALK. Nothing is
+ * Parameters as in array_walk_impl.h: W, KEY, F(name), SX_WALK. Nothing is
  * allocated; keys of a part + 2 * eps < 2^30, n + eps < 2^48 - 1, eps >= 1.
  *
  * Parts. A part [first, end) owns the runs of equal keys that begin in it, whole,
- * also where they reach behind `end`; it has their points: each run's first, its
+ * even if they reach behind `end`. It has their points: each run's first, its
  * extra point, and if it is the last run of all, the final point. Hence the points
  * of all parts, one part behind the other, are the points of the whole array, and
- * (L), (U) hold for any cuts. A part that no run begins in has no segments.
+ * (L), (U) hold for any cuts. A part in which no run begins has no segments.
  *
- * How. A line fits the points so far if it meets, at each of them, the span from
- * y - eps to y + eps: upper corners are not below it, lower corners are not above.
- * Of all lines that fit, `least` has the least slope: through an upper corner and
- * a lower one further right; `most` the most slope: through a lower corner and an
+ * How. A line here is straight, and segments come from lines. A line fits the
+ * points so far if it meets, at each of them, the span from y - eps to y + eps: no
+ * upper corner is below it, and no lower corner is above. Of all lines that fit,
+ * `least` has the least slope: it goes through an upper corner and a lower one
+ * further right. `most` has the most slope: it goes through a lower corner and an
  * upper one further right. A new point whose span is all below `least` or all
  * above `most` ends the segment. If its upper corner is below `most`, that line
- * turns down, about a corner on the hull of the lower corners; if its lower corner
- * is above `least`, that one turns up, about the hull of the upper corners.
+ * turns down, about a corner on the hull of the lower corners. If its lower corner
+ * is above `least`, that line turns up, about the hull of the upper corners.
  * Either pivot only moves right, and a corner leaves its hull once: O(n).
  *
- * Either line has a sum, dx * (y + eps - height of the line at x), exact, that goes
- * from point to point: the upper corner is below the line if it is negative, the
- * lower corner is above if it exceeds `space`, 2 * eps * dx. Most points turn
- * neither line and end nothing; for these that is all.
+ * Each line has a sum, dx * (y + eps - height of the line at x), exact, which goes
+ * from point to point. The upper corner is below the line if the sum is negative.
+ * The lower corner is above it if the sum exceeds `space`, 2 * eps * dx. Most
+ * points turn neither line and end nothing; for these that is all.
  *
  * Bounds. Heights differ by less than 2^49 (W == 4: 2^30), x by 2^(8 * W).
  * So products are below 2^62, 2^113 and 2^177, and sums of three fit in signed
@@ -134,17 +135,17 @@ typedef struct {
     uint32_t *upper, *lower;      /* entry: (rank - first) * 2, + 1 for an extra point */
     uint32_t upper_from, upper_to, lower_from, lower_to;
     uint32_t points;              /* of the segment: 1, or 2 for more */
-    F(fit_corner) start, last;    /* its points */
+    F(fit_corner) start, last;    /* its first and its last point */
     F(fit_line) least, most;
 } F(fit_state);
 
-/* Is the slope of a below that of b? */
+/* Whether the slope of a is below that of b. */
 SX_WALK int F(fit_flatter)(const F(fit_line) *a, const F(fit_line) *b)
 {
     return F(sum_below)(F(sum_of)(b->dx, a->dy), F(sum_of)(a->dx, b->dy));
 }
 
-/* The same; neither falls. */
+/* The same, if neither falls. */
 SX_WALK int F(fit_flatter_up)(const F(fit_line) *a, const F(fit_line) *b)
 {
 #if W == 16
@@ -191,7 +192,7 @@ SX_WALK F(fit_line) F(fit_between)(F(fit_corner) from, F(fit_corner) to)
     return l;
 }
 
-/* At a point whose upper corner is `above` the line. */
+/* Sets a line at a point whose upper corner is `above` it. */
 SX_WALK void F(fit_set_line)(F(fit_line) *l, const F(fit_line) *as, uint64_t eps, uint64_t above)
 {
     l->from = as->from;
@@ -201,13 +202,13 @@ SX_WALK void F(fit_set_line)(F(fit_line) *l, const F(fit_line) *as, uint64_t eps
     l->space = F(sum_of)(as->dx, (int64_t)(2 * eps));
 }
 
-/* On to the point dx further right and one rank up. */
+/* Moves a line to the point dx further right and one rank up. */
 SX_WALK void F(fit_move_line)(F(fit_line) *l, KEY dx)
 {
     l->sum = F(sum_minus)(F(sum_plus)(l->sum, F(sum_of)(l->dx, 1)), F(sum_of)(dx, l->dy));
 }
 
-/* The line of least slope from a lower corner to `to`, an upper one. */
+/* Turns `most`: the line of least slope from a lower corner to `to`, an upper one. */
 SX_WALK void F(fit_turn_most)(F(fit_state) *s, F(fit_corner) to)
 {
     F(fit_line) best = F(fit_between)(F(fit_lower)(s, s->lower_from), to), l;
@@ -222,8 +223,8 @@ SX_WALK void F(fit_turn_most)(F(fit_state) *s, F(fit_corner) to)
     F(fit_set_line)(&s->most, &best, s->eps, 0);
 }
 
-/* The line of most slope from one of the upper corners before `upper_to` to
- * `to`, a lower one; the upper one is `above` it. */
+/* Turns `least`: the line of most slope from one of the upper corners before `upper_to`
+ * to `to`, a lower one. The upper corner of the same point is `above` it. */
 SX_WALK void F(fit_turn_least)(F(fit_state) *s, F(fit_corner) to, uint64_t above, uint32_t upper_to)
 {
     F(fit_line) best = F(fit_between)(F(fit_upper)(s, s->upper_from), to), l;
@@ -238,8 +239,8 @@ SX_WALK void F(fit_turn_least)(F(fit_state) *s, F(fit_corner) to, uint64_t above
     F(fit_set_line)(&s->least, &best, s->eps, above);
 }
 
-/* Puts a corner behind the hull of upper ones, which slopes rise along, and
- * takes off those that this leaves above it. */
+/* Puts a corner behind the hull of upper corners, along which slopes rise, and takes off
+ * those that this leaves above the hull. */
 SX_WALK void F(fit_push_upper)(F(fit_state) *s, F(fit_corner) c, uint32_t entry)
 {
     F(fit_corner) a, b = F(fit_upper)(s, (uint32_t)(s->upper_to - 1));
@@ -274,7 +275,7 @@ SX_WALK void F(fit_push_lower)(F(fit_state) *s, F(fit_corner) c, uint32_t entry)
     s->lower[s->lower_to++] = entry;
 }
 
-/* A segment begins with point (x, y). Until there are lines, no point passes them. */
+/* A segment begins with point (x, y). Until there are lines, every point goes to fit_add(). */
 SX_WALK void F(fit_start)(F(fit_state) *s, KEY x, uint64_t y, uint32_t entry)
 {
     s->points = 1;
@@ -307,9 +308,9 @@ SX_WALK void F(fit_second)(F(fit_state) *s, F(fit_corner) top, F(fit_corner) low
     s->points = 2;
 }
 
-/* Adds a point further right, that the lines have moved to; 0: no line fits it too.
- * The entry of a part's last point is never read again, so it may be anything: its
- * rank may be far behind the part. */
+/* Adds a point further right, to which the lines have moved. 0: no line fits it too. The
+ * entry of a part's last point is never read again, so it may be anything: its rank may
+ * be far behind the part. */
 SX_WALK int F(fit_add)(F(fit_state) *s, KEY x, uint64_t y, uint32_t entry)
 {
     F(fit_sum) none = F(sum_of)(0, 0), space1 = s->least.space, space2 = s->most.space;
@@ -345,7 +346,7 @@ SX_WALK int F(fit_add)(F(fit_state) *s, KEY x, uint64_t y, uint32_t entry)
     return 1;
 }
 
-SX_WALK uint32_t F(fit_zeros)(uint64_t v)        /* leading ones; v is not 0 */
+SX_WALK uint32_t F(fit_zeros)(uint64_t v)        /* leading zeros; v is not 0 */
 {
     uint32_t zeros = 0, half;
 
@@ -416,7 +417,7 @@ SX_WALK uint64_t F(fit_height)(const F(fit_line) *l, KEY a)
 }
 #endif
 
-/* A line's slope, and its height at x0. */
+/* Adds a line's slope, and its height at x0. */
 SX_WALK void F(fit_add_line)(const F(fit_line) *l, KEY x0, uint32_t lz, uint64_t *slope,
                              uint64_t *height)
 {
@@ -432,7 +433,7 @@ SX_WALK uint64_t F(fit_level)(uint64_t start, uint64_t last, uint64_t eps)
     return 256 * (low + (high - low) / 2);
 }
 
-/* Of a single point. */
+/* The record of a single point. */
 SX_WALK sx_segment F(fit_point)(uint64_t y)
 {
     sx_segment record;
@@ -442,7 +443,7 @@ SX_WALK sx_segment F(fit_point)(uint64_t y)
     return record;
 }
 
-/* Of two lines whose slopes and heights are added up. */
+/* The record of two lines whose slopes and heights are added up. */
 SX_WALK sx_segment F(fit_middle)(uint64_t slope, uint64_t height, uint32_t lz)
 {
     sx_segment record;
@@ -462,8 +463,8 @@ SX_WALK sx_segment F(fit_middle)(uint64_t slope, uint64_t height, uint32_t lz)
  * unit, 2^-6 behind the product. So f(x) < C + P < f(x) + 7 at every point: as
  * the bounds on f(x) / 256 are whole numbers, they hold for (C + P) >> 8 too.
  *
- * `least` may fall; then a level line fits too, as of two lines that fit, all in
- * between do, and takes its place. So no line falls. A line that fits rises by at
+ * `least` may fall. Then a level line takes its place, which fits too: of two lines
+ * that fit, all in between do. So no line falls. A line that fits rises by at
  * most n + eps < 2^48 over the segment, hence the slope is at most
  * 256 * 2^48 * 2^64 / 2^63 = 2^57 before it is rounded up. */
 SX_WALK sx_segment F(fit_record)(const F(fit_state) *s)
@@ -504,7 +505,7 @@ SX_WALK uint64_t F(fit_run_last)(const KEY *keys, uint64_t n, uint64_t i)
     return i;
 }
 
-/* From the point (*x, *y), the part's next; 0 if there is none. *y is n for the
+/* Goes from the point (*x, *y) to the part's next; 0 if there is none. *y is n for the
  * final point. */
 SX_WALK int F(fit_next)(const KEY *keys, uint64_t n, uint64_t end, KEY *x, uint64_t *y,
                         uint32_t *extra)
@@ -549,9 +550,9 @@ SX_WALK int F(fit_move)(F(fit_state) *s, KEY x, uint64_t y)
     return 1;
 }
 
-/* The segments of part [first, end) of the n keys, in order: first values to
- * out_keys, records to out; returns how many. `hull` has sx_hull_entries(),
- * the others sx_pgm_most(). Keys behind `end` are read where a run leaves the part. */
+/* The segments of part [first, end) of the n keys, in order: first values to out_keys,
+ * records to out. Returns how many there are. `hull` has sx_hull_entries(), the others
+ * sx_pgm_most(). Keys behind `end` are read if a run leaves the part. */
 SX_WALK uint64_t F(pgm_fit_part)(const KEY *keys, uint64_t n, uint64_t first, uint64_t end,
                                  uint64_t eps, uint32_t *hull, KEY *out_keys, sx_segment *out)
 {

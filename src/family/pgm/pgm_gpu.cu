@@ -1,6 +1,6 @@
-/* pgm_gpu.cu - walks under lines on a GPU; and their segments: a few lanes fit lines to a
- * part of the keys, and so do they to a part of the segments' first keys, until one
- * segment is left. How many there are is asked for after each level. */
+/* pgm_gpu.cu - walks under segments on a GPU; and the segments: a few lanes fit those of a
+ * part of the keys, and then of a part of the segments' first keys, until one segment is left.
+ * The host asks how many there are after each level. */
 #define SX_UNIT_OF SX_FAM_PGM
 #include "family/family_gpu.h"
 #define SX_REORDERS 0
@@ -17,9 +17,9 @@ extern "C" {
 #define SX_BODY "family/pgm/pgm_gpu_impl.h"
 #include "family/generic/gpu_each.h"
 
-/* Lines lead to windows of many units. Where those come from L2, lanes that each
- * search their own are faster than lanes that read every unit together: pairs up to
- * all of L2, separate keys and rows up to half of it. */
+/* Segments lead to windows of many units. If those come from L2, lanes that each search their
+ * own are faster than lanes that read every unit together: pairs up to all of L2, separate
+ * keys and rows up to half of it. */
 static sx_gpu_habits habits(const sx_gpu *g, const sx_view *v)
 {
     sx_gpu_habits h = {0, 0, SX_REORDER_NONE, 0, 1, 2, 1, 0};
@@ -34,7 +34,7 @@ static uint64_t search_bytes(const sx_view *v, const void **top)
     return sx_section_bytes(v, SX_SEC_SEGMENTS);
 }
 
-/* Whole levels, keys and lines. */
+/* Whole levels, keys and records. */
 static uint32_t staged_bytes(const sx_view *v, uint32_t pin, uint64_t space)
 {
     const sx_pgm *t = &v->of.pgm;
@@ -57,8 +57,8 @@ static void shared_args(const sx_view *v, sx_gpu_lookup *a)
 }
 
 #if GPU_LAB
-/* The top goes into the arguments, which takes a copy and a wait: an option to
- * compare with, never chosen. */
+/* The top goes into the arguments, which takes a copy and a wait. This is an option to compare
+ * with, and is never chosen. */
 static sx_status constant_launch(sx_gpu *g, const gpu_plan *p, gpu_stream stream,
                                  const sx_gpu_lookup *a, sx_err *err)
 {
@@ -106,8 +106,7 @@ static sx_status points(sx_gpu *g, const gpu_plan *p, gpu_stream stream, const s
 
 /* ---- building --------------------------------------------------------------------------- */
 
-/* One level while it is made, in device memory: first with space for each part,
- * then one segment behind the other. */
+/* One level in device memory, one segment behind the other. */
 typedef struct {
     uint64_t count;
     void *keys, *segments;
@@ -120,7 +119,7 @@ static void gpu_drop_level(sx_gpu *g, gpu_stream stream, gpu_level *w)
     w->keys = w->segments = NULL;
 }
 
-/* Where the segments of each part begin; returns how many there are. */
+/* Counts become where the segments of each part begin. Returns how many there are. */
 static uint64_t gpu_sum_parts(uint64_t *count, uint32_t parts)
 {
     uint64_t sum = 0;
@@ -133,8 +132,8 @@ static uint64_t gpu_sum_parts(uint64_t *count, uint32_t parts)
     return sum;
 }
 
-/* Launches name##_4, name##_8 or name##_16: kernels of few, slow threads, blocks of
- * which have so many parts. */
+/* Launches name##_4, name##_8 or name##_16: kernels of few, slow threads, whose blocks have
+ * GPU_FIT_PARTS parts each. */
 #define GPU_FIT_PARTS (GPU_FIT_BLOCK / SX_FIT_LANES)
 #define GPU_FIT_RUN(name, parts, shared, stream, args)                                     \
     SX_LAUNCH(name, (unsigned)(((parts) + GPU_FIT_PARTS - 1) / GPU_FIT_PARTS), GPU_FIT_BLOCK, \
@@ -165,7 +164,7 @@ static sx_status gpu_copy_counts(sx_gpu *g, gpu_stream stream, gpu_fitting *f, u
     return st == SX_OK ? sx_gpu_wait(g, stream, "fitting lines", err) : st;
 }
 
-/* Parts whose hulls are too large for shared memory: hardly ever there are any. */
+/* Parts whose hulls are too large for shared memory. There are hardly ever any. */
 static sx_status gpu_fit_again(sx_gpu *g, gpu_stream stream, const sx_view *v, sx_gpu_fit *a,
                                gpu_fitting *f, sx_err *err)
 {

@@ -11,7 +11,7 @@ SX_DEV uint64_t F(bound_near)(const sx_view *v, KEY q, uint64_t *slot, uint32_t 
     return v->n == 0 ? 0 : F(pgm_bound)(v, q, slot, unit, top, top_bytes);
 }
 
-/* Keys, then lines, of as many entries. */
+/* Keys, then as many records. */
 SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 {
     const sx_pgm *t = &SX_GPU_VIEW(&ap->views)->of.pgm;
@@ -95,7 +95,7 @@ SX_DEV uint32_t F(find_window)(const sx_gpu_lookup *ap, KEY w, uint32_t *from, u
 
 #include "family/pgm/pgm_lanes_impl.h"
 
-/* SX_FIT_LANES lanes of a warp fit lines to a part. */
+/* SX_FIT_LANES lanes of a warp fit the segments of a part. */
 SX_KERNEL(F(k_fit), sx_gpu_fit)
 {
     uint64_t groups = 32 / SX_FIT_LANES;
@@ -116,7 +116,7 @@ SX_KERNEL(F(k_fit), sx_gpu_fit)
     }
 }
 
-/* SX_AGAIN_LANES lanes of a warp fit lines to a part each, of those that need more
+/* SX_AGAIN_LANES lanes of a warp fit the segments of a part each, of those that need more
  * memory. */
 SX_KERNEL(F(k_fit_again), sx_gpu_fit)
 {

@@ -1,10 +1,10 @@
 /* pgm_lanes_impl.h - pgm_fit_impl.h's segments, the same to the last bit, by
  * SX_FIT_LANES lanes of a warp for a part. Parameters as there; after it.
  *
- * Points. At most one has rank i: of the first of equal keys, that key; of the last
- * of several, the extra point. Behind the part, there is at most one more: the extra
- * point of a run that leaves it, or the final one. So lanes look at a window of
- * ranks, one each. What a line's sum is at a point follows from the line alone:
+ * Points. At most one point has rank i: for the first of equal keys, that key; for
+ * the last of several, the extra point. Behind the part there is at most one more:
+ * the extra point of a run that leaves it, or the final one. So lanes look at a
+ * window of ranks, one each. A line's sum at a point follows from the line alone:
  *
  *     dx * (y + eps - height of its left corner) - dy * (x - x of that corner)
  *
@@ -12,11 +12,12 @@
  * before it are done. The keys of the next window are on their way meanwhile.
  *
  * Hulls are in shared memory, with space for SX_FIT_NEAR corners each. Let a, b be
- * neighbours on a hull, c a corner of a new point: it is beyond them if it is above
- * the line through them (of an upper corner that a line sinks to) or below it (of a
- * lower one that a line rises to). The line turns about a of the first two that c is
- * beyond, on the one hull, and c goes behind b of the last two, on the other; where
- * there are none, about the last corner and behind the first. Lanes look at two each.
+ * neighbours on a hull, and c a corner of a new point. c is beyond them if it is above
+ * the line through them (an upper corner, to which a line sinks) or below it (a lower
+ * corner, to which a line rises). The line turns about a of the first two that c is
+ * beyond, on the one hull, and c goes behind b of the last two, on the other. If there
+ * are none, it turns about the last corner, and c goes behind the first. Each lane looks
+ * at two corners.
  *
  * All groups of a warp go the same way: what one of them does, all of them pass
  * through, those that do not need it without effect. So a turn about one hull and
@@ -94,7 +95,7 @@ typedef struct {
     int32_t dy;
 } F(near_line);
 
-typedef struct {                  /* all lanes of a group have the same, but for * */
+typedef struct {                  /* the same in all lanes of a group, except * */
     const KEY *keys;              /* from the part's first on */
     uint64_t n, first;
     uint32_t len, edge;           /* of the part; the last of its keys that may be read */
@@ -108,9 +109,10 @@ typedef struct {                  /* all lanes of a group have the same, but for
     uint32_t upper_from, upper_to, lower_from, lower_to;
     F(near_corner) start;         /* the segment's first point */
     F(near_line) least, most;
-    uint32_t base;                /* the window: what lane 0 of the warp would have in it */
-    uint32_t seen, points;        /* lanes that have a point in it, those to be done */
-    uint32_t old_base, old_seen;  /* the last window before that had any, */
+    uint32_t base;                /* the window: the rank that lane 0 of the warp would have
+                                     in it */
+    uint32_t seen, points;        /* lanes that have a point in it; those still to be done */
+    uint32_t old_base, old_seen;  /* the last window before it that had any, */
     KEY old_x;                    /* *and a point there */
     uint32_t single;              /* all ones: the segment has one point */
     KEY x;                        /* *its point; its upper corner, and from there to the */
@@ -119,13 +121,13 @@ typedef struct {                  /* all lanes of a group have the same, but for
     int on, tail, again;
 } F(near_state);
 
-/* The lowest lane of some; 32 if there is none. */
+/* The lowest lane of a set; 32 if it is empty. */
 SX_DEV uint32_t F(near_lowest)(uint32_t lanes)
 {
     return SX_POPC((lanes - 1) & ~lanes);
 }
 
-/* The lower corner's height of a point; the span is cut off at rank 0. */
+/* The height of a point's lower corner. The span is cut off at rank 0. */
 SX_DEV uint32_t F(near_low)(const F(near_state) *s, uint32_t y)
 {
     int32_t low = (int32_t)(y - s->eps), floor = -(int32_t)s->floor;
@@ -143,8 +145,8 @@ SX_DEV F(near_line) F(near_between)(F(near_corner) from, F(near_corner) to)
     return l;
 }
 
-/* Is c above the line through a and b, or below it? Of neighbours on a hull, b is
- * not below a. Without a branch: above is 0 or 1. */
+/* Whether c is above the line through a and b (above is 1), or below it (0). Of neighbours
+ * on a hull, b is not below a. There is no branch. */
 SX_DEV int F(near_beyond)(F(near_corner) a, F(near_corner) b, F(near_corner) c, int above)
 {
     F(near_sum) rise = F(near_times)((KEY)(b.x - a.x), (int32_t)(c.y - a.y));
@@ -154,7 +156,7 @@ SX_DEV int F(near_beyond)(F(near_corner) a, F(near_corner) b, F(near_corner) c, 
     return F(near_negative)(rise) != above;
 }
 
-/* The part takes more than there is here. */
+/* The part takes more space than there is here. */
 SX_DEV void F(near_give_up)(F(near_state) *s)
 {
     s->again = 1;
@@ -182,8 +184,8 @@ SX_DEV void F(near_enter)(F(near_state) *s, uint32_t base, KEY x)
     s->span = s->top - F(near_low)(s, base + s->me);
 }
 
-/* The keys are there, and those of the window behind are sent for; returns whether
- * this lane has a point. */
+/* The keys have come, and those of the window behind are sent for. Returns whether this
+ * lane has a point. */
 SX_DEV int F(near_window)(F(near_state) *s, uint32_t base)
 {
     uint32_t i = base + s->me;
@@ -217,7 +219,7 @@ SX_DEV int F(near_tail)(F(near_state) *s)
     return s->on && s->me == s->lead;
 }
 
-/* From a window on to the next; returns whether this lane has a point there. */
+/* Goes on from a window to the next. Returns whether this lane has a point there. */
 SX_DEV int F(near_next)(F(near_state) *s)
 {
     uint32_t i = s->base + s->lead + SX_FIT_LANES;
@@ -276,15 +278,14 @@ SX_DEV void F(near_second)(F(near_state) *s, F(near_corner) top, F(near_corner) 
     s->single = 0;
 }
 
-/* Those groups that are `on` turn a line about one hull, to a corner c of a new point,
- * and put c behind the other hull: if it sinks, `most` to the upper corner, about
- * lower ones; if it rises, `least` to the lower corner, about upper ones. The upper
- * corner of the same point may be the last of those, but as c is below any line to
- * it, nothing turns about it.
+/* Groups that are `on` turn a line about one hull, to a corner c of a new point, and put c
+ * behind the other hull. If it sinks, `most` turns to the upper corner, about lower ones. If
+ * it rises, `least` turns to the lower corner, about upper ones. The upper corner of the same
+ * point may be the last of those; but c is below any line to it, so nothing turns about it.
  *
- * The lanes of the first half look for where to turn about, from the left, those of
- * the second for what c is put behind, from the right. Who has found it finds it
- * again while others look further. */
+ * The lanes of the first half look for the corner to turn about, from the left. Those of the
+ * second half look for the corner to put c behind, from the right. Lanes that have found it
+ * find it again while others look further. */
 SX_DEV void F(near_turn)(F(near_state) *s, F(near_corner) c, int on, int sinks)
 {
     int upper = sinks == s->second;              /* this lane's hull */
@@ -327,8 +328,8 @@ SX_DEV void F(near_turn)(F(near_state) *s, F(near_corner) c, int on, int sinks)
         F(near_give_up)(s);
 }
 
-/* The record, by two lanes: one knows about either line. All lanes of a warp come;
- * those of groups that are not `on` have no line that ends with `last`. */
+/* The record, by two lanes, one for either line. All lanes of a warp come. Groups that are
+ * not `on` have no line that ends with `last`. */
 SX_DEV sx_segment F(near_record)(const F(near_state) *s, F(near_corner) last, int on)
 {
     KEY span = on ? (KEY)(last.x - s->start.x) : 0;
@@ -354,8 +355,8 @@ SX_DEV sx_segment F(near_record)(const F(near_state) *s, F(near_corner) last, in
 
 /* ---- parts ------------------------------------------------------------------ */
 
-/* Up to the first point, which begins a segment; keys, n, eps, hulls and lanes are
- * set, all else is 0. All lanes of a warp come. */
+/* Goes up to the first point, which begins a segment. keys, n, eps, hulls and lanes are
+ * set, the rest is 0. All lanes of a warp come. */
 SX_DEV void F(near_begin)(F(near_state) *s, uint64_t first, uint64_t end)
 {
     uint64_t y = first > 0 && first < end ? F(fit_run_last)(s->keys, s->n, first - 1) + 1 : first;
@@ -393,7 +394,7 @@ SX_DEV F(near_corner) F(near_last)(const F(near_state) *s, uint32_t j)
     return last;
 }
 
-/* Segments of a part go here. */
+/* Where the segments of a part go. */
 typedef struct {
     KEY *keys;
     sx_segment *records;
@@ -413,7 +414,7 @@ SX_DEV void F(near_end)(const F(near_state) *s, F(near_out) *out, F(near_corner)
     out->count++;
 }
 
-/* What a point does that is not just one turn. All lanes of a warp come. */
+/* What a point does if it is not just one turn. All lanes of a warp come. */
 SX_DEV void F(near_rest)(F(near_state) *s, F(near_out) *out, F(near_corner) top, F(near_corner) low,
                          uint32_t lane, int ends, int both, int second)
 {
@@ -430,7 +431,7 @@ SX_DEV void F(near_rest)(F(near_state) *s, F(near_out) *out, F(near_corner) top,
     }
 }
 
-/* On to the next window for groups that are done with theirs. All lanes of a warp come. */
+/* Groups that are done with their window go on to the next. All lanes of a warp come. */
 SX_DEV void F(near_advance)(F(near_state) *s, int next)
 {
     uint32_t seen;
@@ -449,8 +450,8 @@ SX_DEV void F(near_advance)(F(near_state) *s, int next)
         s->seen = s->points = seen;
 }
 
-/* One step of all groups of a warp: up to the first point that changes anything,
- * and on to the next window if there is none left in this. 0: all are done. */
+/* One step of all groups of a warp: up to the first point that changes anything, and on to
+ * the next window if no point is left in this one. 0: all are done. */
 SX_DEV int F(near_step)(F(near_state) *s, F(near_out) *out)
 {
     F(near_sum) sum1 = F(near_minus)(
@@ -490,8 +491,8 @@ SX_DEV int F(near_step)(F(near_state) *s, F(near_out) *out)
     return 1;
 }
 
-/* The segments of part [first, end) of the n keys, as pgm_fit_part(), or SX_FIT_AGAIN;
- * for each group of a warp's lanes one, or none if it is empty. */
+/* The segments of part [first, end) of the n keys, as pgm_fit_part(), or SX_FIT_AGAIN. Each
+ * group of a warp's lanes has a part, or an empty one. */
 SX_DEV uint64_t F(near_fit_part)(const KEY *keys, uint64_t n, uint64_t first, uint64_t end,
                                  uint32_t eps, F(near_corner) *hulls, KEY *out_keys,
                                  sx_segment *records)

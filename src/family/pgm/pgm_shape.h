@@ -4,8 +4,8 @@
 
 #include "family/family.h"
 
-/* Its levels, root first, when they are known: so many segments each.
- * Fails if no keys could have made them. */
+/* Completes the levels, root first, when it is known how many segments each
+ * has. Fails if no keys could have made them. */
 sx_status sx_shape_levels(sx_view *v, const uint64_t *segments, uint64_t levels, sx_err *err);
 
 #endif

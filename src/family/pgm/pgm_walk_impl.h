@@ -1,4 +1,4 @@
-/* pgm_walk_impl.h - the lower bound in a sorted array under lines.
+/* pgm_walk_impl.h - the left bound in a sorted array under segments.
  *
  * Parameters as in array_walk_impl.h, which comes before; and
  *   SX_LOAD_SEGMENT(p, s)          the record at p, a multiple of 16
@@ -8,12 +8,12 @@
  *
  * A walk is levels 0..levels-1, or (`concise`) a search among the segments of
  * the last level, then a window of keys. The state is one number, the segment
- * within its level. What is in the sections never leads outside them: each
- * step ends in a minimum.
+ * within its level. Whatever the bytes in the sections are, none leads outside
+ * of them: each step ends in a minimum.
  *
  * keys, segments: the arrays of the section, or copies of their beginnings. */
 
-/* What the line of entry i says for q. */
+/* What entry i predicts for q. */
 SX_WALK uint64_t F(pgm_predict)(const unsigned char *keys, const unsigned char *segments,
                                 uint64_t i, KEY q)
 {
@@ -54,8 +54,8 @@ SX_WALK uint64_t F(pgm_start)(const sx_view *v, uint32_t l, uint64_t at, KEY q,
     return p < last ? p : last;
 }
 
-/* From there to the last segment of level l that does not begin behind q: no
- * key is behind the largest, else keys below the next one are counted. */
+/* From there to the last segment of level l that does not begin behind q: counts the keys
+ * below the next value. No key is behind the largest value, which has none. */
 SX_WALK uint64_t F(pgm_find)(const sx_view *v, uint32_t l, uint64_t start, KEY q,
                              const unsigned char *keys)
 {
@@ -66,8 +66,8 @@ SX_WALK uint64_t F(pgm_find)(const sx_view *v, uint32_t l, uint64_t start, KEY q
     return start < last && q != (KEY)~(KEY)0 ? start : last;
 }
 
-/* The same of the last level, by halving: `half` segments from `at` on lie
- * before q's, or it is among them. */
+/* The same in the last level, by halving: skips `half` segments from `at` on if q's is behind
+ * them. */
 SX_WALK uint64_t F(pgm_halve)(const sx_view *v, uint64_t at, uint64_t half, KEY q)
 {
     const unsigned char *keys = v->of.pgm.segment_keys + v->of.pgm.level_first[v->of.pgm.levels - 1] * W;
@@ -84,7 +84,7 @@ SX_WALK uint64_t F(pgm_search)(const sx_view *v, KEY q)
     return at;
 }
 
-/* The same of the last level, level by level or at once. */
+/* The same in the last level, level by level or at once. */
 SX_WALK uint64_t F(pgm_segment)(const sx_view *v, KEY q)
 {
     uint64_t at = 0;
@@ -113,7 +113,7 @@ SX_WALK uint64_t F(pgm_window)(const sx_view *v, uint64_t at, KEY q, uint64_t *c
     return start;
 }
 
-/* A window in units: so many, whichever key it begins with; and its first. */
+/* Units of a window, whichever key it begins with. */
 SX_WALK uint64_t F(pgm_units)(const sx_view *v, uint32_t unit)
 {
     uint64_t all = F(array_units)(v, unit), len;
@@ -122,9 +122,10 @@ SX_WALK uint64_t F(pgm_units)(const sx_view *v, uint32_t unit)
     return len < all ? len : all;
 }
 
-/* ---- a walk that is cut between levels (state.h): the state at level l is the segment there,
- * at the last level, the entry, where the window of keys begins. A search at once is one level
- * (sx_pgm_walk_levels()). A driver takes a window to begin at the latest where one can be. */
+/* ---- a walk that is cut between levels (state.h): the state at level l is the segment there.
+ * Behind the last level it is the entry, where the window of keys begins. A search at once is
+ * one level (sx_pgm_walk_levels()). Drivers move a window that begins too late to the last one
+ * there can be. */
 
 SX_WALK uint64_t F(pgm_enter)(const sx_view *v, uint32_t l, uint64_t at)
 {
