@@ -30,6 +30,7 @@ static const struct {
     const char *name;
     const char *parameters[16];   /* of each spec, then NULL */
     bool no_layouts;              /* it takes none */
+    bool no_blocks;               /* it takes no block: the last layout is not its */
 } families[] = {
     { .name = "auto", .no_layouts = true,
       .parameters = { "", "for=point", "for=range", "for=mixed", "for=memory" } },
@@ -47,12 +48,13 @@ static const struct {
       .parameters = { "k=2", "k=3", "k=5", "k=8", "k=9", "k=17", "k=33",
                       "k=9,levels=0", "k=9,levels=1", "k=3,levels=2",
                       "k=5,leaf=1", "k=17,leaf=3", "k=4,leaf=40,levels=1" } },
+    { .name = "btree", .no_blocks = true, .parameters = { "", "k=2", "k=3", "k=4", "k=5" } },
 };
 
 static const char *const places[] = { "host", "device", "hybrid", "both" };
 
 static const char *const layouts[] = {
-    "layout=split", "layout=pairs", "layout=pairs,block=1", "layout=once"
+    "layout=split", "layout=pairs", "layout=once", "layout=pairs,block=1"
 };
 
 /* Every cell gets all of these with all kinds of rows ... */
@@ -170,7 +172,7 @@ static subject now;
 
 static unsigned layouts_of(unsigned family)
 {
-    return families[family].no_layouts ? 1 : COUNT_OF(layouts);
+    return families[family].no_layouts ? 1 : COUNT_OF(layouts) - families[family].no_blocks;
 }
 
 static const char *backend_name(unsigned backend)

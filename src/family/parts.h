@@ -3,6 +3,7 @@
 #ifndef SX_PARTS_H
 #define SX_PARTS_H
 
+#include "family/btree/btree.h"
 #include "family/eytzinger/eytzinger.h"
 #include "family/guide/guide.h"
 #include "family/pgm/pgm.h"

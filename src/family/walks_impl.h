@@ -5,6 +5,7 @@
 #include "family/generic/gpu_count_impl.h"
 #include "family/generic/gpu_near_impl.h"
 
+#include "family/btree/btree_bound_impl.h"
 #include "family/eytzinger/eytzinger_bound_impl.h"
 #include "family/guide/guide_bound_impl.h"
 #include "family/pgm/pgm_bound_impl.h"

@@ -1,0 +1,55 @@
+/* btree_gpu.cu - walks in a tree of lines on a GPU, and its nodes. */
+#include "family/family_gpu.h"
+#include "family/generic/gpu_launch.h"
+#include "family/shape.h"
+
+#define SX_BODY "family/btree/btree_gpu_impl.h"
+#include "family/generic/gpu_each.h"
+
+static sx_gpu_habits habits(const sx_gpu *g, const sx_view *v)
+{
+    sx_gpu_habits h = {0, 1, SX_REORDER_NONE, 0, 0, 8, 0, 0};
+
+    (void)g;
+    h.lanes = gpu_group_lanes(SX_BTREE_LINE / v->width);
+    return h;
+}
+
+static uint64_t search_bytes(const sx_view *v, const void **top)
+{
+    *top = v->of.btree.nodes;
+    return sx_section_bytes(v, SX_SEC_NODES);
+}
+
+static uint32_t staged_bytes(const sx_view *v, uint32_t pin, uint64_t space)
+{
+    const sx_btree *t = &v->of.btree;
+    const void *top;
+    uint64_t bytes = gpu_staged_section(search_bytes(v, &top), pin, space);
+
+    for (uint32_t l = 0; bytes == 0 && l < t->levels && t->first[l + 1] * SX_BTREE_LINE <= space; l++)
+        if (l + 1 == t->levels || t->first[l + 2] * SX_BTREE_LINE > space)
+            bytes = t->first[l + 1] * SX_BTREE_LINE;
+    return (uint32_t)bytes;
+}
+
+#define SHARED(w) { GPU_LAUNCH_PLAN(k_lookup_##w); }
+GPU_POINTS_HOST(GPU_LAUNCH_POINTS, SHARED)
+GPU_HOSTS
+GPU_STEPS_HOST
+
+static void fill(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *keys,
+                 void *const base[SX_SECTIONS])
+{
+    sx_gpu_build a = {0};
+
+    a.v = *v;
+    a.from_keys = keys;
+    a.own[0] = (unsigned char *)base[SX_SEC_NODES];
+    if (a.own[0])
+        GPU_RUN_W(k_nodes, v->width, v->of.btree.first[v->of.btree.levels] * (SX_BTREE_LINE / v->width),
+                  stream, &a);
+}
+
+const sx_family_gpu sx_gpu_of_btree = {habits, search_bytes, staged_bytes, NULL, points,
+                                       spans, fold, steps, NULL, fill};
