@@ -43,8 +43,7 @@ ROOMS["family"] |= {"gpu"}
 # can't make of it, and whoever chooses among them.
 CHOOSER = "choose"
 LIST = Path("src/family/families.def")
-KNOWS_FAMILIES = {LIST, Path("src/family/parts.h"), Path("src/family/walks_impl.h"),
-                  Path("src/family/slots.h")}
+KNOWS_FAMILIES = {LIST, Path("src/family/parts.h"), Path("src/family/walks_impl.h")}
 # Words that mean something else, too: only their numbers count.
 COMMON_WORDS = {"sorted"}
 

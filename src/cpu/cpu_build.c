@@ -300,7 +300,7 @@ static void copy_stretch_of(const build_work *w, const sx_stretch *r, uint64_t f
         copy_stretch(w, r, first, end, to, from, 16);
 }
 
-/* Slots without a key: the largest key and the row that matches nothing. */
+/* Slots behind the last key: the largest key and the row that matches nothing. */
 static void pad_slots(const build_work *w)
 {
     const sx_view *v = w->v;
@@ -310,6 +310,44 @@ static void pad_slots(const build_work *w)
         if (v->block)
             memset(w->rows + sx_row_offset(v, slot), 0xff, v->row_bytes);
     }
+}
+
+/* The same of slots [first, end), with and without a key. */
+static inline __attribute__((always_inline)) void
+copy_slots(const build_work *w, uint64_t first, uint64_t end, unsigned char *to,
+           const unsigned char *from, uint32_t bytes)
+{
+    const sx_view *v = w->v;
+
+    for (uint64_t slot = first; slot < end; slot++) {
+        uint64_t rank = sx_rank_of_slot(v, slot);
+        unsigned char *at = to + (slot >> v->block_shift) * v->block_bytes +
+                            (slot & ((1ull << v->block_shift) - 1)) * bytes;
+        if (rank < v->n)
+            copy_one(at, from + rank * bytes, bytes);
+        else
+            memset(at, 0xff, bytes);
+    }
+}
+
+static void copy_slots_of(const build_work *w, uint64_t first, uint64_t end, unsigned char *to,
+                          const void *from, uint32_t bytes)
+{
+    if (bytes == 4)
+        copy_slots(w, first, end, to, from, 4);
+    else if (bytes == 8)
+        copy_slots(w, first, end, to, from, 8);
+    else
+        copy_slots(w, first, end, to, from, 16);
+}
+
+static void build_slots(void *work, uint64_t first, uint64_t end)
+{
+    const build_work *w = work;
+
+    copy_slots_of(w, first, end, w->keys, w->sorted->keys, w->v->width);
+    if (w->rows)
+        copy_slots_of(w, first, end, w->rows, w->sorted->rows, w->v->row_bytes);
 }
 
 /* Keys [first, end) of one stretch: a level, or everything. */
@@ -347,7 +385,7 @@ static uint64_t build_units(const sx_view *v, int keep)
 {
     const sx_family_cpu *family = sx_family_cpu_of(v->family);
 
-    return (keep ? 0 : v->n) + (family->units && v->n > 0 ? family->units(v) : 0);
+    return (keep ? 0 : sx_slots_gaps(v) ? v->slots : v->n) + (family->units && v->n > 0 ? family->units(v) : 0);
 }
 
 sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
@@ -362,7 +400,8 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
     sx_status st = SX_OK;
 
     if (!keep && !shape->block && sorted->spare_keys &&
-        sx_section_bytes(shape, SX_SEC_KEYS) <= sorted->spare_key_bytes) {
+        sx_section_bytes(shape, SX_SEC_KEYS) <= sorted->spare_key_bytes &&
+        sx_section_bytes(shape, SX_SEC_ROWS) <= sorted->ranks * sorted->row_bytes) {
         base[SX_SEC_KEYS] = sorted->spare_keys;
         base[SX_SEC_ROWS] = sorted->spare_rows;
     } else {
@@ -386,12 +425,17 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
     if (family->fill && v.n > 0)
         family->fill(&v, sorted->keys, &sharing, base);
     if (!keep && v.n > 0) {
-        w.keys = v.block ? base[SX_SEC_PAIRS] : base[SX_SEC_KEYS];
-        w.rows = v.block ? w.keys + v.block * v.width : base[SX_SEC_ROWS];
-        for (w.level = 0; w.level < sx_stretch_count(&v); w.level++)
-            sx_cpu_share(cpu, threads, sorted->progress, sx_stretch_of(&v, w.level, 0, v.n).n, 4096,
-                         build_run, &w);
-        pad_slots(&w);
+        sx_view_bind(&v, (const void *const *)base);
+        w.keys = (unsigned char *)v.keys;
+        w.rows = (unsigned char *)v.rows;
+        if (sx_slots_gaps(&v)) {
+            sx_cpu_share(cpu, threads, sorted->progress, v.slots, 4096, build_slots, &w);
+        } else {
+            for (w.level = 0; w.level < sx_stretch_count(&v, 0, v.n); w.level++)
+                sx_cpu_share(cpu, threads, sorted->progress, sx_stretch_of(&v, w.level, 0, v.n).n,
+                             4096, build_run, &w);
+            pad_slots(&w);
+        }
     }
     st = built(sorted, base, err);
     if (st == SX_OK)

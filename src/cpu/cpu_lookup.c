@@ -406,7 +406,7 @@ static void fold_span(const span_work *w, uint64_t start, uint64_t count, sx_fol
                            : (count / 2 * (start + last));
         return;
     }
-    for (uint32_t i = 0; i < sx_row_stretch_count(v) && count > 0; i++) {
+    for (uint64_t i = 0; count > 0 && i < sx_row_stretch_count(v, start, start + count); i++) {
         sx_stretch r = sx_row_stretch_of(v, i, start, start + count);
         w->walks.keys->fold_slots(v, r.slot, r.n, f);
     }
@@ -535,8 +535,9 @@ typedef struct {
     const sx_spans *spans;
 } fill_work;
 
-/* Rows of n places, which follow each other, to outputs [to, ...); place p has rank p. */
-static void put_row_run(const fill_work *w, uint64_t place, uint64_t n, uint64_t to)
+/* Rows of n places, which follow each other from one that has this rank on, to outputs
+ * [to, ...). */
+static void put_row_run(const fill_work *w, uint64_t place, uint64_t rank, uint64_t n, uint64_t to)
 {
     const sx_view *v = w->v;
     const sx_range_out *job = w->out;
@@ -546,7 +547,7 @@ static void put_row_run(const fill_work *w, uint64_t place, uint64_t n, uint64_t
                v->rows + sx_row_offset(v, place), n * job->row_bytes);
     else
         for (uint64_t i = 0; i < n; i++) {
-            uint64_t row = sx_row_at(v, place + i, place + i);
+            uint64_t row = sx_row_at(v, place + i, rank + i);
             if (job->row_bytes == 8)
                 ((uint64_t *)job->rows)[to + i] = row;
             else
@@ -554,24 +555,39 @@ static void put_row_run(const fill_work *w, uint64_t place, uint64_t n, uint64_t
         }
 }
 
-/* Ranks [a, b) to outputs [to, ...), where slots are ranks: piece by piece
- * as the blocks lie. */
-static void fill_ascending(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
+/* So many slots, whose ranks follow each other, to outputs [to, ...): piece by piece as the
+ * blocks lie. */
+static void fill_ascending(const fill_work *w, uint64_t slot, uint64_t rank, uint64_t left,
+                           uint64_t to)
 {
     const sx_view *v = w->v;
     const sx_range_out *job = w->out;
 
-    while (a < b) {
-        uint64_t n = b - a, space = v->block ? v->block - a % v->block : n;
+    while (left > 0) {
+        uint64_t n = left, space = v->block ? v->block - slot % v->block : n;
         if (n > space)
             n = space;
         if (job->rows)
-            put_row_run(w, a, n, to);
+            put_row_run(w, slot, rank, n, to);
         if (job->keys)
             w->type->decode((unsigned char *)job->keys + to * w->type->bytes,
-                            v->keys + sx_key_offset(v, a), n);
-        a += n;
+                            v->keys + sx_key_offset(v, slot), n);
+        slot += n;
+        rank += n;
+        left -= n;
         to += n;
+    }
+}
+
+/* Ranks [a, b), leaf by leaf. */
+static void fill_leaves(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
+{
+    uint64_t leaves = sx_stretch_count(w->v, a, b), rank = a;
+
+    for (uint64_t i = 0; i < leaves; i++) {
+        sx_stretch r = sx_stretch_of(w->v, i, a, b);
+        fill_ascending(w, r.slot, rank, r.n, to + (rank - a));
+        rank += r.n;
     }
 }
 
@@ -585,7 +601,7 @@ static void fill_values(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
     unsigned char *out;
 
     if (job->rows)
-        put_row_run(w, a, b - a, to);
+        put_row_run(w, a, a, b - a, to);
     if (!job->keys || a >= b)
         return;
     out = (unsigned char *)job->keys + to * bytes;
@@ -609,7 +625,7 @@ static void fill_levels(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
     const sx_view *v = w->v;
     const sx_range_out *job = w->out;
 
-    for (uint32_t l = 0; l < sx_stretch_count(v); l++) {
+    for (uint64_t l = 0; l < sx_stretch_count(v, a, b); l++) {
         sx_stretch r = sx_stretch_of(v, l, a, b);
         sx_stretch_ranks it = sx_stretch_begin(v, &r, 0);
         for (uint64_t j = 0; j < r.n; j++) {
@@ -660,7 +676,9 @@ static void fill_share(void *work, uint64_t first, uint64_t end)
         if (w->v->starts)
             fill_values(w, a, a + (e - b), b);
         else if (w->v->traits & SX_SLOTS_ARE_RANKS)
-            fill_ascending(w, a, a + (e - b), b);
+            fill_ascending(w, a, a, e - b, b);
+        else if (sx_slots_gaps(w->v))
+            fill_leaves(w, a, a + (e - b), b);
         else
             fill_levels(w, a, a + (e - b), b);
     }

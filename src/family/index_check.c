@@ -115,11 +115,14 @@ static sx_status check_starts(const sx_view *v, int unique, sx_err *err)
 static sx_status check_unused(const sx_view *v, sx_err *err)
 {
     const char *rule = sx_family_of(v->family)->unused;
+    int in_slots = v->block || (sx_slots_gaps(v) && v->row_bytes && !v->starts);
 
-    for (uint64_t slot = v->n; slot < v->slots; slot++) {
+    for (uint64_t slot = sx_slots_gaps(v) ? 0 : v->n; slot < v->slots; slot++) {
+        if (sx_rank_of_slot(v, slot) < v->n)
+            continue;
         if (sx_check_key(v, v->keys + sx_key_offset(v, slot)) != sx_check_largest(v))
             return sx_check_broken(v, rule, "not the largest key in unused slot", slot, err);
-        if (v->block && sx_row_in(v, slot) != (v->row_bytes == 8 ? SX_MISS : SX_MISS32))
+        if (in_slots && sx_row_in(v, slot) != (v->row_bytes == 8 ? SX_MISS : SX_MISS32))
             return sx_check_broken(v, "R2", "a row in unused slot", slot, err);
     }
     return SX_OK;
@@ -128,13 +131,16 @@ static sx_status check_unused(const sx_view *v, sx_err *err)
 static sx_status check_rows(const sx_view *v, uint64_t max_row, sx_progress *progress,
                             sx_err *err)
 {
-    uint64_t places = v->traits & SX_ONCE ? v->ranks : v->n;
+    int gaps = !(v->traits & SX_ONCE) && sx_slots_gaps(v);
+    uint64_t places = v->traits & SX_ONCE ? v->ranks : gaps ? v->slots : v->n;
     uint64_t max = v->row_bytes ? 0 : v->ranks - 1;   /* not stored: they are ranks */
 
     for (uint64_t slot = 0; v->row_bytes && slot < places; slot++) {
         uint64_t row = sx_row_in(v, slot);
         if (stopped_at(progress, slot))
             return sx_progress_status(progress, err);
+        if (gaps && sx_rank_of_slot(v, slot) >= v->n)
+            continue;
         if (row > max_row)
             return sx_check_broken(v, "R1", "a row above the largest in place", slot, err);
         max = row > max ? row : max;

@@ -1,6 +1,7 @@
 #include "family/shape.h"
 
 #include "base/alloc.h"
+#include "family/slots.h"
 
 const sx_target sx_any_target = {.gpu = 0, .node_bytes = SX_LINE};
 
@@ -86,6 +87,12 @@ const char *sx_section_name(const sx_view *v, unsigned section)
                                 : sx_family_of(v->family)->sections[section - SX_SEC_OWN];
 }
 
+/* Of rows that are in an array: ranks, unless they are in slots, of which some are unused. */
+static uint64_t row_places(const sx_view *v)
+{
+    return sx_slots_gaps(v) && !(v->traits & SX_ONCE) ? v->slots : v->ranks;
+}
+
 uint64_t sx_section_bytes(const sx_view *v, unsigned section)
 {
     const sx_family *family = sx_family_of(v->family);
@@ -96,7 +103,7 @@ uint64_t sx_section_bytes(const sx_view *v, unsigned section)
     case SX_SEC_KEYS:
         return v->block ? 0 : v->slots * v->width;
     case SX_SEC_ROWS:
-        return v->block ? 0 : v->ranks * v->row_bytes;
+        return v->block ? 0 : row_places(v) * v->row_bytes;
     case SX_SEC_PAIRS:
         return v->block ? v->slots / v->block * v->block_bytes : 0;
     case SX_SEC_STARTS:

@@ -1,9 +1,9 @@
 /* view.h - an index as its walks see it: plain data, all that n and a
  * resolved spec determine, and where the sections lie.
  *
- * Keys and rows live in slots 0..slots-1, of which the first n are used.
- * In which order is the family's matter (FAM/FAM.h). Slots come in two
- * layouts:
+ * Keys and rows live in slots 0..slots-1, of which n are used: the first, unless the
+ * family leaves gaps (stretch.h). In which order is the family's matter (FAM/FAM.h). Slots
+ * come in two layouts:
  *
  *   split   keys   |k0|k1|k2| ...                     rows |r0|r1|r2| ...
  *
@@ -11,7 +11,8 @@
  *           large enough that every key and every row is aligned)
  *           |k0|..|kB-1|r0|..|rB-1|kB|..|k2B-1|rB|..|r2B-1| ...
  *
- * One formula addresses both: split is a single block without end.
+ * One formula addresses both: split is a single block without end. A family that leaves
+ * gaps may have rows begin sooner in a block, behind the keys that are used (its bind()).
  *
  *   once    as split, but equal keys are in one slot. Beside the keys it is noted
  *           where the rows of each begin, and the first of these rows, which is asked for

@@ -376,9 +376,10 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
     if (st == SX_OK && family->fill && shape->n > 0)
         family->fill(g, stream, shape, sorted->keys, base);
     if (st == SX_OK && !keep && shape->n > 0) {
-        a.keys = (unsigned char *)base[shape->block ? SX_SEC_PAIRS : SX_SEC_KEYS];
-        a.rows = shape->block ? a.keys + shape->block * shape->width
-                              : (unsigned char *)base[SX_SEC_ROWS];
+        sx_view bound = *shape;
+        sx_view_bind(&bound, (const void *const *)base);
+        a.keys = (unsigned char *)bound.keys;
+        a.rows = (unsigned char *)bound.rows;
         if ((shape->traits & SX_SLOTS_ARE_RANKS) && shape->block * shape->width % 16 == 0 &&
             shape->block * shape->row_bytes % 16 == 0 &&
             shape->block_bytes == shape->block * (uint32_t)(shape->width + shape->row_bytes))

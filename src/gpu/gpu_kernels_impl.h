@@ -168,14 +168,13 @@ SX_KERNEL(F(k_slots), sx_gpu_build)
     for (uint64_t slot = ap->whole + SX_THREAD; slot < v->slots; slot += SX_THREADS) {
         KEY *to = (KEY *)(void *)(ap->keys + sx_key_offset(v, slot));
         unsigned char *row = ap->rows ? ap->rows + sx_row_offset(v, slot) : 0;
-        uint64_t rank;
-        if (slot >= v->n) {
+        uint64_t rank = sx_rank_of_slot(v, slot);
+        if (rank >= v->n) {
             *to = (KEY)~(KEY)0;
-            if (v->block)
+            if (row && (v->block || sx_slots_gaps(v)))
                 sx_put_number(row, v->row_bytes, 0, SX_MISS);
             continue;
         }
-        rank = sx_rank_of_slot(v, slot);
         *to = ((const KEY *)ap->from_keys)[rank];
         if (row)
             sx_put_number(row, v->row_bytes, 0,

@@ -25,7 +25,7 @@
 #ifndef SX_EYTZINGER_H
 #define SX_EYTZINGER_H
 
-#include "family/family_id.h"
+#include "family/stretch.h"
 
 typedef struct sx_part_eytzinger {
     uint32_t k;                   /* children of a node */
@@ -78,7 +78,7 @@ SX_FN uint64_t sx_eytz_rank_of_bottom(const sx_eytzinger *e, uint64_t i)
 }
 
 /* rank < n */
-SX_FN uint64_t sx_eytz_slot_of_rank(const sx_eytzinger *e, uint64_t rank)
+SX_FN uint64_t sx_eytzinger_slot_of_rank(const sx_eytzinger *e, uint64_t rank)
 {
     uint64_t k = e->k, m = k - 1, g = rank / k, w = rank % k, q, i;
     uint32_t t;
@@ -94,11 +94,12 @@ SX_FN uint64_t sx_eytz_slot_of_rank(const sx_eytzinger *e, uint64_t rank)
     return e->level_first[t] + i - 1 - i / k;
 }
 
-/* slot < n */
-SX_FN uint64_t sx_eytz_rank_of_slot(const sx_eytzinger *e, uint64_t slot)
+SX_FN uint64_t sx_eytzinger_rank_of_slot(const sx_eytzinger *e, uint64_t slot)
 {
     uint32_t t = 0;
 
+    if (slot >= e->level_first[e->levels] + e->bottom)
+        return SX_NO_RANK;
     if (slot >= e->level_first[e->levels])
         return sx_eytz_rank_of_bottom(e, slot - e->level_first[e->levels]);
     while (e->level_first[t + 1] <= slot)
@@ -136,6 +137,59 @@ SX_FN uint64_t sx_eytz_level_below(const sx_eytzinger *e, uint32_t t, uint64_t q
     uint64_t multiples = q / sx_eytz_spacing(e, t);
 
     return multiples - multiples / e->k;
+}
+
+SX_FN int sx_eytzinger_gaps(void)
+{
+    return 0;
+}
+
+SX_FN uint64_t sx_eytzinger_stretch_count(const sx_eytzinger *e, uint64_t a, uint64_t b)
+{
+    (void)a;
+    (void)b;
+    return e->levels + 1;
+}
+
+SX_FN sx_stretch sx_eytzinger_stretch_of(const sx_eytzinger *e, uint64_t i, uint64_t a, uint64_t b)
+{
+    uint32_t t = (uint32_t)i;
+    sx_stretch r;
+
+    r.level = t;
+    if (t == e->levels) {
+        r.first = sx_eytz_bottom_below(e, a);
+        r.n = sx_eytz_bottom_below(e, b) - r.first;
+    } else {
+        r.first = sx_eytz_level_below(e, t, a - sx_eytz_bottom_below(e, a));
+        r.n = sx_eytz_level_below(e, t, b - sx_eytz_bottom_below(e, b)) - r.first;
+    }
+    r.slot = e->level_first[t] + r.first;
+    return r;
+}
+
+/* The keys of a level are evenly spaced among those of full levels, but every k-th such place
+ * belongs to a level above. */
+SX_FN sx_stretch_ranks sx_eytzinger_stretch_begin(const sx_eytzinger *e, const sx_stretch *r,
+                                                  uint64_t j)
+{
+    uint64_t i = r->first + j, m = e->k - 1;
+    uint32_t t = (uint32_t)r->level;
+    sx_stretch_ranks it;
+
+    it.inner = t < e->levels;
+    it.spacing = it.inner ? sx_eytz_spacing(e, t) : 1;
+    it.node = m;
+    it.left = m - i % m;
+    it.at = it.inner ? sx_eytz_inner_rank(e, t, i) : sx_eytz_rank_of_bottom(e, i);
+    return it;
+}
+
+SX_FN uint64_t sx_eytzinger_stretch_next(const sx_eytzinger *e, sx_stretch_ranks *it)
+{
+    uint64_t at = sx_place_next(it);
+
+    return it->inner ? sx_eytz_rank_of_inner(e, at) : at;
 }
 
 #endif

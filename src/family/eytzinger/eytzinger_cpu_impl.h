@@ -47,7 +47,7 @@ SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m, const sx_
     for (unsigned j = 0; j < m; j++) {
         rank[j] = F(eytz_finish)(v, g[j], &s[j], q[j], unit);
         if (level > 0 && s[j] == SX_NO_SLOT && rank[j] < v->n)
-            s[j] = sx_eytz_slot_of_rank(&v->of.eytzinger, rank[j]);      /* in a level above */
+            s[j] = sx_eytzinger_slot_of_rank(&v->of.eytzinger, rank[j]);      /* in a level above */
         if (rows && s[j] != SX_NO_SLOT)
             __builtin_prefetch(v->rows + sx_row_offset(v, s[j]));
     }

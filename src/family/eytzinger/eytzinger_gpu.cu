@@ -1,4 +1,5 @@
 /* eytzinger_gpu.cu - walks in a tree in level order on a GPU. */
+#define SX_UNIT_OF SX_FAM_EYTZ
 #include "family/family_gpu.h"
 #define SX_REORDERS 1             /* its plans sort questions */
 #include "family/generic/gpu_launch.h"

@@ -1,5 +1,8 @@
 /* gpu_each.h - kernels for every width: SX_BODY is a template that stands between
  * gpu_begin.h and gpu_end.h. */
+#ifndef SX_UNIT_OF
+#error "a family's unit says before all includes which family it is (slots.h)"
+#endif
 #include "family/generic/gpu_numbers.h"
 
 #define W 4

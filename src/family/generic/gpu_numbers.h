@@ -111,7 +111,17 @@ SX_DEV void sx_fold_span(const sx_view *v, sx_gpu_fold_state *f, uint64_t start,
         }
         return;
     }
-    for (uint32_t i = 0; i < sx_row_stretch_count(v) && count > 0; i++) {
+    if (count == 0)
+        return;
+    if (sx_slots_gaps(v) && !v->starts) {         /* lanes have leaves of their own */
+        uint64_t leaves = sx_stretch_count(v, start, start + count);
+        for (uint64_t i = me; i < leaves; i += lanes) {
+            sx_stretch r = sx_stretch_of(v, i, start, start + count);
+            sx_fold_stretch(v, f, &r, 0, 1, extremes);
+        }
+        return;
+    }
+    for (uint32_t i = 0; i < (uint32_t)sx_row_stretch_count(v, start, start + count); i++) {
         sx_stretch r = sx_row_stretch_of(v, i, start, start + count);
         sx_fold_stretch(v, f, &r, me, lanes, extremes);
     }

@@ -38,7 +38,7 @@
 #ifndef SX_GUIDE_H
 #define SX_GUIDE_H
 
-#include "family/family_id.h"
+#include "family/stretch.h"
 
 typedef struct sx_part_guide {
     uint32_t pieces;
@@ -46,6 +46,7 @@ typedef struct sx_part_guide {
     uint64_t piece_cells;       /* cells of a piece */
     const unsigned char *records, *piece_keys, *piece_maps;    /* or NULL */
 } sx_guide;
+SX_SLOTS_BY_RANK(guide)
 
 typedef struct sx_params_guide {
     uint32_t bucket, pieces;

@@ -1,4 +1,5 @@
 /* guide_gpu.cu - walks under a guide on a GPU, and the guide. */
+#define SX_UNIT_OF SX_FAM_GUIDE
 #include "family/family_gpu.h"
 #define SX_REORDERS 0
 #include "family/generic/gpu_launch.h"

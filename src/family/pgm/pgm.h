@@ -80,7 +80,7 @@
 #ifndef SX_PGM_H
 #define SX_PGM_H
 
-#include "family/family_id.h"
+#include "family/stretch.h"
 
 #define SX_PGM_LEVELS 24u         /* each is a third of the one below, or less: enough for */
 #define SX_PGM_MOST_TIGHT (1ull << 36)        /* so many keys where eps2 is 1 */
@@ -94,6 +94,7 @@ typedef struct sx_part_pgm {
     uint64_t level_first[SX_PGM_LEVELS + 1];  /* entry of each level, and of all */
     uint64_t level_count[SX_PGM_LEVELS];      /* its segments */
 } sx_pgm;
+SX_SLOTS_BY_RANK(pgm)
 
 typedef struct sx_params_pgm {
     uint32_t eps, eps2, cuts, budget;

@@ -1,6 +1,7 @@
 /* pgm_gpu.cu - walks under lines on a GPU; and their segments: a few lanes fit lines to a
  * part of the keys, and so do they to a part of the segments' first keys, until one
  * segment is left. How many there are is asked for after each level. */
+#define SX_UNIT_OF SX_FAM_PGM
 #include "family/family_gpu.h"
 #define SX_REORDERS 0
 #include "family/generic/gpu_launch.h"

@@ -25,7 +25,7 @@
 #ifndef SX_PIVOT_H
 #define SX_PIVOT_H
 
-#include "family/family_id.h"
+#include "family/stretch.h"
 
 typedef struct sx_part_pivot {
     uint16_t k;                   /* children of a node */
@@ -37,6 +37,7 @@ typedef struct sx_part_pivot {
     uint64_t first[SX_LEVELS_MAX + 1];    /* node of each level, counted from the first
                                              of all; and how many there are */
 } sx_pivot;
+SX_SLOTS_BY_RANK(pivot)
 
 typedef struct sx_params_pivot {
     uint32_t k, leaf, levels;
@@ -57,6 +58,19 @@ SX_FN uint64_t sx_pivot_source(const sx_pivot *t, uint32_t l, uint64_t i)
     for (uint32_t h = l + 1; h < t->levels; h++)
         under *= t->k;
     return under * (1 + i + i / (t->k - 1)) - 1;
+}
+
+/* The same of pivots i, i+1, ... of a level, by sx_place_next(). */
+SX_FN sx_stretch_ranks sx_pivot_sources(const sx_pivot *t, uint32_t l, uint64_t i)
+{
+    sx_stretch_ranks it;
+
+    it.inner = 0;
+    it.at = sx_pivot_source(t, l, i);
+    it.spacing = sx_pivot_source(t, l, 0) + 1;
+    it.node = t->k - 1u;
+    it.left = it.node - i % it.node;
+    return it;
 }
 
 /* Pivots of all levels. */

@@ -1,6 +1,5 @@
 /* pivot_cpu.c - walks under pivots on a CPU, and the pivots. */
 #include "family/generic/groups.h"
-#include "family/slots.h"
 
 #define SX_BODY "family/pivot/pivot_cpu_impl.h"
 #include "family/generic/cpu_each.h"
@@ -23,7 +22,7 @@ copy_pivots(const filling *w, uint64_t first, uint64_t end, uint32_t width)
     sx_stretch_ranks it = sx_pivot_sources(t, w->level, first);
 
     for (uint64_t i = first; i < end; i++) {
-        uint64_t source = sx_stretch_next(w->v, &it);
+        uint64_t source = sx_place_next(&it);
         if (source < w->v->n)
             memcpy(to + i * width, w->keys + source * width, width);
         else

@@ -1,4 +1,5 @@
 /* pivot_gpu.cu - walks under pivots on a GPU, and the pivots. */
+#define SX_UNIT_OF SX_FAM_PIVOT
 #include "family/family_gpu.h"
 #define SX_REORDERS 1             /* its plans sort questions */
 #include "family/generic/gpu_launch.h"

@@ -11,11 +11,12 @@
 #ifndef SX_SORTED_H
 #define SX_SORTED_H
 
-#include "family/family_id.h"
+#include "family/stretch.h"
 
 typedef struct sx_part_sorted {
     uint64_t none;
 } sx_sorted_array;
+SX_SLOTS_BY_RANK(sorted)
 
 typedef struct sx_params_sorted {
     uint32_t none;
