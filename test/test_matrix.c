@@ -12,7 +12,8 @@
  * A cell is one index that was built and asked. Kernels get some of all
  * cells, with each list of options in turn (support.h). SX_KERNEL_ONLY=1
  * leaves out the CPU's, and SX_KERNEL_SECONDS=n what is not reached by then:
- * for tools that watch a GPU and slow it down. */
+ * for tools that watch a GPU and slow it down. SX_MATRIX_ONLY='sorted*' does the tests of such
+ * names alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -497,6 +498,8 @@ int main(void)
         devices[SIMD_LEVELS + i] = device_open(kernel_device(i));
     }
     asking = asker_new();
+    if (getenv("SX_MATRIX_ONLY"))
+        cmocka_set_test_filter(getenv("SX_MATRIX_ONLY"));
     int failed = cmocka_run_group_tests_name("matrix", tests, NULL, NULL);
     printf("%s: %llu cells, %llu of them by kernels (%s), of these %llu hybrid and %llu on both "
            "sides, %llu also through a "

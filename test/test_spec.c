@@ -333,7 +333,7 @@ static void test_possible(void **state)
     check_possible("sorted", SX_U32, "streams", "host", "cpu", SX_ENOSYS, "cpu has no streams");
     check_possible("sorted", SX_U32, "device_columns", "host", "cpu", SX_ENOSYS, "columns");
     /* what is none */
-    check_possible("btree", SX_U32, "get", "host", "cpu", SX_EINVAL, "btree");
+    check_possible("bushtree", SX_U32, "get", "host", "cpu", SX_EINVAL, "bushtree");
     check_possible("pivot(k=1)", SX_U32, "get", "host", "cpu", SX_EINVAL, "k can't be");
     check_possible("pivot", 99, "get", "host", "cpu", SX_EINVAL, "99");
     check_possible("pivot", SX_U32, "put", "host", "cpu", SX_EINVAL, "'put'");

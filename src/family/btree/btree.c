@@ -22,12 +22,6 @@ static void shape_leaves(sx_view *v, sx_spec *spec)
 
     if (!(spec->given & SX_P_LAYOUT) && v->row_bytes > 0)
         spec->layout = SX_PAIRS;
-    if (spec->layout == SX_PAIRS && sx_btree_places(sx_btree_pairs(v->width, v->row_bytes)) != sx_btree_pairs(v->width, v->row_bytes)) {
-        spec->layout = SX_SPLIT;  /* TODO */
-        v->block = 0;
-        v->block_shift = 63;
-        v->block_bytes = 0;
-    }
     t->leaf = (uint16_t)sx_line_keys(v);
     if (spec->layout == SX_PAIRS) {
         t->leaf = (uint16_t)sx_btree_pairs(v->width, v->row_bytes);
@@ -39,7 +33,7 @@ static void shape_leaves(sx_view *v, sx_spec *spec)
     t->leaves = (v->n + t->leaf - 1) / t->leaf;
     v->unit = t->leaf;
     v->slots = t->leaves * sx_btree_places(t->leaf);
-    if (sx_btree_places(t->leaf) == t->leaf)
+    if (!sx_btree_gaps(t))
         v->traits |= SX_SLOTS_ARE_RANKS;
 }
 
@@ -116,7 +110,8 @@ static int is_zero(const unsigned char *p, const unsigned char *end)
 static sx_status check(const sx_view *v, sx_err *err)
 {
     const sx_btree *t = &v->of.btree;
-    uint32_t keys_end = t->leaf * v->width, rows_end = t->rows_at + t->leaf * v->row_bytes;
+    uint32_t keys_end = sx_btree_keys_end(t, v->width);
+    uint32_t rows_end = sx_btree_rows_end(t, v->row_bytes);
     sx_status st = SX_OK;
 
     for (uint32_t l = 0; l < t->levels; l++)

@@ -39,7 +39,7 @@
 #ifndef SX_BTREE_H
 #define SX_BTREE_H
 
-#include "family/family_id.h"
+#include "family/stretch.h"
 
 #define SX_BTREE_LINE 64u
 #define SX_BTREE_K_MAX 17u        /* 16 separators of 4 bytes */
@@ -68,6 +68,24 @@ SX_FN uint32_t sx_btree_pairs(uint32_t width, uint32_t row_bytes)
     return SX_BTREE_LINE / (width + row_bytes);
 }
 
+/* Pairs: where the parts of a leaf end. Bytes behind keys, up to rows_at, and behind rows
+ * belong to no pair. */
+SX_FN uint32_t sx_btree_keys_end(const sx_btree *t, uint32_t width)
+{
+    return t->leaf * width;
+}
+
+SX_FN uint32_t sx_btree_rows_end(const sx_btree *t, uint32_t row_bytes)
+{
+    return t->rows_at + t->leaf * row_bytes;
+}
+
+/* All bytes of a leaf belong to pairs, or it is one of keys alone. */
+SX_FN int sx_btree_full(const sx_btree *t, uint32_t width, uint32_t row_bytes)
+{
+    return t->rows_at == 0 || t->leaf * (width + row_bytes) == SX_BTREE_LINE;
+}
+
 /* Slots of a leaf: its keys, and holes up to a power of two. */
 SX_FN uint32_t sx_btree_places(uint32_t leaf)
 {
@@ -85,18 +103,66 @@ SX_FN uint64_t sx_btree_source(const sx_btree *t, uint32_t l, uint64_t g, uint32
     return under * (g * t->k + j + 1) - 1;
 }
 
-/* ---- slots ------------------------------------------------------------------------- */
+/* ---- slots (stretch.h) --------------------------------------------------------------
+ *
+ * Divisions are by constants: a uniform branch is cheaper than a division by a number. */
 
-/* Divisions are by constants: a uniform branch is cheaper than a division by a number. */
+SX_FN int sx_btree_gaps(const sx_btree *t)
+{
+    return t->leaf == 5 || t->leaf == 3;
+}
+
 SX_FN uint64_t sx_btree_slot_of_rank(const sx_btree *t, uint64_t rank)
 {
     return t->leaf == 5 ? rank / 5 * 8 + rank % 5 : t->leaf == 3 ? rank / 3 * 4 + rank % 3 : rank;
 }
 
-/* Of a slot that is no hole. */
 SX_FN uint64_t sx_btree_rank_of_slot(const sx_btree *t, uint64_t slot)
 {
-    return t->leaf == 5 ? slot / 8 * 5 + slot % 8 : t->leaf == 3 ? slot / 4 * 3 + slot % 4 : slot;
+    if (t->leaf == 5)
+        return slot % 8 < 5 ? slot / 8 * 5 + slot % 8 : SX_HOLE;
+    if (t->leaf == 3)
+        return slot % 4 < 3 ? slot / 4 * 3 + slot % 4 : SX_HOLE;
+    return slot;
+}
+
+/* The leaf of a rank, where there are gaps. */
+SX_FN uint64_t sx_btree_leaf_of(const sx_btree *t, uint64_t rank)
+{
+    return t->leaf == 5 ? rank / 5 : rank / 3;
+}
+
+SX_FN uint64_t sx_btree_stretch_count(const sx_btree *t, uint64_t a, uint64_t b)
+{
+    return sx_btree_gaps(t) ? sx_btree_leaf_of(t, b - 1) - sx_btree_leaf_of(t, a) + 1 : 1;
+}
+
+/* What of a leaf is in the span. */
+SX_FN sx_stretch sx_btree_stretch_of(const sx_btree *t, uint64_t i, uint64_t a, uint64_t b)
+{
+    sx_stretch r;
+    uint64_t begin;               /* its first rank */
+
+    if (!sx_btree_gaps(t))
+        return sx_stretch_whole(a, b);
+    r.level = sx_btree_leaf_of(t, a) + i;
+    begin = r.level * t->leaf;
+    r.first = a < begin ? begin : a;
+    r.n = sx_min64(b, begin + t->leaf) - r.first;
+    r.slot = r.level * sx_btree_places(t->leaf) + (r.first - begin);
+    return r;
+}
+
+SX_FN sx_stretch_ranks sx_btree_stretch_begin(const sx_btree *t, const sx_stretch *r, uint64_t j)
+{
+    (void)t;
+    return sx_ranks_from(r->first + j);
+}
+
+SX_FN uint64_t sx_btree_stretch_next(const sx_btree *t, sx_stretch_ranks *it)
+{
+    (void)t;
+    return it->at++;
 }
 
 #endif

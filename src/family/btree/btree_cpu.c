@@ -46,18 +46,14 @@ static void clear_leaves(void *work, uint64_t first, uint64_t end)
 {
     const filling *w = work;
     const sx_btree *t = &w->v->of.btree;
-    uint32_t keys_end = t->leaf * w->v->width, rows_end = t->rows_at + t->leaf * w->v->row_bytes;
+    uint32_t keys_end = sx_btree_keys_end(t, w->v->width);
+    uint32_t rows_end = sx_btree_rows_end(t, w->v->row_bytes);
 
     for (uint64_t i = first; i < end; i++) {
         unsigned char *leaf = w->leaves + i * SX_BTREE_LINE;
         memset(leaf + keys_end, 0, t->rows_at - keys_end);
         memset(leaf + rows_end, 0, SX_BTREE_LINE - rows_end);
     }
-}
-
-static int leaves_are_full(const sx_view *v)
-{
-    return !v->block || v->of.btree.leaf * (uint32_t)(v->width + v->row_bytes) == SX_BTREE_LINE;
 }
 
 static void fill(const sx_view *v, const void *keys, const sx_sharing *sharing,
@@ -68,7 +64,7 @@ static void fill(const sx_view *v, const void *keys, const sx_sharing *sharing,
 
     for (; w.level < t->levels; w.level++)
         sx_share(sharing, t->first[w.level + 1] - t->first[w.level], 512, fill_level, &w);
-    if (!leaves_are_full(v))
+    if (!sx_btree_full(t, v->width, v->row_bytes))
         sx_share(sharing, t->leaves, 4096, clear_leaves, &w);
 }
 
@@ -76,7 +72,7 @@ static uint64_t units(const sx_view *v)
 {
     const sx_btree *t = &v->of.btree;
 
-    return t->first[t->levels] + (leaves_are_full(v) ? 0 : t->leaves);
+    return t->first[t->levels] + (sx_btree_full(t, v->width, v->row_bytes) ? 0 : t->leaves);
 }
 
 const sx_family_cpu sx_cpu_of_btree = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .fill = fill, .units = units};

@@ -1,10 +1,27 @@
 /* btree_gpu.cu - walks in a tree of lines on a GPU, and its nodes. */
+#define SX_UNIT_OF SX_FAM_BTREE
 #include "family/family_gpu.h"
 #include "family/generic/gpu_launch.h"
 #include "family/shape.h"
 
 #define SX_BODY "family/btree/btree_gpu_impl.h"
 #include "family/generic/gpu_each.h"
+
+/* What leaves have beside pairs: words of 4 bytes. */
+SX_KERNEL(k_btree_clear, sx_gpu_build)
+{
+    const sx_btree *t = &ap->v.of.btree;
+    uint32_t keys_end = sx_btree_keys_end(t, ap->v.width);
+    uint32_t rows_end = sx_btree_rows_end(t, ap->v.row_bytes);
+
+    for (uint64_t i = SX_THREAD; i < t->leaves; i += SX_THREADS) {
+        uint32_t *leaf = (uint32_t *)(void *)(ap->own[0] + i * SX_BTREE_LINE);
+        for (uint32_t byte = keys_end; byte < t->rows_at; byte += 4)
+            leaf[byte / 4] = 0;
+        for (uint32_t byte = rows_end; byte < SX_BTREE_LINE; byte += 4)
+            leaf[byte / 4] = 0;
+    }
+}
 
 static sx_gpu_habits habits(const sx_gpu *g, const sx_view *v)
 {
@@ -49,6 +66,10 @@ static void fill(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *key
     if (a.own[0])
         GPU_RUN_W(k_nodes, v->width, v->of.btree.first[v->of.btree.levels] * (SX_BTREE_LINE / v->width),
                   stream, &a);
+    if (!sx_btree_full(&v->of.btree, v->width, v->row_bytes)) {
+        a.own[0] = (unsigned char *)base[SX_SEC_PAIRS];
+        GPU_RUN(k_btree_clear, v->of.btree.leaves, stream, &a);
+    }
 }
 
 const sx_family_gpu sx_gpu_of_btree = {habits, search_bytes, staged_bytes, NULL, points,
