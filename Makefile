@@ -145,7 +145,7 @@ lab:
 
 # What kernels of a user's own include, in one file.
 $(B)/sextant_device.cuh: src/gpu/device_header.h scripts/device_header.py \
-                         $(wildcard src/gpu/*.h src/family/*.h src/family/*.def src/family/*/*.h src/keys/*.h)
+                         $(wildcard src/gpu/*.h src/family/*.h src/family/*.def src/family/*/*.def src/family/*/*.h src/keys/*.h)
 	@mkdir -p $(@D)
 	python3 scripts/device_header.py $< $@
 

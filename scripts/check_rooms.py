@@ -13,8 +13,8 @@ The rules:
   4. A quoted include names a file of the tree, and is not a macro; but a
      template may include SX_BODY, and whoever defines that includes it.
   5. No two source files of the tree have the same name.
-  6. The families of src/family/families.def are named in their own folders,
-     in the room that chooses among them, and where KNOWS_FAMILIES says.
+  6. The families of src/family/families.def are named there, in their own
+     folders and in the room that chooses among them.
 
 Prints each violation as FILE:LINE: what is wrong, and exits with 1; else
 prints one line that ends in "ok" and exits with 0.
@@ -39,11 +39,10 @@ ROOMS["choose"] = set(FLOW) | {"query"}
 # Families drive their walks on a GPU, too.
 ROOMS["family"] |= {"gpu"}
 
-# Where families are named outside of their folders: the list, what a macro
-# can't make of it, and whoever chooses among them.
+# Where families are named outside of their folders: the list, of NAME/NAME.def,
+# and whoever chooses among them.
 CHOOSER = "choose"
 LIST = Path("src/family/families.def")
-KNOWS_FAMILIES = {LIST, Path("src/family/parts.h"), Path("src/family/walks_impl.h")}
 # Words that mean something else, too: only their numbers count.
 COMMON_WORDS = {"sorted"}
 
@@ -65,6 +64,7 @@ SKIPPED = {"build", "__pycache__", "node_modules"}   # and names with a dot
 COMMENT_OR_STRING = re.compile(
     r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 BODY = re.compile(r'^[ \t]*#[ \t]*define[ \t]+SX_BODY[ \t]+"([^"\n]+)"', re.M)
+LISTED = re.compile(r'^#include "(family/\w+/\w+\.def)"', re.M)
 FAMILY = re.compile(r"^SX_FAMILY\((\w+), (\w+)\)", re.M)
 INCLUDE = re.compile(
     r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>|(\S[^\n]*))', re.M)
@@ -95,7 +95,9 @@ def includes_of(path):
 def families_of(root):
     """(pattern, folder) of each family: what names it in code."""
     path = root / LIST
-    for tag, name in FAMILY.findall(path.read_text()) if path.is_file() else []:
+    listed = LISTED.findall(path.read_text()) if path.is_file() else []
+    lines = [FAMILY.search((root / "src" / one).read_text()) for one in listed]
+    for tag, name in (line.groups() for line in lines if line):
         words = [f"SX_FAM_{tag}", rf"of\.{name}\b", f"sx_(part|params)_{name}"]
         if name not in COMMON_WORDS:
             words += [rf"(?<![A-Za-z]){word}s?(?![a-z])" for word in {name, tag, tag.lower()}]
@@ -107,7 +109,7 @@ def may_see(includer, target, families):
     folders = {name for _, name in families}
     if target.parts[:2] != ("src", "family") or target.parts[2] not in folders:
         return True
-    return (includer in KNOWS_FAMILIES or includer.parts[:3] == target.parts[:3]
+    return (includer == LIST or includer.parts[:3] == target.parts[:3]
             or room_of(includer) == CHOOSER)
 
 
@@ -194,7 +196,7 @@ def check(root):
                                + ", ".join(ROOMS)))
             continue
         checked += 1
-        if (includer.parts[0] == "src" and includer not in KNOWS_FAMILIES
+        if (includer.parts[0] == "src" and includer != LIST
                 and room_of(includer) != CHOOSER):
             for line, name in names_of_families(tree.root / includer, includer, families):
                 violations.append((includer, line, f"names the family {name}"))
@@ -247,7 +249,11 @@ GOOD = {
     "cli/sextant.c": '#include "sextant.h"\n#include "words.h"\n',
     "bench/bench.c": '#include "query/measure.h"\n#include "words.h"\n',
     "cli/words.h": "",
-    "src/family/families.def": "SX_FAMILY(EYTZ, eytzinger)\nSX_FAMILY(SORTED, sorted)\n",
+    "src/family/families.def": '#include "family/eytzinger/eytzinger.def"\n'
+                               '#include "family/sorted/sorted.def"\n',
+    "src/family/eytzinger/eytzinger.def": '#ifdef SX_FAMILY\nSX_FAMILY(EYTZ, eytzinger)\n#endif\n'
+                                          '#include "family/eytzinger/eytzinger.h"\n',
+    "src/family/sorted/sorted.def": "SX_FAMILY(SORTED, sorted)\n",
     "src/family/eytzinger/eytzinger.h": "int sx_eytz_unit;\n",
     "src/family/each.h": "#include SX_BODY\n",
     "src/choose/choose.c": '#include "query/api.h"\nint a = SX_FAM_EYTZ;\n',
@@ -296,6 +302,10 @@ BAD = [
      "src/family/shape.c:1: names the family eytzinger"),
     ({"src/query/sees.c": '#include "family/eytzinger/eytzinger.h"\n'},
      "src/query/sees.c:1: includes src/family/eytzinger/eytzinger.h, which is a family's"),
+    ({"src/family/parts.h": '#include "family/eytzinger/eytzinger.h"\n'},
+     "src/family/parts.h:1: includes src/family/eytzinger/eytzinger.h, which is a family's"),
+    ({"src/family/slots.h": "int a = sx_eytzinger_slot_of_rank(v, 0);\n"},
+     "src/family/slots.h:1: names the family eytzinger"),
     ({"src/cpu/parts.c": "int a = v->of.sorted.none;\n"},
      "src/cpu/parts.c:1: names the family sorted"),
     ({"src/base/body.c": '#define SX_BODY "keys/encode.h"\n'},
@@ -320,7 +330,7 @@ def checked_tree(files):
 def self_test():
     failed = []
     status, lines = checked_tree(GOOD)
-    if (status, lines) != (0, ["rooms: 15 files, 12 includes, ok"]):
+    if (status, lines) != (0, ["rooms: 17 files, 15 includes, ok"]):
         failed.append(f"a good tree gives {status}, {lines}")
     for extra, expected in BAD:
         status, lines = checked_tree({**GOOD, **extra})

@@ -238,8 +238,8 @@ FAULTS = [
     (PGM_H, "return len < all ? len : all;", "return len;", "pgm_begin", dict(UNIT=4, LEVELS=1)),
     ("family/eytzinger/eytzinger.c", "sx_round_up(e->bottom, e->k - 1)", "e->bottom", "walk",
      shape(EYTZ, (4,), 4, 16)),
-    ("family/shape.c", "return v->block ? 0 : v->ranks * v->row_bytes;",
-     "return v->block ? 0 : (v->ranks - 1) * v->row_bytes;", "walk", shape(SORTED, (), 17, 4)),
+    ("family/shape.c", "return v->block ? 0 : row_places(v) * v->row_bytes;",
+     "return v->block ? 0 : (row_places(v) - 1) * v->row_bytes;", "walk", shape(SORTED, (), 17, 4)),
 ]
 
 # ---- running ------------------------------------------------------------------------------
@@ -318,7 +318,7 @@ def overlay(temporary, fault):
 
 def apart(temporary):
     """Sources of shapes, in which parts of a view lie beside each other (prove.h says why)."""
-    families = re.findall(r"^SX_FAMILY\(\w+, (\w+)\)", (ROOT / "src/family/families.def").read_text(), re.M)
+    families = re.findall(r'^#include "family/(\w+)/', (ROOT / "src/family/families.def").read_text(), re.M)
     paths = []
     for name in ["shape", "families"] + [f"{f}/{f}" for f in families + ["auto"]]:
         path = Path(temporary, f"apart_{Path(name).name}.c")

@@ -157,6 +157,42 @@ GET_ROWS(8, 64)
 GET_ROWS(16, 32)
 GET_ROWS(16, 64)
 
+/* Of keys and rows in blocks. */
+#define GET_PAIRS(w, r)                                                                     \
+    static void get_pairs_##w##_##r(uint64_t *out, const uint64_t *slot, const void *queries, \
+                                    const sx_view *v, unsigned m)                           \
+    {                                                                                       \
+        const sx_key##w *q = queries;                                                       \
+        const unsigned char *keys = v->keys, *rows = v->rows;                               \
+        uint64_t shift = v->block_shift, bytes = v->block_bytes, mask = v->block - 1u;      \
+        for (unsigned i = 0; i < m; i++) {                                                  \
+            uint64_t at = slot[i] == SX_NO_SLOT ? 0 : slot[i];                              \
+            uint64_t block = (at >> shift) * bytes, in = at & mask;                         \
+            sx_key##w key = *(const sx_key##w *)(const void *)(keys + block + in * w);      \
+            uint64_t its = *(const uint##r##_t *)(const void *)(rows + block + in * (r / 8)); \
+            int hit = (slot[i] != SX_NO_SLOT) & (key == q[i]);                              \
+            out[i] = hit ? its : SX_MISS;                                                   \
+        }                                                                                   \
+    }
+GET_PAIRS(4, 32)
+GET_PAIRS(4, 64)
+GET_PAIRS(8, 32)
+GET_PAIRS(8, 64)
+GET_PAIRS(16, 32)
+GET_PAIRS(16, 64)
+
+static void get_pairs(uint64_t *row, const sx_view *v, const chunk *c)
+{
+    switch (v->width * 16 + v->row_bytes) {
+    case 0x044: get_pairs_4_32(row, c->slot, c->q, v, c->m); break;
+    case 0x048: get_pairs_4_64(row, c->slot, c->q, v, c->m); break;
+    case 0x084: get_pairs_8_32(row, c->slot, c->q, v, c->m); break;
+    case 0x088: get_pairs_8_64(row, c->slot, c->q, v, c->m); break;
+    case 0x104: get_pairs_16_32(row, c->slot, c->q, v, c->m); break;
+    default:    get_pairs_16_64(row, c->slot, c->q, v, c->m); break;
+    }
+}
+
 /* Rows of a get, if that can be done so. */
 static int put_get_rows(const sx_view *v, const chunk *c, const sx_lookup *job, uint64_t at)
 {
@@ -164,8 +200,13 @@ static int put_get_rows(const sx_view *v, const chunk *c, const sx_lookup *job, 
     const void *rows = v->rows;
     int ranks = (v->traits & SX_SLOTS_ARE_RANKS) != 0;
 
-    if (job->keys || !job->out || v->block || v->row_bytes == 0 || (v->starts && !ranks))
+    if (job->keys || !job->out || v->row_bytes == 0 || (v->starts && !ranks))
         return 0;
+    if (v->block) {
+        get_pairs(row, v, c);
+        put_numbers(job->out, job->out_bytes, at, row, c->m);
+        return 1;
+    }
     if (v->starts)
         rows = v->starts + sx_firsts_offset(v->n, v->ranks);
     switch (v->width * 16 + v->row_bytes) {

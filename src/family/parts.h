@@ -3,11 +3,10 @@
 #ifndef SX_PARTS_H
 #define SX_PARTS_H
 
-#include "family/btree/btree.h"
-#include "family/eytzinger/eytzinger.h"
-#include "family/guide/guide.h"
-#include "family/pgm/pgm.h"
-#include "family/pivot/pivot.h"
-#include "family/sorted/sorted.h"
+#include "family/stretch.h"       /* it has the list in another way */
+
+#define SX_FAMILY_PARTS
+#include "family/families.def"
+#undef SX_FAMILY_PARTS
 
 #endif

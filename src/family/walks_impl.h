@@ -5,12 +5,9 @@
 #include "family/generic/gpu_count_impl.h"
 #include "family/generic/gpu_near_impl.h"
 
-#include "family/btree/btree_bound_impl.h"
-#include "family/eytzinger/eytzinger_bound_impl.h"
-#include "family/guide/guide_bound_impl.h"
-#include "family/pgm/pgm_bound_impl.h"
-#include "family/pivot/pivot_bound_impl.h"
-#include "family/sorted/sorted_bound_impl.h"
+#define SX_FAMILY_BOUNDS
+#include "family/families.def"
+#undef SX_FAMILY_BOUNDS
 
 /* The position of the lower bound of q, and its slot. */
 SX_DEV uint64_t F(bound)(const sx_view *v, KEY q, uint64_t *slot)

@@ -24,6 +24,6 @@ SX_DEV uint64_t F(btree_bound)(const sx_view *v, KEY q, uint64_t *slot, uint32_t
                                           SX_BTREE_LINE / W, q, t->nodes, top, top_bytes),
                             F(btree_last_child)(t, l));
     c = F(btree_count_leaf)(F(btree_leaf)(v, at), unit, q);
-    *slot = F(btree_slot)(v, at, c, unit);
-    return F(btree_position)(v, at, c, unit);
+    *slot = F(btree_slot)(v->n, at, c, unit);
+    return F(btree_position)(v->n, at, c, unit);
 }

@@ -33,11 +33,13 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const sx_sta
 SX_WALK void F(finish)(const sx_view *v, const KEY *q, unsigned m, const uint64_t at[GROUP],
                        uint64_t *rank, uint64_t *slot, uint32_t leaf)
 {
+    uint64_t n = v->n;            /* stores into rank might change *v, for all the compiler knows */
+
     for (unsigned j = 0; j < m; j++) {
         uint64_t c = SX_COUNT(F(btree_leaf)(v, at[j]), leaf, q[j]);
-        rank[j] = F(btree_position)(v, at[j], c, leaf);
+        rank[j] = F(btree_position)(n, at[j], c, leaf);
         if (slot)
-            slot[j] = F(btree_slot)(v, at[j], c, leaf);
+            slot[j] = F(btree_slot)(n, at[j], c, leaf);
     }
 }
 

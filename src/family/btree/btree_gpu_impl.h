@@ -55,8 +55,8 @@ SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
                                                     SX_BTREE_LINE / W, w, ap->lanes),
                             F(btree_last_child)(t, l));
     c = F(group_node)(v, F(btree_leaf)(v, at), 1, 0, ap->unit, w, ap->lanes);
-    *slot = F(btree_slot)(v, at, c, ap->unit);
-    return F(btree_position)(v, at, c, ap->unit);
+    *slot = F(btree_slot)(v->n, at, c, ap->unit);
+    return F(btree_position)(v->n, at, c, ap->unit);
 }
 
 #define SX_GROUP_KERNEL

@@ -45,22 +45,22 @@ SX_WALK const unsigned char *F(btree_leaf)(const sx_view *v, uint64_t at)
     return v->keys + at * SX_BTREE_LINE;
 }
 
-/* c keys of leaf `at` are below q: the position of the bound. */
-SX_WALK uint64_t F(btree_position)(const sx_view *v, uint64_t at, uint64_t c, uint32_t leaf)
+/* c keys of leaf `at` are below q: the position of the bound among n keys. */
+SX_WALK uint64_t F(btree_position)(uint64_t n, uint64_t at, uint64_t c, uint32_t leaf)
 {
     uint64_t position = at * leaf + c;
 
-    return position < v->n ? position : v->n;
+    return position < n ? position : n;
 }
 
 /* And its slot (SX_NO_SLOT: every key is below q). Where c is `leaf`, which among keys that
  * ascend is so at their end alone, it is in the next leaf, not in a hole. */
-SX_WALK uint64_t F(btree_slot)(const sx_view *v, uint64_t at, uint64_t c, uint32_t leaf)
+SX_WALK uint64_t F(btree_slot)(uint64_t n, uint64_t at, uint64_t c, uint32_t leaf)
 {
     uint64_t places = sx_btree_places(leaf);
-    uint64_t slot = at * places + sx_pick(c < leaf, c, places);
+    uint64_t slot = at * places + (places == leaf ? c : sx_pick(c < leaf, c, places));
 
-    return sx_pick(at * leaf + c < v->n, slot, SX_NO_SLOT);
+    return at * leaf + c < n ? slot : SX_NO_SLOT;
 }
 
 /* ---- a walk that is cut between levels (state.h) ----------------------------------
