@@ -12,7 +12,7 @@ static inline sx_index_version *now_of(const sx_index *ix)
 
 static inline sx_run *run_of(const sx_index *ix)
 {
-    return now_of(ix)->run[0];
+    return sx_one_run(now_of(ix));
 }
 
 static inline sx_replica *replica_of(const sx_index *ix, unsigned i)

@@ -33,10 +33,10 @@ static void take_time(const sx_view *v)
         clock_move(takes_ns(v, atomic_load(&asked)));
 }
 
-static sx_status counted_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
+static sx_status counted_lookup(void *self, const sx_views *v, const sx_lookup *job, sx_err *err)
 {
     sx_status status = counted(err);
-    take_time(v);
+    take_time(sx_one_view(v));
     return status ? status : honest->lookup(self, v, job, err);
 }
 
@@ -46,21 +46,21 @@ static sx_status timed_sort(void *self, const sx_input *in, sx_sorted *out, sx_e
     return honest->sort(self, in, out, err);
 }
 
-static sx_status counted_spans(void *self, const sx_view *v, const sx_span_query *job,
+static sx_status counted_spans(void *self, const sx_views *v, const sx_span_query *job,
                                const sx_spans *to, sx_err *err)
 {
     sx_status status = counted(err);
     return status ? status : honest->spans(self, v, job, to, err);
 }
 
-static sx_status counted_fold(void *self, const sx_view *v, const sx_span_query *job,
+static sx_status counted_fold(void *self, const sx_views *v, const sx_span_query *job,
                               const sx_range_folds *out, sx_err *err)
 {
     sx_status status = counted(err);
     return status ? status : honest->fold(self, v, job, out, err);
 }
 
-static sx_status counted_steps(void *self, const sx_view *upper, const sx_steps *job, sx_err *err)
+static sx_status counted_steps(void *self, const sx_views *upper, const sx_steps *job, sx_err *err)
 {
     sx_status status = counted(err);
     if (status == SX_OK)

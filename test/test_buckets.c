@@ -75,8 +75,8 @@ static scene make_scene(const char *options, const char *spec)
     rnd r = rnd_start(test_seed());
     s.d = data_make(SX_U64, KEYS_DUPLICATES, 2500, ROWS_U64_SMALL, QUERIES, &r);
     s.ix = index_of(s.dev, s.d, spec);
-    s.plan = (sx_plan){ .by = replica_of(s.ix, 0), .entries = replica_of(s.ix, 1),
-                        .cut = { BUCKET, BUCKET, 8 } };
+    s.plan = (sx_plan){ .now = now_of(s.ix), .by = replica_of(s.ix, 0),
+                        .entries = replica_of(s.ix, 1), .cut = { BUCKET, BUCKET, 8 } };
     s.ask = (sx_entered){ .key_type = SX_U64, .columns = 1, .q = { s.d->q.data } };
     return s;
 }
@@ -144,7 +144,7 @@ static sx_status answer(void *work, uint64_t at, uint64_t n, const sx_state *con
                 die("the child: status %d", status);
         }
     }
-    return by->dev->backend->lookup(by->dev->self, &by->view, &get, err);
+    return by->dev->backend->lookup(by->dev->self, SX_ONE_VIEW(&by->view), &get, err);
 }
 
 static void run_it(const scene *s, run_state *w, uint64_t n)

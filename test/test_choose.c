@@ -150,21 +150,21 @@ static sx_status poor_build(void *self, sx_view *v, sx_sorted *sorted, uint32_t 
     return honest->build(self, v, sorted, threads, base, err);
 }
 
-static sx_status timed_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
+static sx_status timed_lookup(void *self, const sx_views *v, const sx_lookup *job, sx_err *err)
 {
-    if (job->op == SX_OP_GET && is_who(who_is(v), poor) && poor_when == TO_BE_ASKED)
+    if (job->op == SX_OP_GET && is_who(who_is(sx_one_view(v)), poor) && poor_when == TO_BE_ASKED)
         return sx_fail(err, SX_ENOMEM, "told to have no memory");
     sx_status st = honest->lookup(self, v, job, err);
     if (job->op == SX_OP_GET)
-        take_time(v, 0, &job->how);
+        take_time(sx_one_view(v), 0, &job->how);
     return st;
 }
 
-static sx_status timed_fold(void *self, const sx_view *v, const sx_span_query *job,
+static sx_status timed_fold(void *self, const sx_views *v, const sx_span_query *job,
                             const sx_range_folds *out, sx_err *err)
 {
     sx_status st = honest->fold(self, v, job, out, err);
-    take_time(v, 1, &job->how);
+    take_time(sx_one_view(v), 1, &job->how);
     return st;
 }
 

@@ -236,7 +236,7 @@ static bool gate_shut;
 static unsigned gate_waiting;
 static atomic_int gate_fails;     /* so many lookups from now fail */
 
-static sx_status gate_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
+static sx_status gate_lookup(void *self, const sx_views *v, const sx_lookup *job, sx_err *err)
 {
     pthread_mutex_lock(&gate_lock);
     gate_waiting++;

@@ -106,7 +106,7 @@ static void step(const sx_index *ix, unsigned r, const dataset *d, int right, ui
     sx_err err;
     sx_steps job = { .key_type = d->type, .right = (uint32_t)right, .n = d->queries,
                      .q = d->q.data, .from = from, .to = to, .in = in, .out = out };
-    if (side->dev->backend->steps(side->dev->self, &side->view, &job, &err) != SX_OK)
+    if (side->dev->backend->steps(side->dev->self, SX_ONE_VIEW(&side->view), &job, &err) != SX_OK)
         fail_msg("%s", err.text);
 }
 
@@ -118,7 +118,8 @@ static void go_on(const sx_index *ix, const dataset *d, sx_op op, const sx_state
     sx_err err;
     sx_lookup ask = { .op = op, .key_type = d->type, .n = d->queries, .q = d->q.data, .out = out,
                       .out_bytes = 8, .keys = keys, .entry = entry };
-    assert_int_equal(side->dev->backend->lookup(side->dev->self, view_of(ix), &ask, &err), SX_OK);
+    assert_int_equal(side->dev->backend->lookup(side->dev->self, SX_ONE_VIEW(view_of(ix)), &ask,
+                                                &err), SX_OK);
 }
 
 static uint32_t levels_of(const sx_index *ix)
@@ -296,7 +297,7 @@ static sx_backend waiting;
 static const sx_backend *its_own;
 static _Atomic int first_is_in, may_go_on;
 
-static sx_status wait_in_entry(void *self, const sx_view *top, const sx_steps *job, sx_err *err)
+static sx_status wait_in_entry(void *self, const sx_views *top, const sx_steps *job, sx_err *err)
 {
     if (atomic_exchange(&first_is_in, 1) == 0)
         while (!atomic_load(&may_go_on))
@@ -642,7 +643,7 @@ static void test_tiny(void **state)
 static const sx_backend *host_backend;
 static uint64_t entered_ns, plain_ns;
 
-static sx_status timed_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
+static sx_status timed_lookup(void *self, const sx_views *v, const sx_lookup *job, sx_err *err)
 {
     clock_move(job->n * (job->entry ? entered_ns : plain_ns));
     return host_backend->lookup(self, v, job, err);

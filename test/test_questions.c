@@ -16,7 +16,7 @@ static unsigned lookups;
 static bool own_clock;            /* the device says a seventh of that */
 static const sx_backend *honest;
 
-static sx_status timed_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
+static sx_status timed_lookup(void *self, const sx_views *v, const sx_lookup *job, sx_err *err)
 {
     uint64_t ns = times[lookups++];
     sx_status st = honest->lookup(self, v, job, err);

@@ -327,7 +327,7 @@ static const char *walk_handle(const reader *r, const sx_kernel_view *h)
     sx_column rows = take(&a, QUERIES);
     sx_lookup job = { .op = SX_OP_GET, .key_type = h->key_type, .n = QUERIES, .q = r->q.data,
                       .out = rows.data, .out_bytes = 8 };
-    if (r->dev->backend->lookup(r->dev->self, &h->view, &job, &err) != SX_OK)
+    if (r->dev->backend->lookup(r->dev->self, SX_ONE_VIEW(&h->view), &job, &err) != SX_OK)
         return "a handle can't be asked";
     return whose(0, &a) == VERSIONS ? "a handle answers like no version" : NULL;
 }

@@ -60,11 +60,11 @@ static sx_status time_lookup(const sx_device *dev, const sx_view *v, const sx_lo
                              double *ns, sx_err *err)
 {
     uint64_t all[TIMES];
-    sx_status st = dev->backend->lookup(dev->self, v, job, err);
+    sx_status st = dev->backend->lookup(dev->self, SX_ONE_VIEW(v), job, err);
 
     for (unsigned i = 0; i < TIMES && st == SX_OK; i++) {
         uint64_t begin = sx_clock_ns();
-        st = dev->backend->lookup(dev->self, v, job, err);
+        st = dev->backend->lookup(dev->self, SX_ONE_VIEW(v), job, err);
         all[i] = sx_clock_ns() - begin;
     }
     if (st == SX_OK)
@@ -86,7 +86,7 @@ static sx_status time_questions(const sx_device *dev, const sx_view *v, const sx
         uint64_t begin;
         part.q = (const unsigned char *)job->q + (column - n) / TIMES * i * each;
         begin = sx_clock_ns();
-        st = dev->backend->lookup(dev->self, v, &part, err);
+        st = dev->backend->lookup(dev->self, SX_ONE_VIEW(v), &part, err);
         all[i] = sx_clock_ns() - begin;
     }
     if (st == SX_OK)
@@ -287,7 +287,7 @@ static sx_status make_questions(const sx_replica *here, int key_type, questions 
     pick.q = q->ranks;
     pick.keys = q->keys;
     q->key_type = key_type;
-    return here->dev->backend->lookup(here->dev->self, &here->view, &pick, err);
+    return here->dev->backend->lookup(here->dev->self, SX_ONE_VIEW(&here->view), &pick, err);
 }
 
 static sx_lookup get_of(const questions *q)
@@ -370,7 +370,7 @@ static sx_status measure_gpu(const sx_replica *there, const questions *q, sx_cos
         uint64_t begin = sx_clock_ns();
         busy = 0;
         get.n = i % 2 ? n : few;
-        st = be->lookup(dev->self, &there->view, &get, err);
+        st = be->lookup(dev->self, SX_ONE_VIEW(&there->view), &get, err);
         took[i % 2] = busy ? busy : sx_clock_ns() - begin;
     }
     if (st == SX_OK) {            /* without the launch */
@@ -397,7 +397,7 @@ static sx_status measure_entries(const sx_replica *upper, const sx_replica *here
     for (unsigned i = 0; i < 4 && st == SX_OK; i++) {
         uint64_t begin = sx_clock_ns();
         job.n = i % 2 ? n : few;
-        st = dev->backend->steps(dev->self, &upper->view, &job, err);
+        st = dev->backend->steps(dev->self, SX_ONE_VIEW(&upper->view), &job, err);
         ns[i / 2][i % 2] = sx_clock_ns() - begin; /* the second time counts */
     }
     get.n = n;
@@ -494,7 +494,7 @@ static sx_status try_entries(sx_index_version *now, const sx_replica *here, sx_c
 
 static sx_status measure_index(sx_index_version *now, sx_cost *c, sx_err *err)
 {
-    const sx_run *run = now->run[0];
+    const sx_run *run = sx_one_run(now);
     const sx_replica *here = sx_run_find(run, 0, SX_WHOLE), *there = sx_run_find(run, 1, SX_WHOLE);
     const sx_replica *upper = sx_run_find(run, 1, SX_UPPER);
     questions q = {.n = now->n / KEYS_PER_QUESTION};
@@ -537,7 +537,7 @@ uint64_t sx_cost_bytes(uint64_t n, uint32_t key_bytes)
 sx_status sx_cost_measure(sx_index_version *now, sx_err *err)
 {
     sx_device_info info = {.size = sizeof info};
-    const sx_device *host = sx_run_find(now->run[0], 0, SX_WHOLE)->dev;
+    const sx_device *host = sx_run_find(sx_one_run(now), 0, SX_WHOLE)->dev;
     sx_travel there, here;
     sx_cost c = {0}, usual;
     sx_status st;
@@ -548,7 +548,7 @@ sx_status sx_cost_measure(sx_index_version *now, sx_err *err)
     c.travel = there;
     c.side = there.side;
     st = sx_device_link(now->dev, &c.link, err);
-    sx_cost_usual(&c, &now->run[0]->replica[0].view, info.threads, here.chunk);
+    sx_cost_usual(&c, &sx_one_run(now)->replica[0].view, info.threads, here.chunk);
     if (now->n < MEASURED_FROM)
         c.entries.gain = 1;       /* it is in the host's caches */
     usual = c;

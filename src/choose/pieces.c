@@ -135,7 +135,7 @@ static sx_status take_sample(sx_device *dev, const sx_sorted *sorted, const sx_i
         return st;
     sx_view_bind(&array, (const void *const[SX_SECTIONS]){[SX_SEC_KEYS] = sorted->keys});
     choose_ranks(all);
-    st = dev->backend->lookup(dev->self, &array, &pick, err);
+    st = dev->backend->lookup(dev->self, SX_ONE_VIEW(&array), &pick, err);
     for (uint64_t s = 0; s < SAMPLES && st == SX_OK; s++) {
         type->encode(encoded, scratch + s * KEPT * type->bytes, KEPT);
         measure_keys(encoded, sorted->width, all->far + s * KEPT);

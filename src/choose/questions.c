@@ -107,7 +107,7 @@ static sx_status pick_keys(sx_device *dev, const sx_view *v, const sx_input *in,
         return SX_OK;
     st = be->alloc(dev->self, keys, n * sx_type_bytes(in->key_type), "questions", err);
     pick.keys = *keys;
-    return st == SX_OK ? be->lookup(dev->self, v, &pick, err) : st;
+    return st == SX_OK ? be->lookup(dev->self, SX_ONE_VIEW(v), &pick, err) : st;
 }
 
 sx_status sx_questions_make(sx_device *dev, const sx_view *v, const sx_input *in,
@@ -149,7 +149,7 @@ sx_status sx_questions_ask(sx_device *dev, const sx_view *v, const sx_input *in,
     if (q->warm > 0) {
         point.n = q->warm;
         point.q = (unsigned char *)q->key + q->sets * (uint64_t)q->points * bytes;
-        st = dev->backend->lookup(dev->self, v, &point, err);
+        st = dev->backend->lookup(dev->self, SX_ONE_VIEW(v), &point, err);
         point.n = q->points;
     }
     for (unsigned round = 0; round < q->rounds && st == SX_OK; round++) {
@@ -163,9 +163,9 @@ sx_status sx_questions_ask(sx_device *dev, const sx_view *v, const sx_input *in,
         device_ns = 0;
         uint64_t t = sx_clock_ns();
         if (q->points > 0)
-            st = dev->backend->lookup(dev->self, v, &point, err);
+            st = dev->backend->lookup(dev->self, SX_ONE_VIEW(v), &point, err);
         if (st == SX_OK && q->ranges > 0)
-            st = dev->backend->fold(dev->self, v, &range, &sum, err);
+            st = dev->backend->fold(dev->self, SX_ONE_VIEW(v), &range, &sum, err);
         t = device_ns ? device_ns : sx_clock_ns() - t;
         *best = t < *best ? t : *best;
     }

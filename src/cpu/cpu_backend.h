@@ -20,15 +20,15 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
                        uint32_t threads, void *base[SX_SECTIONS], sx_err *err);
 uint64_t sx_cpu_build_peak(const void *self, const sx_view *shape);
 
-sx_status sx_cpu_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err);
-sx_status sx_cpu_spans(void *self, const sx_view *v, const sx_span_query *job,
+sx_status sx_cpu_lookup(void *self, const sx_views *views, const sx_lookup *job, sx_err *err);
+sx_status sx_cpu_spans(void *self, const sx_views *views, const sx_span_query *job,
                        const sx_spans *to, sx_err *err);
-sx_status sx_cpu_fill(void *self, const sx_view *v, const sx_span_query *job,
+sx_status sx_cpu_fill(void *self, const sx_views *views, const sx_span_query *job,
                       const sx_spans *spans, const sx_range_out *out, uint64_t total, sx_err *err);
-sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
+sx_status sx_cpu_fold(void *self, const sx_views *views, const sx_span_query *job,
                       const sx_range_folds *out, sx_err *err);
 
-sx_status sx_cpu_steps(void *self, const sx_view *v, const sx_steps *job, sx_err *err);
+sx_status sx_cpu_steps(void *self, const sx_views *views, const sx_steps *job, sx_err *err);
 
 /* Those of the device's threads that take part: at most so many, 0 all. */
 sx_sharing sx_cpu_sharing(const sx_cpu *cpu, uint32_t threads, sx_progress *progress);

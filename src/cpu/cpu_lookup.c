@@ -353,9 +353,10 @@ static void lookup_share(void *work, uint64_t first, uint64_t end)
     }
 }
 
-sx_status sx_cpu_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
+sx_status sx_cpu_lookup(void *self, const sx_views *views, const sx_lookup *job, sx_err *err)
 {
     const sx_cpu *cpu = self;
+    const sx_view *v = sx_one_view(views);
     lookup_work w = {means_for(cpu, v, job->entry != NULL), v, job, sx_type_of(job->key_type)};
 
     sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, SX_CHUNK, lookup_share, &w);
@@ -427,10 +428,10 @@ static void find_spans(const sx_cpu *cpu, const sx_view *v, const sx_span_query 
     sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, SX_CHUNK, spans_share, &w);
 }
 
-sx_status sx_cpu_spans(void *self, const sx_view *v, const sx_span_query *job,
+sx_status sx_cpu_spans(void *self, const sx_views *views, const sx_span_query *job,
                        const sx_spans *to, sx_err *err)
 {
-    find_spans(self, v, job, to->start, to->first);
+    find_spans(self, sx_one_view(views), job, to->start, to->first);
     return sx_progress_status(job->how.progress, err);
 }
 
@@ -553,10 +554,11 @@ static void fold_few(const sx_cpu *cpu, const span_work *w)
     fold_hits(cpu, w, n, start, first);
 }
 
-sx_status sx_cpu_fold(void *self, const sx_view *v, const sx_span_query *job,
+sx_status sx_cpu_fold(void *self, const sx_views *views, const sx_span_query *job,
                       const sx_range_folds *out, sx_err *err)
 {
     const sx_cpu *cpu = self;
+    const sx_view *v = sx_one_view(views);
     span_work w = {means_for(cpu, v, job->entry_lo || job->entry_hi), v, job,
                    sx_type_of(job->key_type), NULL, NULL, out};
 
@@ -725,10 +727,10 @@ static void fill_share(void *work, uint64_t first, uint64_t end)
     }
 }
 
-sx_status sx_cpu_fill(void *self, const sx_view *v, const sx_span_query *job,
+sx_status sx_cpu_fill(void *self, const sx_views *views, const sx_span_query *job,
                       const sx_spans *spans, const sx_range_out *out, uint64_t total, sx_err *err)
 {
-    fill_work w = {v, out, sx_type_of(job->key_type), spans};
+    fill_work w = {sx_one_view(views), out, sx_type_of(job->key_type), spans};
 
     sx_cpu_share(self, job->how.threads, job->how.progress, total, 1024, fill_share, &w);
     return sx_progress_status(job->how.progress, err);

@@ -27,9 +27,10 @@ static void steps_share(void *work, uint64_t first, uint64_t end)
     }
 }
 
-sx_status sx_cpu_steps(void *self, const sx_view *v, const sx_steps *job, sx_err *err)
+sx_status sx_cpu_steps(void *self, const sx_views *views, const sx_steps *job, sx_err *err)
 {
     const sx_cpu *cpu = self;
+    const sx_view *v = sx_one_view(views);
     unsigned width = v->width == 4 ? 0 : v->width == 8 ? 1 : 2;
     steps_work w = {sx_family_cpu_of(v->family)->steps[cpu->level][width],
                     sx_cpu_walks_for(cpu->level, v->width), v, job, sx_type_of(job->key_type)};

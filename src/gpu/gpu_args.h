@@ -11,8 +11,18 @@
  * them, have 32 bits. */
 #define SX_LAUNCH_MOST (1ull << 31)
 
+/* sx_views by value: in constant memory, where it takes no registers. */
+typedef struct {
+    sx_view of[SX_RUNS_MAX];
+    uint32_t count;
+} sx_gpu_views;
+
+/* As sx_one_view(): the one view of a list that kernels look at. (With a function instead some
+ * kernels take two registers more.) */
+#define SX_GPU_VIEW(views) (&(views)->of[0])
+
 typedef struct {                  /* see sx_lookup */
-    sx_view v;
+    sx_gpu_views views;
     int op, key_type;
     uint32_t rank_bytes, out_bytes;
     uint64_t n;                   /* at most SX_LAUNCH_MOST */
@@ -38,7 +48,7 @@ typedef struct {                  /* see sx_lookup */
 } sx_gpu_lookup;
 
 typedef struct {                  /* see sx_steps */
-    sx_view v;                    /* of the upper part only */
+    sx_gpu_views views;           /* of the upper part only */
     int key_type;
     uint32_t right;
     uint32_t from, to;
@@ -60,7 +70,7 @@ typedef struct {
 #define SX_WINDOW_HEAD 16u
 
 typedef struct {                  /* see sx_span_query */
-    sx_view v;
+    sx_gpu_views views;
     int key_type;
     uint32_t last;
     uint64_t n, limit;
@@ -78,7 +88,7 @@ typedef struct {                  /* see sx_range_folds */
 } sx_gpu_folds;
 
 typedef struct {                  /* see sx_range_out; outputs [from, to) */
-    sx_view v;
+    sx_gpu_views views;
     int key_type;
     uint32_t row_bytes;
     uint64_t n, from, to;         /* to UINT64_MAX: all, if they have space */

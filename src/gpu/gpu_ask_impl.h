@@ -144,9 +144,9 @@ static sx_status gpu_launch_whole(sx_gpu *g, const gpu_plan *p, gpu_stream strea
 {
     (void)g;
     (void)err;
-    if (a->v.width == 4)
+    if (SX_GPU_VIEW(&a->views)->width == 4)
         SX_LAUNCH(k_whole_4, p->grid, p->block, p->shared_bytes, stream, a);
-    else if (a->v.width == 8)
+    else if (SX_GPU_VIEW(&a->views)->width == 8)
         SX_LAUNCH(k_whole_8, p->grid, p->block, p->shared_bytes, stream, a);
     else
         SX_LAUNCH(k_whole_16, p->grid, p->block, p->shared_bytes, stream, a);
@@ -165,8 +165,18 @@ static unsigned gpu_plan_grid(const sx_gpu *g, const gpu_plan *p, uint64_t threa
 
 /* ---- points ------------------------------------------------------------------------ */
 
+static sx_gpu_views gpu_views_of(const sx_views *views)
+{
+    sx_gpu_views list;
+
+    list.count = views->count;
+    for (uint32_t i = 0; i < views->count; i++)
+        list.of[i] = *views->of[i];
+    return list;
+}
+
 typedef struct {
-    const sx_view *v;
+    const sx_views *views;
     const sx_lookup *job;
 } gpu_points;
 
@@ -177,14 +187,15 @@ static sx_status gpu_points_work(sx_gpu *g, gpu_stream stream, const void *work,
 {
     const gpu_points *w = (const gpu_points *)work;
     const sx_lookup *job = w->job;
+    const sx_view *v = sx_one_view(w->views);
     uint64_t key_bytes = sx_type_of(job->key_type)->bytes;
-    int ascending = (job->how.hints & SX_ASCENDING) != 0 && (w->v->traits & SX_SLOTS_ARE_RANKS) &&
+    int ascending = (job->how.hints & SX_ASCENDING) != 0 && (v->traits & SX_SLOTS_ARE_RANKS) &&
                     !g->tune.walk && !g->tune.reorder;
 
     (void)at;
     for (uint64_t done = 0; done < n; done += SX_LAUNCH_MOST) {
         sx_gpu_lookup a = {0};
-        a.v = *w->v;
+        a.views = gpu_views_of(w->views);
         a.op = job->op;
         a.key_type = job->key_type;
         a.rank_bytes = job->rank_bytes;
@@ -194,15 +205,15 @@ static sx_status gpu_points_work(sx_gpu *g, gpu_stream stream, const void *work,
         a.q = gpu_at(dev[POINT_Q], done, job->op == SX_OP_KEY_AT ? job->rank_bytes : key_bytes);
         a.out = (void *)gpu_at(dev[POINT_OUT], done, job->out_bytes);
         a.keys = (void *)gpu_at(dev[POINT_KEYS], done, key_bytes);
-        a.unit = w->v->unit;
+        a.unit = v->unit;
         if (job->op == SX_OP_KEY_AT) {
-            GPU_RUN_W(k_key_at, w->v->width, a.n, stream, &a);
+            GPU_RUN_W(k_key_at, v->width, a.n, stream, &a);
         } else {
-            gpu_plan plan = gpu_points_plan(g, w->v, &a, ascending, !job->how.stream);
+            gpu_plan plan = gpu_points_plan(g, v, &a, ascending, !job->how.stream);
             plan.grid = gpu_plan_grid(g, &plan, plan.walk == SX_WALK_GROUP ? a.n * a.lanes : a.n);
             sx_status st = plan.walk == SX_WALK_WHOLE
                                ? gpu_launch_whole(g, &plan, stream, &a, err)
-                               : sx_family_gpu_of(w->v->family)->points(g, &plan, stream, &a, err);
+                               : sx_family_gpu_of(v->family)->points(g, &plan, stream, &a, err);
             if (st != SX_OK)
                 return st;
         }
@@ -222,11 +233,12 @@ static sx_status gpu_say_done(sx_gpu *g, const sx_how *how, sx_err *err)
     return sx_gpu_launched(g, "writing the status", err);
 }
 
-static sx_status gpu_backend_lookup(void *self, const sx_view *v, const sx_lookup *job, sx_err *err)
+static sx_status gpu_backend_lookup(void *self, const sx_views *views, const sx_lookup *job,
+                                    sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;
     uint64_t key_bytes = sx_type_of(job->key_type)->bytes;
-    gpu_points w = {v, job};
+    gpu_points w = {views, job};
     gpu_column columns[POINT_COLUMNS] = {
         {job->q, job->op == SX_OP_KEY_AT ? job->rank_bytes : key_bytes, 1, 0, job->q_there, 0},
         {job->out, job->out_bytes, 0, 1, job->out_there, 0},
@@ -244,7 +256,7 @@ static sx_status gpu_backend_lookup(void *self, const sx_view *v, const sx_looku
 /* ---- ranges -------------------------------------------------------------------------- */
 
 typedef struct {
-    const sx_view *v;
+    const sx_views *views;
     const sx_span_query *job;
     uint64_t *start;              /* fill: of spans, in device memory, or NULL */
     const sx_range_folds *folds;
@@ -260,7 +272,7 @@ static sx_gpu_spans gpu_spans_args(const gpu_ranges *w, uint64_t n, void *const 
 {
     sx_gpu_spans a = {0};
 
-    a.v = *w->v;
+    a.views = gpu_views_of(w->views);
     a.key_type = w->job->key_type;
     a.last = w->job->last;
     a.n = n;
@@ -279,7 +291,7 @@ static sx_status gpu_spans_work(sx_gpu *g, gpu_stream stream, const void *work, 
     sx_gpu_spans a = gpu_spans_args(w, n, dev);
 
     (void)at;
-    sx_family_gpu_of(w->v->family)->spans(g, stream, &a);
+    sx_family_gpu_of(sx_one_view(w->views)->family)->spans(g, stream, &a);
     return sx_gpu_launched(g, "finding ranges", err);
 }
 
@@ -304,10 +316,10 @@ static void gpu_out_column(gpu_column *c, uint64_t *data, uint32_t there)
 }
 
 /* start may be NULL; it and count are both in device memory (there), or neither is. */
-static sx_status gpu_find_spans(sx_gpu *g, const sx_view *v, const sx_span_query *job,
+static sx_status gpu_find_spans(sx_gpu *g, const sx_views *views, const sx_span_query *job,
                                 uint64_t *start, uint64_t *count, uint32_t there, sx_err *err)
 {
-    gpu_ranges w = {v, job, NULL, NULL, NULL, NULL, 0, 0};
+    gpu_ranges w = {views, job, NULL, NULL, NULL, NULL, 0, 0};
     gpu_column columns[RANGE_COLUMNS];
 
     gpu_range_columns(columns, job);
@@ -317,7 +329,7 @@ static sx_status gpu_find_spans(sx_gpu *g, const sx_view *v, const sx_span_query
                            "finding ranges", err);
 }
 
-static sx_status gpu_backend_spans(void *self, const sx_view *v, const sx_span_query *job,
+static sx_status gpu_backend_spans(void *self, const sx_views *views, const sx_span_query *job,
                                    const sx_spans *to, sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;
@@ -327,7 +339,7 @@ static sx_status gpu_backend_spans(void *self, const sx_view *v, const sx_span_q
     if (st == SX_OK && to->there && !to->last && !job->how.stream)
         st = sx_gpu_wait(g, gpu_stream_of(NULL), "ranges", err);
     if (st == SX_OK)
-        st = gpu_find_spans(g, v, job, to->start, to->first, to->there, err);
+        st = gpu_find_spans(g, views, job, to->start, to->first, to->there, err);
     return st == SX_OK && to->last ? gpu_say_done(g, &job->how, err) : st;
 }
 
@@ -335,12 +347,13 @@ static sx_status gpu_fold_work(sx_gpu *g, gpu_stream stream, const void *work, u
                                uint64_t n, void *const dev[], sx_err *err)
 {
     const gpu_ranges *w = (const gpu_ranges *)work;
+    const sx_view *v = sx_one_view(w->views);
     sx_gpu_folds a = {0};
     uint64_t warps = (uint64_t)g->multiprocessors * (g->resident / 64);
 
     (void)at;
     a.spans = gpu_spans_args(w, n, dev);
-    a.unit = w->v->unit;
+    a.unit = v->unit;
     a.scan = g->tune.scan ? g->tune.scan : SX_SCAN_MIXED;
     a.ranges = 1;                 /* more only when there are warps enough */
     while (a.ranges < 16 && n > warps * a.ranges)
@@ -348,15 +361,15 @@ static sx_status gpu_fold_work(sx_gpu *g, gpu_stream stream, const void *work, u
     a.min = (uint64_t *)dev[RANGE_MIN];
     a.max = (uint64_t *)dev[RANGE_MAX];
     a.sum = (uint64_t *)dev[RANGE_SUM];
-    sx_family_gpu_of(w->v->family)->fold(g, stream, &a, (n + a.ranges - 1) / a.ranges * 32);
+    sx_family_gpu_of(v->family)->fold(g, stream, &a, (n + a.ranges - 1) / a.ranges * 32);
     return sx_gpu_launched(g, "summing ranges", err);
 }
 
-static sx_status gpu_backend_fold(void *self, const sx_view *v, const sx_span_query *job,
+static sx_status gpu_backend_fold(void *self, const sx_views *views, const sx_span_query *job,
                                   const sx_range_folds *out, sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;
-    gpu_ranges w = {v, job, NULL, out, NULL, NULL, 0, 0};
+    gpu_ranges w = {views, job, NULL, out, NULL, NULL, 0, 0};
     gpu_column columns[RANGE_COLUMNS];
     sx_status st = gpu_enter(g, err);
 
@@ -379,7 +392,7 @@ static sx_gpu_fill gpu_fill_args(const gpu_ranges *w, void *rows, void *keys)
 {
     sx_gpu_fill a = {0};
 
-    a.v = *w->v;
+    a.views = gpu_views_of(w->views);
     a.key_type = w->job->key_type;
     a.row_bytes = w->out->row_bytes;
     a.n = w->n;
@@ -398,7 +411,8 @@ static sx_status gpu_fill_work(sx_gpu *g, gpu_stream stream, const void *work, u
 
     a.from = w->from + at;
     a.to = a.from + n;
-    GPU_RUN_W(k_fill, w->v->width, (n + SX_FILL_TILE - 1) / SX_FILL_TILE * 32, stream, &a);
+    GPU_RUN_W(k_fill, SX_GPU_VIEW(&a.views)->width, (n + SX_FILL_TILE - 1) / SX_FILL_TILE * 32,
+              stream, &a);
     return sx_gpu_launched(g, "collecting ranges", err);
 }
 
@@ -483,7 +497,8 @@ static sx_status gpu_queue_fill(sx_gpu *g, gpu_stream stream, const gpu_ranges *
         a.space = out->keys_space;
     a.status = w->job->how.status;
     if (w->start)
-        GPU_RUN_W(k_fill, w->v->width, (uint64_t)g->multiprocessors * g->resident, stream, &a);
+        GPU_RUN_W(k_fill, SX_GPU_VIEW(&a.views)->width,
+                  (uint64_t)g->multiprocessors * g->resident, stream, &a);
     GPU_RUN(k_space, 1, stream, &a);
     return sx_gpu_launched(g, "collecting ranges", err);
 }
@@ -521,12 +536,12 @@ static sx_status gpu_fill_parts(sx_gpu *g, gpu_ranges *w, const sx_spans *spans,
     return st;
 }
 
-static sx_status gpu_backend_fill(void *self, const sx_view *v, const sx_span_query *job,
+static sx_status gpu_backend_fill(void *self, const sx_views *views, const sx_span_query *job,
                                   const sx_spans *spans, const sx_range_out *out, uint64_t total,
                                   sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;
-    gpu_ranges w = {v, job, spans->start, NULL, out, spans->first, 0, spans->n};
+    gpu_ranges w = {views, job, spans->start, NULL, out, spans->first, 0, spans->n};
     sx_status st = gpu_enter(g, err);
 
     if (st != SX_OK)

@@ -97,7 +97,7 @@ static sx_status gpu_backend_copy(void *self, void *to, int to_there, const void
 enum { STEPS_Q, STEPS_IN, STEPS_OUT, STEPS_COLUMNS };
 
 typedef struct {
-    const sx_view *upper;
+    const sx_views *upper;
     const sx_steps *job;
 } gpu_stepping;
 
@@ -108,7 +108,7 @@ static sx_status gpu_steps_work(sx_gpu *g, gpu_stream stream, const void *work, 
     sx_gpu_steps a = {0};
 
     (void)at;
-    a.v = *w->upper;
+    a.views = gpu_views_of(w->upper);
     a.key_type = w->job->key_type;
     a.right = w->job->right;
     a.from = w->job->from;
@@ -117,11 +117,11 @@ static sx_status gpu_steps_work(sx_gpu *g, gpu_stream stream, const void *work, 
     a.q = dev[STEPS_Q];
     a.in = (const sx_state *)dev[STEPS_IN];
     a.out = (sx_state *)dev[STEPS_OUT];
-    sx_family_gpu_of(a.v.family)->steps(g, stream, &a);
+    sx_family_gpu_of(SX_GPU_VIEW(&a.views)->family)->steps(g, stream, &a);
     return sx_gpu_launched(g, "walking an upper part", err);
 }
 
-static sx_status gpu_backend_steps(void *self, const sx_view *upper, const sx_steps *job,
+static sx_status gpu_backend_steps(void *self, const sx_views *upper, const sx_steps *job,
                                    sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;

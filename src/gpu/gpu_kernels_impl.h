@@ -9,7 +9,7 @@
 
 SX_KERNEL(F(k_key_at), sx_gpu_lookup)
 {
-    const sx_view *v = &ap->v;
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
 
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         uint64_t rank = ap->rank_bytes ? sx_number_at(ap->q, ap->rank_bytes, i)
@@ -44,7 +44,7 @@ SX_DEV uint64_t F(span_of)(const uint64_t *first, uint64_t n, uint64_t i, uint64
 
 SX_KERNEL_2048(F(k_fill), sx_gpu_fill)
 {
-    const sx_view *v = &ap->v;
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
     uint64_t end = ap->to == UINT64_MAX ? ap->first[ap->n] : ap->to;
 
     if (ap->to == UINT64_MAX && end > ap->space)

@@ -10,7 +10,7 @@
 
 SX_DEV void F(fill_whole)(const sx_gpu_lookup *ap, KEY *tree)
 {
-    const sx_view *v = &ap->v;
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
     uint32_t steps = ap->steps, nodes = (1u << steps) - 1;
 
     for (uint32_t e = SX_TID; e < nodes; e += SX_BLOCK_THREADS) {
@@ -23,7 +23,7 @@ SX_DEV void F(fill_whole)(const sx_gpu_lookup *ap, KEY *tree)
 
 SX_KERNEL_2048(F(k_whole), sx_gpu_lookup)
 {
-    const sx_view *v = &ap->v;
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
     KEY *tree = (KEY *)(void *)SX_SHARED;
     uint32_t steps = ap->steps, nodes = (1u << steps) - 1;
 

@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/types.h"
 
-#define SX_BACKEND_ABI 17
+#define SX_BACKEND_ABI 18
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -30,6 +30,33 @@ typedef struct {
     sx_progress *progress;        /* or NULL; units are queries or ranges, but for those
                                      of a second half, which counts its own */
 } sx_how;
+
+/* The runs of an index that a call is answered from, in one memory; a launch gets all of them.
+ * There is one, until there are updates. Then there are several, the newest first, and what is
+ * said of an index below is meant of all its runs together:
+ *   - a rank is the sum of the ranks in each run, those of a run that takes keys away
+ *     subtracted;
+ *   - the row of a key is that of the newest run that has it;
+ *   - a span of ranks is a span in each run, its results merged in the order of keys;
+ *   - entries are of the oldest run, which has nearly all keys; the others are small.
+ * So kernels will loop over the list where they take its one view now (gpu_args.h), and with
+ * SX_RUNS_MAX grows what a launch carries: 504 bytes a view of the 4096 that every GPU takes. */
+#define SX_RUNS_MAX 1u
+
+typedef struct {
+    uint32_t count;               /* at least 1 */
+    const sx_view *of[SX_RUNS_MAX];
+} sx_views;
+
+/* The one that backends look at, as long as there is one: whoever calls this is to be looked at
+ * when there are more. */
+static inline const sx_view *sx_one_view(const sx_views *views)
+{
+    return views->of[0];
+}
+
+/* A list of this one. */
+#define SX_ONE_VIEW(v) (&(const sx_views){1, {(v)}})
 
 /* One batch of point questions. _there: in the device's memory. */
 typedef struct {
@@ -215,15 +242,15 @@ typedef struct {
     /* Most memory that sort, once and build of this shape take, all at once. */
     uint64_t (*build_peak)(const void *self, const sx_view *shape);
 
-    sx_status (*lookup)(void *self, const sx_view *v, const sx_lookup *job, sx_err *err);
+    sx_status (*lookup)(void *self, const sx_views *views, const sx_lookup *job, sx_err *err);
     /* Finds ranges; and writes the `total` rows and keys of spans that are summed up, from
      * wherever these are. total UINT64_MAX: with a stream, all of them if they have space. */
-    sx_status (*spans)(void *self, const sx_view *v, const sx_span_query *job, const sx_spans *to,
-                       sx_err *err);
-    sx_status (*fill)(void *self, const sx_view *v, const sx_span_query *job, const sx_spans *spans,
-                      const sx_range_out *out, uint64_t total, sx_err *err);
+    sx_status (*spans)(void *self, const sx_views *views, const sx_span_query *job,
+                       const sx_spans *to, sx_err *err);
+    sx_status (*fill)(void *self, const sx_views *views, const sx_span_query *job,
+                      const sx_spans *spans, const sx_range_out *out, uint64_t total, sx_err *err);
     /* Aggregates of the rows of ranges. */
-    sx_status (*fold)(void *self, const sx_view *v, const sx_span_query *job,
+    sx_status (*fold)(void *self, const sx_views *views, const sx_span_query *job,
                       const sx_range_folds *out, sx_err *err);
 
     /* The rest is a GPU's, and NULL elsewhere unless it says else: memory from the
@@ -246,7 +273,7 @@ typedef struct {
     /* Some levels of walks; `upper` is an index of which this device may have the upper part
      * only. A CPU has this one, too. How many queries are worth a trip; and host memory that
      * states travel to without a copy in between. */
-    sx_status (*steps)(void *self, const sx_view *upper, const sx_steps *job, sx_err *err);
+    sx_status (*steps)(void *self, const sx_views *upper, const sx_steps *job, sx_err *err);
     uint64_t (*bucket)(const void *self);
     sx_status (*pin)(void *self, void **out, uint64_t bytes, sx_err *err);
     void (*unpin)(void *self, void *block);

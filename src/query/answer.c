@@ -103,9 +103,18 @@ static int on_host(const sx_how *how, uint32_t there)
 /* ---- points ------------------------------------------------------------------------ */
 
 typedef struct {
-    const sx_replica *by;
+    const sx_plan *plan;
     const sx_lookup *job;
 } points;
+
+/* The backend of who answers, asked about all runs. */
+static sx_status ask_points(const sx_plan *plan, const sx_lookup *job, sx_err *err)
+{
+    const sx_device *dev = plan->by->dev;
+    sx_views views = sx_plan_views(plan);
+
+    return dev->backend->lookup(dev->self, &views, job, err);
+}
 
 static sx_status answer_points(void *work, uint64_t at, uint64_t n, const sx_state *const entry[2],
                                sx_err *err)
@@ -119,7 +128,7 @@ static sx_status answer_points(void *work, uint64_t at, uint64_t n, const sx_sta
     part.out = element(part.out, at, part.out_bytes);
     part.keys = element(part.keys, at, bytes);
     part.entry = entry[0];
-    return w->by->dev->backend->lookup(w->by->dev->self, &w->by->view, &part, err);
+    return ask_points(w->plan, &part, err);
 }
 
 sx_status sx_answer_lookup(const sx_index_version *now, const sx_lookup *job, sx_err *err)
@@ -135,7 +144,7 @@ sx_status sx_answer_lookup(const sx_index_version *now, const sx_lookup *job, sx
                               job->q, job->out ? job->out : job->keys);
     sx_lookup here = *job;
     visits all = {.dev = now->dev};
-    points w = {plan.by, &here};
+    points w = {&plan, &here};
     void *q, *out, *keys;
     sx_entered ask = {.key_type = job->key_type, .columns = b.searches,
                       .threads = job->how.threads,
@@ -144,7 +153,7 @@ sx_status sx_answer_lookup(const sx_index_version *now, const sx_lookup *job, sx
 
     if (!plan.visit) {
         do
-            st = plan.by->dev->backend->lookup(plan.by->dev->self, &plan.by->view, job, err);
+            st = ask_points(&plan, job, err);
         while (sx_plan_again(&plan, st));
         return st;
     }
@@ -176,6 +185,24 @@ typedef struct {
     const sx_device *dev;         /* the index's */
 } ranges;
 
+static sx_status ask_spans(const sx_plan *plan, const sx_span_query *job, const sx_spans *to,
+                           sx_err *err)
+{
+    const sx_device *dev = plan->by->dev;
+    sx_views views = sx_plan_views(plan);
+
+    return dev->backend->spans(dev->self, &views, job, to, err);
+}
+
+static sx_status ask_fold(const sx_plan *plan, const sx_span_query *job, const sx_range_folds *out,
+                          sx_err *err)
+{
+    const sx_device *dev = plan->by->dev;
+    sx_views views = sx_plan_views(plan);
+
+    return dev->backend->fold(dev->self, &views, job, out, err);
+}
+
 /* Ranges [at, at + n), with their entries. */
 static sx_span_query part_of(const sx_span_query *job, uint64_t at, uint64_t n,
                              const sx_state *const entry[2])
@@ -195,28 +222,26 @@ static sx_status answer_spans(void *work, uint64_t at, uint64_t n, const sx_stat
                               sx_err *err)
 {
     const ranges *w = work;
-    const sx_replica *by = w->plan->by;
     sx_span_query part = part_of(w->job, at, n, entry);
     sx_spans to = *w->spans;
 
     to.n = n;
     to.start = element(to.start, at, sizeof *to.start);
     to.first += at;
-    return by->dev->backend->spans(by->dev->self, &by->view, &part, &to, err);
+    return ask_spans(w->plan, &part, &to, err);
 }
 
 static sx_status answer_fold(void *work, uint64_t at, uint64_t n, const sx_state *const entry[2],
                              sx_err *err)
 {
     const ranges *w = work;
-    const sx_replica *by = w->plan->by;
     sx_span_query part = part_of(w->job, at, n, entry);
     sx_range_folds out = {.count = element(w->folds->count, at, sizeof(uint64_t)),
                           .min = element(w->folds->min, at, sizeof(uint64_t)),
                           .max = element(w->folds->max, at, sizeof(uint64_t)),
                           .sum = element(w->folds->sum, at, sizeof(uint64_t))};
 
-    return by->dev->backend->fold(by->dev->self, &by->view, &part, &out, err);
+    return ask_fold(w->plan, &part, &out, err);
 }
 
 /* The ends of ranges on the host, and what entries to ask for. */
@@ -257,7 +282,7 @@ sx_status sx_answer_count(const sx_index_version *now, const sx_span_query *job,
 
     if (!plan.visit) {
         do
-            st = plan.by->dev->backend->spans(plan.by->dev->self, &plan.by->view, job, &to, err);
+            st = ask_spans(&plan, job, &to, err);
         while (sx_plan_again(&plan, st));
         return st;
     }
@@ -292,7 +317,7 @@ sx_status sx_answer_fold(const sx_index_version *now, const sx_span_query *job,
 
     if (!plan.visit) {
         do
-            st = plan.by->dev->backend->fold(plan.by->dev->self, &plan.by->view, job, out, err);
+            st = ask_fold(&plan, job, out, err);
         while (sx_plan_again(&plan, st));
         return st;
     }
@@ -358,18 +383,18 @@ static sx_status check_total(const sx_index_version *now, const sx_span_query *j
 static sx_status find_ranges(void *work, const sx_spans *to, sx_err *err)
 {
     ranges *w = work;
-    const sx_replica *by = w->plan->by;
 
     w->spans = to;
     return w->ask ? sx_hybrid_run(w->plan, w->ask, w->job->n, answer_spans, w, err)
-                  : by->dev->backend->spans(by->dev->self, &by->view, w->job, to, err);
+                  : ask_spans(w->plan, w->job, to, err);
 }
 
 /* Results in device memory of an index on the host visit it. */
 static sx_status fill_ranges(void *work, const sx_spans *spans, uint64_t total, sx_err *err)
 {
     const ranges *w = work;
-    const sx_replica *by = w->plan->by;
+    const sx_device *dev = w->plan->by->dev;
+    sx_views views = sx_plan_views(w->plan);
     visits all = {.dev = w->dev};
     sx_range_out here = *w->out;
     uint64_t row_bytes, key_bytes, bytes;
@@ -390,7 +415,7 @@ static sx_status fill_ranges(void *work, const sx_spans *spans, uint64_t total, 
         here.rows_there = here.keys_there = 0;
     }
     if (st == SX_OK)
-        st = by->dev->backend->fill(by->dev->self, &by->view, w->job, spans, &here, total, err);
+        st = dev->backend->fill(dev->self, &views, w->job, spans, &here, total, err);
     return leave(&all, st, err);
 }
 

@@ -65,7 +65,7 @@ sx_status sx_check_question(const sx_call *call, const sx_index_version *now, sx
         return sx_fail(err, SX_EINVAL, "%s: a tick is of calls that wait, and a stream is given",
                        verb);
     return st == SX_OK && out->stream
-               ? check_streams(sx_run_place(now->run[0]), now->dev, verb, err) : st;
+               ? check_streams(sx_run_place(sx_one_run(now)), now->dev, verb, err) : st;
 }
 
 sx_status sx_check_work(const sx_call *call, const sx_device *dev, int streams, sx_call *out,
@@ -85,7 +85,7 @@ sx_status sx_check_work(const sx_call *call, const sx_device *dev, int streams, 
 sx_status sx_check_copy(const sx_index_version *now, const sx_call *how, const char *verb,
                         sx_err *err)
 {
-    const sx_run *run = now->run[0];
+    const sx_run *run = sx_one_run(now);
     uint64_t bytes = run->replica[0].dev->backend->gpu ? sx_run_bytes(run) : 0;
 
     if (how->max_bytes && bytes > how->max_bytes)

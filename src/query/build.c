@@ -325,7 +325,7 @@ static sx_status build_beside(const sx_site *site, sx_store *s, const sx_spec *s
 static sx_status add_replica(sx_index_version *v, uint32_t place, sx_progress *progress,
                              sx_err *err)
 {
-    sx_run *run = v->run[0];
+    sx_run *run = sx_one_run(v);
     sx_device *host;
     sx_status st = SX_OK;
 
@@ -420,7 +420,7 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
 static sx_status save(const sx_index_version *now, const sx_notes *notes, const char *path,
                       const sx_call *call, sx_err *err)
 {
-    const sx_run *run = now->run[0];
+    const sx_run *run = sx_one_run(now);
     sx_call how;
     sx_store host;
     sx_progress memory, *progress = NULL;

@@ -117,7 +117,7 @@ sx_status sx_kernel_handle(const sx_index *ix, void *handle, size_t bytes)
     if (st != SX_OK)
         return sx_report(&err, st);
     pin = sx_pin_version(ix);
-    whole = &pin.now->run[0]->replica[0];
+    whole = &sx_one_run(pin.now)->replica[0];
     if (!whole->dev->backend->gpu)
         st = sx_fail(&err, SX_ENOSYS, "%s: the index is on %s, not on a GPU", verb,
                      whole->dev->backend->name);

@@ -14,7 +14,7 @@ static sx_batch usual_batch(const sx_index_version *now)
 
 static int is_both(const sx_index_version *now)
 {
-    return sx_run_place(now->run[0]) == SX_PLACE_BOTH;
+    return sx_run_place(sx_one_run(now)) == SX_PLACE_BOTH;
 }
 
 /* The smallest batch that gets entries; 0: none. */
@@ -154,7 +154,7 @@ static void explain_json(const sx_index_version *now, sx_text *t)
 
 void sx_explain_cost(const sx_index_version *now, sx_format format, sx_text *t)
 {
-    if (now->run[0]->replicas < 2)
+    if (sx_one_run(now)->replicas < 2)
         return;
     if (format == SX_JSON) {
         explain_json(now, t);

@@ -15,6 +15,7 @@
 
 typedef struct {
     const sx_replica *upper;      /* on the GPU */
+    sx_views views;               /* of such ones */
     const sx_entered *ask;
     uint64_t n;
     sx_buckets cut;
@@ -46,7 +47,7 @@ static sx_status make_entries(const pipeline *p, uint64_t b, uint64_t at, uint64
                         .threads = p->ask->threads,
                         .q = (const unsigned char *)p->ask->q[c] + at * bytes,
                         .to = sx_view_levels(&p->upper->view), .out = entries_of(p, b, c)};
-        st = dev->backend->steps(dev->self, &p->upper->view, &job, err);
+        st = dev->backend->steps(dev->self, &p->views, &job, err);
     }
     return st;
 }
@@ -181,8 +182,10 @@ sx_status sx_hybrid_run(const sx_plan *plan, const sx_entered *ask, uint64_t n,
     void *ring = NULL;
     sx_status st = SX_OK;
 
-    if (p.upper)
+    if (p.upper) {
+        p.views = sx_version_views(plan->now, p.upper);
         st = take_ring(p.upper->dev, &ring, err);
+    }
     if (st != SX_OK && st != SX_ENOMEM)
         return st;
     p.states = ring;

@@ -57,7 +57,8 @@ void sx_timing_end(const sx_timing *timing, sx_status st);
 /* ---- plan.c: who answers ------------------------------------------------------- */
 
 typedef struct {
-    const sx_replica *by;         /* who answers */
+    const sx_index_version *now;
+    const sx_replica *by;         /* who answers: the one run's; the others' are beside it */
     const sx_replica *instead;    /* who does where that has no memory for it; or NULL */
     const sx_replica *entries;    /* who makes entries for it, or NULL: ... */
     sx_buckets cut;               /* ... for so many queries at a time */
@@ -68,6 +69,8 @@ typedef struct {
  * are two of them (out may be NULL). */
 sx_plan sx_plan_of(const sx_index_version *now, const sx_batch *b, int on_host, const void *in,
                    const void *out);
+/* The runs of who answers. */
+sx_views sx_plan_views(const sx_plan *plan);
 /* Whether a question that has come to this is to be asked again, of another. */
 int sx_plan_again(sx_plan *plan, sx_status st);
 

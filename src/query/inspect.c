@@ -73,7 +73,7 @@ sx_status sx_device_describe(const sx_device *dev, sx_device_info *info)
 
 static void describe(const sx_index_version *now, sx_index_info *info)
 {
-    const sx_run *run = now->run[0];
+    const sx_run *run = sx_one_run(now);
 
     info->n = now->n;
     info->max_row = now->max_row;
@@ -107,7 +107,7 @@ sx_status sx_describe(const sx_index *ix, sx_index_info *out)
 
 static sx_status check(const sx_index_version *now, const sx_call *call, sx_err *err)
 {
-    const sx_run *run = now->run[0];
+    const sx_run *run = sx_one_run(now);
     sx_call how;
     sx_store host;
     sx_progress memory, *progress = NULL;
@@ -149,7 +149,7 @@ sx_status sx_check(const sx_index *ix, const sx_call *call)
 
 static double per_key(const sx_index_version *now)
 {
-    return now->n ? (double)sx_run_bytes(now->run[0]) / (double)now->n : 0;
+    return now->n ? (double)sx_run_bytes(sx_one_run(now)) / (double)now->n : 0;
 }
 
 /* Bytes of a section that an index on the host has on its device, too. */
@@ -233,7 +233,7 @@ static const char *memory_of(const sx_run *run)
 static void explain_text(const sx_index_version *now, const sx_notes *notes,
                          const sx_index_info *info, const sx_device_info *dev, sx_text *t)
 {
-    const sx_run *run = now->run[0];
+    const sx_run *run = sx_one_run(now);
     const sx_run_info *s = &run->info;
     const sx_view *v = &run->replica[0].view;
 
@@ -273,7 +273,7 @@ static void explain_text(const sx_index_version *now, const sx_notes *notes,
 static void explain_json(const sx_index_version *now, const sx_notes *notes,
                          const sx_index_info *info, const sx_device_info *dev, sx_text *t)
 {
-    const sx_run *run = now->run[0];
+    const sx_run *run = sx_one_run(now);
     const sx_run_info *s = &run->info;
     const sx_view *v = &run->replica[0].view;
     const char *sep = "";

@@ -7,7 +7,7 @@ const sx_cost *sx_index_cost(const sx_index *ix)
 {
     const sx_index_version *now = atomic_load(&((sx_index *)ix)->now);
 
-    return sx_run_place(now->run[0]) == SX_PLACE_BOTH ? &now->cost : NULL;
+    return sx_run_place(sx_one_run(now)) == SX_PLACE_BOTH ? &now->cost : NULL;
 }
 
 void sx_index_side(sx_index *ix, uint32_t side)

@@ -35,9 +35,9 @@ static int cut_for(const sx_index_version *now, const sx_replica *upper, const s
 sx_plan sx_plan_of(const sx_index_version *now, const sx_batch *b, int on_host, const void *in,
                    const void *out)
 {
-    const sx_run *run = now->run[0];
+    const sx_run *run = sx_one_run(now);
     const sx_replica *first = &run->replica[0], *second = &run->replica[1];
-    sx_plan plan = {.by = first, .visit = first->dev != now->dev};
+    sx_plan plan = {.now = now, .by = first, .visit = first->dev != now->dev};
 
     if (run->replicas == 1)
         return plan;
@@ -50,6 +50,11 @@ sx_plan sx_plan_of(const sx_index_version *now, const sx_batch *b, int on_host, 
             plan.instead = second;
     }
     return plan;
+}
+
+sx_views sx_plan_views(const sx_plan *plan)
+{
+    return sx_version_views(plan->now, plan->by);
 }
 
 int sx_plan_again(sx_plan *plan, sx_status st)

@@ -105,7 +105,7 @@ sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges, sx_column 
 static sx_status check_scratch(const sx_index_version *now, const sx_span_query *job,
                                sx_range_out *out, const char *verb, sx_err *err)
 {
-    const sx_device *at = now->run[0]->replica[0].dev;
+    const sx_device *at = sx_one_run(now)->replica[0].dev;
     uint64_t each = 0, word = sizeof(uint64_t);
 
     if (out->rows || out->keys)

@@ -39,21 +39,33 @@ void sx_unpin(const sx_index *ix, const sx_pin *pin)
 
 /* ---- versions -------------------------------------------------------------------- */
 
+sx_views sx_version_views(const sx_index_version *v, const sx_replica *like)
+{
+    sx_views views = {.count = v->runs};
+
+    for (unsigned i = 0; i < v->runs; i++)
+        for (unsigned r = 0; r < v->run[i]->replicas; r++)
+            if (v->run[i]->replica[r].dev == like->dev && v->run[i]->replica[r].part == like->part)
+                views.of[i] = &v->run[i]->replica[r].view;
+    return views;
+}
+
 sx_status sx_version_new(sx_index_version **out, sx_device *dev, sx_device *at, sx_store *store,
                          sx_err *err)
 {
     sx_index_version *v = NULL;
+    sx_run *run = NULL;
     sx_status st = sx_alloc_zero((void **)&v, sizeof *v, "a version of an index", err);
 
     if (st == SX_OK)
-        st = sx_alloc_zero((void **)&v->run[0], sizeof *v->run[0], "a run of an index", err);
+        st = sx_alloc_zero((void **)&run, sizeof *run, "a run of an index", err);
     if (st != SX_OK) {
         sx_release(v);
         sx_store_drop(store, at->backend, at->self);
         return st;
     }
-    sx_run_begin(v->run[0], store, at);
-    v->runs = 1;
+    sx_run_begin(run, store, at);
+    v->run[v->runs++] = run;
     v->dev = dev;
     v->key_type = store->key_type;
     v->n = store->view.ranks;
@@ -170,7 +182,7 @@ void sx_free(sx_index *ix)
     settle(ix->dev);
     sx_fork_leave(&ix->forked);
     now = atomic_load(&ix->now);
-    if (now && sx_run_find(now->run[0], 1, SX_UPPER))
+    if (now && sx_run_find(sx_one_run(now), 1, SX_UPPER))
         sx_hybrid_rest(ix->dev);
     sx_version_drop(now);
     for (sx_index_version *v = ix->stay, *next; v; v = next) {

@@ -34,16 +34,14 @@
 #include "place/run.h"
 #include "query/cost.h"
 
-#define SX_RUNS_MAX 1u            /* until there are updates */
-
 typedef struct sx_index_version {
     sx_device *dev;               /* the index's: where its columns may be */
     int key_type;
     uint64_t n;                   /* keys, of all runs */
     uint64_t max_row;             /* 0 where there are none */
     sx_cost cost;                 /* where a run has two replicas */
-    unsigned runs;
-    sx_run *run[SX_RUNS_MAX];
+    unsigned runs;                /* the newest first: one, until there are updates */
+    sx_run *run[SX_RUNS_MAX];     /* (sx_views says what several will mean) */
     _Atomic int stays;            /* until the index is freed: somebody has it who does
                                      not count */
     struct sx_index_version *next;        /* in the list of those that stay */
@@ -80,6 +78,16 @@ sx_pin sx_pin_version(const sx_index *ix);
 void sx_unpin(const sx_index *ix, const sx_pin *pin);
 
 /* ---- versions ------------------------------------------------------------------ */
+
+/* The one run that there is now: whoever calls this is to be looked at when there are more. */
+static inline sx_run *sx_one_run(const sx_index_version *v)
+{
+    return v->run[0];
+}
+
+/* All runs, as the memory has them that a replica `like` is in: replicas of the same part, on
+ * the same device. Every run has such a one. */
+sx_views sx_version_views(const sx_index_version *v, const sx_replica *like);
 
 /* One run, whose replica 0 is a store that is complete, in the memory of `at`. On failure
  * that is gone. */

@@ -15,7 +15,7 @@ SX_DEV uint64_t F(bound_near)(const sx_view *v, KEY q, uint64_t *slot, uint32_t 
 SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 {
     if (ap->top_bytes > 0)
-        F(fill_copy)(ap, ap->v.keys);
+        F(fill_copy)(ap, SX_GPU_VIEW(&ap->views)->keys);
 }
 
 #include "family/generic/gpu_points_impl.h"
@@ -38,7 +38,7 @@ SX_DEV uint64_t F(step)(const sx_view *v, uint32_t l, uint64_t at, KEY q)
 
 SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 {
-    const sx_view *v = &ap->v;
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
     const sx_eytzinger *e = &v->of.eytzinger;
     uint32_t unit = ap->unit, lanes = ap->lanes;
     uint64_t at = 0;

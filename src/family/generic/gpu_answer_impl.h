@@ -17,7 +17,7 @@ SX_DEV KEY F(walked)(const sx_gpu_lookup *ap, KEY q, int *all)
 SX_DEV uint64_t F(number)(const sx_gpu_lookup *ap, KEY q, int all, uint64_t position,
                           uint64_t *slot, int checked)
 {
-    const sx_view *v = &ap->v;
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
 
     if (all) {
         position = v->n;
@@ -40,5 +40,5 @@ SX_DEV void F(put)(const sx_gpu_lookup *ap, uint64_t i, uint64_t number, uint64_
     if (ap->out)
         sx_put_result(ap->out, ap->out_bytes, i, number);
     if (ap->keys && slot != SX_NO_SLOT)
-        F(write_key)(ap->key_type, ap->keys, i, F(slot_key)(&ap->v, slot));
+        F(write_key)(ap->key_type, ap->keys, i, F(slot_key)(SX_GPU_VIEW(&ap->views), slot));
 }

@@ -26,7 +26,7 @@ SX_DEV void F(fill_window)(const sx_view *v, KEY *window, uint64_t from, uint32_
  * Shared memory: where the next tile begins, then the window's keys. */
 SX_KERNEL_1536(F(k_ascending), sx_gpu_lookup)
 {
-    const sx_view *v = &ap->v;
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
     uint64_t *next = (uint64_t *)(void *)SX_SHARED;
     KEY *window = (KEY *)(void *)(SX_SHARED + SX_WINDOW_HEAD);
     uint32_t n = (uint32_t)ap->n, tile = SX_BLOCK_THREADS * ap->each, tiles = (n - 1) / tile + 1;
@@ -41,7 +41,7 @@ SX_KERNEL_1536(F(k_ascending), sx_gpu_lookup)
         if (t == first) {         /* both ends from the top */
             if (SX_TID == 0 || SX_TID == SX_BLOCK_THREADS - 1) {
                 KEY q = F(read_key)(ap->key_type, ap->q, SX_TID == 0 ? begin : end - 1);
-                next[SX_TID != 0] = F(bound_far)(&ap->v, F(walked)(ap, q, &all), &slot, ap->unit);
+                next[SX_TID != 0] = F(bound_far)(v, F(walked)(ap, q, &all), &slot, ap->unit);
             }
             SX_BARRIER();
             from = next[0];
@@ -72,7 +72,7 @@ SX_KERNEL_1536(F(k_ascending), sx_gpu_lookup)
                 if (ap->op == SX_OP_GET && (at >= count || window[at] != q))
                     slot = SX_NO_SLOT;
             } else {
-                rank = F(bound_far)(&ap->v, w, &slot, ap->unit);
+                rank = F(bound_far)(v, w, &slot, ap->unit);
             }
             if (i == end - 1)
                 next[0] = rank;

@@ -27,7 +27,7 @@ SX_DEV void F(fill_halvings)(const sx_gpu_lookup *ap, uint64_t len)
     KEY *top = (KEY *)(void *)SX_SHARED;
 
     for (uint32_t i = SX_TID; i < ap->top_bytes / W; i += SX_BLOCK_THREADS)
-        top[i] = i > 0 ? F(top_key)(&ap->v, ap->unit, len, i) : 0;
+        top[i] = i > 0 ? F(top_key)(SX_GPU_VIEW(&ap->views), ap->unit, len, i) : 0;
     SX_BARRIER();
 }
 

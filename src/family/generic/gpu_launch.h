@@ -3,6 +3,8 @@
 #ifndef SX_GPU_LAUNCH_H
 #define SX_GPU_LAUNCH_H
 
+#define GPU_VIEW SX_GPU_VIEW(&a->views)
+
 #if GPU_LAB
 /* The sorting kernel of a width, by its block and questions per thread. */
 #define GPU_LAUNCH_REORDER(w)                                \
@@ -35,7 +37,7 @@
 
 /* The kernel by lanes of a leaf, turns, and bytes of rows in it. */
 #define GPU_LAUNCH_LEAVES(name, w)                                                        \
-    switch (a->v.block ? a->v.row_bytes : 0) {                                            \
+    switch (GPU_VIEW->block ? GPU_VIEW->row_bytes : 0) {                                  \
     case 0:                                                                               \
         if (a->leaf_bytes <= 64)                                                          \
             GPU_LAUNCH_PLAN(name##_##w##_4_0_0);                                        \
@@ -61,7 +63,7 @@
 
 /* The same for rows of keys alone, where there is such a kernel. */
 #define GPU_LAUNCH_GET(name, w)                                                           \
-    if (a->v.row_bytes == 8)                                                              \
+    if (GPU_VIEW->row_bytes == 8)                                                         \
         GPU_LAUNCH_PLAN(name##_get_##w##_8_0_8);                                          \
     else if (a->leaf_bytes <= 64 && p->two)                                               \
         GPU_LAUNCH_PLAN(name##_get_##w##_2_1_4);                                          \
@@ -78,9 +80,9 @@
         GPU_LAUNCH_PLAN(name##_rank_##w##_8)
 
 #define GPU_LAUNCH_WINDOW(name, w)                                                        \
-    if (a->op == SX_OP_GET && a->out && !a->keys && a->v.block && a->leaf_bytes <= 128) { \
+    if (a->op == SX_OP_GET && a->out && !a->keys && GPU_VIEW->block && a->leaf_bytes <= 128) { \
         GPU_LAUNCH_GET(name, w);                                                          \
-    } else if ((a->op == SX_OP_RANK_LEFT || a->op == SX_OP_RANK_RIGHT) && !a->v.block &&  \
+    } else if ((a->op == SX_OP_RANK_LEFT || a->op == SX_OP_RANK_RIGHT) && !GPU_VIEW->block && \
                a->leaf_bytes <= 128) {                                                    \
         GPU_LAUNCH_RANK(name, w);                                                         \
     } else {                                                                              \
@@ -108,16 +110,16 @@
 #define GPU_HOSTS                                                                          \
     static void spans(sx_gpu *g, gpu_stream stream, const sx_gpu_spans *a)                 \
     {                                                                                      \
-        GPU_RUN_W(k_spans, a->v.width, a->n, stream, a);                                   \
+        GPU_RUN_W(k_spans, GPU_VIEW->width, a->n, stream, a);                              \
     }                                                                                      \
     static void fold(sx_gpu *g, gpu_stream stream, const sx_gpu_folds *a, uint64_t threads) \
     {                                                                                      \
-        GPU_RUN_W(k_fold, a->spans.v.width, threads, stream, a);                           \
+        GPU_RUN_W(k_fold, SX_GPU_VIEW(&a->spans.views)->width, threads, stream, a);        \
     }
 #define GPU_STEPS_HOST                                                                     \
     static void steps(sx_gpu *g, gpu_stream stream, const sx_gpu_steps *a)                 \
     {                                                                                      \
-        GPU_RUN_W(k_steps, a->v.width, a->n, stream, a);                                   \
+        GPU_RUN_W(k_steps, GPU_VIEW->width, a->n, stream, a);                              \
     }
 #define GPU_POINTS_HOST(LAUNCH, SHARED)                                                    \
     static sx_status points(sx_gpu *g, const gpu_plan *p, gpu_stream stream,               \
@@ -125,9 +127,9 @@
     {                                                                                      \
         (void)g;                                                                           \
         (void)err;                                                                         \
-        if (a->v.width == 4) {                                                             \
+        if (GPU_VIEW->width == 4) {                                                        \
             LAUNCH(4, SHARED);                                                             \
-        } else if (a->v.width == 8) {                                                      \
+        } else if (GPU_VIEW->width == 8) {                                                 \
             LAUNCH(8, SHARED);                                                             \
         } else {                                                                           \
             LAUNCH(16, SHARED);                                                            \

@@ -60,7 +60,7 @@ SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, uint32_t leaf, KEY w, unsig
             const unsigned char *p;
             if (rows == 0)        /* blocks are whole, an array may end sooner */
                 its = its < ap->leaf_latest ? its : ap->leaf_latest;
-            p = ap->v.keys + its + me * 16;
+            p = SX_GPU_VIEW(&ap->views)->keys + its + me * 16;
             a[t] = b[t] = none;
             if (number != SX_NO_LEAF && me * 16 < ap->leaf_bytes)
                 a[t] = sx_load16_once(p);
@@ -111,7 +111,7 @@ SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, uint32_t leaf, KEY w, unsig
 SX_DEV void F(answer)(const sx_gpu_lookup *ap, uint32_t i, uint64_t at, int all, F(leaf) leaf,
                       uint32_t rows)
 {
-    const sx_view *v = &ap->v;
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
     uint64_t row = SX_MISS;
 
     if (ap->op == SX_OP_RANK_LEFT || ap->op == SX_OP_RANK_RIGHT) {

@@ -25,12 +25,14 @@
 
 SX_KERNEL_1024(F(k_lookup), sx_gpu_lookup)
 {
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
+
     F(fill_top)(ap);
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         KEY q = F(read_query)(ap->key_type, ap->q, i);
         int all;
         KEY w = F(walked)(ap, q, &all);
-        uint64_t slot, rank = F(bound_near)(&ap->v, w, &slot, ap->unit, SX_SHARED, ap->top_bytes);
+        uint64_t slot, rank = F(bound_near)(v, w, &slot, ap->unit, SX_SHARED, ap->top_bytes);
         uint64_t number = F(number)(ap, q, all, rank, &slot, 0);
         F(put)(ap, i, number, slot);
     }

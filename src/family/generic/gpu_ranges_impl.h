@@ -15,7 +15,7 @@ SX_DEV uint64_t F(span)(const sx_gpu_spans *ap, KEY lo, KEY hi, uint64_t *start,
 
 SX_KERNEL_1024(F(k_spans), sx_gpu_spans)
 {
-    const sx_view *v = &ap->v;
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
 
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         KEY lo = F(read_key)(ap->key_type, ap->lo, i), hi = F(read_key)(ap->key_type, ap->hi, i);
@@ -34,7 +34,7 @@ SX_KERNEL_1024(F(k_spans), sx_gpu_spans)
  * one after the other. */
 SX_KERNEL_1024(F(k_fold), sx_gpu_folds)
 {
-    const sx_view *v = &ap->spans.v;
+    const sx_view *v = SX_GPU_VIEW(&ap->spans.views);
     unsigned ranges = ap->ranges, upper = SX_LANE / ranges & 1, lanes = SX_FOLD_LANES;
     unsigned readers = ap->scan == SX_SCAN_THREAD ? 1 : lanes;
     int extremes = ap->min || ap->max;

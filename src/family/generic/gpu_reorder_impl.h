@@ -12,7 +12,7 @@
 /* Shared memory: the top, then (double) one number per question. */
 SX_KERNEL_1024(NAME5(k_reorder, W, BLOCK, ITEMS), sx_gpu_lookup)
 {
-    const sx_view *v = &ap->v;
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
     uint64_t tile = (uint64_t)BLOCK * ITEMS;
     uint64_t *numbers = (uint64_t *)(void *)(SX_SHARED + ap->top_bytes);
     KEY least = 0, span = 0;

@@ -37,7 +37,7 @@ SX_DEV uint64_t F(step)(const sx_view *v, uint32_t l, uint64_t at, KEY q)
 /* There is nothing to share: all lanes do the same. */
 SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 {
-    return F(bound_near)(&ap->v, w, slot, ap->unit, 0, 0);
+    return F(bound_near)(SX_GPU_VIEW(&ap->views), w, slot, ap->unit, 0, 0);
 }
 
 #define SX_GROUP_KERNEL
@@ -53,7 +53,7 @@ SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
  * first. Buckets have 32-bit numbers (shared_args()). */
 SX_DEV uint32_t F(find_window)(const sx_gpu_lookup *ap, KEY w, uint32_t *from, uint32_t *to)
 {
-    const sx_view *v = &ap->v;
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
     uint32_t fraction, count, shift = sx_log2(ap->unit), last = (uint32_t)((v->slots - 1) >> shift);
     uint32_t bucket = (uint32_t)F(guide_cell)(v, w, &fraction);
     uint32_t record = bucket / SX_GUIDE_CELLS, at;

@@ -63,22 +63,23 @@ static sx_status constant_launch(sx_gpu *g, const gpu_plan *p, gpu_stream stream
                                  const sx_gpu_lookup *a, sx_err *err)
 {
     sx_gpu_lookup_constant c = {0};
-    uint64_t entries = a->top_bytes / (a->v.width + SX_SEGMENT), keys = entries * a->v.width;
+    const sx_view *v = SX_GPU_VIEW(&a->views);
+    uint64_t entries = a->top_bytes / (v->width + SX_SEGMENT), keys = entries * v->width;
     unsigned char *top = (unsigned char *)c.top;
     sx_status st = SX_OK;
 
     if (a->top_bytes > 0)
-        st = sx_gpu_copy(g, stream, top, a->v.of.pgm.segment_keys, keys, err);
+        st = sx_gpu_copy(g, stream, top, v->of.pgm.segment_keys, keys, err);
     if (st == SX_OK && a->top_bytes > 0)
-        st = sx_gpu_copy(g, stream, top + keys, a->v.of.pgm.segments, a->top_bytes - keys, err);
+        st = sx_gpu_copy(g, stream, top + keys, v->of.pgm.segments, a->top_bytes - keys, err);
     if (st == SX_OK)
         st = sx_gpu_wait(g, stream, "reading the upper part", err);
     if (st != SX_OK)
         return st;
     c.a = *a;
-    if (a->v.width == 4)
+    if (v->width == 4)
         SX_LAUNCH(k_constant_4, p->grid, p->block, 0, stream, &c);
-    else if (a->v.width == 8)
+    else if (v->width == 8)
         SX_LAUNCH(k_constant_8, p->grid, p->block, 0, stream, &c);
     else
         SX_LAUNCH(k_constant_16, p->grid, p->block, 0, stream, &c);

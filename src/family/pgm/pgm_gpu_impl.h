@@ -14,7 +14,7 @@ SX_DEV uint64_t F(bound_near)(const sx_view *v, KEY q, uint64_t *slot, uint32_t 
 /* Keys, then lines, of as many entries. */
 SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 {
-    const sx_pgm *t = &ap->v.of.pgm;
+    const sx_pgm *t = &SX_GPU_VIEW(&ap->views)->of.pgm;
     uint32_t keys = ap->top_bytes / (W + SX_SEGMENT) * W;
 
     if (ap->top_bytes == 0)
@@ -40,7 +40,7 @@ SX_KERNEL_1024(F(k_constant), sx_gpu_lookup_constant)
         KEY q = F(read_query)(a->key_type, a->q, i);
         int all;
         KEY w = F(walked)(a, q, &all);
-        uint64_t slot, rank = F(bound_near)(&a->v, w, &slot, a->unit,
+        uint64_t slot, rank = F(bound_near)(SX_GPU_VIEW(&a->views), w, &slot, a->unit,
                                             (const unsigned char *)ap->top, a->top_bytes);
         uint64_t number = F(number)(a, q, all, rank, &slot, 0);
         F(put)(a, i, number, slot);
@@ -63,7 +63,7 @@ SX_DEV uint64_t F(step)(const sx_view *v, uint32_t l, uint64_t at, KEY q)
 /* There is nothing to share: all lanes do the same. */
 SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 {
-    return F(bound_near)(&ap->v, w, slot, ap->unit, 0, 0);
+    return F(bound_near)(SX_GPU_VIEW(&ap->views), w, slot, ap->unit, 0, 0);
 }
 
 #define SX_GROUP_KERNEL
@@ -77,7 +77,7 @@ SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 
 SX_DEV uint32_t F(find_window)(const sx_gpu_lookup *ap, KEY w, uint32_t *from, uint32_t *to)
 {
-    const sx_view *v = &ap->v;
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
     uint32_t shift = sx_log2(ap->unit);
     uint64_t count;
     uint64_t start = F(pgm_window)(v, F(pgm_segment_near)(v, w, SX_SHARED, ap->top_bytes), w, &count);

@@ -74,11 +74,12 @@ GPU_STEPS_HOST
 static sx_status points(sx_gpu *g, const gpu_plan *p, gpu_stream stream, const sx_gpu_lookup *a,
                         sx_err *err)
 {
-    const sx_pivot *t = &a->v.of.pivot;
+    const sx_view *v = SX_GPU_VIEW(&a->views);
+    const sx_pivot *t = &v->of.pivot;
     sx_gpu_lookup with = *a;
 
     while (with.near_levels < t->levels && t->levels <= SX_SHARED_LEVELS &&
-           t->first[with.near_levels + 1] * (t->k - 1u) * a->v.width <= a->top_bytes)
+           t->first[with.near_levels + 1] * (t->k - 1u) * v->width <= a->top_bytes)
         with.near_levels++;
     return points_launch(g, p, stream, &with, err);
 }

@@ -16,10 +16,10 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 {
     if (ap->top_bytes == 0)
         return;
-    if (ap->v.of.pivot.levels > 0)
-        F(fill_copy)(ap, ap->v.of.pivot.pivots);
+    if (SX_GPU_VIEW(&ap->views)->of.pivot.levels > 0)
+        F(fill_copy)(ap, SX_GPU_VIEW(&ap->views)->of.pivot.pivots);
     else
-        F(fill_halvings)(ap, F(pivot_window)(&ap->v, ap->unit));
+        F(fill_halvings)(ap, F(pivot_window)(SX_GPU_VIEW(&ap->views), ap->unit));
 }
 
 #include "family/generic/gpu_points_impl.h"
@@ -46,7 +46,7 @@ SX_DEV uint64_t F(step)(const sx_view *v, uint32_t l, uint64_t at, KEY q)
 
 SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 {
-    const sx_view *v = &ap->v;
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
     const sx_pivot *t = &v->of.pivot;
     uint32_t unit = ap->unit, lanes = ap->lanes;
     uint64_t at = 0, len;
@@ -79,7 +79,8 @@ SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 SX_DEV unsigned F(count_both)(const sx_gpu_lookup *ap, uint32_t node, KEY w, KEY other,
                               uint32_t bytes)
 {
-    const unsigned char *half = ap->v.of.pivot.pivots + (SX_LANE & 1) * (bytes / 2);
+    const unsigned char *pivots = SX_GPU_VIEW(&ap->views)->of.pivot.pivots;
+    const unsigned char *half = pivots + (SX_LANE & 1) * (bytes / 2);
     const unsigned char *p = half + (uint64_t)node * bytes;
     const unsigned char *its = half + (uint64_t)SX_SHUFFLE_XOR(node, 1) * bytes;
     uint4 a = sx_load16(p), b = sx_load16(its);
@@ -101,7 +102,7 @@ SX_DEV uint32_t F(shared_levels)(const sx_gpu_lookup *ap, KEY w, KEY other, uint
 {
     uint32_t at = 0;
 
-    for (uint32_t l = 0; l < ap->v.of.pivot.levels; l++) {
+    for (uint32_t l = 0; l < SX_GPU_VIEW(&ap->views)->of.pivot.levels; l++) {
         uint32_t node = ap->node_first[l] + at;
         unsigned c = 0;
         if (l < ap->near_levels) {
@@ -121,7 +122,7 @@ SX_DEV uint32_t F(shared_levels)(const sx_gpu_lookup *ap, KEY w, KEY other, uint
 /* For pivots over whole leaves (shared_args()). */
 SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, uint32_t rows)
 {
-    const sx_view *v = &ap->v;
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
 
     F(fill_top)(ap);
     /* Lanes past the end ask the last question again: all must take part. */

@@ -15,7 +15,7 @@ SX_DEV uint64_t F(bound_near)(const sx_view *v, KEY q, uint64_t *slot, uint32_t 
 SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 {
     if (ap->top_bytes > 0)
-        F(fill_halvings)(ap, F(array_units)(&ap->v, ap->unit));
+        F(fill_halvings)(ap, F(array_units)(SX_GPU_VIEW(&ap->views), ap->unit));
 }
 
 #include "family/generic/gpu_points_impl.h"
@@ -28,7 +28,7 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 
 SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 {
-    const sx_view *v = &ap->v;
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
     uint32_t unit = ap->unit, lanes = ap->lanes;
     uint64_t at;
 
