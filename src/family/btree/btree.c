@@ -25,7 +25,7 @@ static void shape_leaves(sx_view *v, sx_spec *spec)
     t->leaf = (uint16_t)sx_line_keys(v);
     if (spec->layout == SX_PAIRS) {
         t->leaf = (uint16_t)sx_btree_pairs(v->width, v->row_bytes);
-        t->rows_at = (uint16_t)sx_round_up(t->leaf * v->width, v->row_bytes);
+        t->rows_at = (uint16_t)SX_BTREE_ROWS_AT(v->width, v->row_bytes);
         v->block = (uint16_t)sx_btree_places(t->leaf);
         v->block_shift = (uint16_t)__builtin_ctz(v->block);
         v->block_bytes = SX_BTREE_LINE;

@@ -62,6 +62,10 @@ enum { SX_BTREE_K = 1 };          /* given */
 
 enum { SX_SEC_NODES = SX_SEC_OWN };
 
+/* The byte of a leaf where rows begin: behind its keys, aligned. */
+#define SX_BTREE_ROWS_AT(width, row_bytes) \
+    (((SX_BTREE_LINE / ((width) + (row_bytes)) * (width)) + (row_bytes) - 1) / (row_bytes) * (row_bytes))
+
 /* Pairs of a line. */
 SX_FN uint32_t sx_btree_pairs(uint32_t width, uint32_t row_bytes)
 {
