@@ -47,8 +47,6 @@ extern "C" {
 #define SX_FAMILY(TAG, name) extern const sx_family_gpu sx_gpu_of_##name;
 #include "family/families.def"
 #undef SX_FAMILY
-
-const sx_family_gpu *sx_family_gpu_of(uint32_t family);
 #ifdef __cplusplus
 }
 #endif
