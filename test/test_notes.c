@@ -52,7 +52,7 @@ static void test_set(void **state)
     const char *name = "x", *value = "y";
     assert_int_equal(count(ix), 0);
     assert_null(sx_note_of(ix, "unit"));
-    REFUSED(sx_note_at(ix, 0, &name, &value), SX_EINVAL, "no note number 0");
+    REFUSED(sx_note_at(ix, 0, &name, &value), SX_EINVAL, "no note number 0: 0 notes are there");
     assert_true(strcmp(name, "x") == 0 && strcmp(value, "y") == 0);
     OK(sx_note(ix, "unit", NULL));              /* there is none to take away */
     assert_int_equal(count(ix), 0);

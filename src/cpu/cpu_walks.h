@@ -17,9 +17,13 @@ typedef struct {
                   unsigned char *hit, unsigned m);
     /* empty[i]: lo[i] > hi[i]. */
     void (*crossed)(const void *lo, const void *hi, unsigned char *empty, unsigned m);
-    /* Takes the rows of n slots into a fold. */
-    void (*fold_slots)(const sx_view *v, uint64_t slot, uint64_t n, sx_fold *f);
+    /* Takes the rows of n slots, from one on, into a fold. used: slots of a block that are not
+     * left out; in large blocks all. */
+    void (*fold_slots)(const sx_view *v, uint64_t slot, uint64_t n, uint32_t used, sx_fold *f);
 } sx_cpu_walks;
+
+/* Blocks of at most this many rows are not worth setting up vectors for. */
+#define SX_SMALL_BLOCK 8u
 
 /* Faster bounds than the family's own for an index of at most these bytes of keys; or
  * NULL. */

@@ -34,8 +34,13 @@ sx_status sx_note_at(const sx_index *ix, unsigned i, const char **name, const ch
         st = sx_need(name, "sx_note_at", "the name", &err);
     if (st == SX_OK)
         st = sx_need(value, "sx_note_at", "the value", &err);
-    if (st == SX_OK && !sx_notes_at(&ix->notes, i, &its_name, &its_value))
-        st = sx_fail(&err, SX_EINVAL, "sx_note_at: there is no note number %u", i);
+    if (st == SX_OK && !sx_notes_at(&ix->notes, i, &its_name, &its_value)) {
+        unsigned count = 0;
+        while (sx_notes_at(&ix->notes, count, &its_name, &its_value))
+            count++;
+        st = sx_fail(&err, SX_EINVAL, "sx_note_at: there is no note number %u: %u notes are there, "
+                     "numbered from 0", i, count);
+    }
     if (st == SX_OK) {
         *name = its_name;
         *value = its_value;

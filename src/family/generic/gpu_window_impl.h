@@ -64,7 +64,15 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
 
 /* Kernels by how leaves are read: k_window_W_LANES_TWICE_ROWS, k_window_get_... and
  * k_window_rank_W_LANES. Each has only what it needs, and so few registers that a
- * multiprocessor is full. */
+ * multiprocessor is full.
+ *
+ * A leaf is a unit: up to a line of keys, and their rows if they are in pairs. So it has at
+ * most these bytes (and always, if keys have 16 bytes and rows 4, as a block has four of them):
+ *     width    keys alone    rows of 4    rows of 8
+ *       4          64           128          192
+ *       8          64            96          128
+ *      16          64            80           96
+ * There are no other kernels than these need (gpu_launch.h). */
 #define SX_WINDOW_KERNEL(lanes, twice, rows)                                              \
     SX_KERNEL_1536(NAME5(k_window, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)          \
     {                                                                                     \
@@ -81,19 +89,19 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
         F(ask_window)(ap, lanes, 0, 0, 0, 1);                                             \
     }
 SX_WINDOW_KERNEL(4, 0, 0)
-SX_WINDOW_KERNEL(8, 0, 0)
-SX_WINDOW_KERNEL(8, 1, 0)
-SX_WINDOW_KERNEL(4, 0, 4)
 SX_WINDOW_KERNEL(8, 0, 4)
-SX_WINDOW_KERNEL(8, 1, 4)
 SX_WINDOW_KERNEL(8, 0, 8)
-SX_WINDOW_KERNEL(8, 1, 8)
-SX_GET_KERNEL(2, 1, 4)
-SX_GET_KERNEL(4, 0, 4)
 SX_GET_KERNEL(8, 0, 4)
 SX_GET_KERNEL(8, 0, 8)
 SX_RANK_KERNEL(4)
-SX_RANK_KERNEL(8)
+#if W < 16
+SX_WINDOW_KERNEL(4, 0, 4)
+SX_GET_KERNEL(2, 1, 4)
+SX_GET_KERNEL(4, 0, 4)
+#endif
+#if W == 4
+SX_WINDOW_KERNEL(8, 1, 8)
+#endif
 #undef SX_RANK_KERNEL
 #undef SX_GET_KERNEL
 #undef SX_WINDOW_KERNEL
