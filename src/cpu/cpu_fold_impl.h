@@ -64,7 +64,7 @@ SX_INLINE void F(fold_small)(const sx_view *v, uint64_t slot, uint64_t n, uint32
     f->max = max;
 }
 
-/* n slots, in as many pieces as the blocks cut them. */
+/* n slots, in pieces that each lie in one block. */
 TARGET static void F(fold_slots)(const sx_view *v, uint64_t slot, uint64_t n, uint32_t used,
                                  sx_fold *f)
 {

@@ -394,12 +394,12 @@ sx_status sx_cpu_spans(void *self, const sx_views *views, const sx_span_query *j
     return sx_progress_status(job->how.progress, err);
 }
 
-/* Where a leaf is a small block, leaves are alike, and a span of several is taken in one go: how
- * many slots of each are used. 0: it is not so. */
+/* Slots that are used of each leaf, if leaves are small blocks and alike, so that a span of
+ * several is taken in one go. 0: they are not. */
 static uint32_t slots_used(const sx_view *v, uint64_t a, uint64_t b)
 {
     sx_stretch first, second;
-    uint64_t next;                /* block */
+    uint64_t next;                /* the slot where the next block begins */
 
     if (!v->block || v->block > SX_SMALL_BLOCK || !sx_slots_gaps(v))
         return 0;
@@ -701,8 +701,8 @@ static void fill_ranks(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
         fill_leaves(w, a, b, to);
 }
 
-/* A range begins where no other did before, mostly: its first line is asked for some ranges
- * ahead. */
+/* A range mostly begins where no other did before, so its first line is prefetched RANGES_AHEAD
+ * ranges sooner. */
 #define RANGES_AHEAD 6u
 static void ask_range(const fill_work *w, uint64_t i)
 {

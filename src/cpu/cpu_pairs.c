@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Loops so short that a core has many of their reads on the way at once, without
- * having been asked for them before. */
+ * prefetching. */
 #define GET_PAIRS(w, r)                                                                     \
     static void get_pairs_##w##_##r(const sx_view *v, const void *queries,                  \
                                     const uint64_t *slot, unsigned m, uint64_t *out)        \
@@ -43,7 +43,7 @@ void sx_cpu_get_pairs(const sx_view *v, const void *q, const uint64_t *slot, uns
     }
 }
 
-/* n <= SX_BLOCK_MAX rows of one block. Most blocks are of a few rows, and all of them are
+/* n <= SX_BLOCK_MAX rows of one block. Most blocks have a few rows, and all of them are
  * wanted: moves of a constant size, no call. */
 static inline __attribute__((always_inline)) void
 copy_rows(unsigned char *to, const unsigned char *from, uint64_t n, uint32_t from_bytes,

@@ -4,7 +4,7 @@
 
 #include "family/view.h"
 
-/* The rows of m slots whose keys are q; SX_MISS where there is another key, or no slot. */
+/* The rows of m slots whose keys are q; SX_MISS if there is another key, or no slot. */
 void sx_cpu_get_pairs(const sx_view *v, const void *q, const uint64_t *slot, unsigned m,
                       uint64_t *row);
 

@@ -17,8 +17,8 @@ typedef struct {
                   unsigned char *hit, unsigned m);
     /* empty[i]: lo[i] > hi[i]. */
     void (*crossed)(const void *lo, const void *hi, unsigned char *empty, unsigned m);
-    /* Takes the rows of n slots, from one on, into a fold. used: slots of a block that are not
-     * left out; in large blocks all. */
+    /* Takes the rows of n slots, from `slot` on, into a fold. used: slots of a small block
+     * that are not left out; in large blocks all are used. */
     void (*fold_slots)(const sx_view *v, uint64_t slot, uint64_t n, uint32_t used, sx_fold *f);
 } sx_cpu_walks;
 
