@@ -74,7 +74,7 @@ help:
 	@echo "make bench      the figures of the CPU, into bench/results/"
 	@echo "make gpu-bench  those of a GPU, into bench/results/"
 	@echo "make report     doc/PERFORMANCE.md, doc/papers/ and the README's table, out of these files"
-	@echo "make papers     figures of two papers on a GPU, into bench/results/; make peers first"
+	@echo "make papers     figures of papers on a GPU, into bench/results/; make peers first"
 	@echo "make peers      build/peers/: B+-trees of others to compare with"
 	@echo "make lab        build/lab/: a CUDA backend with kernels to compare with (doc/LAB.md)"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
@@ -280,7 +280,8 @@ $(B)/peers/btree_map: bench/peers/btree_map.cc
 	    -static-libstdc++ -static-libgcc $< -o $@ || \
 	    { echo "This needs the headers of tlx or abseil: apt-get install libtlx-dev, or libabsl-dev" >&2; exit 1; }
 
-# The figures of two papers; FIGURES="gpu-pgm-fig4 g-learned-table1" are some of them.
+# The figures of papers: of two by default; FIGURES=hb-plus are those of a third,
+# FIGURES="gpu-pgm-fig4 g-learned-table1" some of them.
 papers: lab
 	@bench/papers.sh $(or $(FIGURES),all)
 

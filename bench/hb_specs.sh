@@ -1,5 +1,5 @@
 # hb_specs.sh - the specs and options behind figures of the paper HB+: for
-# bench/papers_hb.sh and bench/peers.sh, which take them from here only.
+# bench/papers_hb.sh and bench/peers.sh, which name no other.
 #
 # What is asked for here may be more than a build has. hb_refused says why, and a
 # figure then has a line "not measured" instead of figures.
@@ -11,6 +11,8 @@ hb_regular='btree(fill=100)'
 # The implicit tree as a GPU shares it: one child fewer, for keys of 8 and 4 bytes.
 hb_shared_64='btree(k=8)'
 hb_shared_32='btree(k=16)'
+# In place of FAST, which is not to be had: a k-ary search tree without pointers too.
+hb_fast_stand_in='eytzinger(k=9)'
 # What bench/peers.sh measures.
 hb_peer_specs=("$hb_implicit" "$hb_regular" pivot 'pivot(layout=pairs)' guide 'guide(layout=pairs)')
 
@@ -24,6 +26,9 @@ hb_ahead=('ahead=1' 'ahead=2' 'ahead=4' 'ahead=8' 'ahead=16' 'ahead=32')
 
 # Options of a GPU. Figure 10: how buckets are handled.
 hb_strategies=('strategy=sequential' 'strategy=pipelined' 'strategy=double')
+# A hybrid tree leaves the GPU aside where that gains nothing. Where the GPU itself is
+# measured, it has to take part.
+hb_forced='side=gpu'
 # Figure 18: plain hybrid, and balanced by what is discovered, on few blocks.
 hb_plain='depth=0,share=0'
 hb_weak='blocks=4'

@@ -8,17 +8,18 @@
  *     zipf2    the first key, the second, ... with odds of 1/1^2, 1/2^2, ...:
  *              six of ten queries ask for the first key
  *
- * Normal and gamma draw a number x in [0,1), which is a place among the keys in
- * their order: the query is the key of rank floor(x n). For uniform keys that is
- * a linear map to the key space, with the nearest key for each value. Neighbours
- * in order are about equally frequent, so a skew is one of places, too.
+ * Normal and gamma draw a number x in [0,1), a place among the keys in their
+ * order: the query is the key of rank floor(x n). For uniform keys that is a
+ * linear map to the key space, with the nearest key for each value. Neighbours
+ * in order are about equally frequent, so some parts of an index are asked for
+ * more often than others, not only some keys.
  *
- * These are the distributions of figure 12 of Shahvarani and Jacobsen, A Hybrid
- * B+-tree (doc/papers/hb-plus.md). It does not say how gamma and Zipf values
- * become numbers from 0 to 1; what is said here is our reading.
+ * These are the distributions of figure 12 of A. Shahvarani and others, A
+ * Hybrid B+-tree (doc/papers/hb-plus.md). It does not say how gamma and Zipf
+ * values become numbers from 0 to 1; what is said here is our reading.
  *
- *     zipf     (the option --zipf:) odds of about 1/1, 1/2, ..., for keys that are
- *              spread over all places
+ *     zipf     (the option --zipf:) odds of about 1/1, 1/2, ..., for keys that
+ *              are spread over all places
  *
  * The draws depend on the seed alone, on every machine (real.h). */
 #ifndef CLI_SKEW_H
