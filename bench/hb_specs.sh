@@ -33,12 +33,12 @@ hb_forced='side=gpu'
 hb_plain='depth=0,share=0'
 hb_weak='blocks=4'
 
-# hb_refused DEVICE SPEC: succeeds, and says why, if the tool does not take these. The
-# tool's sentence begins with its name.
+# hb_refused DEVICE SPEC [TYPE]: succeeds, and says why, if the tool does not take these for
+# keys of the type (u64). The tool's sentence begins with its name.
 hb_refused() {
     local said
-    if said=$("$tool" bench --device "$1" --n 64 --queries 64 --runs 1 --op get --spec "$2" 2>&1 \
-        >/dev/null); then
+    if said=$("$tool" bench --device "$1" --type "${3:-u64}" --n 64 --queries 64 --runs 1 \
+        --op get --spec "$2" 2>&1 >/dev/null); then
         return 1
     fi
     said=${said##*$'\n'}

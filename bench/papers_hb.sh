@@ -46,11 +46,11 @@ hb() {
     [ "$run" = cpu ] || name=$device
     name=$name${told:+,$told}
     for spec in $6; do
-        if [ -z "${hb_known["$name $spec"]+told}" ]; then
-            why=$(hb_refused "$name" "$spec") || why=
-            hb_known["$name $spec"]=$why
+        if [ -z "${hb_known["$type $name $spec"]+told}" ]; then
+            why=$(hb_refused "$name" "$spec" "$type") || why=
+            hb_known["$type $name $spec"]=$why
         fi
-        why=${hb_known["$name $spec"]}
+        why=${hb_known["$type $name $spec"]}
         if [ -n "$why" ]; then
             hb_missing "$figure" "$spec${told:+ with $told}" "$why"
         else

@@ -18,7 +18,8 @@ HYBRID = {f"{spec} place=hybrid" for spec in BOTH}
 PLACES = HYBRID | {f"{spec} place=host" for spec in BOTH}
 SPECS = r"""
 . bench/hb_specs.sh
-hb_implicit=pivot hb_regular='pivot(layout=pairs)' hb_shared_64='pivot(k=5)' hb_shared_32='pivot(k=16)'
+hb_implicit=pivot hb_regular='pivot(layout=pairs)'
+hb_shared_64='pivot(k=5)' hb_shared_32='guide(layout=pairs,block=8)'
 hb_pages=('walk=alone' 'walk=nowhere') hb_searches=('walk=alone' 'walk=whole')
 hb_ahead=('threads=1' 'threads=2') hb_strategies=('scan=thread' 'scan=mixed' 'scan=warp')
 hb_plain='persist=0' hb_weak='memory=1MiB'
@@ -32,7 +33,8 @@ value = lambda name: words[words.index(name) + 1]
 specs, runs = value("--spec").count("pivot"), int(value("--runs"))
 with open(value("-o"), "w") as out:
     print("# started", file=out)
-    print(f"{7 + specs * (100 + 10 * (1 + runs)) + 1000 * runs},,dTLB-load-misses:u,1,100.00,,", file=out)
+    count = 7 + specs * (100 + 10 * (1 + runs)) + 1000 * runs
+    print(f"{count},,dTLB-load-misses:u,1,100.00,,", file=out)
 """
 
 
@@ -73,7 +75,7 @@ FIGURES = {                           # figure -> specs, options, sizes
     "16c": (PLACES, {"side=gpu,bucket=512"}, {"2^10", "2^12"}),
     "17": (PLACES, {""}, {"2^12"}),
     "18": (PLACES, {"memory=1MiB,side=gpu,persist=0", "memory=1MiB"}, {"2^10", "2^12"}),
-    "19": (BOTH | {"pivot(k=5)", "pivot(k=16)"}, {""}, {"2^10", "2^12"}),
+    "19": (BOTH | {"pivot(k=5)", "guide(layout=pairs,block=8)"}, {""}, {"2^10", "2^12"}),
     "20": (BOTH, {"threads=1", "threads=2"}, {"2^12"}),
 }
 
