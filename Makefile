@@ -94,7 +94,7 @@ $(KNOWS_LIBDIR): $(B)/libdir
 $(KNOWS_LIBDIR): CFLAGS_ALL += -DSX_LIBDIR='"$(abspath $(LIBDIR))"'
 
 # Kernels of families: for the emulator they are C.
-FAMILY_GPU := $(wildcard src/family/*.cu src/family/*/*.cu)
+FAMILY_GPU := $(wildcard src/family/*/*.cu)
 SIMT_OBJ := $(FAMILY_GPU:%.cu=$(B)/simt/%.o)
 $(B)/simt/%.o: %.cu
 	@mkdir -p $(@D)

@@ -17,7 +17,7 @@ GPU_E = "NVIDIA-H200-2026-11-16-learned.json"
 GPU_FASTER = "NVIDIA-H200-2026-11-15-learned.json"
 SWEEP = "NVIDIA-H200-2026-11-16-sweep.json"
 COLLECT = "NVIDIA-H200-2026-11-16-collect.json"
-AUTO_GPU = "auto-look-NVIDIA-H200-2026-11-16.json"
+AUTO_GPU = "auto-near-NVIDIA-H200-2026-11-16.json"
 AUTO_CPU = "auto-look-Intel-Xeon-2026-11-16.json"
 PAPERS = "papers-NVIDIA-H200-2026-11-16"
 

@@ -117,6 +117,11 @@ static const struct {
     { "pivot(k=3,layout=once)", SX_F32, 60, 0, 0 },
     { "guide(bucket=2,pieces=3,layout=once)", SX_B16, 40, SX_U32, 0 },
     { "pgm(eps=1,eps2=1,layout=once)", SX_I32, 64, SX_U64, 0 },
+    { "btree(k=3)", SX_U64, 60, SX_U64, 0 },
+    { "btree(k=2)", SX_U64, 50, SX_U32, 0 },
+    { "btree(k=4)", SX_U32, 60, SX_U64, 0 },
+    { "btree(k=5)", SX_B16, 40, SX_U32, 0 },
+    { "btree(k=3,layout=once)", SX_F32, 64, SX_U32, 0 },
     { "sorted", SX_U64, 0, 0, 1 },
     { "auto", SX_U32, 20, SX_U32, 1 },
     { "pgm(eps=1)", SX_U32, 30, SX_U32, 1 },
@@ -144,6 +149,8 @@ int main(int argc, char **argv)
         "pgm(budget=0)", "pivot place=hybrid", "guide(bucket=5) place=hybrid unique",
         "sorted place=hybrid", "pgm place=both", "auto(for=point) place=both",
         "guide place=host place=both", "pgm(budget=1,cuts=32)",
+        "btree", "btree(k=17)", "btree(k=9,layout=pairs)", "btree(k=2,layout=split) unique",
+        "btree(layout=once) place=hybrid", "btree(block=4)",
     };
     if (argc != 3) {
         fprintf(stderr, "usage: make_corpus LOAD-DIR SPEC-DIR\n");

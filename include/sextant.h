@@ -276,6 +276,10 @@ typedef struct sx_index sx_index;
  *         sorted                 plain sorted array
  *         eytzinger(k=2..33)     search order, no extra memory
  *         pivot(k=2..33,levels=,leaf=)   sorted array under a pivot tree
+ *         btree(k=2..17)         nodes of a line each over lines of keys and rows.
+ *                                k is 17, 9 or 5 at most for keys of 4, 8 or 16
+ *                                bytes. Its layout is pairs unless you say another,
+ *                                and a block is a line (there is no block=)
  *         guide(bucket=1..128,pieces=1..65536)   sorted array under a histogram.
  *                                Parameters you leave out are chosen by a look at
  *                                the keys
@@ -306,7 +310,7 @@ typedef struct sx_index sx_index;
  * Places of an index on a GPU:
  *   host    All of the index is in the host's memory. The CPU builds it and answers.
  *   hybrid  The same, with a copy of the index's upper part in the GPU's memory:
- *           pivots, a guide, segments, the first levels of eytzinger (sorted has no
+ *           pivots, nodes, a guide, segments, the first levels of eytzinger (sorted has no
  *           upper part: SX_ENOSYS). The GPU walks the upper part for a batch and the
  *           CPU goes on from there, so the index may be larger than the GPU's memory.
  *           `auto` takes this place if a build would not fit the GPU's memory.

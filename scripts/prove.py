@@ -94,6 +94,20 @@ def inner(width):
         dict(ROWS=4, BLOCK=4, UNIT=0, K=4, LEVELS=1)]
 
 
+def lines(width):
+    """Leaves of a tree of lines: pairs, or keys with their rows elsewhere; BLOCK is slots."""
+    def of_pairs(rows):
+        pairs_of_line = 64 // (width + rows)
+        return dict(ROWS=rows, UNIT=pairs_of_line, BLOCK={5: 8, 3: 4}.get(pairs_of_line, pairs_of_line),
+                    LEVELS=1)
+    return [of_pairs(4), of_pairs(8), dict(ROWS=0, UNIT=64 // width, LEVELS=1),
+            dict(ROWS=8, UNIT=64 // width, LEVELS=1)]
+
+
+def line_levels(width):
+    return [dict(UNIT=64 // width, LEVELS=levels) for levels in (1, 2)]
+
+
 def levels_1(width):
     return [dict(LEVELS=1)]
 
@@ -118,6 +132,10 @@ LEMMAS = [
     ("once", "position_halve", stored, 1),
     ("pivot", "pivot_level", nodes, 1),
     ("pivot", "pivot_begin", leveled, 1),
+    ("btree", "btree_level", line_levels, 1),
+    ("btree", "btree_enter", line_levels, 1),
+    ("btree", "btree_finish", lines, 1),
+    ("btree", "btree_slots", lines, 1),
     ("eytzinger", "eytz_level", inner, 5),
     ("eytzinger", "eytz_finish", trees, 5),
     ("eytzinger", "eytz_from_entry", lambda w: [dict(UNIT=0, LEVELS=1)], 1),
@@ -145,6 +163,7 @@ LEMMAS = [
 # ---- whole walks: what is given of a spec, and n, where padding hides nothing -------------
 
 PIVOT = "SX_FAM_PIVOT", "SX_PIVOT_K|SX_PIVOT_LEAF", ".of.pivot={.k=%d,.leaf=%d}"
+BTREE = "SX_FAM_BTREE", "SX_BTREE_K", ".of.btree={.k=%d}"
 EYTZ = "SX_FAM_EYTZ", "SX_EYTZ_K", ".of.eytzinger={.k=%d}"
 GUIDE = "SX_FAM_GUIDE", "SX_GUIDE_BUCKET|SX_GUIDE_PIECES", ".of.guide={.bucket=%d,.pieces=%d}"
 PGM = "SX_FAM_PGM", "SX_PGM_EPS|SX_PGM_EPS2", ".of.pgm={.eps=%d,.eps2=%d}"
@@ -167,6 +186,9 @@ WALKS = [
     shape(SORTED, (), 9, 16, 8, 2), shape(SORTED, (), 33, 8, 4, 64),
     shape(PIVOT, (3, 1), 16, 4), shape(PIVOT, (5, 4), 65, 4, 8, 4), shape(PIVOT, (3, 2), 33, 8),
     shape(PIVOT, (2, 3), 10, 16), shape(PIVOT, (9, 8), 73, 8),
+    shape(BTREE, (3,), 33, 4, 4), shape(BTREE, (2,), 26, 4, 8), shape(BTREE, (3,), 46, 8, 4),
+    shape(BTREE, (9,), 37, 8, 8), shape(BTREE, (2,), 13, 16, 4), shape(BTREE, (4,), 9, 16, 8),
+    shape(BTREE, (8,), 65, 8, 0),
     shape(EYTZ, (2,), 16, 4), shape(EYTZ, (3,), 17, 8), shape(EYTZ, (4,), 33, 8, 4, 2),
     shape(EYTZ, (4,), 4, 16), shape(EYTZ, (5,), 64, 16), shape(EYTZ, (17,), 33, 4), shape(EYTZ, (9,), 64, 8, 8, 8),
     shape(GUIDE, (1, 1), 17, 4), shape(GUIDE, (4, 3), 33, 8), shape(GUIDE, (1, 2), 9, 16, 8, 2),
@@ -180,6 +202,7 @@ WALK_TURNS = 60
 ARRAY_H = "family/generic/array_walk_impl.h"
 PIVOT_H = "family/pivot/pivot_walk_impl.h"
 EYTZ_H = "family/eytzinger/eytzinger_walk_impl.h"
+BTREE_H = "family/btree/btree_walk_impl.h"
 GUIDE_H = "family/guide/guide_walk_impl.h"
 PGM_H = "family/pgm/pgm_walk_impl.h"
 FAULTS = [
@@ -202,6 +225,20 @@ FAULTS = [
      dict(UNIT=1, LEVELS=1)),
     (PIVOT_H, "return at < latest ? at : latest;", "return at;", "pivot_begin",
      dict(UNIT=1, LEVELS=1)),
+    (BTREE_H, "return child < last ? child : last;", "return child;", "btree_level",
+     dict(UNIT=16, LEVELS=1)),
+    (BTREE_H, ": t->leaves) - 1;", ": t->leaves);", "btree_level", dict(UNIT=16, LEVELS=1)),
+    (BTREE_H, "(t->first[l] + at) * SX_BTREE_LINE;", "(t->first[l] + at + 1) * SX_BTREE_LINE;",
+     "btree_level", dict(UNIT=16, LEVELS=1)),
+    (BTREE_H, "return at < last ? at : last;", "return at;", "btree_enter", dict(UNIT=16, LEVELS=2)),
+    (BTREE_H, "entry.at < v->of.btree.leaves ?", "entry.at <= v->of.btree.leaves ?", "btree_enter",
+     dict(UNIT=16, LEVELS=1)),
+    (BTREE_H, "return position < n ? position : n;", "return position;", "btree_finish",
+     dict(ROWS=8, UNIT=5, BLOCK=8, LEVELS=1)),
+    (BTREE_H, "(places == leaf ? c : sx_pick(c < leaf, c, places))", "c", "btree_finish",
+     dict(ROWS=8, UNIT=5, BLOCK=8, LEVELS=1)),
+    ("family/btree/btree.h", "rank / 5 * 8 + rank % 5", "rank / 5 * 8 + rank % 8", "btree_slots",
+     dict(ROWS=8, UNIT=5, BLOCK=8, LEVELS=1)),
     (EYTZ_H, "*slot = sx_pick(c < m, first + c, *slot);", "*slot = first + c;", "eytz_level",
      dict(UNIT=0, LEVELS=1)),
     (EYTZ_H, "return SX_TIMES(g, m + 1) + c;", "return SX_TIMES(g, m + 1) + c + 1;", "eytz_level",

@@ -67,10 +67,10 @@ static inline void ask_all(asker *a, sx_device *dev, const sx_index *ix, const d
         fail_msg("%s: %s", what, wrong);
 }
 
-#define DEVICE_SPECS 6
+#define DEVICE_SPECS 8
 static const char *const device_specs[DEVICE_SPECS] = {
     "sorted", "eytzinger(k=9)", "eytzinger(k=4,layout=pairs)", "pivot", "pivot(k=5,layout=pairs)",
-    "pgm(eps=2,eps2=1,cuts=5)",
+    "pgm(eps=2,eps2=1,cuts=5)", "btree", "btree(k=3,layout=split)",
 };
 static const int device_widths[3] = { SX_U32, SX_F64, SX_B16 };
 

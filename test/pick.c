@@ -2,6 +2,7 @@
 #include "pick.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "oracle.h"
 
@@ -14,7 +15,7 @@ void pick_spec(rnd *r, char *out, size_t space)
     const char *layout = layouts[rnd_below(r, COUNT_OF(layouts))];
     unsigned k = 2 + (unsigned)rnd_below(r, 32);
     char more[64] = "";
-    switch (rnd_below(r, 15)) {
+    switch (rnd_below(r, 18)) {
     case 0:
         snprintf(out, space, *layout ? "sorted(%s)" : "sorted", layout);
         return;
@@ -32,6 +33,11 @@ void pick_spec(rnd *r, char *out, size_t space)
                  1 + (unsigned)rnd_below(r, 1u << rnd_below(r, 21)),
                  1 + (unsigned)rnd_below(r, 1u << rnd_below(r, 11)), more, *layout ? "," : "",
                  layout);
+        return;
+    case 15: case 16: case 17:    /* every width has a node of so many */
+        snprintf(out, space, "btree(k=%u%s)", 2 + k % 4,
+                 strstr(layout, "split") ? ",layout=split" : strstr(layout, "once") ? ",layout=once"
+                 : *layout ? ",layout=pairs" : "");
         return;
     case 1: case 2: case 3:
         snprintf(out, space, "eytzinger(k=%u%s%s)", k, *layout ? "," : "",

@@ -33,6 +33,13 @@ static const struct specimen_kind {
     { "eytzinger(k=9,layout=once)", SX_I32, ROWS_U32, 4 },
     { "guide(bucket=3,pieces=5,layout=once)", SX_B16, ROWS_NULL, 4 },
     { "pgm(eps=2,cuts=3,layout=once)", SX_F64, ROWS_U64_EDGE, 8 },
+    { "btree", SX_U64, ROWS_U64_WIDE, 8 },
+    { "btree(k=3)", SX_U64, ROWS_U32, 4 },
+    { "btree(k=4)", SX_B16, ROWS_U64_SMALL, 4 },
+    { "btree(k=2)", SX_F32, ROWS_U64_EDGE, 8 },
+    { "btree(k=5)", SX_B16, ROWS_U64_WIDE, 8 },
+    { "btree(k=16)", SX_I32, ROWS_IMPLICIT, 0 },
+    { "btree(k=8,layout=once)", SX_I64, ROWS_U32, 4 },
     { "pivot(k=17) unique", SX_I32, ROWS_IMPLICIT, 0 },
 };
 

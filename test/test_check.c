@@ -33,7 +33,7 @@ static void checked(specimen *s, const char *what)
 static void test_check_finds(void **state)
 {
     (void)state;
-    static const char *const with_keys[] = { "keys", "pairs", "pivots" };
+    static const char *const with_keys[] = { "keys", "pairs", "pivots", "nodes" };
     for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
         specimen s = make_specimen(dev, kind, 500);
         unsigned char *pristine = need(s.bytes), *p;
@@ -129,7 +129,11 @@ static bool is_entry(const specimen *s, const char *name, uint64_t at)
         return true;
     if (strcmp(name, "pairs") != 0)
         return false;
-    assert_non_null(block);
+    if (!block) {                 /* lines of whole pairs, rows aligned behind keys */
+        uint64_t m = 64 / (width + row_bytes), rows_at = (m * width + row_bytes - 1) / row_bytes * row_bytes;
+        uint64_t byte = at % 64, pair = byte < rows_at ? byte / width : (byte - rows_at) / row_bytes;
+        return pair < m && at / 64 * m + pair < s->d->n;
+    }
     uint64_t b = strtoull(block + 6, NULL, 10), in = at % (b * (width + row_bytes));
     uint64_t slot = in < b * width ? in / width : (in - b * width) / row_bytes;
     return at / (b * (width + row_bytes)) * b + slot < s->d->n;
@@ -252,7 +256,8 @@ static void test_check_floats(void **state)
     static const char *const specs[] = {
         "sorted", "sorted(layout=pairs)", "eytzinger", "eytzinger(k=2,layout=pairs)",
         "pivot(k=3)", "pivot(k=3,layout=pairs)", "guide(bucket=1,pieces=2)",
-        "guide(bucket=1,pieces=2,layout=pairs)", "pgm(eps=1)", "pgm(eps=1,layout=pairs)",
+        "guide(bucket=1,pieces=2,layout=pairs)", "pgm(eps=1)", "pgm(eps=1,layout=pairs)", "btree",
+        "btree(k=2)", "btree(layout=split)",
     };
     static const struct {
         int stored, type;

@@ -291,13 +291,14 @@ static void test_forged_specs(void **state)
 {
     (void)state;
     static const char *const lies[] = {
-        "", "auto", "auto(for=point)", "btree", "sorted", "sorted(",
+        "", "auto", "auto(for=point)", "bushtree", "sorted", "sorted(",
         "sorted(layout=pairs,block=3)", "eytzinger", "eytzinger(k=33)",
         "eytzinger(k=34)", "pivot", "pivot(k=2,leaf=1)",
         "pivot(k=4,leaf=4096,levels=0,layout=split)", "pivot(k=1)",
         "sorted(layout=pairs,block=1)", "sorted(layout=split) unique unique",
         "eytzinger(k=9,layout=split) place=device",
-        "eytzinger(k=2,layout=pairs,block=64)", "unique", "\xff\xff\xff",
+        "eytzinger(k=2,layout=pairs,block=64)", "btree", "btree(k=2,layout=pairs)",
+        "btree(k=17,layout=split)", "btree(k=5,layout=once)", "unique", "\xff\xff\xff",
     };
     for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
         specimen s = make_specimen(dev, kind, 1000);

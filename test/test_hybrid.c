@@ -22,6 +22,7 @@ static const char *const specs[] = {
     "guide", "guide(bucket=3,pieces=5,layout=pairs)", "guide(bucket=128)",
     "eytzinger", "eytzinger(k=2)", "eytzinger(k=4,layout=pairs)",
     "pgm(eps=8)", "pgm(eps=3,eps2=2,layout=pairs)",
+    "btree", "btree(k=3)", "btree(k=5,layout=split)", "btree(k=2,layout=once)",
 };
 
 static asker *asking;

@@ -11,7 +11,8 @@
  * A cell is one index that was built and asked. Kernels get some of all cells,
  * with each list of options in turn (support.h). SX_KERNEL_ONLY=1 leaves out the
  * CPU's cells, and SX_KERNEL_SECONDS=n those of kernels after that time: for tools
- * that watch a GPU and slow it down. */
+ * that watch a GPU and slow it down. SX_MATRIX_ONLY='sorted*' does only the tests of
+ * such names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -29,6 +30,7 @@ static const struct {
     const char *name;
     const char *parameters[16];   /* of each spec, then NULL */
     bool no_layouts;              /* it takes none */
+    bool no_blocks;               /* it takes no block: the last layout is not its */
 } families[] = {
     { .name = "auto", .no_layouts = true,
       .parameters = { "", "for=point", "for=range", "for=mixed", "for=memory" } },
@@ -46,12 +48,13 @@ static const struct {
       .parameters = { "k=2", "k=3", "k=5", "k=8", "k=9", "k=17", "k=33",
                       "k=9,levels=0", "k=9,levels=1", "k=3,levels=2",
                       "k=5,leaf=1", "k=17,leaf=3", "k=4,leaf=40,levels=1" } },
+    { .name = "btree", .no_blocks = true, .parameters = { "", "k=2", "k=3", "k=4", "k=5" } },
 };
 
 static const char *const places[] = { "host", "device", "hybrid", "both" };
 
 static const char *const layouts[] = {
-    "layout=split", "layout=pairs", "layout=pairs,block=1", "layout=once"
+    "layout=split", "layout=pairs", "layout=once", "layout=pairs,block=1"
 };
 
 /* Every cell gets all of these with all kinds of rows ... */
@@ -169,7 +172,7 @@ static subject now;
 
 static unsigned layouts_of(unsigned family)
 {
-    return families[family].no_layouts ? 1 : COUNT_OF(layouts);
+    return families[family].no_layouts ? 1 : COUNT_OF(layouts) - families[family].no_blocks;
 }
 
 static const char *backend_name(unsigned backend)
@@ -496,6 +499,8 @@ int main(void)
         devices[SIMD_LEVELS + i] = device_open(kernel_device(i));
     }
     asking = asker_new();
+    if (getenv("SX_MATRIX_ONLY"))
+        cmocka_set_test_filter(getenv("SX_MATRIX_ONLY"));
     int failed = cmocka_run_group_tests_name("matrix", tests, NULL, NULL);
     printf("%s: %llu cells, %llu of them by kernels (%s), of these %llu hybrid and %llu on both "
            "sides, %llu also through a "

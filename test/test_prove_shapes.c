@@ -27,6 +27,7 @@ static const char *const specs[] = {
     "eytzinger(k=33)", "eytzinger(k=33,layout=pairs,block=64)", "eytzinger(k=2,layout=pairs)",
     "guide", "guide(pieces=65536,bucket=1)", "guide(pieces=3,bucket=128)", "guide(layout=pairs)",
     "guide(layout=pairs,block=64,pieces=256)",
+    "btree", "btree(k=2)", "btree(k=3,layout=split)", "btree(k=5)", "btree(k=9)", "btree(k=17)",
     "pgm(eps=1)", "pgm(eps=64)", "pgm(eps=1048576,eps2=1024)", "pgm(eps=4,eps2=2,layout=pairs)",
 };
 #define SPECS (sizeof specs / sizeof specs[0])
@@ -55,6 +56,19 @@ static int pivots_are(const sx_view *v)
         return 0;
     /* a walk begins at the one node of level 0 */
     return pivot_is(v) && t->first[0] == 0 && (t->levels == 0 || t->first[1] == 1);
+}
+
+static int lines_are(const sx_view *v)
+{
+    const sx_btree *t = &v->of.btree;
+
+    for (uint32_t l = 0; l < t->levels; l++)
+        if (!btree_level_is(v, l))
+            return 0;
+    if (sx_section_bytes(v, SX_SEC_NODES) != t->first[t->levels] * 64 ||
+        sx_section_bytes(v, v->block ? SX_SEC_PAIRS : SX_SEC_KEYS) != t->leaves * 64)
+        return 0;
+    return btree_is(v) && t->first[0] == 0 && (t->levels == 0 || t->first[1] == 1);
 }
 
 static int tree_is(const sx_view *v)
@@ -112,6 +126,8 @@ static int view_is(sx_view *v)
         return tree_is(v);
     case SX_FAM_GUIDE:
         return guide_is(v);
+    case SX_FAM_BTREE:
+        return lines_are(v);
     default:
         return levels_are(v);
     }
@@ -174,6 +190,14 @@ static void test_others_are_refused(void **state)
     assert_true(shaped(&v, "eytzinger(k=4)", 64, 16, 4, 4));
     w = v;
     w.slots = 4;                  /* the last node is not whole */
+    assert_false(view_is(&w));
+    assert_true(shaped(&v, "btree(k=3)", 64, 8, 4, 100));
+    assert_true(view_is(&v));
+    w = v;
+    w.of.btree.rows_at = 48;      /* the last row is in the next line */
+    assert_false(view_is(&w));
+    w = v;
+    w.slots = w.of.btree.leaves * w.of.btree.leaf;
     assert_false(view_is(&w));
     assert_true(shaped(&v, "guide", 64, 8, 4, 100));
     w = v;

@@ -54,8 +54,8 @@ static void bad_spec(const char *spec, const char *word, const char *word2)
 static void test_bad_specs(void **state)
 {
     (void)state;
-    bad_spec("btree", "btree", "sorted");       /* lists what is allowed */
-    bad_spec("btree", "eytzinger", "pivot");
+    bad_spec("bushtree", "bushtree", "sorted"); /* lists what is allowed */
+    bad_spec("bushtree", "eytzinger", "pivot");
     bad_spec("", "family", "sorted");
     bad_spec("   ", "family", "sorted");
     bad_spec("Sorted", "Sorted", "sorted");
@@ -64,6 +64,10 @@ static void test_bad_specs(void **state)
     bad_spec("sorted(levels=1)", "levels", "layout");
     bad_spec("eytzinger(leaf=3)", "leaf", "k");
     bad_spec("pivot(depth=3)", "depth", "levels");
+    bad_spec("btree(leaf=3)", "leaf", "k, layout");
+    bad_spec("btree(k=1)", "1", "17");
+    bad_spec("btree(k=18)", "18", "2");
+    bad_spec("btree(layout=pairs,block=4)", "block", "k, layout");
     bad_spec("auto(k=3)", "k", "for");
     bad_spec("pivot(k=1)", "1", "33");
     bad_spec("pivot(k=34)", "34", "2");
@@ -182,6 +186,10 @@ static void test_good_specs(void **state)
         { "pivot(levels=0)", "pivot", "levels=0" },
         { "pivot(k=2,levels=48)", "pivot", "levels=" },
         { "pivot(k=2,leaf=4096)", "pivot", "leaf=4096" },
+        { "btree", "btree", "(k=9,layout=pairs)" },
+        { "btree(k=2) unique", "btree", "(k=2,layout=pairs) unique" },
+        { "btree(layout=split,k=8)", "btree", "(k=8,layout=split)" },
+        { "btree(layout=once)", "btree", "(k=9,layout=once)" },
         { "pgm", "pgm", "(eps=16,eps2=4,cuts=1,layout=split)" },
         { "pgm(budget=1)", "pgm", "(eps=16,eps2=4,cuts=1,layout=split)" },
         { "pgm(eps=1048576,eps2=1024,cuts=1048576)", "pgm", "(eps=1048576,eps2=1024,cuts=10" },
@@ -212,10 +220,11 @@ static void test_natural_k(void **state)
     };
     unsigned char zeros[160] = { 0 };
     for (size_t i = 0; i < COUNT_OF(natural); i++)
-        for (int family = 0; family < 2; family++) {
+        for (unsigned family = 0; family < 3; family++) {
+            static const char *const families[] = { "pivot", "eytzinger", "btree" };
             char spec[SX_SPEC_MAX];
             sx_column k = column(natural[i].type, 10, zeros);
-            resolve(family ? "pivot" : "eytzinger", &k, NULL, spec);
+            resolve(families[family], &k, NULL, spec);
             if (!strstr(spec, natural[i].k))
                 fail_msg("%s: %s", sx_type_name(natural[i].type), spec);
         }
@@ -232,6 +241,7 @@ static void test_estimates_are_bounds(void **state)
         "eytzinger(layout=pairs,block=64)", "pivot", "pivot(k=2)",
         "pivot(k=33,leaf=1,layout=pairs)", "auto", "auto(for=memory)",
         "pgm", "pgm(budget=3)", "pgm(eps=1,layout=pairs)", "guide", "guide(layout=pairs)",
+        "btree", "btree(k=2)", "btree(layout=split)", "btree(layout=once)",
     };
     static const uint64_t sizes[] = { 0, 1, 2, 63, 64, 65, 1000, 4096, 70000 };
     rnd r = rnd_start(test_seed());
@@ -288,7 +298,7 @@ static void test_families(void **state)
         snprintf(spec, sizeof spec, "%s(nothing=1)", f.name);
         bad_spec(spec, f.name, f.parameters);   /* the same lists */
     }
-    assert_true(n >= 5 && pivot);
+    assert_true(n >= 7 && pivot);
     assert_int_equal(sx_family_at(n, &f), SX_EINVAL);
     assert_non_null(strstr(sx_detail(), "family number"));
     assert_int_equal(sx_family_at(0, NULL), SX_EINVAL);
@@ -322,7 +332,7 @@ static void test_possible(void **state)
     check_possible("sorted", SX_U32, "streams", "host", "cpu", SX_ENOSYS, "cpu has no streams");
     check_possible("sorted", SX_U32, "device_columns", "host", "cpu", SX_ENOSYS, "columns");
     /* words that are no names */
-    check_possible("btree", SX_U32, "get", "host", "cpu", SX_EINVAL, "btree");
+    check_possible("bushtree", SX_U32, "get", "host", "cpu", SX_EINVAL, "bushtree");
     check_possible("pivot(k=1)", SX_U32, "get", "host", "cpu", SX_EINVAL, "k can't be");
     check_possible("pivot", 99, "get", "host", "cpu", SX_EINVAL, "99");
     check_possible("pivot", SX_U32, "put", "host", "cpu", SX_EINVAL, "'put'");

@@ -22,7 +22,7 @@
 
 static const char *const specs[] = {
     "sorted", "eytzinger(k=9)", "eytzinger(k=2,layout=pairs)", "pivot",
-    "pivot(k=5,layout=pairs)",
+    "pivot(k=5,layout=pairs)", "btree",
 };
 
 /* ---- running threads ---------------------------------------------------- */

@@ -32,6 +32,7 @@
 #define GUIDE_AWAY 1.6
 #define GUIDE_FAR 2.0
 #define GUIDE_WIDE 1.8
+#define GUIDE_WIDE_NEAR 1.7
 #define GUIDE_RANGES 1.5
 #define GUIDE_CPU 2.5
 /* Up to this many units, 8-byte keys and 8-byte rows are best side by side under a guide. */
@@ -147,7 +148,7 @@ static sx_spec settle_gpu(sx_spec spec, uint32_t purpose, uint64_t n, uint32_t w
     int near = sx_is_near(bytes), runs = looked->in_runs >= SOME_RUNS;
     int may_pair = purpose != SX_FOR_RANGE && row_bytes > 0 && width <= 8, pairs = may_pair;
 
-    if (width > 8    ? looked->cost[0] < GUIDE_WIDE
+    if (width > 8    ? looked->cost[0] < (near ? GUIDE_WIDE_NEAR : GUIDE_WIDE)
         : near       ? guide_wins_near(looked, n, width, &pairs)
                      : guide_wins_far(looked, purpose, bytes)) {
         if (width == 8 && row_bytes == 8 &&

@@ -325,7 +325,7 @@ copy_slots(const build_work *w, uint64_t first, uint64_t end, unsigned char *to,
                             (slot & ((1ull << v->block_shift) - 1)) * bytes;
         if (rank < v->n)
             copy_one(at, from + rank * bytes, bytes);
-        else
+        else if (rank != SX_HOLE)
             memset(at, 0xff, bytes);
     }
 }

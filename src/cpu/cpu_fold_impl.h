@@ -37,11 +37,46 @@ FOLD_RUN(fold_run4, uint32_t)
 FOLD_RUN(fold_run8, uint64_t)
 #undef FOLD_RUN
 
-/* Slots [slot, slot + n), in as many pieces as the blocks cut them. */
-TARGET static void F(fold_slots)(const sx_view *v, uint64_t slot, uint64_t n, sx_fold *f)
+/* Rows of n slots of small blocks, too few in each for vectors. bytes: of a row, a constant. */
+SX_INLINE void F(fold_small)(const sx_view *v, uint64_t slot, uint64_t n, uint32_t used, sx_fold *f,
+                             uint32_t bytes)
 {
+    const unsigned char *block = v->rows + (slot >> v->block_shift) * v->block_bytes;
+    uint64_t sum = 0, min = f->min, max = f->max, in = slot & (v->block - 1u);
+    int extremes = f->extremes;
+
+    for (; n > 0; block += v->block_bytes, in = 0) {
+        uint64_t end = in + n < used ? in + n : used;
+        n -= end - in;
+        for (; in < end; in++) {
+            uint64_t row = bytes == 8 ? ((const uint64_t *)(const void *)block)[in]
+                                      : ((const uint32_t *)(const void *)block)[in];
+            sum += row;
+            if (extremes) {
+                min = row < min ? row : min;
+                max = row > max ? row : max;
+            }
+            __asm__("");          /* no vectors */
+        }
+    }
+    f->sum += sum;
+    f->min = min;
+    f->max = max;
+}
+
+/* n slots, in as many pieces as the blocks cut them. */
+TARGET static void F(fold_slots)(const sx_view *v, uint64_t slot, uint64_t n, uint32_t used,
+                                 sx_fold *f)
+{
+    if (v->block && v->block <= SX_SMALL_BLOCK) {
+        if (v->row_bytes == 8)
+            F(fold_small)(v, slot, n, used, f, 8);
+        else
+            F(fold_small)(v, slot, n, used, f, 4);
+        return;
+    }
     while (n > 0) {
-        uint64_t piece = v->block ? v->block - slot % v->block : n;
+        uint64_t piece = v->block ? v->block - (slot & (v->block - 1u)) : n;
         const void *r = v->rows + sx_row_offset(v, slot);
         if (piece > n)
             piece = n;

@@ -3,7 +3,7 @@
 #include "cpu/cpu_backend.h"
 
 #include "base/alloc.h"
-
+#include "cpu/cpu_pairs.h"
 #include "family/slots.h"
 
 #include <pthread.h>
@@ -158,8 +158,13 @@ static int put_get_rows(const sx_view *v, const chunk *c, const sx_lookup *job, 
     const void *rows = v->rows;
     int ranks = (v->traits & SX_SLOTS_ARE_RANKS) != 0;
 
-    if (job->keys.data || !job->out.data || v->block || v->row_bytes == 0 || (v->starts && !ranks))
+    if (job->keys.data || !job->out.data || v->row_bytes == 0 || (v->starts && !ranks))
         return 0;
+    if (v->block) {
+        sx_cpu_get_pairs(v, c->q, c->slot, c->m, row);
+        put_numbers(&job->out, at, row, c->m);
+        return 1;
+    }
     if (v->starts)
         rows = v->starts + sx_firsts_offset(v->n, v->ranks);
     switch (v->width * 16 + v->row_bytes) {
@@ -392,9 +397,26 @@ sx_status sx_cpu_spans(void *self, const sx_views *views, const sx_span_query *j
     return sx_progress_status(job->how.progress, err);
 }
 
+/* Where a leaf is a small block, leaves are alike, and a span of several is taken in one go: how
+ * many slots of each are used. 0: it is not so. */
+static uint32_t slots_used(const sx_view *v, uint64_t a, uint64_t b)
+{
+    sx_stretch first, second;
+    uint64_t next;                /* block */
+
+    if (!v->block || v->block > SX_SMALL_BLOCK || !sx_slots_gaps(v))
+        return 0;
+    first = sx_stretch_of(v, 0, a, b);
+    second = sx_stretch_of(v, 1, a, b);
+    next = (first.slot | (v->block - 1u)) + 1;
+    return second.slot == next ? (uint32_t)(first.slot + first.n - (next - v->block)) : 0;
+}
+
 static void fold_span(const span_work *w, uint64_t start, uint64_t count, sx_fold *f)
 {
     const sx_view *v = w->v;
+    uint64_t stretches;
+    uint32_t used;
 
     if (v->row_bytes == 0 && count > 0) {         /* rows are the ranks */
         uint64_t last = start + count - 1;
@@ -405,9 +427,16 @@ static void fold_span(const span_work *w, uint64_t start, uint64_t count, sx_fol
                            : (count / 2 * (start + last));
         return;
     }
-    for (uint64_t i = 0; count > 0 && i < sx_row_stretch_count(v, start, start + count); i++) {
+    stretches = count > 0 ? sx_row_stretch_count(v, start, start + count) : 0;
+    used = stretches > 1 ? slots_used(v, start, start + count) : 0;
+    if (used) {
+        sx_stretch r = sx_row_stretch_of(v, 0, start, start + count);
+        w->walks.keys->fold_slots(v, r.slot, count, used, f);
+        return;
+    }
+    for (uint64_t i = 0; i < stretches; i++) {
         sx_stretch r = sx_row_stretch_of(v, i, start, start + count);
-        w->walks.keys->fold_slots(v, r.slot, r.n, f);
+        w->walks.keys->fold_slots(v, r.slot, r.n, v->block, f);
     }
 }
 
@@ -575,10 +604,10 @@ static void fill_ascending(const fill_work *w, uint64_t slot, uint64_t rank, uin
     const sx_range_out *job = w->out;
 
     while (left > 0) {
-        uint64_t n = left, space = v->block ? v->block - slot % v->block : n;
+        uint64_t n = left, space = v->block ? v->block - (slot & (v->block - 1u)) : n;
         if (n > space)
             n = space;
-        if (job->rows.data)
+        if (job->rows.data && !v->block)
             put_row_run(w, slot, rank, n, to);
         if (job->keys.data)
             w->type->decode(sx_slice_at(&job->keys, to), v->keys + sx_key_offset(v, slot), n);
@@ -652,6 +681,46 @@ static void fill_levels(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
     }
 }
 
+/* Ranks [a, b), in any layout. */
+static void fill_ranks(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
+{
+    const sx_view *v = w->v;
+    const sx_range_out *job = w->out;
+    int ranks = (v->traits & SX_SLOTS_ARE_RANKS) != 0;
+
+    if (v->starts) {
+        fill_values(w, a, b, to);
+        return;
+    }
+    if (!ranks && !sx_slots_gaps(v)) {
+        fill_levels(w, a, b, to);
+        return;
+    }
+    if (v->block && job->rows.data)
+        sx_cpu_pair_rows(v, a, b, sx_slice_at(&job->rows, to), job->rows.each);
+    if (v->block && !job->keys.data)
+        return;
+    if (ranks)
+        fill_ascending(w, a, a, b - a, to);
+    else
+        fill_leaves(w, a, b, to);
+}
+
+/* A range begins where no other did before, mostly: its first line is asked for some ranges
+ * ahead. */
+#define RANGES_AHEAD 6u
+static void ask_range(const fill_work *w, uint64_t i)
+{
+    const sx_view *v = w->v;
+    uint64_t rank = i < w->spans->n ? w->spans->start[i] : v->n;
+
+    if (rank < v->n && !v->starts && (v->block || (v->traits & SX_SLOTS_ARE_RANKS))) {
+        uint64_t slot = sx_slot_of_rank(v, rank);
+        __builtin_prefetch(v->row_bytes && w->out->rows.data ? v->rows + sx_row_offset(v, slot)
+                                                        : v->keys + sx_key_offset(v, slot));
+    }
+}
+
 /* first[i], read once: it is the caller's memory, which may change. */
 static uint64_t offset_at(const uint64_t *first, uint64_t i)
 {
@@ -681,14 +750,8 @@ static void fill_share(void *work, uint64_t first, uint64_t end)
             break;
         if (b >= e || a > w->v->ranks || e - b > w->v->ranks - a)
             continue;
-        if (w->v->starts)
-            fill_values(w, a, a + (e - b), b);
-        else if (w->v->traits & SX_SLOTS_ARE_RANKS)
-            fill_ascending(w, a, a, e - b, b);
-        else if (sx_slots_gaps(w->v))
-            fill_leaves(w, a, a + (e - b), b);
-        else
-            fill_levels(w, a, a + (e - b), b);
+        ask_range(w, i + RANGES_AHEAD);
+        fill_ranks(w, a, a + (e - b), b);
     }
 }
 

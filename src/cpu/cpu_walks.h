@@ -17,9 +17,13 @@ typedef struct {
                   unsigned char *hit, unsigned m);
     /* empty[i]: lo[i] > hi[i]. */
     void (*crossed)(const void *lo, const void *hi, unsigned char *empty, unsigned m);
-    /* Takes the rows of n slots into a fold. */
-    void (*fold_slots)(const sx_view *v, uint64_t slot, uint64_t n, sx_fold *f);
+    /* Takes the rows of n slots, from one on, into a fold. used: slots of a block that are not
+     * left out; in large blocks all. */
+    void (*fold_slots)(const sx_view *v, uint64_t slot, uint64_t n, uint32_t used, sx_fold *f);
 } sx_cpu_walks;
+
+/* Rows of a block that vectors are not worth their setting up for. */
+#define SX_SMALL_BLOCK 8u
 
 /* Bounds of any family over so few keys, faster than its own; or NULL. */
 #define SX_SMALL_BYTES (32u << 10)

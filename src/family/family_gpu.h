@@ -11,7 +11,8 @@ typedef struct {
     int stages;                   /* the top pays in shared memory */
     uint32_t reorder;             /* SX_REORDER_, where the array is far larger than L2 */
     int two;                      /* lanes read a leaf in twos */
-    int windows;                  /* its shared kernels are gpu_window_impl.h's */
+    int windows;                  /* its shared kernels are for 512 threads, 1536 at a time, as
+                                     gpu_window_impl.h's are */
     uint32_t lanes;               /* of a group */
     int constant;                 /* its top can be in constant memory */
     uint32_t resident;            /* threads of a multiprocessor that are fastest, if
@@ -46,8 +47,6 @@ extern "C" {
 #define SX_FAMILY(TAG, name) extern const sx_family_gpu sx_gpu_of_##name;
 #include "family/families.def"
 #undef SX_FAMILY
-
-const sx_family_gpu *sx_family_gpu_of(uint32_t family);
 #ifdef __cplusplus
 }
 #endif

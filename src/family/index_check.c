@@ -118,7 +118,8 @@ static sx_status check_unused(const sx_view *v, sx_err *err)
     int in_slots = v->block || (sx_slots_gaps(v) && v->row_bytes && !v->starts);
 
     for (uint64_t slot = sx_slots_gaps(v) ? 0 : v->n; slot < v->slots; slot++) {
-        if (sx_rank_of_slot(v, slot) < v->n)
+        uint64_t rank = sx_rank_of_slot(v, slot);
+        if (rank < v->n || rank == SX_HOLE)
             continue;
         if (sx_check_key(v, v->keys + sx_key_offset(v, slot)) != sx_check_largest(v))
             return sx_check_broken(v, rule, "not the largest key in unused slot", slot, err);
@@ -136,11 +137,12 @@ static sx_status check_rows(const sx_view *v, uint64_t max_row, sx_progress *pro
     uint64_t max = v->row_bytes ? 0 : v->ranks - 1;   /* not stored: they are ranks */
 
     for (uint64_t slot = 0; v->row_bytes && slot < places; slot++) {
-        uint64_t row = sx_row_in(v, slot);
+        uint64_t row;
         if (stopped_at(progress, slot))
             return sx_progress_status(progress, err);
         if (gaps && sx_rank_of_slot(v, slot) >= v->n)
             continue;
+        row = sx_row_in(v, slot);
         if (row > max_row)
             return sx_check_broken(v, "R1", "a row above the largest in place", slot, err);
         max = row > max ? row : max;

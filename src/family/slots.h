@@ -29,7 +29,7 @@ SX_FN uint64_t sx_slot_of_rank(const sx_view *v, uint64_t rank)
     }
 }
 
-/* slot < slots; n or more: it is unused */
+/* slot < slots; n or more: it is unused, or SX_HOLE */
 SX_FN uint64_t sx_rank_of_slot(const sx_view *v, uint64_t slot)
 {
     switch (SX_SLOTS_FAMILY(v)) {
@@ -41,13 +41,12 @@ SX_FN uint64_t sx_rank_of_slot(const sx_view *v, uint64_t slot)
     }
 }
 
-/* There are unused slots before the last key; there may be many stretches, in their order. */
+/* There are unused slots, or holes, before the last key; there may be many stretches, in their order. */
 SX_FN int sx_slots_gaps(const sx_view *v)
 {
-    (void)v;
     switch (SX_SLOTS_FAMILY(v)) {
 #define SX_FAMILY(TAG, name) \
-    case SX_FAM_##TAG: return sx_##name##_gaps();
+    case SX_FAM_##TAG: return sx_##name##_gaps(&v->of.name);
 #include "family/families.def"
 #undef SX_FAMILY
     default: return 0;

@@ -42,9 +42,11 @@ typedef struct {
     const char *words[5];         /* value = position */
 } sx_param;
 #define SX_PARAM(name, bit, field, min, max) {name, bit, offsetof(sx_spec, field), min, max, {0}}
-/* Those that all families have. */
+/* Those that all families have; or the first alone, where a block is always a line. */
+#define SX_PARAM_LAYOUT                                                                  \
+    {"layout", SX_P_LAYOUT, offsetof(sx_spec, layout), 0, 0, {"split", "pairs", "once"}}
 #define SX_PARAMS_OF_LEAVES                                                              \
-    {"layout", SX_P_LAYOUT, offsetof(sx_spec, layout), 0, 0, {"split", "pairs", "once"}},        \
+    SX_PARAM_LAYOUT,                                                                     \
     {"block", SX_P_BLOCK, offsetof(sx_spec, block), 1, SX_BLOCK_MAX, {0}}
 #define SX_PARAMS_END {NULL, 0, 0, 0, 0, {0}}
 

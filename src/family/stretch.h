@@ -9,8 +9,9 @@
  * A family says in FAM.h, of its part of the view:
  *
  *   slot_of_rank(t, rank)         of a rank that there is
- *   rank_of_slot(t, slot)         of any slot; n or more: it is unused
- *   gaps()                        a constant: whether there are unused slots before the last
+ *   rank_of_slot(t, slot)         of any slot; n or more: it is unused; SX_HOLE: numbers have a
+ *                                 hole here, and bytes at its address belong to others
+ *   gaps(t)                       whether there are unused slots, or holes, before the last
  *                                 key. Then the stretches of a span are in the order of their
  *                                 ranks, which follow each other in a stretch; and there may be
  *                                 as many as leaves. Without gaps they are few, and whoever has
@@ -29,6 +30,7 @@
 #include "family/family_id.h"
 
 #define SX_NO_RANK UINT64_MAX
+#define SX_HOLE (UINT64_MAX - 1)
 
 typedef struct {
     uint64_t slot, n;             /* slots [slot, slot + n) */
@@ -92,8 +94,9 @@ SX_FN sx_stretch sx_stretch_whole(uint64_t a, uint64_t b)
         (void)t;                                                                            \
         return slot;                                                                        \
     }                                                                                       \
-    SX_FN int sx_##name##_gaps(void)                                                        \
+    SX_FN int sx_##name##_gaps(const struct sx_part_##name *t)                              \
     {                                                                                       \
+        (void)t;                                                                            \
         return 0;                                                                           \
     }                                                                                       \
     SX_FN uint64_t sx_##name##_stretch_count(const struct sx_part_##name *t, uint64_t a,    \

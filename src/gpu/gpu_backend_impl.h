@@ -23,6 +23,7 @@
  *   GPU_IDLE_MOST, GPU_CHANNELS, GPU_CHANNEL_BYTES, GPU_CHUNK_LEAST, GPU_CHUNK_GOOD,
  *   GPU_DIRECT_BYTES, GPU_SPANS, GPU_WHOLE_EACH, GPU_GRID_MOST, GPU_BUCKET, GPU_SAMPLE, GPU_SCRATCH     see where
  *   they are used */
+#include "family/families_gpu_impl.h"
 #include "gpu/gpu_stage_impl.h"
 
 #include "gpu/gpu_ask_impl.h"

@@ -382,7 +382,8 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
         a.keys = (unsigned char *)bound.keys;
         a.rows = (unsigned char *)bound.rows;
         if ((shape->traits & SX_SLOTS_ARE_RANKS) && shape->block * shape->width % 16 == 0 &&
-            shape->block * shape->row_bytes % 16 == 0)
+            shape->block * shape->row_bytes % 16 == 0 &&
+            shape->block_bytes == shape->block * (uint32_t)(shape->width + shape->row_bytes))
             a.whole = shape->n / shape->block;
         if (a.whole > 0)
             GPU_RUN(k_blocks, a.whole * (shape->block_bytes / 16), stream, &a);

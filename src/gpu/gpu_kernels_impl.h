@@ -170,6 +170,8 @@ SX_KERNEL(F(k_slots), sx_gpu_build)
         KEY *to = (KEY *)(void *)(ap->keys + sx_key_offset(v, slot));
         unsigned char *row = ap->rows ? ap->rows + sx_row_offset(v, slot) : 0;
         uint64_t rank = sx_rank_of_slot(v, slot);
+        if (rank == SX_HOLE)
+            continue;
         if (rank >= v->n) {
             *to = (KEY)~(KEY)0;
             if (row && (v->block || sx_slots_gaps(v)))

@@ -10,9 +10,11 @@ ROUNDS = 25
 
 
 def random_spec(rng):
-    """Any spec of the three families."""
-    family = rng.choice(["sorted", "eytzinger", "pivot"])
+    """Any spec of these families."""
+    family = rng.choice(["sorted", "eytzinger", "pivot", "btree"])
     parameters = []
+    if family == "btree":                 # every width has a node of so many
+        return f"btree(k={rng.integers(2, 6)})" if rng.random() < 0.6 else "btree"
     if family != "sorted" and rng.random() < 0.8:
         parameters.append(f"k={rng.integers(2, 34)}")
     if family == "pivot" and rng.random() < 0.4:

@@ -126,13 +126,13 @@ void walk(void)
     sx_view_bind(&v, base);
     rank = F(bound)(&v, nondet_key(), nondet_u32() & 1 ? SX_RIGHT : SX_LEFT, &slot);
     ASSERT(rank <= N, "a rank");
-    ASSERT(slot == SX_NO_SLOT || slot < N, "a slot");
+    ASSERT(slot == SX_NO_SLOT || (slot < v.slots && sx_rank_of_slot(&v, slot) < N), "a slot");
     if (slot != SX_NO_SLOT) {
         F(slot_key)(&v, slot);
         sx_row_at(&v, slot, rank);
     }
     if (rank < N)
-        ASSERT(sx_slot_of_rank(&v, rank) < N, "a rank has a slot");
+        ASSERT(sx_rank_of_slot(&v, sx_slot_of_rank(&v, rank)) == rank, "a rank has a slot");
     END;
 }
 #endif

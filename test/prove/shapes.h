@@ -102,6 +102,34 @@ static inline int pivot_node_is(const sx_view *v, uint32_t l, uint64_t at)
            (!power_of_two(m) || multiple_of(before, m));
 }
 
+/* Leaves in whole lines, of pairs or of keys, and nodes above them. */
+static inline int btree_is(const sx_view *v)
+{
+    const sx_btree *t = &v->of.btree;
+    uint64_t line = 64 / v->width, places = t->leaf == 5 ? 8 : t->leaf == 3 ? 4 : t->leaf;
+
+    if (!small(v->n) || v->n < 1 || v->n > SX_KEYS_MAX || !small(t->leaves) || t->leaves < 1 ||
+        t->k < 2 || t->k > line + 1 || t->levels > SX_LEVELS_MAX || !small(t->first[t->levels]) ||
+        v->unit != t->leaf || v->n > t->leaves * t->leaf || v->n <= (t->leaves - 1) * t->leaf ||
+        v->slots != t->leaves * places)
+        return 0;
+    if (v->block == 0)
+        return t->leaf == line && v->block_shift == 63;
+    return t->leaf == 64 / (v->width + v->row_bytes) && v->block == places &&
+           v->block_shift == sx_log2(v->block) && v->block_bytes == 64 && v->row_bytes > 0 &&
+           t->rows_at >= t->leaf * v->width && t->rows_at % v->row_bytes == 0 &&
+           t->rows_at + t->leaf * v->row_bytes <= 64;
+}
+
+/* Level l < levels has nodes. */
+static inline int btree_level_is(const sx_view *v, uint32_t l)
+{
+    const sx_btree *t = &v->of.btree;
+
+    return small(t->first[l]) && small(t->first[l + 1]) && t->first[l] < t->first[l + 1] &&
+           t->first[l + 1] <= t->first[t->levels];
+}
+
 /* Full levels, and a bottom. */
 static inline int eytzinger_is(const sx_view *v)
 {

@@ -139,8 +139,9 @@ SX_FN uint64_t sx_eytz_level_below(const sx_eytzinger *e, uint32_t t, uint64_t q
     return multiples - multiples / e->k;
 }
 
-SX_FN int sx_eytzinger_gaps(void)
+SX_FN int sx_eytzinger_gaps(const sx_eytzinger *e)
 {
+    (void)e;
     return 0;
 }
 

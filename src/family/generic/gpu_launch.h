@@ -61,33 +61,49 @@
             GPU_LAUNCH_PLAN(name##_##w##_8_1_8);                                        \
     }
 
-/* The same for rows of keys alone, where there is such a kernel. */
-#define GPU_LAUNCH_GET(name, w)                                                           \
-    if (GPU_VIEW->row_bytes == 8)                                                         \
-        GPU_LAUNCH_PLAN(name##_get_##w##_8_0_8);                                          \
-    else if (a->leaf_bytes <= 64 && p->two)                                               \
+/* The same where leaves are units of up to a line of keys (gpu_window_impl.h says how large that
+ * makes them), with kernels of their own for rows of keys alone, and for ranks. */
+#define GPU_LAUNCH_WINDOW(name, w)                                                        \
+    if (a->op == SX_OP_GET && a->out && !a->keys && GPU_VIEW->block &&                    \
+        a->leaf_bytes <= 128) {                                                           \
+        if (GPU_VIEW->row_bytes == 8)                                                     \
+            GPU_LAUNCH_PLAN(name##_get_##w##_8_0_8);                                      \
+        else                                                                              \
+            GPU_LAUNCH_GET_##w(name)                                                      \
+    } else if (GPU_VIEW->block && GPU_VIEW->row_bytes == 4) {                             \
+        GPU_LAUNCH_ROWS_4_##w(name)                                                       \
+    } else if (GPU_VIEW->block) {                                                         \
+        GPU_LAUNCH_ROWS_8_##w(name)                                                       \
+    } else if (a->op == SX_OP_RANK_LEFT || a->op == SX_OP_RANK_RIGHT) {                   \
+        GPU_LAUNCH_PLAN(name##_rank_##w##_4);                                             \
+    } else {                                                                              \
+        GPU_LAUNCH_PLAN(name##_##w##_4_0_0);                                              \
+    }
+#define GPU_LAUNCH_GET_SMALL(name, w)                                                     \
+    if (a->leaf_bytes <= 64 && p->two)                                                    \
         GPU_LAUNCH_PLAN(name##_get_##w##_2_1_4);                                          \
     else if (a->leaf_bytes <= 64)                                                         \
         GPU_LAUNCH_PLAN(name##_get_##w##_4_0_4);                                          \
     else                                                                                  \
-        GPU_LAUNCH_PLAN(name##_get_##w##_8_0_4)
-
-/* And for ranks. */
-#define GPU_LAUNCH_RANK(name, w)                                                          \
+        GPU_LAUNCH_PLAN(name##_get_##w##_8_0_4);
+#define GPU_LAUNCH_GET_4(name) GPU_LAUNCH_GET_SMALL(name, 4)
+#define GPU_LAUNCH_GET_8(name) GPU_LAUNCH_GET_SMALL(name, 8)
+#define GPU_LAUNCH_GET_16(name) GPU_LAUNCH_PLAN(name##_get_16_8_0_4);
+#define GPU_LAUNCH_ROWS_4_SMALL(name, w)                                                  \
     if (a->leaf_bytes <= 64)                                                              \
-        GPU_LAUNCH_PLAN(name##_rank_##w##_4);                                             \
+        GPU_LAUNCH_PLAN(name##_##w##_4_0_4);                                              \
     else                                                                                  \
-        GPU_LAUNCH_PLAN(name##_rank_##w##_8)
-
-#define GPU_LAUNCH_WINDOW(name, w)                                                        \
-    if (a->op == SX_OP_GET && a->out && !a->keys && GPU_VIEW->block && a->leaf_bytes <= 128) { \
-        GPU_LAUNCH_GET(name, w);                                                          \
-    } else if ((a->op == SX_OP_RANK_LEFT || a->op == SX_OP_RANK_RIGHT) && !GPU_VIEW->block && \
-               a->leaf_bytes <= 128) {                                                    \
-        GPU_LAUNCH_RANK(name, w);                                                         \
-    } else {                                                                              \
-        GPU_LAUNCH_LEAVES(name, w)                                                        \
-    }
+        GPU_LAUNCH_PLAN(name##_##w##_8_0_4);
+#define GPU_LAUNCH_ROWS_4_4(name) GPU_LAUNCH_ROWS_4_SMALL(name, 4)
+#define GPU_LAUNCH_ROWS_4_8(name) GPU_LAUNCH_ROWS_4_SMALL(name, 8)
+#define GPU_LAUNCH_ROWS_4_16(name) GPU_LAUNCH_PLAN(name##_16_8_0_4);
+#define GPU_LAUNCH_ROWS_8_4(name)                                                         \
+    if (a->leaf_bytes <= 128)                                                             \
+        GPU_LAUNCH_PLAN(name##_4_8_0_8);                                                  \
+    else                                                                                  \
+        GPU_LAUNCH_PLAN(name##_4_8_1_8);
+#define GPU_LAUNCH_ROWS_8_8(name) GPU_LAUNCH_PLAN(name##_8_8_0_8);
+#define GPU_LAUNCH_ROWS_8_16(name) GPU_LAUNCH_PLAN(name##_16_8_0_8);
 
 /* Of width w, SHARED(w) being the family's kernels in which lanes read together. Trees in
  * level order have no kernel for questions that ascend. */

@@ -66,7 +66,15 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
 
 /* Kernels by how leaves are read, k_window_W_LANES_TWICE_ROWS, k_window_get_... and
  * k_window_rank_W_LANES. Each
- * has only what it needs, and so few registers that a multiprocessor is full. */
+ * has only what it needs, and so few registers that a multiprocessor is full.
+ *
+ * A leaf is a unit: up to a line of keys, and their rows if they are in pairs. So its bytes are,
+ * at most (and of keys of 16 bytes with rows of 4 always, as a block has four of them):
+ *     width    keys alone    rows of 4    rows of 8
+ *       4          64           128          192
+ *       8          64            96          128
+ *      16          64            80           96
+ * and there are no other kernels than these need (gpu_launch.h). */
 #define SX_WINDOW_KERNEL(lanes, twice, rows)                                              \
     SX_KERNEL_1536(NAME5(k_window, W, lanes, NAME3(twice, rows)), sx_gpu_lookup)          \
     {                                                                                     \
@@ -83,19 +91,19 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
         F(ask_window)(ap, lanes, 0, 0, 0, 1);                                             \
     }
 SX_WINDOW_KERNEL(4, 0, 0)
-SX_WINDOW_KERNEL(8, 0, 0)
-SX_WINDOW_KERNEL(8, 1, 0)
-SX_WINDOW_KERNEL(4, 0, 4)
 SX_WINDOW_KERNEL(8, 0, 4)
-SX_WINDOW_KERNEL(8, 1, 4)
 SX_WINDOW_KERNEL(8, 0, 8)
-SX_WINDOW_KERNEL(8, 1, 8)
-SX_GET_KERNEL(2, 1, 4)
-SX_GET_KERNEL(4, 0, 4)
 SX_GET_KERNEL(8, 0, 4)
 SX_GET_KERNEL(8, 0, 8)
 SX_RANK_KERNEL(4)
-SX_RANK_KERNEL(8)
+#if W < 16
+SX_WINDOW_KERNEL(4, 0, 4)
+SX_GET_KERNEL(2, 1, 4)
+SX_GET_KERNEL(4, 0, 4)
+#endif
+#if W == 4
+SX_WINDOW_KERNEL(8, 1, 8)
+#endif
 #undef SX_RANK_KERNEL
 #undef SX_GET_KERNEL
 #undef SX_WINDOW_KERNEL
