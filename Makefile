@@ -74,8 +74,8 @@ help:
 	@echo "make bench      the figures of the CPU, into bench/results/"
 	@echo "make gpu-bench  those of a GPU, into bench/results/"
 	@echo "make report     doc/PERFORMANCE.md, doc/papers/ and the README's table, out of these files"
-	@echo "make papers     figures of two papers on a GPU, into bench/results/; make peers first"
-	@echo "make peers      build/peers/: a B+-tree of others to compare with"
+	@echo "make papers     figures of papers on a GPU, into bench/results/; make peers first"
+	@echo "make peers      build/peers/: B+-trees of others to compare with"
 	@echo "make lab        build/lab/: a CUDA backend with kernels to compare with (doc/LAB.md)"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
 
@@ -260,15 +260,28 @@ bench: all
 $(B)/bench-sort: bench/bench_sort.c $(B)/libsextant.a
 	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS)
 
-# What bench/papers.sh compares with: a B+-tree of libtlx-dev or, where that is
-# not packaged, of libabsl-dev. TLX=DIR has the headers of tlx elsewhere.
-peers: $(B)/peers/btree_map
+# What bench/papers.sh and bench/peers.sh compare with: a B+-tree of libtlx-dev or,
+# where that is not packaged, of libabsl-dev; and absl::btree_map of libabsl-dev,
+# which is left out where that is missing. TLX=DIR and ABSL=DIR have the headers
+# elsewhere.
+peers: $(B)/peers/absl_btree_map $(B)/peers/btree_map
+$(B)/peers/absl_btree_map: bench/peers/btree_map.cc
+	@mkdir -p $(@D)
+	@if echo '#include <absl/container/btree_map.h>' | \
+	        $(CXX) -std=c++17 $(if $(ABSL),-I$(ABSL)) -x c++ -E - >/dev/null 2>&1; then \
+	    $(CXX) -O3 -std=c++17 -Wall -Wextra $(if $(ABSL),-isystem $(ABSL)) -DPEER_ABSL_MAP \
+	        -static-libstdc++ -static-libgcc $< -o $@; \
+	else \
+	    echo "absl_btree_map is left out, for want of the headers of abseil: apt-get install libabsl-dev" >&2; \
+	fi
 $(B)/peers/btree_map: bench/peers/btree_map.cc
 	@mkdir -p $(@D)
-	@$(CXX) -O3 -std=c++17 -Wall -Wextra $(if $(TLX),-I$(TLX)) -static-libstdc++ -static-libgcc $< -o $@ || \
+	@$(CXX) -O3 -std=c++17 -Wall -Wextra $(if $(TLX),-I$(TLX)) $(if $(ABSL),-isystem $(ABSL)) \
+	    -static-libstdc++ -static-libgcc $< -o $@ || \
 	    { echo "This needs the headers of tlx or abseil: apt-get install libtlx-dev, or libabsl-dev" >&2; exit 1; }
 
-# The figures of two papers; FIGURES="gpu-pgm-fig4 g-learned-table1" are some of them.
+# The figures of papers: of two by default; FIGURES=hb-plus are those of a third,
+# FIGURES="gpu-pgm-fig4 g-learned-table1" some of them.
 papers: lab
 	@bench/papers.sh $(or $(FIGURES),all)
 

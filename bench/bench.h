@@ -15,6 +15,7 @@
 #include "json.h"
 #include "open.h"
 #include "reference.h"
+#include "skew.h"
 
 #define OP_WORDS "get,rank,floor,ceil,key_at,range"
 #define GPU_OP_WORDS "get_pageable,get_pinned,small"
@@ -45,6 +46,7 @@ typedef struct {
     int batch_count;
     double misses;
     bool zipf, json, unique;
+    int skew;                     /* as settled, with --zipf: a skew_kind */
     const char *keys;             /* a file; NULL: of the distribution */
     sx_column file_keys;          /* the keys of that file; whoever makes keys
                                      of it frees it */
@@ -135,6 +137,8 @@ const char *op_name(int op);
 const char *rows_name(const bench_options *o);
 /* The distribution, or the file of --keys without its folder. */
 const char *keys_name(const bench_options *o);
+/* What queries are where they are not uniform: ", zipf"; else "". */
+const char *skew_text(const bench_options *o, char text[24]);
 void version_text(char text[32]);
 /* The machine, the device and the keys; its last line is still open. */
 void print_title(FILE *to, const bench_options *o,

@@ -208,9 +208,11 @@ static double mkeys_per_s(const result *r)
 static void print_head(FILE *to, const bench_options *o,
                        const sx_device_info *device)
 {
+    char skewed[24];
+
     print_title(to, o, device);
     fprintf(to, "\n  %llu queries%s, %g %% misses; %llu ms each\n\n",
-            (unsigned long long)o->queries, o->zipf ? " (zipf)" : "",
+            (unsigned long long)o->queries, skew_text(o, skewed),
             100 * o->misses, (unsigned long long)o->ms);
     fprintf(to, "%s%-40s %-6s %10s %-9s %9s", bold(to), "spec", "op",
             "submitters", "way", "M/s");

@@ -1,5 +1,4 @@
 /* bench_gpu_data.c - keys and queries, brought to the device. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,7 +83,10 @@ typedef struct {
     const bench_options *o;
     const sx_column *keys;
     unsigned char *out;
-    shuffle spread;               /* spreads frequent keys over all */
+    skew skew;
+    const sx_column *order;       /* rows in the order of the keys; NULL: a draw
+                                     is a place in the input, not a rank */
+    uint64_t row_base;
     unique_keys unique;
     uint64_t miss_below;
 } drawing;
@@ -103,15 +105,11 @@ static void disturb(int type, unsigned char *key, rng *r)
         key[size == 16 ? 15 - i : i] ^= (unsigned char)(flips >> 8 * i);
 }
 
-/* Rank number v has odds of about 1/v: v = n^u for u uniform. */
 static uint64_t draw_place(const drawing *d, rng *r)
 {
-    uint64_t n = d->keys->n, rank;
+    uint64_t at = skew_draw(&d->skew, r);
 
-    if (!d->o->zipf)
-        return rng_below(r, n);
-    rank = (uint64_t)exp(log((double)n) * rng_unit(r));
-    return shuffle_at(&d->spread, rank > n ? n - 1 : rank - (rank > 0));
+    return d->order ? number_at(d->order, at) - d->row_base : at;
 }
 
 static void draw_part(void *context, uint64_t from, uint64_t to)
@@ -124,7 +122,7 @@ static void draw_part(void *context, uint64_t from, uint64_t to)
     for (uint64_t i = from; i < to; i++) {
         bool miss = d->miss_below && rng_next(&r) >> 11 < d->miss_below;
 
-        if (miss && d->o->unique) {
+        if (miss && d->o->unique && !d->order) {
             uint64_t others = unique_count(&d->unique) - n;
 
             unique_put(&d->unique, n + rng_below(&r, others), d->out, i);
@@ -191,18 +189,24 @@ static void make_queries(gpu_bench *b)
 {
     const bench_options *o = b->o;
     rng r = rng_of(o->seed, 1000);
-    drawing d = { .o = o, .keys = &b->host_keys,
-                  .spread = shuffle_of(o->n, &r),
+    sx_column order = { 0 };
+    drawing d = { .o = o, .keys = &b->host_keys, .row_base = b->row_base,
+                  .skew = skew_over((skew_kind)o->skew, o->n, &r),
                   .unique = unique_of(o->type, o->seed),
                   .miss_below = (uint64_t)(o->misses * 0x1p53) };
 
     if (o->misses > 0 && o->unique && unique_count(&d.unique) == o->n)
         fail("every uniform value is a key, so there are no misses to ask "
              "for");
+    if (skew_by_rank(d.skew.kind)) {
+        order = here_copy(b, &b->sorted_rows);
+        d.order = &order;
+    }
     d.out = must_alloc(o->queries, sx_type_bytes(o->type));
     progress_start("drawing queries", o->queries);
     parallel_for(o->queries, draw_part, &d);
     progress_stop();
+    free(order.data);
     b->host_queries = column_over(o->type, o->queries, d.out);
     if (o->sorted)
         sort_queries(b);

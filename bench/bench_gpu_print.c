@@ -24,6 +24,7 @@ static void put_workload(json *j, const bench_options *o)
     json_unsigned(j, "runs", o->runs);
     json_real(j, "misses", o->misses);
     json_bool(j, "zipf", o->zipf);
+    json_string(j, "skew", skew_name((skew_kind)o->skew));
     json_bool(j, "sorted", o->sorted);
     json_unsigned(j, "seed", o->seed);
 }
@@ -57,7 +58,7 @@ static void print_header_json(FILE *to, const bench_options *o,
 static void print_header_text(FILE *to, const bench_options *o,
                               const sx_device_info *info, const hwinfo *hw)
 {
-    char version[32];
+    char version[32], skewed[24];
 
     version_text(version);
     fprintf(to, "sextant %s on %s\n", version, info->name);
@@ -67,7 +68,7 @@ static void print_header_text(FILE *to, const bench_options *o,
             keys_name(o), o->unique ? ", unique" : "",
             (unsigned long long)o->seed, rows_name(o));
     fprintf(to, "  %llu queries%s%s, %g %% misses; ",
-            (unsigned long long)o->queries, o->zipf ? ", zipf" : "",
+            (unsigned long long)o->queries, skew_text(o, skewed),
             o->sorted ? ", ascending" : "", 100 * o->misses);
     fprintf(to, "median of %llu runs\n\n", (unsigned long long)o->runs);
     fprintf(to, "%s%-48s %-12s %8s %8s %8s %8s %10s %9s %8s %6s %6s%s\n",

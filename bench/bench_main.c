@@ -403,6 +403,8 @@ static int run(int argc, char **argv)
           "part of the queries that are no key (0)" },
         { "--zipf", 0, OPT_FLAG, 0, &o.zipf,
           "few keys are asked for very often" },
+        { "--skew", 0, OPT_CHOICE, SKEW_CHOICES, &o.skew,
+          "points: " SKEW_HELP },
         { "--sorted", 0, OPT_FLAG, 0, &o.sorted,
           "GPU: queries ascend" },
         { "--hits", 0, OPT_COUNT, "H", &o.hits,
@@ -448,6 +450,7 @@ static int run(int argc, char **argv)
     uint64_t wrong;
 
     parse_arguments(&line, argc, argv);
+    o.skew = skew_settled(o.skew, o.zipf);
     check_json_only(&o);
     if (o.keys)
         expect_other_file(path, o.keys);

@@ -32,6 +32,14 @@ const char *keys_name(const bench_options *o)
     return slash ? slash + 1 : o->keys;
 }
 
+const char *skew_text(const bench_options *o, char text[24])
+{
+    if (o->skew == SKEW_UNIFORM)
+        return "";
+    snprintf(text, 24, ", %s", skew_name((skew_kind)o->skew));
+    return text;
+}
+
 void version_text(char text[32])
 {
     int v = sx_version();
@@ -63,6 +71,7 @@ static void print_header_json(FILE *to, const bench_options *o,
     json_unsigned(&j, "runs", o->runs);
     json_real(&j, "misses", o->misses);
     json_bool(&j, "zipf", o->zipf);
+    json_string(&j, "skew", skew_name((skew_kind)o->skew));
     json_unsigned(&j, "hits", o->hits);
     json_string(&j, "rows", rows_name(o));
     json_unsigned(&j, "seed", o->seed);
@@ -90,9 +99,11 @@ void print_title(FILE *to, const bench_options *o,
 static void print_header_text(FILE *to, const bench_options *o,
                               const sx_device_info *device)
 {
+    char skewed[24];
+
     print_title(to, o, device);
     fprintf(to, "\n  %llu queries%s, %g %% misses, ",
-            (unsigned long long)o->queries, o->zipf ? " (zipf)" : "",
+            (unsigned long long)o->queries, skew_text(o, skewed),
             100 * o->misses);
     if (o->batch_count > 1)
         fprintf(to, "%d lengths of calls; ", o->batch_count);
@@ -164,6 +175,7 @@ static void print_line_json(FILE *to, const bench_options *o,
     json_unsigned(&j, "work", task->work);
     json_unsigned(&j, "runs", o->runs);
     json_real(&j, "misses", o->misses);
+    json_string(&j, "skew", skew_name((skew_kind)o->skew));
     json_string(&j, "rows", rows_name(o));
     if (result->wrong)
         json_null(&j, "best_mkeys_per_s");

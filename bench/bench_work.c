@@ -102,8 +102,8 @@ static void make_ranges(const bench_options *o, const reference *ref,
 static void make_questions(const bench_options *o, bench_work *work,
                            bench_task *task)
 {
-    query_mix wanted = { .misses = o->misses, .zipf = o->zipf,
-                         .seed = o->seed };
+    query_mix wanted = { .misses = o->misses, .seed = o->seed,
+                         .skew = (skew_kind)o->skew };
 
     task->work = o->queries;
     if (task->op == OP_RANGE) {

@@ -1,14 +1,16 @@
 #!/bin/bash
-# The figures and tables of two papers again, on a machine with a GPU:
+# The figures and tables of three papers again, on a machine with a GPU:
 #
-#     bench/papers.sh FIGURE...      (or all, in some four minutes)
+#     bench/papers.sh FIGURE...      (or all, in some four minutes; or hb-plus)
 #
 #   gpu-pgm-fig4    gpu-pgm-fig5    gpu-pgm-table2    gpu-pgm-table3
 #   g-learned-fig7  g-learned-fig8  g-learned-fig9    g-learned-fig10
 #   g-learned-fig13 g-learned-table1  g-learned-table2
+#   hb-plus-fig7 to 12, 15, 16a, 16b, 16c, 17 to 20   (all of them: hb-plus)
 #
 # GPU-PGM: X. Zhong and others, Learned Index on GPU. G-Learned: J. Liu and
-# others, G-Learned Index: Enabling Efficient Learned Index on GPU.
+# others, G-Learned Index: Enabling Efficient Learned Index on GPU. Both: all. HB+:
+# bench/papers_hb.sh; figures 7, 8, 9, 19 and 20 of it need no GPU (DEVICE=cpu).
 # doc/papers/ says what they show.
 #
 # Each becomes a file FIGURE.json of OUT_DIR (bench/results/papers-GPU-DATE),
@@ -315,15 +317,22 @@ figures='gpu-pgm-fig4 gpu-pgm-fig5 gpu-pgm-table2 gpu-pgm-table3'
 figures="$figures g-learned-fig7 g-learned-fig8 g-learned-fig9 g-learned-fig10 g-learned-fig13"
 figures="$figures g-learned-table1 g-learned-table2"
 pins=
-[ $# -gt 0 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 2; }
+# shellcheck source=bench/papers_hb.sh
+. bench/papers_hb.sh
+[ $# -gt 0 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 2; }
 [ "$*" != all ] || set -- $figures
+[ "$*" != hb-plus ] || set -- $hb_figures
+figures="$figures$hb_figures"
 for figure in "$@"; do
     case " $figures " in
     *" $figure "*) ;;
-    *) echo "$0: the figures are all, ${figures// /, }, not $figure" >&2; exit 2 ;;
+    *) echo "$0: the figures are all, hb-plus, ${figures// /, }, not $figure" >&2; exit 2 ;;
     esac
 done
-[ $# -lt 4 ] || need books wiki fb osm 1e5 1e6 1e7 1e8
+case "$*" in
+*hb-plus*) ;;
+*) [ $# -lt 4 ] || need books wiki fb osm 1e5 1e6 1e7 1e8 ;;
+esac
 for figure in "$@"; do
     start "$figure"
     "${figure//-/_}"

@@ -467,6 +467,22 @@ class Parts:
         of = papers.Figure(self.folder / PAPERS / f"{figure}.json")
         return f"From `{PAPERS}/{figure}.json`.\n" + printed(papers.show, of, False)
 
+    def part_paper_newest(self, figure):
+        """The same out of the folder with the latest date, if any has the figure."""
+        paths = sorted(self.folder.glob(f"papers-*/{figure}.json"),
+                       key=lambda path: (path.parent.name[-10:], path.parent.name))
+        if not paths:
+            return f"*Not measured yet*: `bench/papers.sh {figure}`.\n"
+        return f"From `{paths[-1].parent.name}/{figure}.json`.\n" + \
+            printed(papers.show, papers.Figure(paths[-1]), False)
+
+    def part_paper_commands(self, paper):
+        """Which figures of a paper there are, and the command of each."""
+        rows = [[title.partition(": ")[0].rpartition(" ")[2], title.partition(": ")[2],
+                 f"`bench/papers.sh {name}`"]
+                for name, (title, _) in papers.FIGURES.items() if name.startswith(paper)]
+        return table(["figure", "what it shows", "command"], rows, words=3)
+
     def part_paper_b(self, name):
         """A table of the options of kernels."""
         function = {"schedules": gpu_table.print_schedules, "layouts": gpu_table.print_layouts,

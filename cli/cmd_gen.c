@@ -13,7 +13,7 @@
 enum { WRITE_STEP = 1 << 20 };    /* values between two looks at the bar */
 
 typedef struct {
-    int type, dist, format;
+    int type, dist, format, skew;
     uint64_t n, seed;
     bool sorted, zipf;
     double misses;
@@ -25,8 +25,9 @@ static sx_column make_keys(const gen_options *o)
     sx_column keys;
 
     require_option(o->type != 0, "--type");
-    if (o->misses > 0 || o->zipf)
-        fail_usage("--misses and --zipf are for queries, that is for --from");
+    if (o->misses > 0 || o->zipf || o->skew)
+        fail_usage("--misses, --zipf and --skew are for queries, that is for "
+                   "--from");
     keys = column_over(o->type, o->n,
                        must_alloc(o->n, sx_type_bytes(o->type)));
     gen_keys((distribution)(o->dist ? o->dist : DIST_UNIFORM), o->type, o->n,
@@ -37,8 +38,9 @@ static sx_column make_keys(const gen_options *o)
 static sx_column make_queries(const gen_options *o)
 {
     file_format format = format_of_name(o->from, FORMAT_UNKNOWN);
-    query_mix wanted = { .misses = o->misses, .zipf = o->zipf,
-                         .seed = o->seed };
+    query_mix wanted = { .misses = o->misses, .seed = o->seed,
+                         .skew = skew_settled(o->skew, o->zipf) };
+    bool ordered = needs_order(&wanted);
     sx_column keys, queries;
     reference ref;
 
@@ -47,11 +49,10 @@ static sx_column make_queries(const gen_options *o)
     if (format == FORMAT_UNKNOWN)
         format = format_needed(o->from, (file_format)o->format);
     keys = read_column(o->from, format, o->type);
-    if (o->misses > 0)
+    if (ordered)
         ref = reference_build(&keys, NULL);
-    queries = draw_queries(&keys, o->misses > 0 ? &ref : NULL, o->n,
-                           &wanted);
-    if (o->misses > 0)
+    queries = draw_queries(&keys, ordered ? &ref : NULL, o->n, &wanted);
+    if (ordered)
         reference_free(&ref);
     free(keys.data);
     return queries;
@@ -95,6 +96,8 @@ int cmd_gen(int argc, char **argv)
           "with --from: part of the queries that lie between keys (0)" },
         { "--zipf", 0, OPT_FLAG, 0, &o.zipf,
           "with --from: few keys are asked for very often" },
+        { "--skew", 0, OPT_CHOICE, SKEW_CHOICES, &o.skew,
+          "with --from: " SKEW_HELP },
         OPTION_OUTPUT(&o.out, "where to (stdout)"),
         OPTION_FORMAT(&o.format, "format of the output (by its name)"),
         OPTION_END

@@ -5,6 +5,7 @@
 
 #include "parallel.h"
 #include "progress.h"
+#include "real.h"
 #include "say.h"
 
 enum { PROGRESS_EVERY = 1 << 16 };
@@ -21,62 +22,6 @@ const char *dist_name(distribution dist)
     };
 
     return names[dist];
-}
-
-/* ---- logarithm and exponential -----------------------------------------
- *
- * These are our own, of additions and multiplications alone: those of the C
- * library differ in the last bit between machines, and a seed should mean
- * the same keys everywhere. (For the same reason the build must not fuse
- * multiplications with additions: -ffp-contract=off.) */
-
-static const double ln2 = 0.69314718055994530942;
-
-/* x = m 2^e with m near 1; ln m = 2 artanh((m-1)/(m+1)), whose series
- * converges fast because the argument is at most 0.172. */
-static double our_log(double x)
-{
-    int e;
-    double m = frexp(x, &e), s, square, term, sum;
-
-    if (m < 0.70710678118654752440) {
-        m *= 2;
-        e--;
-    }
-    s = (m - 1) / (m + 1);
-    square = s * s;
-    term = sum = s;
-    for (int k = 3; k <= 21; k += 2) {
-        term *= square;
-        sum += term / k;
-    }
-    return 2 * sum + e * ln2;
-}
-
-/* exp(x) = 2^k exp(r) with |r| <= 0.347; 16 terms of the series. */
-static double our_exp(double x)
-{
-    double k = floor(x / ln2 + 0.5), r = x - k * ln2, term = 1, sum = 1;
-
-    for (int i = 1; i <= 16; i++) {
-        term *= r / i;
-        sum += term;
-    }
-    return ldexp(sum, (int)k);
-}
-
-/* Marsaglia's polar method. The second value of each pair is not used, so
- * that a draw depends on the generator's state alone. */
-static double draw_normal(rng *r)
-{
-    double u, v, s;
-
-    do {
-        u = 2 * rng_unit(r) - 1;
-        v = 2 * rng_unit(r) - 1;
-        s = u * u + v * v;
-    } while (s >= 1 || s == 0);
-    return u * sqrt(-2 * our_log(s) / s);
 }
 
 /* ---- from numbers to keys of a type ------------------------------------ */
@@ -433,7 +378,7 @@ static void draw_power(request *q, uint64_t i)
 static void draw_log_uniform(request *q, uint64_t i)
 {
     unsigned bits = sx_type_bytes(q->type) == 4 ? 31 : 63;
-    double x = our_exp(rng_unit(&q->r) * bits * ln2);
+    double x = our_exp(rng_unit(&q->r) * bits * LN2);
 
     put_integer(q->type, q->out, i, (uint64_t)x, 0);
 }

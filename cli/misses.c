@@ -185,9 +185,9 @@ static place draw_distance(place most, rng *r)
     return distance > most ? distance % (most + 1) : distance;
 }
 
-void misses_draw(const misses *m, rng *r, void *out)
+void misses_draw(const misses *m, uint64_t number, rng *r, void *out)
 {
-    uint64_t rank = m->gap[rng_below(r, m->gaps)];
+    uint64_t rank = m->gap[number];
     bool from_below = rng_next(r) & 1;
     place first = 0, last = 0, distance;
 

@@ -1,8 +1,8 @@
 /* misses.h - values near keys that are no keys.
  *
- * They lie between two neighbouring keys. Any two with a value between them
- * are as likely as any others. They are mostly near one of the two keys: half
- * of them within the square root of the gap. If keys are so dense that no two
+ * They lie between two neighbouring keys, which the caller picks among those
+ * with a value between them. They are mostly near one of the two keys: half of
+ * them within the square root of the gap. If keys are so dense that no two
  * have a value between them, they are near the least key and below it, or near
  * the greatest and above it. They are never NaN or infinite. */
 #ifndef CLI_MISSES_H
@@ -24,7 +24,7 @@ typedef struct {
 misses misses_of(const reference *ref);
 void misses_free(misses *m);
 
-/* Writes one such value, of the keys' type. */
-void misses_draw(const misses *m, rng *r, void *out);
+/* Writes one such value, of the keys' type, that lies in gap number 0..gaps-1. */
+void misses_draw(const misses *m, uint64_t number, rng *r, void *out);
 
 #endif

@@ -100,17 +100,22 @@ static void print_help(const command_line *line)
         printf(" %s", p->name);
     printf(" [OPTION]...\n%s\n\n", line->summary);
     for (const option *o = line->options; o->name; o++) {
-        char left[200];
+        const char *value = o->value ? o->value : "";
+        /* Choices may be many: no size would be enough for all. "-l, " and the
+         * space before the value are five more. */
+        size_t size = strlen(o->name) + strlen(value) + 5 + 1;
+        char *left = must_alloc(size, 1);
 
-        snprintf(left, sizeof left, "%s%.1s%s%s%s%s", o->letter ? "-" : "",
+        snprintf(left, size, "%s%.1s%s%s%s%s", o->letter ? "-" : "",
                  o->letter ? &o->letter : "", o->letter ? ", " : "", o->name,
-                 o->value ? " " : "", o->value ? o->value : "");
+                 o->value ? " " : "", value);
         if (strlen(left) > 24) {
             print_left(left);
             printf("  %24s  %s\n", "", o->help);
         } else {
             printf("  %-24s  %s\n", left, o->help);
         }
+        free(left);
     }
     printf("  %-24s  %s\n", "-h, --help", "this text");
 }

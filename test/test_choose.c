@@ -260,6 +260,35 @@ static void test_poor(void **state)
     n = before;
 }
 
+/* The explanation names contenders as they were built: equal keys once, or each. */
+static void test_said(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned kind;
+        const char *said, *not_said;
+    } cases[] = { { TWICE, "(layout=once) took", "layout=split" },
+                  { EVEN, "(layout=split) took", "layout=once" } };
+    uint64_t before = n;
+    sx_device *dev = device_open("cpu");
+    n = 1 << 18;
+    for (unsigned i = 0; i < COUNT_OF(cases); i++) {
+        uint64_t *keys = keys_of(cases[i].kind);
+        sx_column k = column(SX_U64, n, keys);
+        char text[4096];
+        size_t bytes = sizeof text;
+        sx_index *ix = NULL;
+        OK(sx_build(&ix, dev, "auto(for=point)", &k, NULL, NULL));
+        OK(sx_explain(ix, SX_TEXT, text, &bytes));
+        if (!strstr(text, cases[i].said) || strstr(text, cases[i].not_said))
+            fail_msg("keys %u: %s", cases[i].kind, text);
+        sx_free(ix);
+        free(keys);
+    }
+    sx_close(dev);
+    n = before;
+}
+
 /* More memory never makes a build fail: questions that leave none for an index are given
  * up. */
 static void test_memory(void **state)
@@ -371,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_space),
         cmocka_unit_test(test_contest),
         cmocka_unit_test(test_poor),
+        cmocka_unit_test(test_said),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_contenders),
         cmocka_unit_test(test_settled),

@@ -8,7 +8,9 @@
 // line for each BATCH (queries in a call; 0, the default: all), with the names
 // that `sextant bench --json` has. Every answer is compared with a binary
 // search. The tree is tlx::btree_multimap, the successor of the STX B+-tree, if
-// its headers are installed, and otherwise absl::btree_multimap.
+// its headers are installed, and otherwise absl::btree_multimap. With
+// -DPEER_ABSL_MAP it is absl::btree_map, which has each key once: of equal keys
+// the first, whose position is the answer as well.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -22,7 +24,11 @@
 #include <utility>
 #include <vector>
 
-#if __has_include(<tlx/container/btree_multimap.hpp>)
+#if defined(PEER_ABSL_MAP)
+#include <absl/container/btree_map.h>
+#define PEER "absl::btree_map"
+#define PEER_TLX 0
+#elif __has_include(<tlx/container/btree_multimap.hpp>)
 #include <tlx/container/btree_multimap.hpp>
 #define PEER "tlx::btree_multimap"
 #define PEER_TLX 1
@@ -65,6 +71,10 @@ template <typename Key> using tree =
     tlx::btree_multimap<Key, uint64_t, std::less<Key>,
                         tlx::btree_default_traits<Key, std::pair<Key, uint64_t>>,
                         counting<std::pair<Key, uint64_t>>>;
+#elif defined(PEER_ABSL_MAP)
+template <typename Key> using tree =
+    absl::btree_map<Key, uint64_t, std::less<Key>,
+                    counting<std::pair<const Key, uint64_t>>>;
 #else
 template <typename Key> using tree =
     absl::btree_multimap<Key, uint64_t, std::less<Key>,

@@ -115,6 +115,10 @@ static unsigned winner(const contest *c, unsigned count, unsigned there)
     return best;
 }
 
+static const char *const layout_words[] = {
+    [SX_SPLIT] = "split", [SX_PAIRS] = "pairs", [SX_LAYOUT_ONCE] = "once",
+};
+
 static void say(const contest *c, const sx_contenders *list, uint64_t begin, sx_text *why)
 {
     if (c->q[POINTS].points > 0)
@@ -127,7 +131,7 @@ static void say(const contest *c, const sx_contenders *list, uint64_t begin, sx_
         sx_text_add(why, "%s %s(", i ? ";" : "", sx_family_of(list->spec[i].family)->name);
         if (list->spec[i].family == SX_FAM_PGM && (list->spec[i].given & SX_PGM_EPS))
             sx_text_add(why, "eps=%u,", list->spec[i].of.pgm.eps);
-        sx_text_add(why, "layout=%s)", list->spec[i].layout == SX_PAIRS ? "pairs" : "split");
+        sx_text_add(why, "layout=%s)", layout_words[list->spec[i].layout]);
         for (unsigned kind = 0; kind < KINDS && r->ran; kind++)
             if (r->ns[kind] > 0) {
                 sx_text_add(why, kind && r->ns[POINTS] ? " and " : " took ");

@@ -40,6 +40,16 @@ def help_of_a_verb(t, verb):
         check(len(line) <= 100, f"a long line: {line}")
 
 
+@case("gen", "bench")
+def help_shows_every_choice(t, verb):
+    """All words that an option takes, however many: the same as its error names."""
+    text = "".join(t.tool.ok(verb, "--help").out.decode().split())
+    asked = t.tool.fails(2, "--dist", verb, "--dist", "none-of-them").err
+    choices = re.search(r"one of (\S+), not 'none-of-them'", asked)[1]
+    check(len(choices.split("|")) > 20, f"only {choices}")
+    check("--dist" + choices in text, f"{choices} are not all in the help")
+
+
 @case()
 def help_lists_the_verbs(t):
     text = t.tool.ok("--help").out.decode()
