@@ -5,12 +5,18 @@
 #include "base/share.h"
 #include "cpu/cpu_walks.h"
 
+/* What sections that the device builds are on: as memory comes; on small pages; or the upper part
+ * as it comes and leaves on small pages. */
+typedef enum { SX_PAGES_HUGE, SX_PAGES_SMALL, SX_PAGES_UPPER } sx_cpu_pages;
+
 typedef struct {
     sx_simd level;
     unsigned threads;
     int threads_told;             /* not just as many as there are */
     sx_search search;             /* if told */
     int whole;                    /* small indexes are searched by cpu_small.c */
+    sx_cpu_lab lab;               /* if told */
+    sx_cpu_pages pages;           /* if told */
     sx_pool *pool;
 } sx_cpu;
 
