@@ -21,7 +21,7 @@ OPT ?= -O3
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 # Answers must not depend on how a compiler fuses multiplications.
 CFLAGS_ALL = -std=gnu11 $(OPT) -g $(WARN) -fstack-clash-protection -Iinclude -Isrc -fPIC -pthread \
-             -ffp-contract=off $(CFLAGS)
+             -ffp-contract=off $(if $(LAB),-DSX_LAB) $(CFLAGS)
 LIBS := -lxxhash -pthread -ldl
 
 # The CUDA backend is built where nvcc is; NVCC= leaves it out. CUDA_ARCH is
@@ -76,7 +76,7 @@ help:
 	@echo "make report     doc/PERFORMANCE.md, doc/papers/ and the README's table, out of these files"
 	@echo "make papers     figures of papers on a GPU, into bench/results/; make peers first"
 	@echo "make peers      build/peers/: B+-trees of others to compare with"
-	@echo "make lab        build/lab/: a CUDA backend with kernels to compare with (doc/LAB.md)"
+	@echo "make lab        build/lab/: with walks and kernels to compare with (doc/LAB.md)"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
 
 # ---- library and tool -------------------------------------------------------
@@ -138,7 +138,7 @@ $(B)/libsextant-bench-cuda.so: $(B)/bench/bench_kernels_cuda.o $(B)/src/gpu/sort
 	$(NVCC) $(CUDA_CODE) --cudart static -shared $(filter %.o,$^) -o $@ \
 	    -Xlinker --version-script=bench/bench_kernels.map
 
-# A backend with all kernels of doc/LAB.md.
+# A library and a backend with all options of doc/LAB.md.
 .PHONY: lab
 lab:
 	$(MAKE) LAB=1 B=$(B)/lab all
@@ -203,7 +203,7 @@ tsan-tests:
 build-plain:
 	$(MAKE) all test-programs examples gpu-streams
 build-asan:
-	$(MAKE) B=$(B)/asan $(call SANITIZE,address$(COMMA)undefined) NVCC= test-programs
+	$(MAKE) LAB=1 B=$(B)/asan $(call SANITIZE,address$(COMMA)undefined) NVCC= test-programs
 build-tsan:
 	$(MAKE) B=$(B)/tsan $(call SANITIZE,thread) NVCC= $(TSAN_TESTS:%=$(B)/tsan/test/bin/%)
 build-clang:

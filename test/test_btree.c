@@ -12,6 +12,13 @@
 #include "inside.h"
 #include "on_device.h"
 
+#define W 8
+#include "family/generic/width_begin.h"
+#define SX_LOAD(p) (*(const KEY *)(const void *)(p))
+#define SX_COUNT(p, m, q) ((void)(p), (void)(m), (void)(q), 0u)
+#define SX_COUNT_UNIT(p, m, q) SX_COUNT(p, m, q)
+#include "family/btree/btree_walk_impl.h"
+
 static const struct { int type; unsigned width, line; } types[] = {
     { SX_U32, 4, 16 }, { SX_F64, 8, 8 }, { SX_B16, 16, 4 },
 };
@@ -131,6 +138,54 @@ static void test_boundaries_kernels(void **state)
         sx_close(devices[i]);
 }
 
+/* ---- ways to search nodes (doc/LAB.md) -------------------------------------------------- */
+
+/* Where the library has them; else they are refused. */
+static void test_lab(void **state)
+{
+    (void)state;
+    static const char *const options[] = {
+        "node=sequential", "node=linear", "node=hierarchical", "pipeline=1",
+        "node=sequential,pipeline=3", "node=hierarchical,pipeline=17,pages=small",
+        "node=linear,pipeline=32,pages=upper", "pages=huge",
+    };
+    static const char *const wrong[] = { "node=fast", "pipeline=0", "pipeline=33", "pages=large",
+                                         "node=linear,node=linear" };
+    rnd random = rnd_start(test_seed());
+    bool lab = false;
+    for (unsigned i = 0; i < COUNT_OF(options) * SIMD_LEVELS; i++) {
+        char name[120];
+        sx_device *dev = NULL;
+        const char *level = simd_names[i % SIMD_LEVELS];
+        snprintf(name, sizeof name, "%s%s%s", level, strchr(level, ':') ? "," : ":",
+                 options[i / SIMD_LEVELS]);
+        sx_status st = sx_open(&dev, name);
+        if (st == SX_ENODEV)
+            continue;
+        if (st != SX_OK) {
+            assert_int_equal(st, SX_EINVAL);
+            assert_non_null(strstr(sx_detail(), "doc/LAB.md"));
+            assert_false(lab);
+            continue;
+        }
+        lab = true;
+        for (unsigned t = 0; t < COUNT_OF(types); t++)
+            for (unsigned r = 0; r < COUNT_OF(rows); r++)
+                for (unsigned k = 2; k <= types[t].line + 1; k += 1 + k / 2)
+                    try_boundary(dev, false, t, r, k, 1 + rnd_below(&random, 2000), "", &random);
+        sx_close(dev);
+    }
+    for (unsigned i = 0; i < COUNT_OF(wrong); i++) {
+        char name[80];
+        sx_device *dev = NULL;
+        snprintf(name, sizeof name, "cpu:%s", wrong[i]);
+        assert_int_equal(sx_open(&dev, name), SX_EINVAL);
+        assert_null(dev);
+    }
+    if (!lab)
+        skip();
+}
+
 /* ---- lines ------------------------------------------------------------------------------ */
 
 static void check_leaves(const sx_view *v, const sx_view *sorted, const char *what)
@@ -196,6 +251,43 @@ static void test_lines(void **state)
     sx_close(dev);
 }
 
+/* ---- slots ------------------------------------------------------------------------------ */
+
+/* Whatever a walk has counted in its last leaf, also what damaged keys make it count, the slot is
+ * that of the position; and stretches have the ranks of a span, each once. */
+static void test_slots(void **state)
+{
+    (void)state;
+    static const unsigned leaves[] = { 2, 3, 4, 5, 8, 16 };
+    rnd random = rnd_start(test_seed());
+    for (unsigned i = 0; i < COUNT_OF(leaves); i++) {
+        sx_btree t = { .leaf = (uint16_t)leaves[i] };
+        uint64_t n = 1000 + rnd_below(&random, 50), full = (n + t.leaf - 1) / t.leaf;
+        for (uint64_t at = 0; at < full; at++)
+            for (unsigned c = 0; c <= t.leaf; c++) {
+                uint64_t position = btree_position_8(n, at, c, t.leaf);
+                uint64_t slot = btree_slot_8(n, at, c, t.leaf);
+                assert_int_equal(position, at * t.leaf + c < n ? at * t.leaf + c : n);
+                assert_int_equal(slot, position < n ? sx_btree_slot_of_rank(&t, position)
+                                                    : SX_NO_SLOT);
+                if (position < n)
+                    assert_int_equal(sx_btree_rank_of_slot(&t, slot), position);
+            }
+        for (unsigned round = 0; round < 300; round++) {
+            uint64_t a = rnd_below(&random, n), b = a + 1 + rnd_below(&random, n - a), rank = a;
+            for (uint64_t s = 0; s < sx_btree_stretch_count(&t, a, b); s++) {
+                sx_stretch r = sx_btree_stretch_of(&t, s, a, b);
+                sx_stretch_ranks it = sx_btree_stretch_begin(&t, &r, 0);
+                for (uint64_t j = 0; j < r.n; j++, rank++) {
+                    assert_int_equal(sx_btree_rank_of_slot(&t, r.slot + j), rank);
+                    assert_int_equal(sx_btree_stretch_next(&t, &it), rank);
+                }
+            }
+            assert_int_equal(rank, b);
+        }
+    }
+}
+
 /* ---- memory, and what can't be ---------------------------------------------------------- */
 
 static void test_nodes_are_few(void **state)
@@ -248,7 +340,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_boundaries),
         cmocka_unit_test(test_boundaries_kernels),
+        cmocka_unit_test(test_lab),
         cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_slots),
         cmocka_unit_test(test_nodes_are_few),
         cmocka_unit_test(test_too_many_children),
     };

@@ -93,6 +93,17 @@ sx_status sx_alloc(void **out, uint64_t bytes, const char *what, sx_err *err)
     return SX_OK;
 }
 
+void sx_small_pages(void *block)
+{
+    record r;
+
+    memcpy(&r, (unsigned char *)block - sizeof r, sizeof r);
+#ifdef MADV_NOHUGEPAGE
+    if (r.mapped)
+        (void)madvise(block, sx_round_up(r.bytes, 4096), MADV_NOHUGEPAGE);
+#endif
+}
+
 sx_status sx_alloc_zero(void **out, uint64_t bytes, const char *what, sx_err *err)
 {
     sx_status st = sx_alloc(out, bytes, what, err);

@@ -20,6 +20,9 @@ static inline uint64_t sx_round_up(uint64_t x, uint64_t multiple)
 sx_status sx_alloc(void **out, uint64_t bytes, const char *what, sx_err *err);
 void sx_release(void *block);     /* NULL is fine */
 
+/* Asks for small pages in a block that has not been touched yet. */
+void sx_small_pages(void *block);
+
 /* The same, all zero. */
 sx_status sx_alloc_zero(void **out, uint64_t bytes, const char *what, sx_err *err);
 

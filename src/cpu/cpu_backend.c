@@ -21,19 +21,25 @@ static sx_status given_twice(const char *args, const char *what, sx_err *err)
     return sx_fail(err, SX_EINVAL, "device 'cpu:%.40s': %s given twice; allowed: once", args, what);
 }
 
-static int parse_threads(const char *text, size_t length, unsigned *threads)
+/* A number from 1 to `most`. */
+static int parse_number(const char *text, size_t length, unsigned most, unsigned *number)
 {
     unsigned t = 0;
 
     for (size_t i = 0; i < length; i++) {
-        if (text[i] < '0' || text[i] > '9' || t > THREADS_MAX)
+        if (text[i] < '0' || text[i] > '9' || t > most)
             return 0;
         t = t * 10 + (unsigned)(text[i] - '0');
     }
-    if (t < 1 || t > THREADS_MAX)
+    if (t < 1 || t > most)
         return 0;
-    *threads = t;
+    *number = t;
     return 1;
+}
+
+static int parse_threads(const char *text, size_t length, unsigned *threads)
+{
+    return parse_number(text, length, THREADS_MAX, threads);
 }
 
 static int is(const char *word, const char *text, size_t length)
@@ -41,11 +47,71 @@ static int is(const char *word, const char *text, size_t length)
     return strlen(word) == length && memcmp(word, text, length) == 0;
 }
 
+/* ---- options of laboratories (doc/LAB.md) ---------------------------------------------- */
+
+static int is_lab_word(const char *text, size_t length)
+{
+    return (length > 5 && memcmp(text, "node=", 5) == 0) ||
+           (length > 9 && memcmp(text, "pipeline=", 9) == 0) ||
+           (length > 6 && memcmp(text, "pages=", 6) == 0);
+}
+
+#ifdef SX_LAB
+static const char *const node_words[] = {"node=sequential", "node=linear", "node=hierarchical"};
+static const char *const page_words[] = {"pages=huge", "pages=small", "pages=upper"};
+
+static sx_status bad_lab_word(const char *args, const char *word, size_t length, sx_err *err)
+{
+    return sx_fail(err, SX_EINVAL, "device 'cpu:%.40s': '%.*s' is not one of node=sequential, "
+                   "node=linear, node=hierarchical, pipeline=1..%u, pages=huge, pages=small, "
+                   "pages=upper", args, (int)(length < 40 ? length : 40), word, SX_PIPELINE_MAX);
+}
+
+/* given: bits of what was there before. */
+static sx_status parse_lab(const char *whole, const char *text, size_t length, sx_cpu *cpu,
+                           unsigned *given, sx_err *err)
+{
+    unsigned which = text[0] == 'n' ? 1 : text[1] == 'i' ? 2 : 4, number = 0, word = 0;
+    const char *const *words = which == 1 ? node_words : page_words;
+
+    if (*given & which)
+        return given_twice(whole, which == 1 ? "node= is" : which == 2 ? "pipeline= is" : "pages= is",
+                           err);
+    *given |= which;
+    if (which == 2) {
+        if (!parse_number(text + 9, length - 9, SX_PIPELINE_MAX, &number))
+            return bad_lab_word(whole, text, length, err);
+        cpu->lab.pipeline = number;
+        return SX_OK;
+    }
+    while (word < 3 && !is(words[word], text, length))
+        word++;
+    if (word == 3)
+        return bad_lab_word(whole, text, length, err);
+    if (which == 1)
+        cpu->lab.node = SX_NODE_SEQUENTIAL + word;
+    else
+        cpu->pages = (sx_cpu_pages)word;
+    return SX_OK;
+}
+#else
+static sx_status parse_lab(const char *whole, const char *text, size_t length, sx_cpu *cpu,
+                           unsigned *given, sx_err *err)
+{
+    (void)cpu;
+    (void)given;
+    return sx_fail(err, SX_EINVAL, "device 'cpu:%.40s': '%.*s' is an option of laboratories: `make lab` "
+                   "builds a library that has it (doc/LAB.md)", whole,
+                   (int)(length < 40 ? length : 40), text);
+}
+#endif
+
 /* "avx2", "threads=4", "avx2,threads=4,search=concise" */
 static sx_status parse_args(const char *args, sx_cpu *cpu, sx_err *err)
 {
     const char *whole = args;
     int level_given = 0, threads_given = 0, search_given = 0, walk_given = 0;
+    unsigned lab_given = 0;
 
     while (*args) {
         size_t n = strcspn(args, ",");
@@ -70,6 +136,10 @@ static sx_status parse_args(const char *args, sx_cpu *cpu, sx_err *err)
             if (walk_given++)
                 return given_twice(whole, "walk= is", err);
             cpu->whole = is("walk=whole", args, n);
+        } else if (is_lab_word(args, n)) {
+            sx_status st = parse_lab(whole, args, n, cpu, &lab_given, err);
+            if (st != SX_OK)
+                return st;
         } else {
             return bad_word(whole, args, n, err);
         }

@@ -5,6 +5,10 @@
 #include "base/share.h"
 #include "cpu/cpu_walks.h"
 
+/* What sections that the device builds are on: as memory comes; on small pages; or the upper part
+ * as it comes and leaves on small pages. */
+typedef enum { SX_PAGES_HUGE, SX_PAGES_SMALL, SX_PAGES_UPPER } sx_cpu_pages;
+
 typedef struct {
     sx_simd level;
     unsigned threads;
@@ -12,6 +16,8 @@ typedef struct {
                                      how many */
     sx_search search;             /* of the device's name; or SX_SEARCH_ANY */
     int whole;                    /* cpu_small.c searches small indexes */
+    sx_cpu_lab lab;               /* of the device's name; or zero */
+    sx_cpu_pages pages;           /* the same */
     sx_pool *pool;
 } sx_cpu;
 

@@ -388,6 +388,17 @@ static uint64_t build_units(const sx_view *v, int keep)
     return (keep ? 0 : sx_slots_gaps(v) ? v->slots : v->n) + (family->units && v->n > 0 ? family->units(v) : 0);
 }
 
+static sx_status alloc_section(const sx_cpu *cpu, const sx_view *v, unsigned kind, uint64_t bytes,
+                               void **out, sx_err *err)
+{
+    sx_status st = sx_alloc(out, bytes, sx_section_name(v, kind), err);
+
+    if (st == SX_OK && (cpu->pages == SX_PAGES_SMALL ||
+                        (cpu->pages == SX_PAGES_UPPER && sx_upper_bytes(v, kind) == 0)))
+        sx_small_pages(*out);
+    return st;
+}
+
 sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
                        uint32_t threads, void *base[SX_SECTIONS], sx_err *err)
 {
@@ -416,7 +427,7 @@ sx_status sx_cpu_build(void *self, sx_view *shape, sx_sorted *sorted,
     for (unsigned kind = 0; kind < SX_SECTIONS && st == SX_OK; kind++) {
         uint64_t bytes = sx_section_bytes(&v, kind);
         if (bytes > 0 && !base[kind] && !sx_section_stays(&v, kind))
-            st = sx_alloc(&base[kind], bytes, sx_section_name(&v, kind), err);
+            st = alloc_section(cpu, &v, kind, bytes, &base[kind], err);
     }
     if (st != SX_OK) {
         drop_sections(base);

@@ -51,6 +51,19 @@ static means means_for(const sx_cpu *cpu, const sx_view *v, int entered)
     return (means){bounds, sx_cpu_walks_for(cpu->level, v->width)};
 }
 
+/* The view that walks get: in a laboratory it may say another way to walk. */
+static const sx_view *walked_view(const sx_cpu *cpu, const sx_views *views, sx_view *own)
+{
+    const sx_view *v = sx_one_view(views);
+    const sx_family_cpu *family = sx_family_cpu_of(v->family);
+
+    if (!family->lab || (!cpu->lab.node && !cpu->lab.pipeline))
+        return v;
+    *own = *v;
+    family->lab(own, &cpu->lab);
+    return own;
+}
+
 /* Finds positions. entry: those of these queries and this side, or NULL. */
 static void find_bounds(const means *w, const sx_view *v, chunk *c, sx_side side,
                         const sx_state *entry)
@@ -307,7 +320,8 @@ static void lookup_share(void *work, uint64_t first, uint64_t end)
 sx_status sx_cpu_lookup(void *self, const sx_views *views, const sx_lookup *job, sx_err *err)
 {
     const sx_cpu *cpu = self;
-    const sx_view *v = sx_one_view(views);
+    sx_view own;
+    const sx_view *v = walked_view(cpu, views, &own);
     lookup_work w = {means_for(cpu, v, job->entry != NULL), v, job, sx_type_of(job->key_type)};
 
     sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, SX_CHUNK, lookup_share, &w);
@@ -390,7 +404,9 @@ static void find_spans(const sx_cpu *cpu, const sx_view *v, const sx_span_query 
 sx_status sx_cpu_spans(void *self, const sx_views *views, const sx_span_query *job,
                        const sx_spans *to, sx_err *err)
 {
-    find_spans(self, sx_one_view(views), job, to->start, to->first);
+    sx_view own;
+
+    find_spans(self, walked_view(self, views, &own), job, to->start, to->first);
     return sx_progress_status(job->how.progress, err);
 }
 
@@ -549,7 +565,8 @@ sx_status sx_cpu_fold(void *self, const sx_views *views, const sx_span_query *jo
                       const sx_range_folds *out, sx_err *err)
 {
     const sx_cpu *cpu = self;
-    const sx_view *v = sx_one_view(views);
+    sx_view own;
+    const sx_view *v = walked_view(cpu, views, &own);
     span_work w = {means_for(cpu, v, job->entry_lo || job->entry_hi), v, job,
                    sx_type_of(job->key_type), NULL, NULL, out};
 

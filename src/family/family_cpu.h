@@ -23,6 +23,14 @@ typedef void sx_bounds_fn(const sx_view *v, const void *q, unsigned m, sx_side s
 typedef void sx_steps_fn(const sx_view *v, const void *q, unsigned m, sx_side side, uint32_t from,
                          uint32_t to, const sx_state *in, sx_state *out);
 
+/* How walks are driven in a laboratory (doc/LAB.md). 0: as ever. */
+enum { SX_NODE_USUAL, SX_NODE_SEQUENTIAL, SX_NODE_LINEAR, SX_NODE_HIERARCHICAL };
+#define SX_PIPELINE_MAX 32u
+typedef struct {
+    uint32_t node;                /* SX_NODE_: how a node is searched */
+    uint32_t pipeline;            /* walks that go down together: 1 to SX_PIPELINE_MAX */
+} sx_cpu_lab;
+
 typedef struct {
     sx_bounds_fn *bounds[SX_SIMD_LEVELS][3];      /* of widths 4, 8, 16; NULL: this build
                                                      lacks the instruction set */
@@ -38,6 +46,8 @@ typedef struct {
     uint64_t (*units)(const sx_view *v);
     /* Most bytes that fit takes beside keys and sections, with any number of threads. */
     uint64_t (*fit_peak)(const sx_view *v);
+    /* Has walks in this view go another way. NULL: there are none, or this is no laboratory. */
+    void (*lab)(sx_view *v, const sx_cpu_lab *how);
 } sx_family_cpu;
 
 const sx_family_cpu *sx_family_cpu_of(uint32_t family);

@@ -51,6 +51,7 @@ typedef struct sx_part_btree {
     uint16_t rows_at;             /* pairs: the byte of a leaf where its rows begin */
     uint64_t leaves;
     const unsigned char *nodes;   /* or NULL */
+    uint32_t lab_node, lab_pipeline;      /* sx_cpu_lab of family_cpu.h; 0: the usual ones */
     uint64_t first[SX_LEVELS_MAX + 1];    /* node of each level, counted from the first
                                              of all; and how many there are */
 } sx_btree;

@@ -1,8 +1,22 @@
 /* btree_cpu.c - walks in a tree of lines on a CPU, and its nodes. */
 #include "family/generic/groups.h"
 
+#define SX_VECTORS_scalar 0       /* by instruction set: whether there are vectors */
+#define SX_VECTORS_avx2 1
+#define SX_VECTORS_avx512 1
 #define SX_BODY "family/btree/btree_cpu_impl.h"
 #include "family/generic/cpu_each.h"
+
+#ifdef SX_LAB
+#define LAB_WAYS lab_ways
+static void lab_ways(sx_view *v, const sx_cpu_lab *how)
+{
+    v->of.btree.lab_node = how->node;
+    v->of.btree.lab_pipeline = how->pipeline;
+}
+#else
+#define LAB_WAYS NULL
+#endif
 
 /* ---- building --------------------------------------------------------------------- */
 
@@ -75,4 +89,5 @@ static uint64_t units(const sx_view *v)
     return t->first[t->levels] + (sx_btree_full(t, v->width, v->row_bytes) ? 0 : t->leaves);
 }
 
-const sx_family_cpu sx_cpu_of_btree = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .fill = fill, .units = units};
+const sx_family_cpu sx_cpu_of_btree = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .fill = fill,
+                                       .units = units, .lab = LAB_WAYS};

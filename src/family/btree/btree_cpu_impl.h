@@ -62,9 +62,19 @@ SX_WALK void F(groups)(const sx_view *v, const KEY *q, unsigned m, const sx_stat
               slot ? slot + before : NULL, leaf);
 }
 
+#ifdef SX_LAB
+#include "family/btree/btree_lab_impl.h"
+#endif
+
 TARGET static void F(left_bounds)(const sx_view *v, const void *queries, unsigned m,
                                   const sx_state *entry, uint64_t *rank, uint64_t *slot, int rows)
 {
+#ifdef SX_LAB
+    if (v->of.btree.lab_node || v->of.btree.lab_pipeline) {
+        F(lab_bounds)(v, queries, m, entry, rank, slot);
+        return;
+    }
+#endif
     /* Constants: one comparison of a leaf. */
     if (v->unit == SX_BTREE_LINE / (W + 8))
         F(groups)(v, queries, m, entry, rank, slot, SX_BTREE_LINE / (W + 8), rows);
