@@ -109,12 +109,14 @@ static sx_status gpu_steps_work(sx_gpu *g, gpu_stream stream, const void *work, 
     const gpu_stepping *w = (const gpu_stepping *)work;
     sx_gpu_steps a = {0};
 
-    (void)at;
     a.views = gpu_views_of(w->upper);
     a.key_type = w->job->key_type;
     a.side = w->job->side;
     a.from = w->job->from;
     a.to = w->job->to;
+    a.head = sx_head_part(w->job->head, at, n);
+    a.head_from = w->job->head_from;
+    a.head_to = w->job->head_to;
     a.n = n;
     a.q = dev[STEPS_Q];
     a.in = (const sx_state *)dev[STEPS_IN];

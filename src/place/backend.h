@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/slice.h"
 
-#define SX_BACKEND_ABI 19
+#define SX_BACKEND_ABI 20
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -101,17 +101,26 @@ typedef struct {
 
 /* Levels [from, to) of walks in an upper part (family/state.h), of which there are as many as
  * the family's levels() says. Behind the last level states are entries, where the CPU's walk
- * continues. All columns are on the host. */
+ * continues. All columns are on the host. The first queries of a batch, its head, may have other
+ * levels than the rest: so two sides share a level. */
 typedef struct {
     int key_type;
     sx_side side;                 /* of the bounds that the walks end at */
     uint64_t n;
     sx_slice q;
     uint32_t from, to;
-    const sx_state *in;           /* NULL: from is 0 */
+    uint64_t head;                /* queries; 0: there is no head ... */
+    uint32_t head_from, head_to;  /* ... that has these levels */
+    const sx_state *in;           /* NULL: walks begin at level 0 */
     sx_state *out;                /* may be `in` */
     uint32_t threads;
 } sx_steps;
+
+/* Of n queries from `at` on, those that are in a head. */
+static inline uint64_t sx_head_part(uint64_t head, uint64_t at, uint64_t n)
+{
+    return head <= at ? 0 : head - at < n ? head - at : n;
+}
 
 /* Where the rows and keys of ranges go: those of range i to [first[i], first[i+1]). */
 typedef struct {
