@@ -176,6 +176,10 @@ static void gpu_backend_travel(const void *self, sx_travel *out)
     out->stage_bytes = GPU_CHANNELS * GPU_CHANNEL_BYTES;
     out->sample = GPU_SAMPLE;
     out->side = g->tune.side;
+    out->strategy = g->tune.strategy;
+    out->balanced = g->tune.balanced;
+    out->balance.depth = g->tune.depth;
+    out->balance.share = g->tune.share;
 }
 
 static int gpu_backend_is_pinned(void *self, const void *p)

@@ -21,6 +21,9 @@ typedef struct {
     uint32_t bucket;              /* hybrid: questions of a trip */
     uint32_t side;                /* who answers where either could: SX_SIDE_ of
                                      place/backend.h */
+    uint32_t strategy;            /* hybrid: SX_BUCKETS_ of place/backend.h */
+    uint32_t balanced;            /* hybrid: whether one of these is told, */
+    uint32_t depth, share;        /* of which 0 is a number like others: sx_balance */
 } sx_gpu_tune;
 
 /* device: what errors call the device by. lab: it has the kernels of doc/LAB.md, too. */
