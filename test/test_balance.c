@@ -150,6 +150,8 @@ static void test_answers(void **state)
     const char *spec;
     for (size_t s = 0; (spec = spec_at(s)) != NULL; s++)
         for (unsigned t = 0; t < COUNT_OF(device_widths); t++) {
+            if (UNDER_TSAN && t != s % COUNT_OF(device_widths))
+                continue;         /* one width each: the threads do the same with all */
             dataset *d = data_make(device_widths[t], s % 2 ? KEYS_DUPLICATES : KEYS_RANDOM,
                                    700 + 100 * t, (row_kind)((s + t) % ROWS_KINDS), 90, &r);
             sx_index *ix = index_of(dev, d, spec);
@@ -421,7 +423,7 @@ static void discover_on(const char *options, unsigned rounds)
 static void test_discovery(void **state)
 {
     (void)state;
-    discover_on("bucket=64", 2);
+    discover_on("bucket=64", UNDER_TSAN ? 1 : 2);
 }
 
 /* Where the GPU helps in any case, its share is found as well. */
