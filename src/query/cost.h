@@ -53,7 +53,9 @@ typedef struct {                  /* of a hybrid index */
     uint64_t least;               /* questions of the smallest batch that gained, tried; 0: not
                                      tried */
     double alone_ns;              /* a question of large calls to the CPU alone, tried; 0: not */
-    sx_trial best;                /* of the balance above, in turns with that */
+    sx_trial best;                /* of the balance above, in turns with that ... */
+    sx_trial plain;               /* ... and with this one, if it was in question: the GPU walks
+                                     all levels */
     uint32_t trials;              /* by which the balance was found */
     sx_trial trial[SX_TRIALS_MOST];
 } sx_cost_entries;

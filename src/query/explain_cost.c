@@ -115,10 +115,10 @@ static void text_balance(const sx_index_version *now, sx_text *t)
     add(t, "tried    so a query of a large call takes ", h->best.ns, 3, " ns (CPU ");
     add(t, "", h->best.cpu_ns, 3, ", GPU ");
     add(t, "", h->best.gpu_ns, 3, ")");
-    if (h->trials > 0 && sx_balance_walks(b)) {   /* the first is the plain hybrid */
-        add(t, ", ", h->trial[0].ns, 3, " ns if the GPU walks all levels (CPU ");
-        add(t, "", h->trial[0].cpu_ns, 3, ", GPU ");
-        add(t, "", h->trial[0].gpu_ns, 3, ")");
+    if (h->plain.ns > 0) {
+        add(t, ", ", h->plain.ns, 3, " ns if the GPU walks all levels (CPU ");
+        add(t, "", h->plain.cpu_ns, 3, ", GPU ");
+        add(t, "", h->plain.gpu_ns, 3, ")");
     }
     if (h->alone_ns > 0)
         add(t, ", ", h->alone_ns, 3, " ns by the CPU alone");
@@ -195,6 +195,10 @@ static void json_balance(const sx_index_version *now, sx_text *t)
     if (h->best.ns > 0) {
         sx_text_add(t, ", \"best\": ");
         json_trial(&h->best, t);
+    }
+    if (h->plain.ns > 0) {
+        sx_text_add(t, ", \"plain\": ");
+        json_trial(&h->plain, t);
     }
     if (h->alone_ns > 0)
         add(t, ", \"alone_query_ns\": ", h->alone_ns, 4, "");
