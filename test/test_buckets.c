@@ -33,7 +33,7 @@ static void test_cut(void **state)
     for (size_t i = 0; i < COUNT_OF(buckets); i++)
         for (unsigned columns = 1; columns <= 2; columns++)
             for (uint64_t n = 0; n < 1ull << 27; n = n < 20 ? n + 1 : n + n / 3) {
-                sx_buckets cut = sx_buckets_of(n, buckets[i], columns);
+                sx_buckets cut = sx_buckets_of(n, buckets[i], columns, 0, 0);
                 uint64_t at = 0, before = 0;
                 assert_in_range(cut.buffers, 2, 8);
                 assert_true(cut.most * columns <= buckets[i] && cut.first <= cut.most);
@@ -50,11 +50,23 @@ static void test_cut(void **state)
                 }
                 assert_true(at == n || at >= 1 << 25);
             }
+    /* Three where the CPU walks, too; one if the strategy says so. */
+    for (size_t i = 0; i < COUNT_OF(buckets); i++)
+        for (unsigned columns = 1; columns <= 2; columns++)
+            for (uint64_t n = 0; n < 1ull << 27; n = n < 20 ? n + 1 : n + n / 3) {
+                sx_buckets plain = sx_buckets_of(n, buckets[i], columns, SX_BUCKETS_DOUBLE, 0);
+                sx_buckets cut = sx_buckets_of(n, buckets[i], columns, SX_BUCKETS_PIPELINED, 1);
+                assert_in_range(cut.buffers, 3, 8);
+                assert_true(cut.first <= cut.most && cut.most <= plain.most);
+                assert_true(cut.buffers * cut.most * columns <= sx_ring_states(buckets[i]));
+                cut = sx_buckets_of(n, buckets[i], columns, SX_BUCKETS_SEQUENTIAL, 0);
+                assert_true(cut.buffers == 1 && cut.most == plain.most);
+            }
     /* A GPU's: all eight if buckets are small, two of the largest. */
-    assert_int_equal(sx_buckets_of(1 << 20, 1 << 21, 1).buffers, 8);
-    assert_int_equal(sx_buckets_of(1 << 23, 1 << 21, 1).buffers, 4);
-    assert_int_equal(sx_buckets_of(1 << 26, 1 << 21, 1).buffers, 2);
-    assert_int_equal(sx_buckets_of(1 << 26, 1 << 21, 1).first, 8192);
+    assert_int_equal(sx_buckets_of(1 << 20, 1 << 21, 1, 0, 0).buffers, 8);
+    assert_int_equal(sx_buckets_of(1 << 23, 1 << 21, 1, 0, 0).buffers, 4);
+    assert_int_equal(sx_buckets_of(1 << 26, 1 << 21, 1, 0, 0).buffers, 2);
+    assert_int_equal(sx_buckets_of(1 << 26, 1 << 21, 1, 0, 0).first, 8192);
 }
 
 /* ---- buckets in flight ------------------------------------------------------------------ */
@@ -80,6 +92,14 @@ static scene make_scene(const char *options, const char *spec)
     s.ask = (sx_entered){ .key_type = SX_U64, .columns = 1,
                           .q = { sx_slice_fixed(s.d->q.data, 8, QUERIES, SX_HOST) } };
     return s;
+}
+
+/* One worker or two, and with levels that the CPU walks before the GPU or without: 0 to 3. */
+enum { WAYS_IN_FLIGHT = 4 };
+static void take_way(scene *s, unsigned way)
+{
+    s->plan.workers = 1 + way % 2;
+    s->plan.balance = way / 2 ? (sx_balance){ 1, 400 } : (sx_balance){ 0, 0 };
 }
 
 static void free_scene(scene *s)
@@ -157,7 +177,7 @@ static void run_it(const scene *s, run_state *w, uint64_t n)
     w->bucket = s->plan.cut.most;
     w->next = w->with = 0;
     memset(w->out, GUARD_FILL, sizeof w->out);
-    if (sx_hybrid_run(&s->plan, &s->ask, n, answer, w, &err) != SX_OK)
+    if (sx_hybrid_run(&s->plan, &s->ask, n, answer, w, NULL, &err) != SX_OK)
         die("%s", err.text);
     if (w->next != n || memcmp(w->out, s->d->get, n * 8) != 0)
         die("%llu queries: wrong answers", (unsigned long long)n);
@@ -167,17 +187,18 @@ static void test_in_flight(void **state)
 {
     (void)state;
     scene s = make_scene("bucket=16,side=gpu", "pivot place=hybrid");
-    for (unsigned buffers = 1; buffers <= 8; buffers++)
+    for (unsigned way = 0; way < WAYS_IN_FLIGHT * 8; way++)
         for (uint64_t n = 0; n <= 12 * BUCKET + 1; n += n % BUCKET ? 1 : BUCKET - 1) {
-            run_state w = { .buffers = buffers };
-            s.plan.cut.buffers = buffers;
+            run_state w = { .buffers = 1 + way % 8 };
+            s.plan.cut.buffers = w.buffers;
+            take_way(&s, way / 8);
             stand_in(s.dev, OF_ENTRIES);
             run_it(&s, &w, n);
             stand_back(s.dev);
             assert_int_equal(w.with, n);
             assert_int_equal(asked, (n + BUCKET - 1) / BUCKET);
         }
-    assert_int_equal(idle_of(s.dev), 1);          /* the same worker, all the time */
+    assert_int_equal(idle_of(s.dev), 2);          /* the same workers, all the time */
     free_scene(&s);
 }
 
@@ -321,14 +342,16 @@ static void test_fork_in_call(void **state)
     if (kernel_is_gpu())
         SKIP("a GPU can't be used after fork()");
     scene s = make_scene("bucket=16,side=gpu", "pivot place=hybrid");
-    for (unsigned at = 1; at < 30; at += 4) {
+    for (unsigned at = 1; at < 40; at += 3) {
         run_state w = { .fork_at = at };
+        unsigned way = at % WAYS_IN_FLIGHT, workers = at > 1 ? 2 : 1 + way % 2;
+        take_way(&s, way);
         fflush(NULL);
         run_it(&s, &w, QUERIES);
         if (w.in_child) {
             if (w.with != (at + 1) * BUCKET)
                 die("with entries: %llu", (unsigned long long)w.with);
-            if (idle_of(s.dev) != 1)
+            if (idle_of(s.dev) != workers)
                 die("%u workers", idle_of(s.dev));
             run_it(&s, &w, QUERIES);
             if (w.with != QUERIES)
@@ -403,6 +426,7 @@ static void test_no_memory(void **state)
         uint64_t live = sx_alloc_live();
         scene s = make_scene("bucket=16,side=gpu", "pivot place=hybrid");
         run_state w = { 0 };
+        take_way(&s, (unsigned)nth % WAYS_IN_FLIGHT);
         sx_alloc_fail_at(nth);
         run_it(&s, &w, QUERIES);
         sx_alloc_fail_at(0);
@@ -427,7 +451,8 @@ static void test_no_threads(void **state)
     assert_int_equal(w.with, 0);
     assert_int_equal(idle_of(s.dev), 0);
     sx_thread_fail_from(2);       /* one thread is started, and kept */
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 2 * WAYS_IN_FLIGHT; i++) {
+        take_way(&s, i % WAYS_IN_FLIGHT);
         run_it(&s, &w, QUERIES);
         assert_int_equal(w.with, QUERIES);
     }

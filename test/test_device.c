@@ -258,11 +258,21 @@ static void test_bad_options(void **state)
         { "each=99999999999999999999999", "each", "999999; allowed: 1 to 64" },
         { "bucket=4294967312", "bucket", "4294967312; allowed: 16 to 1073741824" },
         { "memory=99999999999999999999999XB", "memory", "not a number" },
+        { "depth=65", "depth", "65; allowed: 0 to 64" }, { "depth=-1", "depth", "'-1'" },
+        { "depth=", "depth", "''" }, { "depth=1.5", "depth", "'1.5', not a number" },
+        { "share=1.01", "share", "'1.01'; allowed: a number from 0 to 1" },
+        { "share=2", "share", "'2'; allowed" }, { "share=", "share", "''" },
+        { "share=.", "share", "'.'" }, { "share=-0.5", "share", "'-0.5'" },
+        { "share=half", "share", "'half'" }, { "share=0.5x", "share", "'0.5x'" },
+        { "share=0,5", "", "option '5'" }, { "share=99999999999999999999999", "share", "999" },
+        { "share=0.5,share=0.5", "share=", "given twice" },
+        { "strategy=triple", "strategy", "'triple'; allowed: sequential, pipelined, double" },
         { "walk=group pin=none", "walk", "group pin" }, { "walk=group=alone", "walk", "group=" },
     };
     static const char *const good[] = {
         "memory=5KiB", "memory=1000000", "memory=3MiB,persist=0", "persist=1GiB", "block=128",
-        "block=1024,each=64", "each=1", "walk=group,pin=none", "memory=17179869183GiB",
+        "block=1024,each=64", "depth=0", "depth=64,share=1", "share=1.000", "share=.25",
+        "share=0.1234567890123", "strategy=double,depth=3,share=0", "strategy=sequential", "each=1", "walk=group,pin=none", "memory=17179869183GiB",
         "memory=4G,persist=4g", "memory=1TiB,persist=20m", "persist=16Kib,memory=2^32", "memory=1e9",
     };
     sx_device *const mark = (sx_device *)bad, *dev = mark;

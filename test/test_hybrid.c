@@ -103,16 +103,36 @@ static sx_slice queries_of(const dataset *d)
     return sx_slice_fixed(d->q.data, d->width, d->queries, SX_HOST);
 }
 
-/* Levels [from, to) for all queries, by the device that has them as replica `r`. */
-static void step(const sx_index *ix, unsigned r, const dataset *d, sx_side side, uint32_t from,
-                 uint32_t to, const sx_state *in, sx_state *out)
+/* Some levels, by the device that has them as replica `r`. */
+static void steps(const sx_index *ix, unsigned r, const sx_steps *job)
 {
     const sx_replica *by = replica_of(ix, r);
     sx_err err;
+    if (by->dev->backend->steps(by->dev->self, SX_ONE_VIEW(&by->view), job, &err) != SX_OK)
+        fail_msg("%s", err.text);
+}
+
+/* Levels [from, to) for all queries. */
+static void step(const sx_index *ix, unsigned r, const dataset *d, sx_side side, uint32_t from,
+                 uint32_t to, const sx_state *in, sx_state *out)
+{
     sx_steps job = { .key_type = d->type, .side = side, .n = d->queries,
                      .q = queries_of(d), .from = from, .to = to, .in = in, .out = out };
-    if (by->dev->backend->steps(by->dev->self, SX_ONE_VIEW(&by->view), &job, &err) != SX_OK)
-        fail_msg("%s", err.text);
+    steps(ix, r, &job);
+}
+
+/* All levels, cut in two: one level later for the first queries, `head` of them. */
+static void step_twice(const sx_index *ix, unsigned first, const dataset *d, sx_side side,
+                       uint32_t cut, uint32_t levels, uint64_t head, sx_state *state)
+{
+    sx_steps job = { .key_type = d->type, .side = side, .n = d->queries, .q = queries_of(d),
+                     .to = cut, .head = head, .head_to = cut + 1, .out = state };
+    steps(ix, first, &job);
+    job.from = cut;
+    job.head_from = cut + 1;
+    job.to = job.head_to = levels;
+    job.in = state;
+    steps(ix, !first, &job);
 }
 
 /* The CPU continues from entries. */
@@ -152,6 +172,11 @@ static void try_cuts(const sx_index *ix, const dataset *d)
                 step(ix, first, d, side, 0, cut, NULL, state);
                 step(ix, !first, d, side, cut, levels, state, state);
                 assert_memory_equal(state, all, bytes);
+                for (uint64_t head = 1; cut < levels && head <= n; head += n / 3) {
+                    memset(state, GUARD_FILL, bytes);
+                    step_twice(ix, first, d, side, cut, levels, head, state);
+                    assert_memory_equal(state, all, bytes);
+                }
             }
         for (uint32_t l = 0; l < levels; l++)     /* each level by another */
             step(ix, l % 2, d, side, l, l + 1, l ? state : NULL, state);

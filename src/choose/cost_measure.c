@@ -3,10 +3,11 @@
  *
  * Most times are medians of a few, as calls to come will take. A lack of memory is no
  * failure: then numbers are the usual ones. */
-#include "query/index.h"
+#include "choose/probe.h"
 
 #include "base/alloc.h"
 #include "base/machine.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,11 +29,6 @@
 #define POOLED_MOST (1u << 17)
 /* Questions that a GPU is asked from the host, to see how long a walk is. */
 #define FEW 32u
-/* Entries are tried TRIALS times, with the questions of a few buckets, but at most
- * TRIAL_MOST. */
-#define TRIAL_BUCKETS 4u
-#define TRIAL_MOST (6u << 20)
-#define TRIALS 3u
 
 static int ascending(const void *a, const void *b)
 {
@@ -250,33 +246,24 @@ sx_status sx_device_link(sx_device *dev, sx_link *out, sx_err *err)
 
 /* ---- an index ----------------------------------------------------------------------- */
 
-/* Questions about keys of the index, in random order, all on the host. */
-typedef struct {
-    uint64_t n, of_gpu;           /* all; those that a GPU is asked at once */
-    int key_type;
-    uint64_t *ranks;
-    void *keys;
-    uint64_t *out;
-} questions;
-
-static sx_slice keys_of(const questions *q)
+sx_slice sx_probe_keys(const sx_probe *q)
 {
     return sx_slice_fixed(q->keys, sx_type_bytes(q->key_type), q->n, SX_HOST);
 }
 
-static sx_slice numbers_of(const questions *q, const uint64_t *numbers)
+static sx_slice numbers_of(const sx_probe *q, const uint64_t *numbers)
 {
     return sx_slice_fixed(numbers, sizeof *numbers, q->n, SX_HOST);
 }
 
-static void drop_questions(questions *q)
+void sx_probe_drop(sx_probe *q)
 {
     sx_release(q->ranks);
     sx_release(q->keys);
     sx_release(q->out);
 }
 
-static sx_status make_questions(const sx_replica *here, int key_type, questions *q, sx_err *err)
+sx_status sx_probe_make(const sx_replica *here, int key_type, sx_probe *q, sx_err *err)
 {
     sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = key_type, .n = q->n};
     uint64_t x = 1;               /* any seed: these are only timed */
@@ -295,13 +282,13 @@ static sx_status make_questions(const sx_replica *here, int key_type, questions 
     }
     q->key_type = key_type;
     pick.q = numbers_of(q, q->ranks);
-    pick.keys = keys_of(q);
+    pick.keys = sx_probe_keys(q);
     return here->dev->backend->lookup(here->dev->self, SX_ONE_VIEW(&here->view), &pick, err);
 }
 
-static sx_lookup get_of(const questions *q)
+sx_lookup sx_probe_get(const sx_probe *q)
 {
-    return (sx_lookup){.op = SX_OP_GET, .key_type = q->key_type, .n = q->n, .q = keys_of(q),
+    return (sx_lookup){.op = SX_OP_GET, .key_type = q->key_type, .n = q->n, .q = sx_probe_keys(q),
                        .out = numbers_of(q, q->out)};
 }
 
@@ -313,13 +300,13 @@ static uint64_t pooled_questions(const sx_cost_cpu *cpu)
     return n < POOLED_MOST ? n : POOLED_MOST;
 }
 
-static sx_status measure_cpu(const sx_replica *here, const questions *q, sx_cost_cpu *cpu,
+static sx_status measure_cpu(const sx_replica *here, const sx_probe *q, sx_cost_cpu *cpu,
                              sx_err *err)
 {
     const sx_device *host = here->dev;
     uint64_t alone = ALONE;
     uint64_t most = pooled_questions(cpu), least = most / 2;
-    sx_lookup get = get_of(q), at = get;
+    sx_lookup get = sx_probe_get(q), at = get;
     double one, many, ranks;
     sx_status st;
 
@@ -353,13 +340,13 @@ static sx_status measure_cpu(const sx_replica *here, const questions *q, sx_cost
     return st;
 }
 
-static sx_status measure_gpu(const sx_replica *there, const questions *q, sx_cost *c, sx_err *err)
+static sx_status measure_gpu(const sx_replica *there, const sx_probe *q, sx_cost *c, sx_err *err)
 {
     const sx_device *dev = there->dev;
     const sx_backend *be = dev->backend;
     uint64_t n = q->of_gpu, bytes = n * sx_type_bytes(q->key_type), few = n / 8 + 1, busy = 0;
     uint64_t took[2] = {0, 0};
-    sx_lookup get = get_of(q);
+    sx_lookup get = sx_probe_get(q);
     double way, ns = 0;
     void *keys = NULL, *out = NULL;
     sx_status st = time_questions(dev, &there->view, &get, FEW, q->n, &ns, err);
@@ -391,19 +378,50 @@ static sx_status measure_gpu(const sx_replica *there, const questions *q, sx_cos
     return st;
 }
 
-static sx_status measure_entries(const sx_replica *upper, const sx_replica *here,
-                                 const questions *q, sx_cost *c, sx_err *err)
+/* What the levels that the CPU walks before the GPU take it. */
+static sx_status time_walks(const sx_replica *here, const sx_steps *job, double *ns, sx_err *err)
+{
+    const sx_device *host = here->dev;
+    uint64_t all[TIMES];
+    sx_status st = SX_OK;
+
+    for (unsigned i = 0; i < TIMES && st == SX_OK; i++) {
+        uint64_t begin = sx_clock_ns();
+        st = host->backend->steps(host->self, SX_ONE_VIEW(&here->view), job, err);
+        all[i] = sx_clock_ns() - begin;
+    }
+    if (st == SX_OK)
+        *ns = median(all);
+    return st;
+}
+
+/* Numbers of the balance that c has: the CPU's levels, the GPU's, and answers from entries. */
+static sx_status time_entries(const sx_replica *upper, const sx_replica *here, const sx_probe *q,
+                              sx_state *states, sx_cost *c, sx_err *err)
 {
     const sx_device *dev = upper->dev;
-    sx_steps job = {.key_type = q->key_type, .q = keys_of(q), .to = sx_view_levels(&upper->view)};
-    sx_lookup get = get_of(q);
+    const sx_balance *balance = &c->entries.balance;
     uint64_t n = q->of_gpu, few = n / 8 + 1, ns[2][2];
-    double plain, entered;
-    sx_status st = dev->backend->pin(dev->self, (void **)&job.out, n * sizeof *job.out, err);
+    sx_steps walk = {.key_type = q->key_type, .q = sx_probe_keys(q), .n = n,
+                     .to = balance->depth, .head_to = balance->depth + 1,
+                     .head = sx_balance_head(balance, n), .out = states};
+    sx_steps job = walk;
+    sx_lookup get = sx_probe_get(q);
+    double walked = 0, plain, entered;
+    sx_status st = SX_OK;
 
+    if (sx_balance_walks(balance)) {
+        st = time_walks(here, &walk, &walked, err);
+        job.in = states;
+    }
+    job.from = walk.to;
+    job.head_from = walk.head_to;
+    job.to = job.head_to = sx_view_levels(&upper->view);
+    job.out = states + n;
     for (unsigned i = 0; i < 4 && st == SX_OK; i++) {
         uint64_t begin = sx_clock_ns();
         job.n = i % 2 ? n : few;
+        job.head = sx_head_part(walk.head, 0, job.n);
         st = dev->backend->steps(dev->self, SX_ONE_VIEW(&upper->view), &job, err);
         ns[i / 2][i % 2] = sx_clock_ns() - begin; /* the second time counts */
     }
@@ -417,86 +435,24 @@ static sx_status measure_entries(const sx_replica *upper, const sx_replica *here
     if (st == SX_OK) {
         c->entries.query_ns = part_of((double)ns[1][1], (double)ns[1][0], (double)(n - few));
         c->entries.call_ns = part_of((double)ns[1][0], (double)few * c->entries.query_ns, 1);
-        c->entries.entered_ns = part_of(c->cpu.pooled_ns * entered / (plain > 1 ? plain : 1), 0, 1);
+        c->entries.entered_ns = part_of(c->cpu.pooled_ns * (walked + entered) /
+                                        (plain > 1 ? plain : 1), 0, 1);
     }
-    dev->backend->unpin(dev->self, job.out);
     return st;
 }
 
-/* How many times as fast calls of n questions are with entries as without, by the best time
- * of each. Both kinds take turns, and questions are others each time. */
-static sx_status try_calls(sx_index_version *now, const questions *q, uint64_t n, double *gain,
-                           sx_err *err)
+sx_status sx_measure_entries(const sx_replica *upper, const sx_replica *here, const sx_probe *q,
+                             sx_cost *c, sx_err *err)
 {
-    static const uint32_t sides[2] = {SX_SIDE_CPU, SX_SIDE_GPU};
-    uint64_t best[2] = {UINT64_MAX, UINT64_MAX}, at = 0;
-    sx_lookup get = get_of(q), all = get;
-    sx_status st = SX_OK;
+    const sx_device *dev = upper->dev;
+    void *states;                 /* in, and out */
+    sx_status st = dev->backend->pin(dev->self, &states, 2 * q->of_gpu * sizeof(sx_state), err);
 
-    get.n = n;
-    for (unsigned i = 0; i < 2 * TRIALS && st == SX_OK; i++) {
-        uint64_t begin, ns;
-        get.q = sx_slice_part(&all.q, at, at + n);
-        now->cost.side = sides[i % 2];
-        begin = sx_clock_ns();
-        st = sx_answer_lookup(now, &get, err);
-        ns = sx_clock_ns() - begin;
-        best[i % 2] = ns < best[i % 2] ? ns : best[i % 2];
-        at = at + 2 * n <= q->n ? at + n : 0;
+    if (st == SX_OK) {
+        st = time_entries(upper, here, q, states, c, err);
+        dev->backend->unpin(dev->self, states);
     }
-    *gain = (double)best[0] / (double)(best[1] ? best[1] : 1);
     return st;
-}
-
-/* The smallest batch for which both the model and a trial say that entries pay. They do for
- * large ones. */
-static sx_status find_least(sx_index_version *now, const questions *q, uint64_t bucket, sx_cost *c,
-                            sx_err *err)
-{
-    sx_batch b = {.in_bytes = (uint32_t)sx_type_bytes(q->key_type), .out_bytes = 8, .searches = 1,
-                  .trips = 1};
-    double gain = 0;
-    sx_status st = SX_OK;
-
-    for (b.n = sx_buckets_of(0, bucket, 1).first; b.n < q->n && st == SX_OK; b.n *= 2) {
-        if (!sx_cost_entries_pay(c, &b, bucket, 1))
-            continue;
-        st = try_calls(now, q, b.n, &gain, err);
-        if (st == SX_OK && gain >= SX_LEAST_GAIN)
-            break;
-    }
-    c->entries.least = b.n < q->n ? b.n : q->n;
-    return st;
-}
-
-/* Whether a hybrid index is faster with its GPU than without: for large calls, and from which
- * size on for smaller ones. An index of fewer keys than the trial has questions is in the
- * host's caches, where entries gain nothing. Nobody else has the version yet. */
-static sx_status try_entries(sx_index_version *now, const sx_replica *here, sx_cost *c,
-                             sx_err *err)
-{
-    uint64_t bucket = now->dev->backend->bucket(now->dev->self);
-    questions q = {.n = bucket < TRIAL_MOST / TRIAL_BUCKETS ? TRIAL_BUCKETS * bucket : TRIAL_MOST};
-    sx_cost before = now->cost;
-    double gain = 0;
-    sx_status st;
-
-    if (q.n > now->n) {
-        c->entries.gain = 1;
-        return SX_OK;
-    }
-    st = make_questions(here, now->key_type, &q, err);
-    now->cost = *c;
-    if (st == SX_OK)
-        st = try_calls(now, &q, q.n, &gain, err);
-    if (st == SX_OK)
-        c->entries.gain = gain;
-    if (st == SX_OK && gain >= SX_LEAST_GAIN)
-        st = find_least(now, &q, bucket, c, err);
-    now->cost = before;
-    drop_questions(&q);
-    sx_hybrid_rest(now->dev);
-    return st == SX_ENOMEM ? SX_OK : st;  /* not tried: then the model says */
 }
 
 static sx_status measure_index(sx_index_version *now, sx_cost *c, sx_err *err)
@@ -504,7 +460,7 @@ static sx_status measure_index(sx_index_version *now, sx_cost *c, sx_err *err)
     const sx_run *run = sx_one_run(now);
     const sx_replica *here = sx_run_find(run, 0, SX_WHOLE), *there = sx_run_find(run, 1, SX_WHOLE);
     const sx_replica *upper = sx_run_find(run, 1, SX_UPPER);
-    questions q = {.n = now->n / KEYS_PER_QUESTION};
+    sx_probe q = {.n = now->n / KEYS_PER_QUESTION};
     sx_status st;
 
     if (q.n > QUESTIONS)
@@ -514,31 +470,57 @@ static sx_status measure_index(sx_index_version *now, sx_cost *c, sx_err *err)
     /* A GPU gets all of them, even of a small index: a few thousand take it no longer than
      * the error of its clock. */
     q.of_gpu = q.n < c->travel.sample ? q.n : c->travel.sample;
-    if (upper && !upper->block)
-        upper = NULL;
-    st = make_questions(here, now->key_type, &q, err);
+    if (upper && (!upper->block || c->entries.balance.depth >= sx_view_levels(&upper->view)))
+        upper = NULL;             /* the CPU walks alone */
+    st = sx_probe_make(here, now->key_type, &q, err);
     if (st == SX_OK)
         st = measure_cpu(here, &q, &c->cpu, err);
     if (st == SX_OK && there)
         st = measure_gpu(there, &q, c, err);
     if (st == SX_OK && upper)
-        st = measure_entries(upper, here, &q, c, err);
+        st = sx_measure_entries(upper, here, &q, c, err);
     c->measured = st == SX_OK;
-    drop_questions(&q);
-    if (st == SX_OK && upper && !c->side)
-        st = try_entries(now, here, c, err);
+    sx_probe_drop(&q);
+    if (st == SX_OK && upper && c->side != SX_SIDE_CPU)
+        st = sx_try_entries(now, upper, here, c, err);
     return st;
 }
 
-/* Host memory: questions with their ranks and answers. Device memory and entries take less. */
+/* Host memory: questions with their ranks, answers, and two states. Device memory takes less. */
 uint64_t sx_cost_bytes(uint64_t n, uint32_t key_bytes)
 {
     uint64_t most = n / KEYS_PER_QUESTION < QUESTIONS ? n / KEYS_PER_QUESTION : QUESTIONS;
-    uint64_t trial = n < TRIAL_MOST ? n : TRIAL_MOST;
+    uint64_t trial = n < SX_TRIAL_QUESTIONS ? n : SX_TRIAL_QUESTIONS;
 
     most += POOLED_MOST;
-    /* A trial has entries, too, at most one for each question. */
-    return n < MEASURED_FROM ? 0 : (most > trial ? most : trial) * (4 * sizeof(uint64_t) + key_bytes);
+    return n < MEASURED_FROM ? 0 : (most > trial ? most : trial) * (5 * sizeof(uint64_t) + key_bytes);
+}
+
+/* Whether a hybrid index has the levels that its device's name speaks of. */
+static sx_status check_balance(const sx_index_version *now, sx_err *err)
+{
+    const sx_replica *upper = sx_run_find(sx_one_run(now), 1, SX_UPPER);
+    sx_device_info info = {.size = sizeof info};
+    char number[16] = "";
+    sx_text share = {number, sizeof number, 0};
+    sx_travel t;
+    uint32_t levels;
+
+    now->dev->backend->travel(now->dev->self, &t);
+    if (!upper || !t.balanced)
+        return SX_OK;
+    levels = upper->block ? sx_view_levels(&upper->view) : 0;
+    now->dev->backend->describe(now->dev->self, &info);
+    if (t.balance.depth > levels)
+        return sx_fail(err, SX_EINVAL, "device '%.40s': depth is %u, but the upper part of this "
+                       "index has %u levels; allowed: 0 to %u", info.name, t.balance.depth, levels,
+                       levels);
+    if (t.balance.depth < levels || t.balance.share == 0)
+        return SX_OK;
+    sx_text_fixed(&share, (double)t.balance.share / SX_SHARE_ALL, 3);
+    return sx_fail(err, SX_EINVAL, "device '%.40s': share is %s at depth %u, behind which the upper "
+                   "part of this index has no level to share; allowed: 0", info.name, number,
+                   levels);
 }
 
 sx_status sx_cost_measure(sx_index_version *now, sx_err *err)
@@ -547,7 +529,10 @@ sx_status sx_cost_measure(sx_index_version *now, sx_err *err)
     const sx_device *host = sx_run_find(sx_one_run(now), 0, SX_WHOLE)->dev;
     sx_travel there, here;
     sx_cost c = {0}, usual;
-    sx_status st;
+    sx_status st = check_balance(now, err);
+
+    if (st != SX_OK)
+        return st;
 
     host->backend->describe(host->self, &info);
     host->backend->travel(host->self, &here);
@@ -556,6 +541,7 @@ sx_status sx_cost_measure(sx_index_version *now, sx_err *err)
     c.side = there.side;
     st = sx_device_link(now->dev, &c.link, err);
     sx_cost_usual(&c, &sx_one_run(now)->replica[0].view, info.threads, here.chunk);
+    c.entries.balance = there.balance;
     if (now->n < MEASURED_FROM)
         c.entries.gain = 1;       /* the index is in the host's caches */
     usual = c;

@@ -16,10 +16,13 @@ static void steps_share(void *work, uint64_t first, uint64_t end)
     unsigned m;
 
     for (uint64_t at = first; at < end; at += m) {
+        int head = at < job->head;
         m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
+        if (head)                 /* a chunk is of the head or of the rest */
+            m = (unsigned)sx_head_part(job->head, at, m);
         w->type->encode(q, sx_slice_at(&job->q, at), m);
-        w->steps(w->v, q, m, job->side, job->from, job->to, job->in ? job->in + at : NULL,
-                 job->out + at);
+        w->steps(w->v, q, m, job->side, head ? job->head_from : job->from,
+                 head ? job->head_to : job->to, job->in ? job->in + at : NULL, job->out + at);
     }
 }
 

@@ -51,6 +51,8 @@ typedef struct {                  /* see sx_steps */
     int key_type;
     sx_side side;
     uint32_t from, to;
+    uint32_t head_from, head_to;
+    uint64_t head;
     uint64_t n;
     const void *q;
     const sx_state *in;

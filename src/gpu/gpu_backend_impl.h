@@ -111,12 +111,14 @@ static sx_status gpu_steps_work(sx_gpu *g, gpu_stream stream, const void *work, 
     const gpu_stepping *w = (const gpu_stepping *)work;
     sx_gpu_steps a = {0};
 
-    (void)at;
     a.views = gpu_views_of(w->upper);
     a.key_type = w->job->key_type;
     a.side = w->job->side;
     a.from = w->job->from;
     a.to = w->job->to;
+    a.head = sx_head_part(w->job->head, at, n);
+    a.head_from = w->job->head_from;
+    a.head_to = w->job->head_to;
     a.n = n;
     a.q = dev[STEPS_Q];
     a.in = (const sx_state *)dev[STEPS_IN];
@@ -176,6 +178,10 @@ static void gpu_backend_travel(const void *self, sx_travel *out)
     out->stage_bytes = GPU_CHANNELS * GPU_CHANNEL_BYTES;
     out->sample = GPU_SAMPLE;
     out->side = g->tune.side;
+    out->strategy = g->tune.strategy;
+    out->balanced = g->tune.balanced;
+    out->balance.depth = g->tune.depth;
+    out->balance.share = g->tune.share;
 }
 
 static int gpu_backend_is_pinned(void *self, const void *p)

@@ -18,8 +18,12 @@ typedef struct {
     uint32_t search;              /* sx_search */
     uint32_t block;               /* threads: 128, 256, 512, 1024 */
     uint32_t each;                /* questions of a thread: 1 to 64 */
-    uint32_t bucket;              /* hybrid: most questions of a bucket */
-    uint32_t side;                /* SX_SIDE_ (place/backend.h) that answers if both could */
+    uint32_t bucket;              /* hybrid: questions of a trip */
+    uint32_t side;                /* who answers where either could: SX_SIDE_ of
+                                     place/backend.h */
+    uint32_t strategy;            /* hybrid: SX_BUCKETS_ of place/backend.h */
+    uint32_t balanced;            /* hybrid: whether one of these is told, */
+    uint32_t depth, share;        /* of which 0 is a number like others: sx_balance */
 } sx_gpu_tune;
 
 /* device: its name in errors. lab: it has the kernels of doc/LAB.md, too. */

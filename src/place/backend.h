@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/slice.h"
 
-#define SX_BACKEND_ABI 19
+#define SX_BACKEND_ABI 20
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -101,17 +101,26 @@ typedef struct {
 
 /* Levels [from, to) of walks in an upper part (family/state.h), of which there are as many as
  * the family's levels() says. Behind the last level states are entries, where the CPU's walk
- * continues. All columns are on the host. */
+ * continues. All columns are on the host. The first queries of a batch, its head, may have other
+ * levels than the rest: so two sides share a level. */
 typedef struct {
     int key_type;
     sx_side side;                 /* of the bounds that the walks end at */
     uint64_t n;
     sx_slice q;
     uint32_t from, to;
-    const sx_state *in;           /* NULL: from is 0 */
+    uint64_t head;                /* queries; 0: there is no head ... */
+    uint32_t head_from, head_to;  /* ... that has these levels */
+    const sx_state *in;           /* NULL: walks begin at level 0 */
     sx_state *out;                /* may be `in` */
     uint32_t threads;
 } sx_steps;
+
+/* Of n queries from `at` on, those that are in a head. */
+static inline uint64_t sx_head_part(uint64_t head, uint64_t at, uint64_t n)
+{
+    return head <= at ? 0 : head - at < n ? head - at : n;
+}
 
 /* Where the rows and keys of ranges go: those of range i to [first[i], first[i+1]). */
 typedef struct {
@@ -187,6 +196,31 @@ static inline void sx_sorted_take_back(sx_sorted *s, const sx_view *v, void *bas
 /* Who answers where both sides could, if the device's name says it. */
 enum { SX_SIDE_CPU = 1, SX_SIDE_GPU };
 
+/* How the sides of a hybrid index share the levels of its upper part: the CPU walks `depth` of
+ * them, for `share` of SX_SHARE_ALL queries of a bucket one more, and the GPU the rest. */
+#define SX_SHARE_ALL 1024u
+typedef struct {
+    uint32_t depth, share;
+} sx_balance;
+
+/* Whether the CPU walks anything of the upper part before the GPU does. */
+static inline int sx_balance_walks(const sx_balance *b)
+{
+    return b->depth > 0 || b->share > 0;
+}
+
+/* Queries of a bucket of n for which it walks one level more. */
+static inline uint64_t sx_balance_head(const sx_balance *b, uint64_t n)
+{
+    return (n * b->share + SX_SHARE_ALL / 2) / SX_SHARE_ALL;
+}
+
+/* What of the buckets of a hybrid index is done at the same time; 0 is the usual one.
+ *   sequential  one bucket is under way, on one side or on the other
+ *   pipelined   one is on the GPU, while the CPU works on others
+ *   double      two are on the GPU: one may be copied while the kernel works on the other */
+enum { SX_BUCKETS_SEQUENTIAL = 1, SX_BUCKETS_PIPELINED, SX_BUCKETS_DOUBLE };
+
 /* How columns of the host come to a device and back; the cost model computes with it. */
 typedef struct {
     uint64_t direct_bytes;        /* batches of at most this size are not copied: kernels
@@ -199,6 +233,9 @@ typedef struct {
                                      where less is free */
     uint64_t sample;              /* questions that keep all of the device busy; of a GPU only */
     uint32_t side;                /* SX_SIDE_; 0: the device's name does not say it */
+    uint32_t strategy;            /* SX_BUCKETS_; the same */
+    uint32_t balanced;            /* the name says this balance, ... */
+    sx_balance balance;           /* ... which an index may have too few levels for */
     uint32_t alone;               /* a CPU whose name or SEXTANT_THREADS says one thread */
 } sx_travel;
 

@@ -163,7 +163,7 @@ sx_status sx_answer_lookup(const sx_index_version *now, const sx_lookup *job, sx
         st = bring(&all, &here.keys, job->n, 1, 1, err);
     if (st == SX_OK) {
         ask.q[0] = here.q;
-        st = sx_hybrid_run(&plan, &ask, job->n, answer_points, &w, err);
+        st = sx_hybrid_run(&plan, &ask, job->n, answer_points, &w, NULL, err);
     }
     return leave(&all, st, err);
 }
@@ -279,7 +279,7 @@ sx_status sx_answer_count(const sx_index_version *now, const sx_span_query *job,
     if (st == SX_OK) {
         to.first = column.data;
         to.there = 0;
-        st = sx_hybrid_run(&plan, &ask, job->n, answer_spans, &w, err);
+        st = sx_hybrid_run(&plan, &ask, job->n, answer_spans, &w, NULL, err);
     }
     return leave(&all, st, err);
 }
@@ -314,7 +314,7 @@ sx_status sx_answer_fold(const sx_index_version *now, const sx_span_query *job,
     for (unsigned i = 0; i < 4 && st == SX_OK; i++)
         st = bring(&all, columns[i], job->n, 0, 1, err);
     if (st == SX_OK)
-        st = sx_hybrid_run(&plan, &ask, job->n, answer_fold, &w, err);
+        st = sx_hybrid_run(&plan, &ask, job->n, answer_fold, &w, NULL, err);
     return leave(&all, st, err);
 }
 
@@ -370,7 +370,7 @@ static sx_status find_ranges(void *work, const sx_spans *to, sx_err *err)
     ranges *w = work;
 
     w->spans = to;
-    return w->ask ? sx_hybrid_run(w->plan, w->ask, w->job->n, answer_spans, w, err)
+    return w->ask ? sx_hybrid_run(w->plan, w->ask, w->job->n, answer_spans, w, NULL, err)
                   : ask_spans(w->plan, w->job, to, err);
 }
 

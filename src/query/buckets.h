@@ -8,14 +8,19 @@
  * (bucket=). So small batches have buckets, too, and large ones few trips.
  *
  * Entries are in a ring of buffers, each for one bucket of the largest size. The GPU makes them
- * as far ahead as there are buffers: two of the largest buckets, or up to eight smaller ones. */
+ * as far ahead as there are buffers: two of the largest buckets, or up to eight. Where the CPU
+ * walks the first levels, too, there are three at least: one whose first levels it walks, one on
+ * the GPU, and one that it answers. A strategy may say that there is one only. */
 #ifndef SX_BUCKETS_H
 #define SX_BUCKETS_H
+
+#include "place/backend.h"
 
 #include <stdint.h>
 
 #define SX_BUCKET_FIRST 8192u
 #define SX_BUFFERS_LEAST 2u
+#define SX_BUFFERS_WALKED 3u
 #define SX_BUFFERS_MOST 8u
 #define SX_RING_STATES (1u << 22) /* or two buckets, if that is more */
 
@@ -34,25 +39,37 @@ static inline uint64_t sx_ring_states(uint64_t bucket)
     return states < SX_BUFFERS_LEAST * bucket ? SX_BUFFERS_LEAST * bucket : states;
 }
 
-/* How n queries are cut, each with an entry in every column. */
-static inline sx_buckets sx_buckets_of(uint64_t n, uint64_t bucket, unsigned columns)
+/* Of n queries, each with an entry in every column, by such a strategy (SX_BUCKETS_). walked:
+ * the CPU walks levels before the GPU does. */
+static inline sx_buckets sx_buckets_of(uint64_t n, uint64_t bucket, unsigned columns,
+                                       uint32_t strategy, int walked)
 {
     sx_buckets cut = {SX_BUCKET_FIRST, n / 8, SX_BUFFERS_MOST};
-    uint64_t buffers;
+    uint64_t states = sx_ring_states(bucket) / columns, buffers;
 
     if (cut.most < cut.first)
         cut.most = cut.first;
     if (cut.most > bucket / columns)
         cut.most = bucket / columns;
+    if (walked && cut.most > states / SX_BUFFERS_WALKED)
+        cut.most = states / SX_BUFFERS_WALKED;
     if (cut.first > cut.most)
         cut.first = cut.most;
-    buffers = sx_ring_states(bucket) / (columns * cut.most);
+    buffers = states / cut.most;
     if (buffers < cut.buffers)
         cut.buffers = (unsigned)buffers;
+    if (strategy == SX_BUCKETS_SEQUENTIAL)
+        cut.buffers = 1;
     return cut;
 }
 
-/* Length of the bucket that begins with query `at`, which is below n. */
+/* The smallest batch that is worth a bucket. */
+static inline uint64_t sx_bucket_least(uint64_t bucket, unsigned columns)
+{
+    return sx_buckets_of(0, bucket, columns, 0, 0).first;
+}
+
+/* The bucket that begins with query `at`, below n. */
 static inline uint64_t sx_bucket_length(const sx_buckets *cut, uint64_t n, uint64_t at)
 {
     uint64_t length = at < cut->first ? cut->first : at < cut->most ? at : cut->most;

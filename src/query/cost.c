@@ -1,7 +1,5 @@
 #include "query/cost.h"
 
-#include "query/buckets.h"
-
 /* ---- the CPU ------------------------------------------------------------------ */
 
 /* Searches that a question takes. A rank is looked up without one, in a part of its time. */
@@ -156,13 +154,23 @@ static void add_buckets(const sx_cost *c, const sx_batch *b, both_sides *t, doub
     one.n = n;
     one.searches = columns;
     cpu = cpu_ns(&c->cpu, &one, c->entries.entered_ns / c->cpu.pooled_ns);
+    if (c->travel.strategy == SX_BUCKETS_SEQUENTIAL) {
+        t->gpu = t->cpu = larger(t->gpu, t->cpu) + buckets * (gpu + cpu);
+        return;
+    }
     t->cpu = larger(larger(t->cpu, t->gpu + gpu) + buckets * cpu, t->gpu + buckets * gpu + cpu);
     t->gpu += buckets * gpu;
 }
 
+sx_buckets sx_cost_cut(const sx_cost *c, uint64_t n, uint64_t bucket, unsigned columns)
+{
+    return sx_buckets_of(n, bucket, columns, c->travel.strategy,
+                         sx_balance_walks(&c->entries.balance));
+}
+
 static double entered_ns(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsigned columns)
 {
-    sx_buckets cut = sx_buckets_of(b->n, bucket, columns);
+    sx_buckets cut = sx_cost_cut(c, b->n, bucket, columns);
     both_sides t = {WORKER_NS, 0};
     uint64_t at = 0;
 
@@ -180,7 +188,7 @@ static double entered_ns(const sx_cost *c, const sx_batch *b, uint64_t bucket, u
 
 int sx_cost_entries_pay(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsigned columns)
 {
-    if (b->n < sx_buckets_of(b->n, bucket, columns).first)
+    if (b->n < sx_cost_cut(c, b->n, bucket, columns).first)
         return 0;
     if (c->side)
         return c->side == SX_SIDE_GPU;

@@ -15,6 +15,7 @@
 #define SX_COST_H
 
 #include "place/registry.h"
+#include "query/buckets.h"
 
 typedef struct {                  /* nanoseconds; none is 0 */
     double call_ns, query_ns;     /* one thread: a call, each question of it */
@@ -30,15 +31,33 @@ typedef struct {
     double query_ns;              /* a question, with all of the device at work */
 } sx_cost_gpu;
 
+/* A question of large calls to a hybrid index, tried; 0: not tried. */
+typedef struct {
+    sx_balance balance;
+    double ns;                    /* of the call */
+    double cpu_ns, gpu_ns;        /* of its sides, which overlap */
+} sx_trial;
+
+/* So many trials are kept for those who want to know. */
+#define SX_TRIALS_MOST 40u
+
 typedef struct {                  /* of a hybrid index */
-    double call_ns, query_ns;     /* to make entries, with the way there and back */
-    double entered_ns;             /* a question with entries, on the CPU with all threads */
-    double gain;                  /* how many times as fast as the CPU alone both sides were in
-                                     a trial. Both use the host's memory, which the other
-                                     numbers do not show. 0: not tried. 1: not tried, as the
-                                     index is in the host's caches */
-    uint64_t least;               /* questions of the smallest batch that gained in a trial; 0:
-                                     not tried */
+    sx_balance balance;           /* what the numbers below are of */
+    double call_ns, query_ns;     /* making entries, the way to them and back included */
+    double entered_ns;            /* a question for the CPU, all threads, with entries, and the
+                                     levels that it walks before */
+    double gain;                  /* how many times as fast as the CPU alone the two were,
+                                     tried: both use the host's memory, which the other
+                                     numbers do not show. 0: not tried; 1: neither, as
+                                     the index is in the host's caches */
+    uint64_t least;               /* questions of the smallest batch that gained, tried; 0: not
+                                     tried */
+    double alone_ns;              /* a question of large calls to the CPU alone, tried; 0: not */
+    sx_trial best;                /* of the balance above, in turns with that ... */
+    sx_trial plain;               /* ... and with this one, if it was in question: the GPU walks
+                                     all levels */
+    uint32_t trials;              /* by which the balance was found */
+    sx_trial trial[SX_TRIALS_MOST];
 } sx_cost_entries;
 
 typedef struct {
@@ -72,6 +91,10 @@ uint64_t sx_cost_crossover(const sx_cost *c, const sx_batch *like);
 
 /* Entries that gained less in a trial may lose another time. */
 #define SX_LEAST_GAIN 1.10
+
+/* How a batch of n questions is cut, with `columns` of entries for each, on a device whose buckets
+ * have so many at most (buckets.h). */
+sx_buckets sx_cost_cut(const sx_cost *c, uint64_t n, uint64_t bucket, unsigned columns);
 
 /* Whether entries pay for such a batch, with `columns` of them for each question, on a device
  * whose buckets have at most `bucket` entries (buckets.h). A bucket that is the only one has

@@ -17,14 +17,30 @@ static int is_both(const sx_index_version *now)
     return sx_run_place(sx_one_run(now)) == SX_PLACE_BOTH;
 }
 
+/* Levels of the upper part that a GPU has of a hybrid index. */
+static uint32_t levels_of(const sx_index_version *now)
+{
+    const sx_replica *upper = sx_run_find(sx_one_run(now), 1, SX_UPPER);
+
+    return upper && upper->block ? sx_view_levels(&upper->view) : 0;
+}
+
+static double share_of(const sx_balance *b)
+{
+    return (double)b->share / SX_SHARE_ALL;
+}
+
 /* The smallest batch that gets entries; 0: none. */
 static uint64_t entered_from(const sx_index_version *now)
 {
+    const sx_cost *c = &now->cost;
     uint64_t bucket = now->dev->backend->bucket(now->dev->self);
     sx_batch b = usual_batch(now);
 
-    for (b.n = sx_buckets_of(0, bucket, 1).first; b.n < bucket << 20; b.n *= 2)
-        if (sx_cost_entries_pay(&now->cost, &b, bucket, 1))
+    if (c->entries.balance.depth >= levels_of(now))
+        return 0;
+    for (b.n = sx_bucket_least(bucket, 1); b.n < bucket << 20; b.n *= 2)
+        if (sx_cost_entries_pay(c, &b, bucket, 1))
             return b.n;
     return 0;
 }
@@ -81,6 +97,34 @@ static void text_both(const sx_index_version *now, sx_text *t)
         sx_text_add(t, "answers  the CPU below %" PRIu64 " queries, the GPU from there on\n", from);
 }
 
+/* Who walks which levels, and by what times that was decided. */
+static void text_balance(const sx_index_version *now, sx_text *t)
+{
+    const sx_cost_entries *h = &now->cost.entries;
+    const sx_balance *b = &h->balance;
+    uint32_t levels = levels_of(now);
+
+    sx_text_add(t, "balance  of %u level%s the CPU walks %u", levels, levels == 1 ? "" : "s",
+                b->depth);
+    if (b->share > 0)
+        add(t, ", for ", share_of(b), 3, " of a bucket one more");
+    sx_text_add(t, ", the GPU the rest%s\n",
+                now->cost.travel.balanced ? ", as the device's name says" : "");
+    if (h->best.ns == 0)
+        return;
+    add(t, "tried    so a query of a large call takes ", h->best.ns, 3, " ns (CPU ");
+    add(t, "", h->best.cpu_ns, 3, ", GPU ");
+    add(t, "", h->best.gpu_ns, 3, ")");
+    if (h->plain.ns > 0) {
+        add(t, ", ", h->plain.ns, 3, " ns if the GPU walks all levels (CPU ");
+        add(t, "", h->plain.cpu_ns, 3, ", GPU ");
+        add(t, "", h->plain.gpu_ns, 3, ")");
+    }
+    if (h->alone_ns > 0)
+        add(t, ", ", h->alone_ns, 3, " ns by the CPU alone");
+    sx_text_add(t, "\n");
+}
+
 static void text_entries(const sx_index_version *now, sx_text *t)
 {
     const sx_cost_entries *h = &now->cost.entries;
@@ -89,6 +133,7 @@ static void text_entries(const sx_index_version *now, sx_text *t)
     add(t, "entries  a bucket takes the GPU ", h->call_ns * 1e-3, 2, " us and ");
     add(t, "", h->query_ns, 3, " ns a query; with entries the CPU takes ");
     add(t, "", h->entered_ns, 3, " ns\n");
+    text_balance(now, t);
     if (h->gain > 0 && h->gain != 1)
         add(t, "tried    with entries large calls were ", h->gain, 2, " times as fast as without\n");
     if (from)
@@ -128,6 +173,43 @@ static void json_from(const char *name, uint64_t from, sx_text *t)
         sx_text_add(t, ", \"%s\": null", name);
 }
 
+static void json_trial(const sx_trial *x, sx_text *t)
+{
+    sx_text_add(t, "{\"depth\": %u, ", x->balance.depth);
+    add(t, "\"share\": ", share_of(&x->balance), 4, ", ");
+    add(t, "\"query_ns\": ", x->ns, 4, ", ");
+    add(t, "\"cpu_query_ns\": ", x->cpu_ns, 4, ", ");
+    add(t, "\"gpu_query_ns\": ", x->gpu_ns, 4, "}");
+}
+
+static void json_balance(const sx_index_version *now, sx_text *t)
+{
+    static const char *const by[] = {"pipelined", "sequential", "pipelined", "double"};
+    const sx_cost_entries *h = &now->cost.entries;
+
+    sx_text_add(t, ", \"balance\": {\"levels\": %u, \"depth\": %u, ", levels_of(now),
+                h->balance.depth);
+    add(t, "\"share\": ", share_of(&h->balance), 4, ", ");
+    sx_text_add(t, "\"told\": %s, \"strategy\": \"%s\"",
+                now->cost.travel.balanced ? "true" : "false", by[now->cost.travel.strategy]);
+    if (h->best.ns > 0) {
+        sx_text_add(t, ", \"best\": ");
+        json_trial(&h->best, t);
+    }
+    if (h->plain.ns > 0) {
+        sx_text_add(t, ", \"plain\": ");
+        json_trial(&h->plain, t);
+    }
+    if (h->alone_ns > 0)
+        add(t, ", \"alone_query_ns\": ", h->alone_ns, 4, "");
+    sx_text_add(t, ", \"tried\": [");
+    for (uint32_t i = 0; i < h->trials; i++) {
+        sx_text_add(t, i ? ", " : "");
+        json_trial(&h->trial[i], t);
+    }
+    sx_text_add(t, "]}");
+}
+
 static void explain_json(const sx_index_version *now, sx_text *t)
 {
     const sx_cost *c = &now->cost;
@@ -147,6 +229,7 @@ static void explain_json(const sx_index_version *now, sx_text *t)
         add(t, "\"query_ns\": ", c->entries.query_ns, 4, ", ");
         add(t, "\"hinted_query_ns\": ", c->entries.entered_ns, 4, ", ");
         add(t, "\"gain\": ", c->entries.gain, 3, "}");
+        json_balance(now, t);
         json_from("hinted_from", entered_from(now), t);
     }
     sx_text_add(t, "}");

@@ -5,124 +5,217 @@
  *     a worker, the GPU   | entries 0 | entries 1 | entries 2 | entries 3 ...
  *     the caller, the CPU             | answers 0 | answers 1 | answers 2 ...
  *
- * The device keeps workers, and the buffers of one call, for later calls.
+ * Where that is more work for the GPU than for the CPU, the CPU walks the first levels of the
+ * upper part, too (sx_balance), as far ahead as there are buffers:
+ *
+ *     the caller, the CPU | walks 0 | walks 1 | walks 2 | answers 0 | walks 3 | answers 1 ...
+ *     a worker, the GPU             | entries 0    | entries 1    | entries 2    | ...
+ *
+ * There may be two workers, who take the next bucket in turns. Workers and the buffers of one
+ * call are kept by the device for later calls.
  *
  * Entries only save the CPU a part of its walks. So if there is no memory or no thread for
  * them, the CPU answers alone. But a GPU that fails is an error. */
 #include "query/index.h"
 
+#include "base/machine.h"
 #include "base/worker.h"
 
 typedef struct {
     const sx_replica *upper;      /* on the GPU */
-    sx_views views;               /* upper parts of all runs */
+    const sx_replica *whole;      /* on the host */
+    sx_views views, here;         /* of such ones */
     const sx_entered *ask;
     uint64_t n;
     sx_buckets cut;
+    sx_balance balance;
+    int walks;                    /* the CPU walks levels before the GPU */
     sx_state *states;             /* the ring: cut.buffers times those of a bucket */
-    sx_worker *worker;            /* its lock guards what follows */
-    uint64_t made, used;          /* buckets whose entries are made; are used up */
+    uint64_t walked_at;           /* first query whose first levels are not walked; the CPU's */
+    uint64_t cpu_ns;              /* the CPU's, too */
+    sx_worker *first;             /* whose lock guards what follows; only the caller and the
+                                     second worker read this */
+    uint64_t walked;              /* buckets whose first levels are walked, */
+    uint64_t taken, taken_at;     /* that a worker has taken, and the next one's first query, */
+    uint64_t used;                /* whose entries are used up */
+    unsigned char made[SX_BUFFERS_MOST];          /* whether a buffer has entries to be used */
     int ended;                    /* no more entries come, or none are wanted */
     sx_status st;                 /* of the GPU's side */
     sx_err err;
+    uint64_t gpu_ns;              /* of the worker that took longer */
 } pipeline;
 
-/* Where the entries of column c of bucket b are. */
-static sx_state *entries_of(const pipeline *p, uint64_t b, unsigned c)
+/* Where the states of column c of bucket b are. */
+static sx_state *states_of(const pipeline *p, uint64_t b, unsigned c)
 {
     return p->states + (b % p->cut.buffers * p->ask->columns + c) * p->cut.most;
 }
 
+/* Of bucket b, n queries from `at` on, column c: the levels that are still to be set. */
+static sx_steps steps_of(const pipeline *p, uint64_t b, uint64_t at, uint64_t n, unsigned c)
+{
+    return (sx_steps){.key_type = p->ask->key_type, .side = p->ask->side[c], .n = n,
+                      .threads = p->ask->threads, .head = sx_balance_head(&p->balance, n),
+                      .q = sx_slice_part(&p->ask->q[c], at, at + n), .out = states_of(p, b, c)};
+}
+
 /* ---- the GPU's side ----------------------------------------------------------- */
 
-/* Makes the entries of bucket b, n queries from `at` on: all levels of the upper part. */
+/* Of bucket b, n queries from `at` on: all levels that the CPU has not walked. */
 static sx_status make_entries(const pipeline *p, uint64_t b, uint64_t at, uint64_t n, sx_err *err)
 {
     const sx_device *dev = p->upper->dev;
     sx_status st = SX_OK;
 
     for (unsigned c = 0; c < p->ask->columns && st == SX_OK; c++) {
-        sx_steps job = {.key_type = p->ask->key_type, .side = p->ask->side[c], .n = n,
-                        .threads = p->ask->threads,
-                        .q = sx_slice_part(&p->ask->q[c], at, at + n),
-                        .to = sx_view_levels(&p->upper->view), .out = entries_of(p, b, c)};
+        sx_steps job = steps_of(p, b, at, n, c);
+        job.from = p->balance.depth;
+        job.head_from = p->balance.depth + 1;
+        job.to = job.head_to = sx_view_levels(&p->upper->view);
+        job.in = p->walks ? job.out : NULL;
         st = dev->backend->steps(dev->self, &p->views, &job, err);
     }
     return st;
 }
 
-/* Waits until bucket b has a buffer. Returns whether its entries are still wanted. */
-static int await_buffer(pipeline *p, sx_worker *me, uint64_t b)
+/* Takes the next bucket, when it has a buffer and its first levels are walked; 0: there is
+ * none, or it is not wanted. The lock is held. */
+static int take_bucket(pipeline *p, sx_worker *first, uint64_t *b, uint64_t *at, uint64_t *n)
 {
-    int ended;
-
-    pthread_mutex_lock(&me->lock);
-    while (b >= p->used + p->cut.buffers && !p->ended)
-        pthread_cond_wait(&me->changed, &me->lock);
-    ended = p->ended;
-    pthread_mutex_unlock(&me->lock);
-    return !ended;
+    while (!p->ended && p->taken_at < p->n &&
+           (p->taken >= p->used + p->cut.buffers || p->taken >= p->walked))
+        pthread_cond_wait(&first->changed, &first->lock);
+    if (p->ended || p->taken_at >= p->n)
+        return 0;
+    *b = p->taken++;
+    *at = p->taken_at;
+    *n = sx_bucket_length(&p->cut, p->n, *at);
+    p->taken_at += *n;
+    return 1;
 }
 
-static void entries_task(sx_worker *me, void *work)
+static void make_all(pipeline *p, sx_worker *first)
 {
-    pipeline *p = work;
     sx_status st = SX_OK;
     sx_err err;
-    uint64_t n;
+    uint64_t b, at, n, took = 0;
 
-    for (uint64_t b = 0, at = 0; at < p->n && st == SX_OK; b++, at += n) {
-        n = sx_bucket_length(&p->cut, p->n, at);
-        if (!await_buffer(p, me, b))
-            break;
+    pthread_mutex_lock(&first->lock);
+    while (take_bucket(p, first, &b, &at, &n)) {
+        uint64_t begin;
+        pthread_mutex_unlock(&first->lock);
+        begin = sx_clock_ns();
         st = make_entries(p, b, at, n, &err);
-        pthread_mutex_lock(&me->lock);
-        p->made += st == SX_OK;
-        pthread_cond_broadcast(&me->changed);
-        pthread_mutex_unlock(&me->lock);
+        took += sx_clock_ns() - begin;
+        pthread_mutex_lock(&first->lock);
+        p->made[b % p->cut.buffers] = st == SX_OK;
+        if (st != SX_OK && !p->ended) {
+            p->ended = 1;
+            p->st = st;
+            p->err = err;
+        }
+        pthread_cond_broadcast(&first->changed);
     }
-    pthread_mutex_lock(&me->lock);
-    p->ended = 1;
-    p->st = st;
-    if (st != SX_OK)
-        p->err = err;
-    pthread_cond_broadcast(&me->changed);
-    pthread_mutex_unlock(&me->lock);
+    p->gpu_ns = took > p->gpu_ns ? took : p->gpu_ns;
+    pthread_cond_broadcast(&first->changed);      /* the other one, if all are taken */
+    pthread_mutex_unlock(&first->lock);
+}
+
+static void first_task(sx_worker *me, void *work)
+{
+    make_all(work, me);
+}
+
+static void second_task(sx_worker *me, void *work)
+{
+    pipeline *p = work;
+
+    (void)me;
+    make_all(p, p->first);
 }
 
 /* ---- the CPU's side -------------------------------------------------------------- */
 
-/* Waits for the entries of bucket b. *entered: they are there. The CPU goes on without
- * them if there was no memory for them, or after a fork() in a tick. */
+static int lost(const pipeline *p)
+{
+    return sx_worker_lost(&p->upper->dev->workers, p->first);
+}
+
+/* The first levels of bucket b, n queries from walked_at on. */
+static sx_status walk_bucket(const pipeline *p, uint64_t b, uint64_t n, sx_err *err)
+{
+    const sx_device *dev = p->whole->dev;
+    sx_status st = SX_OK;
+
+    for (unsigned c = 0; c < p->ask->columns && st == SX_OK; c++) {
+        sx_steps job = steps_of(p, b, p->walked_at, n, c);
+        job.to = p->balance.depth;
+        job.head_to = p->balance.depth + 1;
+        st = dev->backend->steps(dev->self, &p->here, &job, err);
+    }
+    return st;
+}
+
+/* The first levels of bucket b and those behind it that have buffers: a GPU that has enough to
+ * do does not wait. Nobody walks for a worker who is lost or takes no more. */
+static sx_status walk_ahead(pipeline *p, uint64_t b, sx_err *err)
+{
+    sx_status st = SX_OK;
+    uint64_t next, n;
+    int wanted = p->walks && !lost(p);
+
+    while (wanted && st == SX_OK && p->walked_at < p->n) {
+        pthread_mutex_lock(&p->first->lock);
+        next = p->walked;
+        wanted = !p->ended && next < b + p->cut.buffers;
+        pthread_mutex_unlock(&p->first->lock);
+        if (!wanted)
+            break;
+        n = sx_bucket_length(&p->cut, p->n, p->walked_at);
+        st = walk_bucket(p, next, n, err);
+        p->walked_at += n;
+        pthread_mutex_lock(&p->first->lock);
+        p->walked += st == SX_OK;
+        p->ended |= st != SX_OK;
+        pthread_cond_broadcast(&p->first->changed);
+        pthread_mutex_unlock(&p->first->lock);
+    }
+    return st == SX_ENOMEM ? SX_OK : st;
+}
+
+/* Waits for the entries of bucket b; *entered: they are there. Without them the CPU
+ * goes on alone, if it was for want of memory, or after a fork() in a tick. */
 static sx_status await_entries(pipeline *p, uint64_t b, int *entered, sx_err *err)
 {
+    const unsigned char *made = &p->made[b % p->cut.buffers];
     sx_status st = SX_OK;
 
     *entered = 0;
-    if (sx_worker_lost(&p->upper->dev->workers, p->worker))
+    if (lost(p))
         return SX_OK;
-    pthread_mutex_lock(&p->worker->lock);
-    while (p->made <= b && !p->ended)
-        pthread_cond_wait(&p->worker->changed, &p->worker->lock);
-    *entered = p->made > b;
+    pthread_mutex_lock(&p->first->lock);
+    while (!*made && !p->ended)
+        pthread_cond_wait(&p->first->changed, &p->first->lock);
+    *entered = *made;
     if (!*entered && p->st != SX_ENOMEM) {
         st = p->st;
         *err = p->err;
     }
-    pthread_mutex_unlock(&p->worker->lock);
+    pthread_mutex_unlock(&p->first->lock);
     return st;
 }
 
-/* One more bucket is answered, or the call has failed. */
-static void say_used(pipeline *p, sx_status st)
+/* Bucket b is answered, or the call has failed. */
+static void say_used(pipeline *p, uint64_t b, sx_status st)
 {
-    if (sx_worker_lost(&p->upper->dev->workers, p->worker))
+    if (lost(p))
         return;
-    pthread_mutex_lock(&p->worker->lock);
+    pthread_mutex_lock(&p->first->lock);
+    p->made[b % p->cut.buffers] = 0;
     p->used++;
     p->ended |= st != SX_OK;
-    pthread_cond_broadcast(&p->worker->changed);
-    pthread_mutex_unlock(&p->worker->lock);
+    pthread_cond_broadcast(&p->first->changed);
+    pthread_mutex_unlock(&p->first->lock);
 }
 
 /* Answers bucket by bucket. If no more entries come, it answers the rest at once. */
@@ -133,14 +226,20 @@ static sx_status answer_buckets(pipeline *p, sx_answer_fn *answer, void *work, s
 
     for (uint64_t b = 0, at = 0; at < p->n && st == SX_OK; b++, at += n) {
         const sx_state *entry[2] = {NULL, NULL};
-        int entered;
-        st = await_entries(p, b, &entered, err);
+        uint64_t begin = sx_clock_ns();
+        int entered = 0;
+        st = walk_ahead(p, b, err);
+        p->cpu_ns += sx_clock_ns() - begin;
+        if (st == SX_OK)
+            st = await_entries(p, b, &entered, err);
+        begin = sx_clock_ns();
         n = entered ? sx_bucket_length(&p->cut, p->n, at) : p->n - at;
         for (unsigned c = 0; entered && c < p->ask->columns; c++)
-            entry[c] = entries_of(p, b, c);
+            entry[c] = states_of(p, b, c);
         if (st == SX_OK)
             st = answer(work, at, n, entry, err);
-        say_used(p, st);
+        p->cpu_ns += sx_clock_ns() - begin;
+        say_used(p, b, st);
     }
     return st;
 }
@@ -172,29 +271,49 @@ void sx_hybrid_rest(sx_device *dev)
         dev->backend->unpin(dev->self, ring);
 }
 
+/* Two workers where the plan says so and there is one more; the second ends first, as it uses
+ * the other's lock. */
+static sx_status run_workers(pipeline *p, unsigned count, sx_answer_fn *answer, void *work,
+                             sx_err *err)
+{
+    sx_workers *workers = &p->upper->dev->workers;
+    sx_worker *second = count > 1 ? sx_worker_start(workers, second_task, p) : NULL;
+    sx_status st = answer_buckets(p, answer, work, err);
+
+    if (second)
+        sx_worker_finish(workers, second);
+    sx_worker_finish(workers, p->first);
+    return st;
+}
+
 sx_status sx_hybrid_run(const sx_plan *plan, const sx_entered *ask, uint64_t n,
-                        sx_answer_fn *answer, void *work, sx_err *err)
+                        sx_answer_fn *answer, void *work, sx_sides *took, sx_err *err)
 {
     static const sx_state *const none[2] = {NULL, NULL};
-    pipeline p = {.upper = plan->entries, .ask = ask, .n = n, .cut = plan->cut};
-    sx_workers *workers = p.upper ? &p.upper->dev->workers : NULL;
+    pipeline p = {.upper = plan->entries, .whole = plan->by, .ask = ask, .n = n, .cut = plan->cut,
+                  .balance = plan->balance, .walks = sx_balance_walks(&plan->balance)};
     void *ring = NULL;
     sx_status st = SX_OK;
 
     if (p.upper) {
         p.views = sx_version_views(plan->now, p.upper);
+        p.here = sx_plan_views(plan);
         st = take_ring(p.upper->dev, &ring, err);
     }
     if (st != SX_OK && st != SX_ENOMEM)
         return st;
     p.states = ring;
-    p.worker = ring ? sx_worker_start(workers, entries_task, &p) : NULL;
-    if (p.worker) {
-        st = answer_buckets(&p, answer, work, err);
-        sx_worker_finish(workers, p.worker);
+    p.walked = p.walks ? 0 : UINT64_MAX;
+    p.first = ring ? sx_worker_start(&p.upper->dev->workers, first_task, &p) : NULL;
+    if (p.first) {
+        st = run_workers(&p, plan->workers, answer, work, err);
     } else {
+        uint64_t begin = sx_clock_ns();
         st = n > 0 ? answer(work, 0, n, none, err) : SX_OK;
+        p.cpu_ns = sx_clock_ns() - begin;
     }
+    if (took)
+        *took = (sx_sides){p.cpu_ns, p.gpu_ns};
     if (ring)
         give_ring(p.upper->dev, ring);
     return st;

@@ -58,11 +58,13 @@ void sx_timing_end(const sx_timing *timing, sx_status st);
 
 typedef struct {
     const sx_index_version *now;
-    const sx_replica *by;         /* who answers, of the one run; others' are beside it */
-    const sx_replica *instead;    /* answers if `by` has no memory for the call; or NULL */
-    const sx_replica *entries;    /* makes entries for `by`; or NULL */
-    sx_buckets cut;               /* the buckets of such entries */
-    int visit;                    /* columns in device memory come to `by`, the host */
+    const sx_replica *by;         /* who answers: the one run's; the others' are beside it */
+    const sx_replica *instead;    /* who does where that has no memory for it; or NULL */
+    const sx_replica *entries;    /* who makes entries for it, or NULL: ... */
+    sx_buckets cut;               /* ... for so many queries at a time, */
+    sx_balance balance;           /* ... from where the CPU has come to, */
+    unsigned workers;             /* ... for so many buckets at once: 1, 2 */
+    int visit;                    /* columns in device memory come to the host for it */
 } sx_plan;
 
 /* The plan for a batch. on_host: all its columns are on the host, and it has no stream. in
@@ -95,7 +97,7 @@ typedef sx_status sx_fill_fn(void *work, const sx_spans *spans, uint64_t total, 
 sx_status sx_spans_answer(const sx_replica *by, const sx_span_query *job, const sx_range_out *out,
                           sx_find_fn *find, sx_fill_fn *fill, void *work, sx_err *err);
 
-/* ---- hybrid.c: the GPU walks the upper part, the CPU the rest ---------------------- */
+/* ---- hybrid.c: the GPU walks the upper part or some of it, the CPU the rest ---------- */
 
 /* Columns of queries that need entries, all on the host. */
 typedef struct {
@@ -110,9 +112,13 @@ typedef struct {
  * is NULL. */
 typedef sx_status sx_answer_fn(void *work, uint64_t at, uint64_t n, const sx_state *const entry[2],
                                sx_err *err);
-/* Calls `answer` for n queries: in buckets, with entries, if the plan has them. */
+/* What each side took, without waiting for the other. */
+typedef struct {
+    uint64_t cpu_ns, gpu_ns;
+} sx_sides;
+/* Calls it for n queries, in buckets with entries if the plan has them. took: or NULL. */
 sx_status sx_hybrid_run(const sx_plan *plan, const sx_entered *ask, uint64_t n,
-                        sx_answer_fn *answer, void *work, sx_err *err);
+                        sx_answer_fn *answer, void *work, sx_sides *took, sx_err *err);
 /* Gives back memory for entries that the device keeps from one call to the next. */
 void sx_hybrid_rest(sx_device *dev);
 

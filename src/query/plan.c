@@ -20,16 +20,18 @@ static uint32_t faster(const sx_index_version *now, const sx_batch *b, const voi
     return SX_SIDE_GPU;
 }
 
-/* Whether entries pay, and how the batch is cut for them. Each column of queries has its own. */
+/* Whether entries pay, and for what buckets. Each column that is searched for has its own. A CPU
+ * that walks all levels itself wants none. */
 static int cut_for(const sx_index_version *now, const sx_replica *upper, const sx_batch *b,
                    sx_buckets *cut)
 {
     uint64_t bucket;
 
-    if (!upper->block || b->searches == 0)
+    if (!upper->block || b->searches == 0 ||
+        now->cost.entries.balance.depth >= sx_view_levels(&upper->view))
         return 0;
     bucket = upper->dev->backend->bucket(upper->dev->self);
-    *cut = sx_buckets_of(b->n, bucket, b->searches);
+    *cut = sx_cost_cut(&now->cost, b->n, bucket, b->searches);
     return sx_cost_entries_pay(&now->cost, b, bucket, b->searches);
 }
 
@@ -44,6 +46,8 @@ sx_plan sx_plan_of(const sx_index_version *now, const sx_batch *b, int on_host, 
         return plan;
     if (second->part == SX_UPPER) {
         plan.entries = cut_for(now, second, b, &plan.cut) ? second : NULL;
+        plan.balance = now->cost.entries.balance;
+        plan.workers = now->cost.travel.strategy == SX_BUCKETS_DOUBLE ? 2 : 1;
     } else if (on_host && b->n > 0) {
         if (faster(now, b, in, out) == SX_SIDE_CPU)
             plan.by = second;

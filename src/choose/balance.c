@@ -1,0 +1,279 @@
+/* balance.c - tries a hybrid index: how its two sides share the levels of the upper part, whether
+ * it is faster with its GPU than without, and from which batch on.
+ *
+ * The CPU walks D levels, for a part R of the queries one more, and the GPU the rest of L. With
+ * C_i and G_i for what level i takes the CPU and the GPU, and E for what is below the upper part,
+ * a query takes (equation 4 of the paper on HB+)
+ *
+ *     max( E + C_0 + ... + C_(D-1) + R C_D ,  (1 - R) G_D + G_(D+1) + ... + G_(L-1) )
+ *
+ * The first grows with D + R and the second shrinks, so the least is where they cross. The paper's
+ * algorithm finds it: one level more for the CPU as long as the GPU takes longer, and then R by
+ * halves, in steps of 1/32. (Its prose uses R for the other part of a bucket. The equation and the
+ * algorithm agree, and we follow these.)
+ *
+ *     D + R     0 ----- 1 ----- 2 ----- 3            levels of the CPU
+ *     slower   GPU     GPU     CPU                   so D is 1
+ *                         GPU CPU                    and R is between 1/4 and 1/2, ...
+ *
+ * A trial is a call like any other. The times of both sides are taken while they work beside each
+ * other, as they share the host's memory. Of all trials the fastest counts, and it has to win
+ * against the plain hybrid and against the CPU alone once more. */
+#include "choose/probe.h"
+
+#include "base/machine.h"
+
+/* Trials have the questions of a few buckets, up to SX_TRIAL_QUESTIONS. */
+#define TRIAL_BUCKETS 4u
+/* Calls of a trial while a balance is sought, and in turns with others; the best counts. */
+#define SEARCH_CALLS 2u
+#define TURNS 3u
+/* R is found in steps of this. */
+#define SHARE_STEP (SX_SHARE_ALL / 32)
+
+typedef struct {
+    sx_index_version *now;
+    const sx_probe *q;
+    sx_cost *cost;                /* what is known so far */
+    uint32_t levels;
+    uint64_t at;                  /* where the next questions begin: each call has others */
+} trying;
+
+static const sx_balance plain = {0, 0};
+
+/* ---- one call ---------------------------------------------------------------------- */
+
+typedef struct {
+    const sx_plan *plan;
+    const sx_lookup *job;
+} part;
+
+static sx_status answer_part(void *work, uint64_t at, uint64_t n, const sx_state *const entry[2],
+                             sx_err *err)
+{
+    const part *w = work;
+    const sx_device *host = w->plan->by->dev;
+    sx_views views = sx_plan_views(w->plan);
+    sx_lookup job = *w->job;
+
+    job.n = n;
+    job.q = sx_slice_part(&job.q, at, at + n);
+    job.out = sx_slice_part(&job.out, at, at + n);
+    job.entry = entry[0];
+    return host->backend->lookup(host->self, &views, &job, err);
+}
+
+static sx_batch batch_of(const sx_probe *q, uint64_t n)
+{
+    return (sx_batch){.n = n, .in_bytes = (uint32_t)sx_type_bytes(q->key_type), .out_bytes = 8,
+                      .searches = 1, .trips = 1};
+}
+
+/* What a question of n takes. balance NULL: the CPU alone. The better of this and *best stays. */
+static sx_status call_once(trying *t, uint64_t n, const sx_balance *balance, sx_trial *best,
+                           sx_err *err)
+{
+    sx_batch b = batch_of(t->q, n);
+    sx_lookup get = sx_probe_get(t->q);
+    sx_entered ask = {.key_type = t->q->key_type, .columns = 1, .side = {SX_LEFT}};
+    sx_sides took = {0, 0};
+    sx_plan plan;
+    part w = {&plan, &get};
+    uint64_t begin, ns;
+    double each;
+    sx_status st;
+
+    if (t->at + n > t->q->n)
+        t->at = 0;
+    get.n = n;
+    ask.q[0] = get.q = sx_slice_part(&get.q, t->at, t->at + n);
+    t->at += n;
+    t->now->cost = *t->cost;
+    t->now->cost.side = balance ? SX_SIDE_GPU : SX_SIDE_CPU;
+    t->now->cost.entries.balance = balance ? *balance : plain;
+    begin = sx_clock_ns();
+    plan = sx_plan_of(t->now, &b, 1, get.q.data, get.out.data);
+    st = sx_hybrid_run(&plan, &ask, n, answer_part, &w, &took, err);
+    ns = sx_clock_ns() - begin;
+    if (ns < took.gpu_ns)         /* a call is not over before either side is */
+        ns = took.gpu_ns;
+    each = (double)(ns ? ns : 1) / (double)n;
+    if (st == SX_OK && (best->ns == 0 || each < best->ns))
+        *best = (sx_trial){balance ? *balance : plain, each, (double)took.cpu_ns / (double)n,
+                           (double)took.gpu_ns / (double)n};
+    return st;
+}
+
+/* ---- the balance -------------------------------------------------------------------- */
+
+/* A trial of the search, which is written down; *best becomes the better one. */
+static sx_status sample(trying *t, uint32_t depth, uint32_t share, sx_trial *best,
+                        int *gpu_is_slower, sx_err *err)
+{
+    sx_cost_entries *e = &t->cost->entries;
+    sx_balance balance = {depth, share};
+    sx_trial this = {.ns = 0};
+    sx_status st = SX_OK;
+
+    for (unsigned i = 0; i < SEARCH_CALLS && st == SX_OK; i++)
+        st = call_once(t, t->q->n, &balance, &this, err);
+    if (st != SX_OK)
+        return st;
+    *gpu_is_slower = this.gpu_ns > this.cpu_ns;
+    if (best->ns == 0 || this.ns < best->ns)
+        *best = this;
+    if (e->trials < SX_TRIALS_MOST)
+        e->trial[e->trials++] = this;
+    return SX_OK;
+}
+
+static sx_status discover(trying *t, sx_balance *found, sx_err *err)
+{
+    sx_trial best = {.ns = 0};
+    uint32_t depth = 0, below = 0, above = SX_SHARE_ALL;  /* parts: the GPU is slower, it is not */
+    sx_trial warm_up = {.ns = 0}; /* takes what is kept for later calls */
+    int slower = 1;
+    sx_status st = call_once(t, t->q->n, &plain, &warm_up, err);
+
+    if (st == SX_OK)
+        st = sample(t, 0, 0, &best, &slower, err);
+    if (st == SX_OK && !slower) { /* more work for the CPU makes it slower */
+        *found = plain;
+        return SX_OK;
+    }
+    /* All levels are the CPU alone, which has nothing to wait for. */
+    while (st == SX_OK && depth + 1 < t->levels) {
+        st = sample(t, depth + 1, 0, &best, &slower, err);
+        if (!slower)
+            break;
+        depth++;
+    }
+    while (st == SX_OK && above - below > SHARE_STEP) {
+        uint32_t share = below + (above - below) / 2;
+        st = sample(t, depth, share, &best, &slower, err);
+        if (slower)
+            below = share;
+        else
+            above = share;
+    }
+    *found = best.balance;
+    return st;
+}
+
+/* ---- whether it pays ----------------------------------------------------------------- */
+
+static int same(const sx_balance *a, const sx_balance *b)
+{
+    return a->depth == b->depth && a->share == b->share;
+}
+
+/* The CPU alone, the balance found, and the plain hybrid if that may still be taken, in turns. A
+ * device whose name says that the GPU helps does not ask whether it pays. */
+static sx_status take_best(trying *t, const sx_balance *found, int or_plain, sx_err *err)
+{
+    sx_cost_entries *e = &t->cost->entries;
+    sx_trial alone = {.ns = 0}, with = {.ns = 0}, without = {.ns = 0};
+    sx_status st = SX_OK;
+
+    for (unsigned i = 0; i < TURNS && st == SX_OK; i++) {
+        if (!t->cost->side)
+            st = call_once(t, t->q->n, NULL, &alone, err);
+        if (st == SX_OK)
+            st = call_once(t, t->q->n, found, &with, err);
+        if (st == SX_OK && or_plain && !same(found, &plain))
+            st = call_once(t, t->q->n, &plain, &without, err);
+    }
+    if (st != SX_OK)
+        return st;
+    e->plain = without;
+    if (without.ns > 0 && without.ns <= with.ns)
+        with = without;
+    e->balance = with.balance;
+    e->best = with;
+    e->alone_ns = alone.ns;
+    if (alone.ns > 0)
+        e->gain = alone.ns / with.ns;
+    return SX_OK;
+}
+
+/* How many times as fast calls of n questions are with entries as without. */
+static sx_status gain_of(trying *t, uint64_t n, double *gain, sx_err *err)
+{
+    sx_trial alone = {.ns = 0}, with = {.ns = 0};
+    sx_balance balance = t->cost->entries.balance;
+    sx_status st = SX_OK;
+
+    for (unsigned i = 0; i < TURNS && st == SX_OK; i++) {
+        st = call_once(t, n, NULL, &alone, err);
+        if (st == SX_OK)
+            st = call_once(t, n, &balance, &with, err);
+    }
+    *gain = st == SX_OK ? alone.ns / with.ns : 0;
+    return st;
+}
+
+/* The smallest batch for which both the model and a trial say that entries pay. They do for
+ * large ones. */
+static sx_status find_least(trying *t, uint64_t bucket, sx_err *err)
+{
+    sx_cost *c = t->cost;
+    sx_batch b = batch_of(t->q, 0);
+    double gain = 0;
+    sx_status st = SX_OK;
+
+    for (b.n = sx_bucket_least(bucket, 1); b.n < t->q->n && st == SX_OK; b.n *= 2) {
+        if (!sx_cost_entries_pay(c, &b, bucket, 1))
+            continue;
+        st = gain_of(t, b.n, &gain, err);
+        if (st == SX_OK && gain >= SX_LEAST_GAIN)
+            break;
+    }
+    c->entries.least = b.n < t->q->n ? b.n : t->q->n;
+    return st;
+}
+
+/* The balance, unless the device's name says it; numbers of it; and whether entries pay. */
+static sx_status try_all(trying *t, const sx_replica *upper, const sx_replica *here,
+                         uint64_t bucket, sx_err *err)
+{
+    sx_cost *c = t->cost;
+    sx_balance before = c->entries.balance, found = before;
+    int told = c->travel.balanced;
+    sx_status st = told ? SX_OK : discover(t, &found, err);
+
+    if (st == SX_OK)
+        st = take_best(t, &found, !told, err);
+    if (st == SX_OK && !same(&c->entries.balance, &before))
+        st = sx_measure_entries(upper, here, t->q, c, err);
+    if (st == SX_OK && !c->side && c->entries.gain >= SX_LEAST_GAIN)
+        st = find_least(t, bucket, err);
+    return st;
+}
+
+/* An index of fewer keys than the trial has questions is in the host's caches, where entries
+ * gain nothing. */
+sx_status sx_try_entries(sx_index_version *now, const sx_replica *upper, const sx_replica *here,
+                         sx_cost *c, sx_err *err)
+{
+    uint64_t bucket = now->dev->backend->bucket(now->dev->self);
+    sx_probe q = {.n = bucket < SX_TRIAL_QUESTIONS / TRIAL_BUCKETS ? TRIAL_BUCKETS * bucket
+                                                                   : SX_TRIAL_QUESTIONS};
+    sx_cost before = now->cost, tried = *c;
+    trying t = {now, &q, &tried, sx_view_levels(&upper->view), 0};
+    sx_status st;
+
+    if (q.n > now->n) {
+        c->entries.gain = 1;
+        return SX_OK;
+    }
+    q.of_gpu = q.n < c->travel.sample ? q.n : c->travel.sample;
+    st = sx_probe_make(here, now->key_type, &q, err);
+    if (st == SX_OK)
+        st = try_all(&t, upper, here, bucket, err);
+    if (st == SX_OK)
+        *c = tried;
+    now->cost = before;
+    sx_probe_drop(&q);
+    sx_hybrid_rest(now->dev);
+    return st == SX_ENOMEM ? SX_OK : st;  /* not tried: then the model says */
+}
