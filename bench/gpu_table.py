@@ -559,7 +559,7 @@ def print_e(tables):
             print_host(lines)
     fit = fitting(tables)
     if fit:
-        print(f"Lines wrong by at most 16 over {power(fit[1])} sorted keys "
+        print(f"Segments wrong by at most 16 over {power(fit[1])} sorted keys "
               f"are made in {number(1000 * fit[0])} ms (the build without "
               f"that of the array alone), "
               f"{number(fit[1] / fit[0] / 1e9)} G keys/s.\n")

@@ -284,8 +284,8 @@ typedef struct sx_index sx_index;
  *                                Parameters you leave out are chosen by a look at
  *                                the keys
  *         pgm(eps=1..1048576,eps2=1..1024,cuts=1..1048576)   sorted array
- *                                under segments, lines that know the rank of a
- *                                key within eps; levels above know segments within
+ *                                under segments that know the rank of a key
+ *                                within eps; levels above know segments within
  *                                eps2. Segments are made in `cuts` parts: at most
  *                                one a key, and at least n / 2^29 + 1 from 2^29
  *                                keys on. If you leave cuts out, n and eps choose

@@ -198,7 +198,7 @@ const char *pgm_open(pgm_file *p, unsigned char *file)
     p->keys = file_section(file, "segments", &bytes);
     if (!p->keys || bytes != p->first[p->levels] * (p->width + 16))
         return "segments of another size";
-    p->lines = p->keys + p->first[p->levels] * p->width;
+    p->segments = p->keys + p->first[p->levels] * p->width;
     return NULL;
 }
 
@@ -211,20 +211,20 @@ static number entry_key(const pgm_file *p, uint64_t entry)
 
 static uint64_t entry_height(const pgm_file *p, uint64_t entry)
 {
-    return get64(p->lines + 16 * entry + 8) >> 8;
+    return get64(p->segments + 16 * entry + 8) >> 8;
 }
 
 /* g of the layout. */
-static uint64_t line_at(const pgm_file *p, uint64_t entry, number q)
+static uint64_t segment_at(const pgm_file *p, uint64_t entry, number q)
 {
-    unsigned bits = p->width == 16 ? 128 : 64, lz = p->lines[16 * entry + 8];
+    unsigned bits = p->width == 16 ? 128 : 64, lz = p->segments[16 * entry + 8];
     number d = q - entry_key(p, entry);
     uint64_t far, rise;
     if (lz > 0 && d >> (bits - lz))
         far = UINT64_MAX;
     else
         far = (uint64_t)(bits == 128 ? d << lz >> 64 : d << lz);
-    rise = (uint64_t)((number)far * get64(p->lines + 16 * entry) >> 64);
+    rise = (uint64_t)((number)far * get64(p->segments + 16 * entry) >> 64);
     return (entry_height(p, entry) + rise) >> 8;
 }
 
@@ -271,7 +271,7 @@ static unsigned zeros_of(const pgm_file *p, number x)
 
 /* Checks (G) at every point, in the last segment that does not begin behind it,
  * and that numbers are in their ranges. */
-static const char *wrong_lines(const level_check *c)
+static const char *wrong_segments(const level_check *c)
 {
     const pgm_file *p = c->p;
     uint64_t first = p->first[c->level], s = 0, begin = 0;
@@ -285,14 +285,14 @@ static const char *wrong_lines(const level_check *c)
             if (entry_key(p, first + s) != at->x)
                 return said(c, "begins with no point, segment", s);
         }
-        uint64_t g = line_at(p, first + s, at->x);
+        uint64_t g = segment_at(p, first + s, at->x);
         if (g > at->y + c->eps || g + c->eps < at->y)
-            return said(c, "a line is wrong at point", i);
+            return said(c, "a segment is wrong at point", i);
         bool ends = i + 1 == c->count || (s + 1 < p->count[c->level] &&
                                           entry_key(p, first + s + 1) <= at[1].x);
-        if (ends && p->lines[16 * (first + s) + 8] != zeros_of(p, at->x - c->points[begin].x))
+        if (ends && p->segments[16 * (first + s) + 8] != zeros_of(p, at->x - c->points[begin].x))
             return said(c, "wrong leading zeros, segment", s);
-        if (get64(p->lines + 16 * (first + s)) > (1ull << 57) + 3)
+        if (get64(p->segments + 16 * (first + s)) > (1ull << 57) + 3)
             return said(c, "too steep, segment", s);
     }
     return s + 1 == p->count[c->level] ? NULL : said(c, "segments behind all points:", s);
@@ -304,7 +304,7 @@ static const char *wrong_end(const level_check *c)
     for (uint64_t i = p->first[c->level] + p->count[c->level]; i < p->first[c->level + 1]; i++) {
         uint64_t end = i == p->first[c->level] + p->count[c->level] ? c->n << 16 : 0;
         if (entry_key(p, i) != (number)-1 >> (128 - 8 * p->width) ||
-            get64(p->lines + 16 * i) != 0 || get64(p->lines + 16 * i + 8) != end)
+            get64(p->segments + 16 * i) != 0 || get64(p->segments + 16 * i + 8) != end)
             return said(c, "what is behind its segments, entry", i);
     }
     return NULL;
@@ -316,7 +316,7 @@ static const char *wrong_window(const level_check *c, uint64_t s, number q, uint
 {
     const pgm_file *p = c->p;
     uint64_t entry = p->first[c->level] + s;
-    uint64_t g = entry_key(p, entry) > q ? entry_height(p, entry) >> 8 : line_at(p, entry, q);
+    uint64_t g = entry_key(p, entry) > q ? entry_height(p, entry) >> 8 : segment_at(p, entry, q);
     uint64_t next = entry_height(p, entry + 1) >> 8, at = g < next ? g : next, eps = c->eps;
     if (at > bound + eps || bound > at + eps + 1)
         return said(c, "(L) fails where the bound is", bound);
@@ -373,7 +373,7 @@ static const char *wrong_level(level_check *c, bool starts)
     if (starts)
         wrong = wrong_starts(c);
     if (!wrong)
-        wrong = wrong_lines(c);
+        wrong = wrong_segments(c);
     if (!wrong)
         wrong = wrong_end(c);
     if (!wrong)

@@ -20,7 +20,7 @@ typedef struct {
     uint64_t eps, eps2, cuts;     /* as its spec says */
     uint64_t levels, count[PGM_LEVELS];
     uint64_t first[PGM_LEVELS + 1];             /* entry that a level begins with */
-    unsigned char *keys, *lines;  /* in the file: of entry 0 */
+    unsigned char *keys, *segments;  /* in the file: of entry 0 */
 } pgm_file;
 
 /* A section of a file; NULL: it has none of that name. */

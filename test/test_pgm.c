@@ -418,7 +418,7 @@ static void set_x(const pgm_file *p, uint64_t i, number x)
 static void plant_fields(planting *s, uint64_t i, rnd *r)
 {
     const pgm_file *p = &s->b.p;
-    unsigned char *slope = p->lines + 16 * i, *base = slope + 8;
+    unsigned char *slope = p->segments + 16 * i, *base = slope + 8;
     static const uint64_t slopes[] = { 0, 1, 1ull << 57, 1ull << 58, 1ull << 63, UINT64_MAX,
                                        UINT64_MAX - 4096, UINT64_MAX - 400000 };
     number x = entry_x(p, i), most = (number)-1 >> (128 - 8 * p->width);
@@ -448,7 +448,7 @@ static void plant_fields(planting *s, uint64_t i, rnd *r)
         set_x(p, i, moved[k]);
         put(base, rnd_below(r, 2) ? get64(base) | ~0ull << 9 : get64(base) & 255, 8);
         put(slope, slopes[rnd_below(r, COUNT_OF(slopes))], 8);
-        plant(s, "first key and line", i);
+        plant(s, "first key and record", i);
     }
 }
 
@@ -531,8 +531,8 @@ static void test_hidden_faults(void **state)
     built b = build_of(cpu, o, "pgm(eps=1,cuts=1)", 0);
     uint64_t last = b.p.first[b.p.levels - 1] + b.p.count[b.p.levels - 1] - 1;
     assert_true(entry_x(&b.p, last) == 250);
-    put(b.p.lines + 16 * last, UINT64_MAX, 8);
-    put(b.p.lines + 16 * last + 8, (256 * 101 + 255) << 8, 8);
+    put(b.p.segments + 16 * last, UINT64_MAX, 8);
+    put(b.p.segments + 16 * last + 8, (256 * 101 + 255) << 8, 8);
     hidden(&b, (number)UINT64_MAX - 25000, 102, false, "a wrapped height");
     built_free(&b);
     oracle_free(o);
@@ -544,11 +544,11 @@ static void test_hidden_faults(void **state)
     last = b.p.first[b.p.levels - 1] + b.p.count[b.p.levels - 1] - 2;
     assert_true(entry_x(&b.p, last) == 10000);
     set_x(&b.p, last, 5000);
-    uint64_t base = get64(b.p.lines + 16 * last + 8);
-    put(b.p.lines + 16 * last + 8, base | ~0ull << 8, 8);
+    uint64_t base = get64(b.p.segments + 16 * last + 8);
+    put(b.p.segments + 16 * last + 8, base | ~0ull << 8, 8);
     hidden(&b, 2000, 100, false, "a beginning between keys");
     /* A segment that no query comes to: nothing is wrong but their order. */
-    put(b.p.lines + 16 * last + 8, base, 8);
+    put(b.p.segments + 16 * last + 8, base, 8);
     set_x(&b.p, last, entry_x(&b.p, last + 1));
     hidden(&b, 10000, 100, true, "two beginnings in one place");
     built_free(&b);

@@ -579,7 +579,7 @@ static void test_a_slow_reader(void **state)
 {
     (void)state;
     sx_device *dev = device_open("cpu:threads=1");
-    for (unsigned line = 0; line < SX_PIN_LINES; line += SX_PIN_LINES - 1) {
+    for (unsigned line = 0; line < SX_HOLD_LINES; line += SX_HOLD_LINES - 1) {
         meeting m = { .inside = 1 };
         pthread_t thread;
         void *failed = NULL;

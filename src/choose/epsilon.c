@@ -53,7 +53,7 @@
 typedef struct {
     sx_view view;                 /* bound; n = 0: there is none */
     void *levels, *segments;
-} lines;
+} candidate;
 
 typedef struct {
     sx_device *dev;               /* where the index will be */
@@ -63,7 +63,7 @@ typedef struct {
     const sx_input *in;
     sx_questions q;
     uint64_t space;               /* bytes for segments; UINT64_MAX: any */
-    lines best;
+    candidate best;
     unsigned duels;
     sx_text why;
 } fitting;
@@ -138,16 +138,16 @@ static sx_status choose_search(sx_device *dev, const sx_device *of, sx_view *v, 
 
 /* ---- candidates ------------------------------------------------------------------ */
 
-static void drop_lines(fitting *f, lines *l)
+static void drop_candidate(fitting *f, candidate *l)
 {
     f->dev->backend->release(f->dev->self, l->levels);
     f->dev->backend->release(f->dev->self, l->segments);
-    *l = (lines){0};
+    *l = (candidate){0};
 }
 
 /* The shape of a candidate. It is split, so that the sorted arrays are its keys and
  * rows, and can be taken back. */
-static sx_status shape_lines(const fitting *f, uint32_t eps, sx_view *out, sx_err *err)
+static sx_status shape_candidate(const fitting *f, uint32_t eps, sx_view *out, sx_err *err)
 {
     sx_spec spec = f->spec;
     sx_facts facts = sx_facts_of(f->sorted);
@@ -158,11 +158,11 @@ static sx_status shape_lines(const fitting *f, uint32_t eps, sx_view *out, sx_er
     return sx_shape(out, &spec, &f->dev->backend->target, &facts, err);
 }
 
-static sx_status make_lines(fitting *f, uint32_t eps, lines *out, sx_err *err)
+static sx_status make_candidate(fitting *f, uint32_t eps, candidate *out, sx_err *err)
 {
     void *base[SX_SECTIONS] = {0};
-    lines l = {0};
-    sx_status st = shape_lines(f, eps, &l.view, err);
+    candidate l = {0};
+    sx_status st = shape_candidate(f, eps, &l.view, err);
 
     if (st == SX_OK)
         st = f->dev->backend->build(f->dev->self, &l.view, f->sorted, f->in->threads, base, err);
@@ -193,7 +193,7 @@ static int surely_fits(const fitting *f, uint32_t eps)
     sx_view v;
     sx_err err;
 
-    if (shape_lines(f, eps, &v, &err) != SX_OK)
+    if (shape_candidate(f, eps, &v, &err) != SX_OK)
         return 0;
     sx_family_of(SX_FAM_PGM)->most(&v);
     return fits(f, &v);
@@ -210,10 +210,10 @@ static sx_status fit_budget(fitting *f, unsigned low, sx_err *err)
         high--;
     while (st == SX_OK && (low < high || f->best.view.n == 0)) {
         unsigned middle = low + (high - low) / 2;
-        lines now = {0};
-        st = make_lines(f, 1u << middle, &now, err);
+        candidate now = {0};
+        st = make_candidate(f, 1u << middle, &now, err);
         if (st == SX_OK && fits(f, &now.view)) {
-            drop_lines(f, &f->best);
+            drop_candidate(f, &f->best);
             f->best = now;
             high = middle;
             continue;
@@ -222,7 +222,7 @@ static sx_status fit_budget(fitting *f, unsigned low, sx_err *err)
             st = sx_fail(err, SX_ENOMEM, "sx_build: the segments of these keys take at least %llu "
                          "KiB (eps=%u), more than budget=%u allows",
                          (unsigned long long)kib_of(&now.view), 1u << middle, f->spec.of.pgm.budget);
-        drop_lines(f, &now);
+        drop_candidate(f, &now);
         low = middle + 1;
     }
     return st;
@@ -238,7 +238,7 @@ static void say_time(fitting *f, uint32_t eps, const char *took, uint64_t ns)
 }
 
 /* Decides how the candidate is searched. */
-static sx_status search_lines(fitting *f, lines *l, sx_err *err)
+static sx_status search_candidate(fitting *f, candidate *l, sx_err *err)
 {
     l->view.of.pgm.concise = usual_search(f->of, &l->view);
     if (is_told(f->of) || l->view.of.pgm.levels < 2)
@@ -248,7 +248,7 @@ static sx_status search_lines(fitting *f, lines *l, sx_err *err)
 
 /* Asks the best and another candidate. If the other is clearly faster, it becomes the
  * best; the loser is dropped. */
-static sx_status duel(fitting *f, lines *now, int *won, sx_err *err)
+static sx_status duel(fitting *f, candidate *now, int *won, sx_err *err)
 {
     uint64_t ns[2];
     sx_status st = sx_questions_ask(f->dev, &f->best.view, f->in, &f->q, &ns[0], err);
@@ -267,11 +267,11 @@ static sx_status duel(fitting *f, lines *now, int *won, sx_err *err)
         *won = sx_clearly_less(ns[1], ns[0]);
     }
     if (*won) {
-        lines before = f->best;
+        candidate before = f->best;
         f->best = *now;
         *now = before;
     }
-    drop_lines(f, now);
+    drop_candidate(f, now);
     return st;
 }
 
@@ -284,20 +284,20 @@ static sx_status climb(fitting *f, int up, uint64_t end, unsigned *steps, sx_err
 
     while (won && st == SX_OK) {
         uint64_t eps = up ? 2 * (uint64_t)f->best.view.of.pgm.eps : f->best.view.of.pgm.eps / 2;
-        lines now = {0};
+        candidate now = {0};
         if (eps < 1u << LEAST_BIT || eps > 1u << MOST_BIT || (f->duels > 0 && sx_clock_ns() > end))
             return SX_OK;
-        st = make_lines(f, (uint32_t)eps, &now, err);
+        st = make_candidate(f, (uint32_t)eps, &now, err);
         if (st == SX_OK && !fits(f, &now.view)) {
-            drop_lines(f, &now);
+            drop_candidate(f, &now);
             return SX_OK;
         }
         if (st == SX_OK)
-            st = search_lines(f, &now, err);
+            st = search_candidate(f, &now, err);
         if (st == SX_OK)
             st = duel(f, &now, &won, err);
         else
-            drop_lines(f, &now);
+            drop_candidate(f, &now);
         *steps += st == SX_OK && won;
     }
     return st == SX_ENOMEM ? SX_OK : st;  /* the best is there, and stays */
@@ -313,7 +313,7 @@ static sx_status improve(fitting *f, uint64_t spent_ns, sx_err *err)
     f->q = trial_questions(f->dev, spent_ns / EPS_PART);
     st = sx_questions_make(f->dev, &f->best.view, f->in, &f->q, err);
     if (st == SX_OK)
-        st = search_lines(f, &f->best, err);
+        st = search_candidate(f, &f->best, err);
     if (st == SX_ENOMEM) {                /* for making questions, or for asking them */
         f->best.view.of.pgm.concise = usual_search(f->of, &f->best.view);
         sx_text_add(&f->why, "eps=%u; not measured, for want of memory", f->best.view.of.pgm.eps);
@@ -349,7 +349,7 @@ static sx_status find_eps(fitting *f, uint32_t *eps, uint64_t spent_ns, sx_err *
     if (f->space != UINT64_MAX)
         st = fit_budget(f, few ? first : LEAST_BIT, err);
     else
-        st = make_lines(f, *eps, &f->best, err);
+        st = make_candidate(f, *eps, &f->best, err);
     if (st != SX_OK)
         return st;
     if (f->space != UINT64_MAX)
@@ -375,7 +375,7 @@ static int keep_best(fitting *f, sx_store *s)
     sx_sorted_give(f->sorted, &s->view, s->base);
     s->base[SX_SEC_LEVELS] = f->best.levels;
     s->base[SX_SEC_SEGMENTS] = f->best.segments;
-    f->best = (lines){0};
+    f->best = (candidate){0};
     return 1;
 }
 
@@ -397,7 +397,7 @@ sx_status sx_build_pgm(const sx_site *site, sx_store *s, sx_sorted *sorted, cons
         st = sx_shape(&s->view, &s->spec, &dev->backend->target, &facts, err);
     if (st == SX_OK && !keep_best(&f, s)) {
         uint32_t levels = f.best.view.of.pgm.levels, concise = f.best.view.of.pgm.concise;
-        drop_lines(&f, &f.best);
+        drop_candidate(&f, &f.best);
         st = dev->backend->build(dev->self, &s->view, sorted, in->threads, s->base, err);
         if (st == SX_OK) {
             sx_store_bind(s);
@@ -408,7 +408,7 @@ sx_status sx_build_pgm(const sx_site *site, sx_store *s, sx_sorted *sorted, cons
                 sx_store_drop(s, dev->backend, dev->self);
         }
     }
-    drop_lines(&f, &f.best);
+    drop_candidate(&f, &f.best);
     sx_questions_drop(dev, &f.q);
     return st;
 }
@@ -433,7 +433,7 @@ static sx_status add_bounds(sx_device *at, sx_spec spec, uint32_t width, uint32_
     most->resident = resident > most->resident ? resident : most->resident;
     most->top = top > most->top ? top : most->top;
     most->peak = peak > most->peak ? peak : most->peak;
-    most->lines = all > most->lines ? all : most->lines;
+    most->segments = all > most->segments ? all : most->segments;
     return SX_OK;
 }
 
@@ -458,7 +458,7 @@ sx_status sx_bound_pgm(sx_device *at, const sx_spec *asked, uint32_t width, uint
         }
     }
     if (!(asked->given & SX_PGM_EPS))       /* the best stays while another is tried */
-        most.peak += most.lines + SX_PGM_LEVELS * sizeof(uint64_t);
+        most.peak += most.segments + SX_PGM_LEVELS * sizeof(uint64_t);
     if (n >= sx_measured_from(at))
         most.peak += sx_question_bytes(at, n);
     *out = most;

@@ -25,7 +25,7 @@ typedef struct {
     uint64_t (*search_bytes)(const sx_view *v, const void **top);
     /* Bytes of it to stage in `space` of shared memory: whole steps of the search, or all
      * that fits. A multiple of 16, as more may lie behind. NULL: nothing is staged. */
-    uint32_t (*staged_bytes)(const sx_view *v, uint32_t pin, uint64_t space);
+    uint32_t (*staged_bytes)(const sx_view *v, uint32_t staged, uint64_t space);
     /* Sets what kernels need in which lanes read together. leaf_bytes stays 0 if they
      * can't walk this index. NULL: there are no such kernels. */
     void (*shared_args)(const sx_view *v, sx_gpu_lookup *a);

@@ -65,7 +65,7 @@ unsigned sx_gpu_grid(const sx_gpu *g, uint64_t threads);
 
 /* How points are asked: which kernel, and how it is launched (gpu_ask_impl.h). */
 typedef struct {
-    uint32_t walk, pin, reorder, schedule;
+    uint32_t walk, staged, reorder, schedule;
     uint32_t block, each;
     uint32_t shared_bytes;
     unsigned grid;

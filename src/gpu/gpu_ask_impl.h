@@ -43,7 +43,7 @@ static int gpu_plan_whole(const sx_gpu *g, const sx_view *v, sx_gpu_lookup *a, g
     const sx_gpu_tune *tune = &g->tune;
     uint32_t blocks = g->resident / GPU_BLOCK_MOST;       /* of a multiprocessor */
     uint32_t steps = gpu_whole_steps(v, gpu_whole_space(g, blocks));
-    int told = tune->walk || tune->pin || tune->reorder || tune->schedule || tune->each;
+    int told = tune->walk || tune->staged || tune->reorder || tune->schedule || tune->each;
 
     if (steps == 0 && blocks > 1) {       /* one with more keys is still faster than other walks */
         blocks = 1;
@@ -53,7 +53,7 @@ static int gpu_plan_whole(const sx_gpu *g, const sx_view *v, sx_gpu_lookup *a, g
         (!told && a->n < ((uint64_t)g->multiprocessors * blocks << steps) * GPU_WHOLE_EACH))
         return 0;
     p->walk = SX_WALK_WHOLE;
-    p->pin = SX_PIN_NONE;
+    p->staged = SX_STAGE_NONE;
     p->schedule = SX_SCHEDULE_STATIC;
     p->block = tune->block ? tune->block : GPU_BLOCK_MOST;
     p->each = 1;
@@ -81,7 +81,7 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     p.walk = tune->walk ? tune->walk : habits.alone ? SX_WALK_ALONE : SX_WALK_SHARED;
     if (p.walk == SX_WALK_WHOLE || (p.walk == SX_WALK_SHARED && a->leaf_bytes == 0))
         p.walk = SX_WALK_ALONE;
-    p.constant = tune->pin == SX_PIN_CONSTANT && habits.constant && v->n > 0 &&
+    p.constant = tune->staged == SX_STAGE_CONSTANT && habits.constant && v->n > 0 &&
                  !ascending && waits;
     if (p.constant)
         p.walk = SX_WALK_ALONE;
@@ -90,12 +90,12 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
         p.reorder = habits.reorder;
     if (p.reorder != SX_REORDER_NONE)
         p.walk = SX_WALK_ALONE;
-    p.pin = tune->pin ? tune->pin : few || !habits.stages ? SX_PIN_NONE : SX_PIN_STEPS;
-    if (p.walk == SX_WALK_GROUP || (ascending && !tune->pin) || p.pin == SX_PIN_CONSTANT)
-        p.pin = SX_PIN_NONE;
-    p.block = tune->block ? tune->block : p.pin != SX_PIN_NONE ? GPU_BLOCK_MOST : GPU_BLOCK;
+    p.staged = tune->staged ? tune->staged : few || !habits.stages ? SX_STAGE_NONE : SX_STAGE_STEPS;
+    if (p.walk == SX_WALK_GROUP || (ascending && !tune->staged) || p.staged == SX_STAGE_CONSTANT)
+        p.staged = SX_STAGE_NONE;
+    p.block = tune->block ? tune->block : p.staged != SX_STAGE_NONE ? GPU_BLOCK_MOST : GPU_BLOCK;
     p.schedule = tune->schedule ? tune->schedule
-                 : p.pin != SX_PIN_NONE ? SX_SCHEDULE_STATIC : SX_SCHEDULE_DYNAMIC;
+                 : p.staged != SX_STAGE_NONE ? SX_SCHEDULE_STATIC : SX_SCHEDULE_DYNAMIC;
     p.each = tune->each ? tune->each : 1;
     if (p.reorder != SX_REORDER_NONE) {           /* kernels of 1024 or 2048 questions */
         p.block = p.block < 128 ? 128 : p.block;
@@ -105,7 +105,7 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
             p.each = 2048 / p.block;
     }
     if (ascending) {              /* a block has many tiles, of 16 bytes a thread */
-        p.pin = SX_PIN_NONE;
+        p.staged = SX_STAGE_NONE;
         p.schedule = SX_SCHEDULE_STATIC;
         p.block = p.block < 512 ? p.block : 512;
         p.each = tune->each ? tune->each : 16 / v->width;
@@ -115,20 +115,20 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     if (p.walk == SX_WALK_SHARED && habits.windows && p.block > 512)
         p.block = 512;
     p.two = p.walk == SX_WALK_SHARED && habits.two;
-    if (p.two && p.pin == SX_PIN_NONE && !tune->block && !ascending)
+    if (p.two && p.staged == SX_STAGE_NONE && !tune->block && !ascending)
         p.block = 128;
     p.resident = g->resident;     /* or as many as SX_KERNEL_1536 says */
     if (((p.walk == SX_WALK_SHARED && habits.windows) || ascending) && p.resident > 1536)
         p.resident = 1536;
     a->each = p.each;
-    if (family->staged_bytes && v->n > 0 && p.pin != SX_PIN_NONE)
-        a->top_bytes = family->staged_bytes(v, p.pin, gpu_pin_space(g, p.resident / p.block));
+    if (family->staged_bytes && v->n > 0 && p.staged != SX_STAGE_NONE)
+        a->top_bytes = family->staged_bytes(v, p.staged, gpu_staged_space(g, p.resident / p.block));
     if (habits.resident && habits.resident < p.resident && p.schedule == SX_SCHEDULE_STATIC &&
         p.block <= habits.resident)
         p.resident = habits.resident;
     p.shared_bytes += a->top_bytes;
     if (p.constant)
-        a->top_bytes = family->staged_bytes(v, SX_PIN_STEPS, SX_CONSTANT_BYTES);
+        a->top_bytes = family->staged_bytes(v, SX_STAGE_STEPS, SX_CONSTANT_BYTES);
     a->twice = p.reorder == SX_REORDER_DOUBLE;
     if (a->twice)
         p.shared_bytes += p.block * p.each * 8;

@@ -16,7 +16,7 @@
  *   gpu_timer_begin, _mark, _end   nanoseconds between, added to a number
  *   gpu_sort, gpu_sum_up           device-wide primitives
  *   sx_gpu_grid(g, threads)        blocks of GPU_BLOCK threads
- *   gpu_pin_space(g, blocks)       shared memory of each block to stage an upper
+ *   gpu_staged_space(g, blocks)       shared memory of each block to stage an upper
  *                                  part in, if this many blocks share it
  *   gpu_whole_space(g, blocks)     the same for all keys of an index
  *   GPU_BLOCK, GPU_BLOCK_MOST      threads of a block: usually, at most;

@@ -160,7 +160,7 @@ unsigned sx_gpu_grid(const sx_gpu *g, uint64_t threads)
 }
 
 /* Blocks share a multiprocessor's memory, of which the larger part stays a cache. */
-static uint64_t gpu_pin_space(const sx_gpu *g, uint32_t blocks)
+static uint64_t gpu_staged_space(const sx_gpu *g, uint32_t blocks)
 {
     uint64_t space = g->shared_bytes / 4 / blocks, most = 220u << 10;
 

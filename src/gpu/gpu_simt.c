@@ -93,7 +93,7 @@ unsigned sx_gpu_grid(const sx_gpu *g, uint64_t threads)
     return blocks < 1 ? 1 : blocks > GPU_GRID_MOST ? GPU_GRID_MOST : (unsigned)blocks;
 }
 
-static uint64_t gpu_pin_space(const sx_gpu *g, uint32_t blocks)
+static uint64_t gpu_staged_space(const sx_gpu *g, uint32_t blocks)
 {
     (void)g;
     (void)blocks;

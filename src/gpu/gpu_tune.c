@@ -24,7 +24,7 @@ typedef struct {
 #define AT(field) offsetof(sx_gpu_tune, field)
 static const tune_option options[] = {
     {"walk", {"alone", "shared", "whole", "group"}, 0, 0, AT(walk), 3, 0},
-    {"pin", {"none", "steps", "full", "constant"}, 0, 0, AT(pin), 3, 0},
+    {"pin", {"none", "steps", "full", "constant"}, 0, 0, AT(staged), 3, 0},
     {"reorder", {"none", "lookup", "double"}, 0, 0, AT(reorder), LAB, 0},
     {"schedule", {"static", "dynamic"}, 0, 0, AT(schedule), LAB, 0},
     {"side", {"cpu", "gpu"}, 0, 0, AT(side), 0, 0},

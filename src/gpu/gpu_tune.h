@@ -7,14 +7,14 @@
 #include "base/status.h"
 
 enum { SX_WALK_ALONE = 1, SX_WALK_SHARED, SX_WALK_WHOLE, SX_WALK_GROUP };
-enum { SX_PIN_NONE = 1, SX_PIN_STEPS, SX_PIN_FULL, SX_PIN_CONSTANT };
+enum { SX_STAGE_NONE = 1, SX_STAGE_STEPS, SX_STAGE_FULL, SX_STAGE_CONSTANT };
 enum { SX_REORDER_NONE = 1, SX_REORDER_LOOKUP, SX_REORDER_DOUBLE };
 enum { SX_SCHEDULE_STATIC = 1, SX_SCHEDULE_DYNAMIC };
 
 typedef struct {
     uint64_t memory;              /* bytes; 0: all */
     uint64_t persist;             /* bytes of L2; 0: none */
-    uint32_t walk, pin, reorder, schedule, scan;
+    uint32_t walk, staged, reorder, schedule, scan;
     uint32_t search;              /* sx_search */
     uint32_t block;               /* threads: 128, 256, 512, 1024 */
     uint32_t each;                /* questions of a thread: 1 to 64 */

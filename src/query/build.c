@@ -440,15 +440,15 @@ sx_status sx_save(const sx_index *ix, const char *path, const sx_call *call)
 {
     SX_UNCANCELLED;
     sx_err err;
-    sx_pin pin;
+    sx_hold held;
     sx_status st = sx_need(ix, "sx_save", "the index", &err);
 
     if (st == SX_OK)
         st = sx_need(path, "sx_save", "the path", &err);
     if (st == SX_OK) {
-        pin = sx_pin_version(ix);
-        st = save(pin.now, &ix->notes, path, call, &err);
-        sx_unpin(ix, &pin);
+        held = sx_hold_version(ix);
+        st = save(held.now, &ix->notes, path, call, &err);
+        sx_let_go(ix, &held);
     }
     return sx_report(&err, st);
 }

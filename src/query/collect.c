@@ -292,7 +292,7 @@ sx_status sx_collector_new(sx_collector **out, const sx_index *ix,
     static const char verb[] = "sx_collector_new";
     sx_collector *c = NULL;
     sx_collector_info info;
-    sx_pin pin;
+    sx_hold held;
     sx_err err;
     sx_status st = sx_need(out, verb, "the output", &err);
 
@@ -305,9 +305,9 @@ sx_status sx_collector_new(sx_collector **out, const sx_index *ix,
     if (st != SX_OK)
         return sx_report(&err, st);
     c->ix = ix;
-    pin = sx_pin_version(ix);
-    c->key_type = pin.now->key_type;
-    sx_unpin(ix, &pin);
+    held = sx_hold_version(ix);
+    c->key_type = held.now->key_type;
+    sx_let_go(ix, &held);
     c->info = info;
     reset(c);
     sx_fork_join(&c->forked, reset, c);

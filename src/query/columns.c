@@ -104,7 +104,7 @@ sx_status sx_kernel_handle(const sx_index *ix, void *handle, size_t bytes)
 {
     static const char verb[] = "sx_kernel_handle";
     const sx_replica *whole;
-    sx_pin pin;
+    sx_hold held;
     sx_err err;
     sx_status st = sx_need(ix, verb, "the index", &err);
 
@@ -116,18 +116,18 @@ sx_status sx_kernel_handle(const sx_index *ix, void *handle, size_t bytes)
                      sizeof(sx_kernel_view));
     if (st != SX_OK)
         return sx_report(&err, st);
-    pin = sx_pin_version(ix);
-    whole = &sx_one_run(pin.now)->replica[0];
+    held = sx_hold_version(ix);
+    whole = &sx_one_run(held.now)->replica[0];
     if (!whole->dev->backend->gpu)
         st = sx_fail(&err, SX_ENOSYS, "%s: the index is on %s, not on a GPU", verb,
                      whole->dev->backend->name);
     if (st == SX_OK) {
         /* Nobody says when a handle is given up, so the version stays. */
-        atomic_store(&((sx_index_version *)pin.now)->stays, 1);
+        atomic_store(&((sx_index_version *)held.now)->stays, 1);
         *(sx_kernel_view *)handle = (sx_kernel_view){.version = SX_KERNEL_VIEW_VERSION,
-                                                     .key_type = pin.now->key_type,
+                                                     .key_type = held.now->key_type,
                                                      .view = whole->view};
     }
-    sx_unpin(ix, &pin);
+    sx_let_go(ix, &held);
     return sx_report(&err, st);
 }

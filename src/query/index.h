@@ -1,5 +1,5 @@
 /* index.h - how verbs check their arguments and answer, each with the version of its index
- * that it has pinned (version.h). */
+ * that it holds (version.h). */
 #ifndef SX_INDEX_H
 #define SX_INDEX_H
 
@@ -177,7 +177,7 @@ sx_status sx_make(const sx_site *site, sx_store *s, const sx_spec *spec, sx_sort
 /* Upper bounds, in bytes: of all sections; of what a build takes; of the upper part; of the
  * segments while eps is measured, whatever the budget is; of a sample on the host. */
 typedef struct {
-    uint64_t resident, peak, top, lines, sample;
+    uint64_t resident, peak, top, segments, sample;
 } sx_bounds;
 /* Raises *most to the bounds of any index that the spec can become at this device. */
 sx_status sx_bound(sx_device *at, const sx_spec *spec, uint32_t width, uint32_t row_bytes,

@@ -89,7 +89,7 @@ sx_status sx_describe(const sx_index *ix, sx_index_info *out)
 {
     sx_err err;
     sx_index_info own = {.size = sizeof own}, *info = &own;
-    sx_pin pin;
+    sx_hold held;
     sx_status st = sx_need(ix, "sx_describe", "the index", &err);
 
     if (st == SX_OK)
@@ -98,9 +98,9 @@ sx_status sx_describe(const sx_index *ix, sx_index_info *out)
         st = sx_check_struct(out, SX_INDEX_INFO_SIZE_1, "sx_describe", "sx_index_info", &err);
     if (st != SX_OK)
         return sx_report(&err, st);
-    pin = sx_pin_version(ix);
-    describe(pin.now, info);
-    sx_unpin(ix, &pin);
+    held = sx_hold_version(ix);
+    describe(held.now, info);
+    sx_let_go(ix, &held);
     sx_give_struct(out, info, sizeof *info);
     return SX_OK;
 }
@@ -136,13 +136,13 @@ sx_status sx_check(const sx_index *ix, const sx_call *call)
 {
     SX_UNCANCELLED;
     sx_err err;
-    sx_pin pin;
+    sx_hold held;
     sx_status st = sx_need(ix, "sx_check", "the index", &err);
 
     if (st == SX_OK) {
-        pin = sx_pin_version(ix);
-        st = check(pin.now, call, &err);
-        sx_unpin(ix, &pin);
+        held = sx_hold_version(ix);
+        st = check(held.now, call, &err);
+        sx_let_go(ix, &held);
     }
     return sx_report(&err, st);
 }
@@ -338,7 +338,7 @@ sx_status sx_explain(const sx_index *ix, sx_format format, char *buf, size_t *by
 {
     SX_UNCANCELLED;
     sx_err err;
-    sx_pin pin;
+    sx_hold held;
     sx_status st = sx_need(bytes, "sx_explain", "bytes", &err);
 
     if (st == SX_OK)
@@ -347,9 +347,9 @@ sx_status sx_explain(const sx_index *ix, sx_format format, char *buf, size_t *by
         st = sx_fail(&err, SX_EINVAL, "sx_explain: format is %d; allowed: 0 (text), 1 (JSON)",
                      (int)format);
     if (st == SX_OK) {
-        pin = sx_pin_version(ix);
-        st = explain(pin.now, &ix->notes, format, buf, bytes, &err);
-        sx_unpin(ix, &pin);
+        held = sx_hold_version(ix);
+        st = explain(held.now, &ix->notes, format, buf, bytes, &err);
+        sx_let_go(ix, &held);
     }
     return sx_report(&err, st);
 }

@@ -47,24 +47,24 @@ static sx_status ask(const sx_index *ix, sx_op op, const sx_column *q, sx_column
     sx_err err;
     sx_call how;
     sx_lookup job = {.op = op};
-    sx_pin pin;
+    sx_hold held;
     sx_status st = sx_need(ix, verb, "the index", &err);
 
     if (st != SX_OK)
         return sx_report(&err, st);
     SX_UNCANCELLED_IF(ix->dev->backend->gpu);
-    pin = sx_pin_version(ix);
-    st = sx_check_question(call, pin.now, &how, verb, &err);
+    held = sx_hold_version(ix);
+    st = sx_check_question(call, held.now, &how, verb, &err);
     if (st == SX_OK)
         st = op == SX_OP_KEY_AT
-                 ? sx_check_numbers(q, pin.now->dev, &how, 1, verb, "ranks", &err)
-                 : sx_check_keys(pin.now, q, &how, verb, "queries", &err);
+                 ? sx_check_numbers(q, held.now->dev, &how, 1, verb, "ranks", &err)
+                 : sx_check_keys(held.now, q, &how, verb, "queries", &err);
     if (st == SX_OK) {
         job.n = q->n;
         job.q = sx_slice_of(q);
-        st = run(pin.now, &job, rows, keys, &how, verb, &err);
+        st = run(held.now, &job, rows, keys, &how, verb, &err);
     }
-    sx_unpin(ix, &pin);
+    sx_let_go(ix, &held);
     return sx_report(&err, st);
 }
 

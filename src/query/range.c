@@ -88,14 +88,14 @@ sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges, sx_column 
                          const sx_call *call)
 {
     sx_err err;
-    sx_pin pin;
+    sx_hold held;
     sx_status st = sx_need(ix, "sx_range_count", "the index", &err);
 
     if (st == SX_OK) {
         SX_UNCANCELLED_IF(ix->dev->backend->gpu);
-        pin = sx_pin_version(ix);
-        st = count_ranges(pin.now, ranges, counts, call, &err);
-        sx_unpin(ix, &pin);
+        held = sx_hold_version(ix);
+        st = count_ranges(held.now, ranges, counts, call, &err);
+        sx_let_go(ix, &held);
     }
     return sx_report(&err, st);
 }
@@ -170,14 +170,14 @@ sx_status sx_range(const sx_index *ix, const sx_ranges *ranges, sx_column *first
                    sx_column *rows, sx_column *keys, const sx_call *call)
 {
     sx_err err;
-    sx_pin pin;
+    sx_hold held;
     sx_status st = sx_need(ix, "sx_range", "the index", &err);
 
     if (st == SX_OK) {
         SX_UNCANCELLED_IF(ix->dev->backend->gpu);
-        pin = sx_pin_version(ix);
-        st = read_ranges(pin.now, ranges, first, rows, keys, call, &err);
-        sx_unpin(ix, &pin);
+        held = sx_hold_version(ix);
+        st = read_ranges(held.now, ranges, first, rows, keys, call, &err);
+        sx_let_go(ix, &held);
     }
     return sx_report(&err, st);
 }
@@ -227,14 +227,14 @@ sx_status sx_range_aggregate(const sx_index *ix, const sx_ranges *ranges, sx_agg
                              const sx_call *call)
 {
     sx_err err;
-    sx_pin pin;
+    sx_hold held;
     sx_status st = sx_need(ix, "sx_range_aggregate", "the index", &err);
 
     if (st == SX_OK) {
         SX_UNCANCELLED_IF(ix->dev->backend->gpu);
-        pin = sx_pin_version(ix);
-        st = fold_ranges(pin.now, ranges, out, call, &err);
-        sx_unpin(ix, &pin);
+        held = sx_hold_version(ix);
+        st = fold_ranges(held.now, ranges, out, call, &err);
+        sx_let_go(ix, &held);
     }
     return sx_report(&err, st);
 }

@@ -15,26 +15,26 @@ static uint32_t my_line(void)
     static _Thread_local uint32_t mine;   /* 0: none yet */
 
     if (mine == 0)
-        mine = atomic_fetch_add_explicit(&threads_seen, 1, memory_order_relaxed) % SX_PIN_LINES + 1;
+        mine = atomic_fetch_add_explicit(&threads_seen, 1, memory_order_relaxed) % SX_HOLD_LINES + 1;
     return mine - 1;
 }
 
-sx_pin sx_pin_version(const sx_index *ix)
+sx_hold sx_hold_version(const sx_index *ix)
 {
     sx_index *counted = (sx_index *)ix;   /* to ask an index is to count in it */
     uint32_t turn = atomic_load_explicit(&counted->turn, memory_order_relaxed);
-    sx_pin pin = {.counter = &counted->line[my_line()].readers[turn],
-                  .forks = atomic_load_explicit(&counted->forks, memory_order_relaxed)};
+    sx_hold held = {.counter = &counted->line[my_line()].readers[turn],
+                    .forks = atomic_load_explicit(&counted->forks, memory_order_relaxed)};
 
-    atomic_fetch_add(pin.counter, 1);
-    pin.now = atomic_load(&counted->now);
-    return pin;
+    atomic_fetch_add(held.counter, 1);
+    held.now = atomic_load(&counted->now);
+    return held;
 }
 
-void sx_unpin(const sx_index *ix, const sx_pin *pin)
+void sx_let_go(const sx_index *ix, const sx_hold *held)
 {
-    if (atomic_load_explicit(&((sx_index *)ix)->forks, memory_order_relaxed) == pin->forks)
-        atomic_fetch_sub_explicit(pin->counter, 1, memory_order_release);
+    if (atomic_load_explicit(&((sx_index *)ix)->forks, memory_order_relaxed) == held->forks)
+        atomic_fetch_sub_explicit(held->counter, 1, memory_order_release);
 }
 
 /* ---- versions -------------------------------------------------------------------- */
@@ -96,7 +96,7 @@ static void in_child(void *object)
 
     pthread_mutex_init(&ix->publishing, NULL);
     atomic_fetch_add(&ix->forks, 1);
-    for (unsigned i = 0; i < SX_PIN_LINES; i++) {
+    for (unsigned i = 0; i < SX_HOLD_LINES; i++) {
         atomic_store(&ix->line[i].readers[0], 0);
         atomic_store(&ix->line[i].readers[1], 0);
     }
@@ -131,7 +131,7 @@ static void await_readers(sx_index *ix, uint32_t turn)
     static const struct timespec nap = {.tv_nsec = NAP_NS};
     unsigned looks = 0;
 
-    for (unsigned i = 0; i < SX_PIN_LINES; i++)
+    for (unsigned i = 0; i < SX_HOLD_LINES; i++)
         while (atomic_load(&ix->line[i].readers[turn]) > 0)
             if (looks++ < YIELDS)
                 sched_yield();

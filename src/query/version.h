@@ -4,10 +4,10 @@
  *                       |    n, max_row, cost   '-> replica on the device
  *                       (version 2: two calls are still in it)
  *
- * Every verb pins the version, checks its arguments, answers and unpins, all with that one
+ * Every verb holds the version, checks its arguments, answers and lets it go, all with that one
  * version. A version that is published meanwhile is for later calls.
  *
- * Pinning is counting. A reader adds one to a counter and then reads `now`; when it is done, it
+ * Holding is counting. A reader adds one to a counter and then reads `now`; when it is done, it
  * takes that one away again. A publisher stores `now` and then waits until it has seen each
  * counter at zero, once. It waits for all readers that counted before that look. A reader that
  * counted after it has read the new version, since it counted before it read, and the publisher
@@ -16,10 +16,10 @@
  *
  * There are two counters, so that readers who come and go without a gap can't keep a counter
  * above zero for ever: new readers take one of them, and the other runs dry. There are
- * SX_PIN_LINES such pairs, each in a line of its own, so that few threads share a line. Threads
+ * SX_HOLD_LINES such pairs, each in a line of its own, so that few threads share a line. Threads
  * take the pairs by turns, in the order of their first calls.
  *
- * What holds a version longer than a call does:
+ * What keeps a version longer than a call does:
  *   - work on a stream. Calls queue it, so all of it is queued when no call has the version any
  *     more, and the device is settled before memory is given back;
  *   - a handle of the user's kernels. A version that has one stays until the index is freed;
@@ -45,11 +45,11 @@ typedef struct sx_index_version {
     struct sx_index_version *next;        /* in the list of versions that stay */
 } sx_index_version;
 
-#define SX_PIN_LINES 32u
+#define SX_HOLD_LINES 32u
 
 typedef struct {
     _Alignas(SX_LINE) _Atomic uint32_t readers[2];
-} sx_pin_line;
+} sx_hold_line;
 
 struct sx_index {
     sx_device *dev;
@@ -60,7 +60,7 @@ struct sx_index {
     sx_notes notes;               /* what callers wrote down, of all versions */
     pthread_mutex_t publishing;   /* guards `stay` and `turn` */
     sx_index_version *stay;       /* versions that were replaced, but stay */
-    sx_pin_line line[SX_PIN_LINES];
+    sx_hold_line line[SX_HOLD_LINES];
 };
 
 /* ---- readers ------------------------------------------------------------------- */
@@ -69,11 +69,11 @@ typedef struct {
     const sx_index_version *now;
     _Atomic uint32_t *counter;
     uint32_t forks;
-} sx_pin;
+} sx_hold;
 
-/* Between these two a thread must not be cancelled (base/cancel.h): nobody would unpin. */
-sx_pin sx_pin_version(const sx_index *ix);
-void sx_unpin(const sx_index *ix, const sx_pin *pin);
+/* Between these two a thread must not be cancelled (base/cancel.h): nobody would let go. */
+sx_hold sx_hold_version(const sx_index *ix);
+void sx_let_go(const sx_index *ix, const sx_hold *held);
 
 /* ---- versions ------------------------------------------------------------------ */
 

@@ -43,11 +43,11 @@ static uint64_t search_bytes(const sx_view *v, const void **top)
     return sx_section_bytes(v, SX_SEC_NODES);
 }
 
-static uint32_t staged_bytes(const sx_view *v, uint32_t pin, uint64_t space)
+static uint32_t staged_bytes(const sx_view *v, uint32_t staged, uint64_t space)
 {
     const sx_btree *t = &v->of.btree;
     const void *top;
-    uint64_t bytes = gpu_staged_section(search_bytes(v, &top), pin, space);
+    uint64_t bytes = gpu_staged_section(search_bytes(v, &top), staged, space);
 
     for (uint32_t l = 0; bytes == 0 && l < t->levels && t->first[l + 1] * SX_BTREE_LINE <= space; l++)
         if (l + 1 == t->levels || t->first[l + 2] * SX_BTREE_LINE > space)

@@ -26,7 +26,7 @@ static uint64_t search_bytes(const sx_view *v, const void **top)
     return sx_section_bytes(v, v->block ? SX_SEC_PAIRS : SX_SEC_KEYS);
 }
 
-static uint32_t staged_bytes(const sx_view *v, uint32_t pin, uint64_t space)
+static uint32_t staged_bytes(const sx_view *v, uint32_t staged, uint64_t space)
 {
     const sx_eytzinger *e = &v->of.eytzinger;
     const void *top;
@@ -34,7 +34,7 @@ static uint32_t staged_bytes(const sx_view *v, uint32_t pin, uint64_t space)
 
     if (v->unit == 0 && v->block)
         return 0;                 /* nodes in pieces */
-    bytes = gpu_staged_section(search_bytes(v, &top), pin, space);
+    bytes = gpu_staged_section(search_bytes(v, &top), staged, space);
     for (uint32_t l = 0; bytes == 0 && l < e->levels && e->level_first[l + 1] * node <= space; l++)
         if (l + 1 == e->levels || e->level_first[l + 2] * node > space)
             bytes = e->level_first[l + 1] * node;

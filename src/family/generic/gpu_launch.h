@@ -154,21 +154,21 @@
     }
 
 /* Bytes of the first steps in a sorted array, whose search begins in many places. */
-static inline uint32_t gpu_staged_halvings(const sx_view *v, uint32_t pin, uint64_t space)
+static inline uint32_t gpu_staged_halvings(const sx_view *v, uint32_t staged, uint64_t space)
 {
     uint64_t steps = 0;
 
     while ((2ull << steps) * v->width <= space && (2ull << steps) <= v->n)
         steps++;
-    return (uint32_t)(pin == SX_PIN_FULL && (2ull << steps) <= v->n
+    return (uint32_t)(staged == SX_STAGE_FULL && (2ull << steps) <= v->n
                           ? space / 16 * 16 : sx_round_up((1ull << steps) * v->width, 16));
 }
 
 /* Bytes to stage of a section of `all` bytes: all; or as much as there is space for; or
  * 0, if whole steps are asked for, which the family counts. */
-static inline uint32_t gpu_staged_section(uint64_t all, uint32_t pin, uint64_t space)
+static inline uint32_t gpu_staged_section(uint64_t all, uint32_t staged, uint64_t space)
 {
-    return (uint32_t)(all <= space ? all / 16 * 16 : pin == SX_PIN_FULL ? space / 16 * 16 : 0);
+    return (uint32_t)(all <= space ? all / 16 * 16 : staged == SX_STAGE_FULL ? space / 16 * 16 : 0);
 }
 
 /* Bytes of keys and rows, wherever they lie. */

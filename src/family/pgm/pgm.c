@@ -146,8 +146,8 @@ static void explain(const sx_view *v, const sx_spec *spec, sx_text *text, sx_for
         sx_text_add(text, ", \"eps\": %u, \"eps2\": %u, \"cuts\": %u, \"concise\": %s, "
                     "\"segments\": [", t->eps, t->eps2, t->cuts, t->concise ? "true" : "false");
     else
-        sx_text_add(text, "lines    wrong by at most %u ranks, inner ones by %u, made in %u part%s; "
-                    "segments of each level:", t->eps, t->eps2, t->cuts, t->cuts == 1 ? "" : "s");
+        sx_text_add(text, "segments wrong by at most %u ranks, inner ones by %u, made in %u part%s; "
+                    "in each level:", t->eps, t->eps2, t->cuts, t->cuts == 1 ? "" : "s");
     for (uint32_t l = 0; l < t->levels; l++)
         sx_text_add(text, "%s%" PRIu64, format == SX_TEXT ? " " : l ? ", " : "",
                     t->level_count[l]);
@@ -164,7 +164,7 @@ static uint32_t levels(const sx_view *v)
 
 const sx_family sx_family_pgm = {
     .name = "pgm",
-    .what = "sorted array under lines that know its ranks",
+    .what = "sorted array under segments that know its ranks",
     .traits = SX_SLOTS_ARE_RANKS | SX_HAS_UPPER,
     .params = params,
     .sections = {"levels", "segments"},

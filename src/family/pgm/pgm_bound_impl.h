@@ -36,18 +36,18 @@ SX_DEV uint64_t F(pgm_segment_near)(const sx_view *v, KEY q, const unsigned char
 {
     const sx_pgm *t = &v->of.pgm;
     uint64_t entries = top_bytes / (W + SX_SEGMENT), at = 0;
-    const unsigned char *lines;
+    const unsigned char *segments;
     uint32_t l = 1;
 
     if (t->concise || entries == 0)
         return F(pgm_segment)(v, q);
-    lines = top + entries * W;
+    segments = top + entries * W;
     for (; l < t->levels && t->level_first[l + 1] <= entries; l++) {
-        at = F(pgm_start)(v, l - 1, at, q, top, lines);
+        at = F(pgm_start)(v, l - 1, at, q, top, segments);
         at = F(pgm_find)(v, l, at, q, top);
     }
     if (l < t->levels) {
-        at = F(pgm_start)(v, l - 1, at, q, top, lines);
+        at = F(pgm_start)(v, l - 1, at, q, top, segments);
         at = F(pgm_find)(v, l, at, q, t->segment_keys);
     }
     for (l++; l < t->levels; l++) {

@@ -52,13 +52,13 @@ static sx_status F(check_query)(const sx_view *v, uint64_t at[SX_PGM_LEVELS], KE
 }
 
 /* (G): entry `at` of level l is right about q, which has rank y below. */
-static sx_status F(check_line)(const sx_view *v, uint32_t l, uint64_t at, KEY q, uint64_t y,
-                               uint64_t eps, sx_err *err)
+static sx_status F(check_segment)(const sx_view *v, uint32_t l, uint64_t at, KEY q, uint64_t y,
+                                  uint64_t eps, sx_err *err)
 {
     uint64_t p = F(pgm_predict)(v->of.pgm.segment_keys, v->of.pgm.segments, v->of.pgm.level_first[l] + at, q);
 
     if (p > y + eps || p + eps < y)
-        return broken("S2", "a line is wrong by more than epsilon for rank", l, y, err);
+        return broken("S2", "a segment is wrong by more than epsilon for rank", l, y, err);
     return SX_OK;
 }
 
@@ -75,7 +75,7 @@ static sx_status F(check_inner)(const sx_view *v, sx_err *err)
             KEY q = SX_LOAD(below + i * W);
             while (at + 1 < v->of.pgm.level_count[l] && SX_LOAD(keys + (at + 1) * W) <= q)
                 at++;
-            st = F(check_line)(v, l, at, q, i, v->of.pgm.eps2, err);
+            st = F(check_segment)(v, l, at, q, i, v->of.pgm.eps2, err);
         }
     }
     return st;
@@ -118,7 +118,7 @@ static sx_status F(check_records)(const sx_view *v, sx_err *err)
             SX_LOAD_SEGMENT(v->of.pgm.segments + (v->of.pgm.level_first[l] + i) * SX_SEGMENT, s);
             lz = (uint32_t)s.base & 255;
             if (s.slope > SX_SLOPE_MOST || lz > (W == 16 ? 127 : 63) || (W == 4 && lz < 32))
-                return broken("S2", "a number that a line can't have, segment", l, i, err);
+                return broken("S2", "an impossible number in segment", l, i, err);
         }
     return SX_OK;
 }
@@ -138,7 +138,7 @@ static sx_status F(check_pgm)(const sx_view *v, sx_err *err)
                 break;
         st = F(check_queries)(v, at, q, x, first, err);
         if (st == SX_OK)
-            st = F(check_line)(v, v->of.pgm.levels - 1, at[v->of.pgm.levels - 1], x, first, v->of.pgm.eps, err);
+            st = F(check_segment)(v, v->of.pgm.levels - 1, at[v->of.pgm.levels - 1], x, first, v->of.pgm.eps, err);
         if (st == SX_OK && x < most) {
             q = (KEY)(x + 1);
             if (end == v->n)

@@ -35,12 +35,12 @@ static uint64_t search_bytes(const sx_view *v, const void **top)
 }
 
 /* Whole levels, keys and records. */
-static uint32_t staged_bytes(const sx_view *v, uint32_t pin, uint64_t space)
+static uint32_t staged_bytes(const sx_view *v, uint32_t staged, uint64_t space)
 {
     const sx_pgm *t = &v->of.pgm;
     uint64_t bytes = 0;
 
-    (void)pin;
+    (void)staged;
     if (t->concise)                       /* the levels above the last are not read */
         return 0;
     for (uint32_t l = 1; l <= t->levels; l++) {
@@ -157,11 +157,11 @@ typedef struct {
 static sx_status gpu_copy_counts(sx_gpu *g, gpu_stream stream, gpu_fitting *f, uint32_t parts,
                                  sx_err *err)
 {
-    sx_status st = sx_gpu_launched(g, "fitting lines", err);
+    sx_status st = sx_gpu_launched(g, "fitting segments", err);
 
     if (st == SX_OK)
         st = sx_gpu_copy(g, stream, f->host_count, f->count, parts * sizeof(uint64_t), err);
-    return st == SX_OK ? sx_gpu_wait(g, stream, "fitting lines", err) : st;
+    return st == SX_OK ? sx_gpu_wait(g, stream, "fitting segments", err) : st;
 }
 
 /* Parts whose hulls are too large for shared memory. There are hardly ever any. */

@@ -26,15 +26,15 @@ static uint64_t search_bytes(const sx_view *v, const void **top)
     return sx_section_bytes(v, SX_SEC_PIVOTS);
 }
 
-static uint32_t staged_bytes(const sx_view *v, uint32_t pin, uint64_t space)
+static uint32_t staged_bytes(const sx_view *v, uint32_t staged, uint64_t space)
 {
     const sx_pivot *t = &v->of.pivot;
     const void *top;
     uint64_t node = (t->k - 1u) * v->width, bytes;
 
     if (t->levels == 0)
-        return gpu_staged_halvings(v, pin, space);
-    bytes = gpu_staged_section(search_bytes(v, &top), pin, space);
+        return gpu_staged_halvings(v, staged, space);
+    bytes = gpu_staged_section(search_bytes(v, &top), staged, space);
     for (uint32_t l = 0; bytes == 0 && l < t->levels && t->first[l + 1] * node <= space; l++)
         if (l + 1 == t->levels || t->first[l + 2] * node > space)
             bytes = t->first[l + 1] * node;
