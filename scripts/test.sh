@@ -28,10 +28,10 @@ check "device header" scripts/check_device_header.sh
 echo "C tests; with AddressSanitizer and UndefinedBehaviorSanitizer; with ThreadSanitizer"
 plain=build/test/bin asan=build/asan/test/bin tsan=build/tsan/test/bin
 # The longest first, so that the others fill the time beside them.
-long="$asan/test_matrix $asan/test_changing $tsan/test_threads $plain/test_matrix"
-long="$long $tsan/test_tick $asan/test_pgm $asan/test_tick"
+long="$asan/test_matrix $tsan/test_threads $plain/test_matrix $tsan/test_balance"
+long="$long $tsan/test_tick $asan/test_tick $asan/test_hostile_kernels $tsan/test_hybrid"
 # Tests that take long with a sanitizer and seldom change have clang's, in test_more.sh.
-seldom='/test_(epsilon|total|large)$'
+seldom='/test_(epsilon|total|large|changing|pgm|device_memory|alloc|choose)$'
 # shellcheck disable=SC2046  # several words
 programs $(ahead "$long" $(all_tests $asan | grep -Ev "$seldom") $(all_tests $plain) \
                          $(make -s tsan-tests | sed "s|[^ ]*|$tsan/&|g"))

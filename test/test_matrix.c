@@ -2,7 +2,7 @@
  *
  * families x parameters x layouts x key types x instruction sets, each with
  * all small data sets and some of the larger and of the hard ones. SX_MATRIX=full
- * does all of it. Otherwise each gets a sample of about 20 data sets, which depends
+ * does all of it. Otherwise each gets a sample of about 15 data sets, which depends
  * on the seed. Each index is checked, described and asked every question (ask.h).
  * One cmocka test is one family with one key type. The last one compares what was
  * done with what the library says can be (sx_possible()), so that what `sextant
@@ -198,8 +198,8 @@ static bool can_be(const char *family, int type, const char *verb, unsigned plac
  * DATA_SETS, so that all sets come up. SX_KERNEL_CELLS=1 gives kernels all cells. In the full
  * matrix a family with a type has at least 22 such cells in a row, more than there are lists
  * of options. */
-static const struct { uint64_t cells, kernel_cells; } sampled = { 5, 101 }, full = { 1, 23 };
-_Static_assert(DATA_SETS % 5 != 0 && DATA_SETS % 23 != 0 && DATA_SETS % 101 != 0,
+static const struct { uint64_t cells, kernel_cells; } sampled = { 7, 149 }, full = { 1, 23 };
+_Static_assert(DATA_SETS % 7 != 0 && DATA_SETS % 23 != 0 && DATA_SETS % 149 != 0,
                "the same sets each time");
 
 static sx_device *devices[DEVICES];
