@@ -137,7 +137,8 @@ static sx_status discover(trying *t, sx_balance *found, sx_err *err)
 
     if (st == SX_OK)
         st = sample(t, 0, 0, &best, &slower, err);
-    if (st == SX_OK && !slower) { /* more work for the CPU makes it slower */
+    if (st == SX_OK && (!slower || t->levels == 0)) {     /* more work for the CPU makes it
+                                                             slower, or can't be */
         *found = plain;
         return SX_OK;
     }
@@ -259,7 +260,7 @@ sx_status sx_try_entries(sx_index_version *now, const sx_replica *upper, const s
     sx_probe q = {.n = bucket < SX_TRIAL_QUESTIONS / TRIAL_BUCKETS ? TRIAL_BUCKETS * bucket
                                                                    : SX_TRIAL_QUESTIONS};
     sx_cost before = now->cost, tried = *c;
-    trying t = {now, &q, &tried, sx_view_levels(&upper->view), 0};
+    trying t = {now, &q, &tried, sx_shared_levels(upper, here), 0};
     sx_status st;
 
     if (q.n > now->n) {

@@ -515,6 +515,11 @@ static sx_status check_balance(const sx_index_version *now, sx_err *err)
         return sx_fail(err, SX_EINVAL, "device '%.40s': depth is %u, but the upper part of this "
                        "index has %u levels; allowed: 0 to %u", info.name, t.balance.depth, levels,
                        levels);
+    if (sx_balance_walks(&t.balance) && t.balance.depth < levels &&
+        sx_shared_levels(upper, sx_run_find(sx_one_run(now), 0, SX_WHOLE)) == 0)
+        return sx_fail(err, SX_EINVAL, "device '%.40s': depth is %u, but the CPU searches this index "
+                       "another way than the GPU, so they can't share its %u levels; allowed: 0 and "
+                       "%u, or one way for both (search=)", info.name, t.balance.depth, levels, levels);
     if (t.balance.depth < levels || t.balance.share == 0)
         return SX_OK;
     sx_text_fixed(&share, (double)t.balance.share / SX_SHARE_ALL, 3);

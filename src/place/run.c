@@ -160,3 +160,10 @@ sx_status sx_run_compare(const sx_run *run, const sx_store *copy, sx_err *err)
     }
     return SX_OK;
 }
+
+uint32_t sx_shared_levels(const sx_replica *upper, const sx_replica *whole)
+{
+    uint32_t levels = sx_view_levels(&upper->view);
+
+    return levels == sx_view_levels(&whole->view) ? levels : 0;
+}

@@ -64,4 +64,8 @@ void sx_run_leave(const sx_run *run, sx_store *on_host);
  * then the second is sound, too. */
 sx_status sx_run_compare(const sx_run *run, const sx_store *copy, sx_err *err);
 
+/* Levels of the upper part between which a walk can change sides. None can if the replicas
+ * search differently, as those of a pgm may: then their states differ, too, but for entries. */
+uint32_t sx_shared_levels(const sx_replica *upper, const sx_replica *whole);
+
 #endif
