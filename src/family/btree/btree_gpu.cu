@@ -49,9 +49,8 @@ static uint32_t staged_bytes(const sx_view *v, uint32_t staged, uint64_t space)
     const void *top;
     uint64_t bytes = gpu_staged_section(search_bytes(v, &top), staged, space);
 
-    for (uint32_t l = 0; bytes == 0 && l < t->levels && t->first[l + 1] * SX_BTREE_LINE <= space; l++)
-        if (l + 1 == t->levels || t->first[l + 2] * SX_BTREE_LINE > space)
-            bytes = t->first[l + 1] * SX_BTREE_LINE;
+    if (bytes == 0)
+        bytes = t->first[gpu_whole_levels(t->first, t->levels, SX_BTREE_LINE, space)] * SX_BTREE_LINE;
     return (uint32_t)bytes;
 }
 
@@ -63,11 +62,7 @@ static void shared_args(const sx_view *v, sx_gpu_lookup *a)
     if (v->n == 0 || t->levels > SX_SHARED_LEVELS || t->leaves >> 32)
         return;
     a->node_bytes = a->leaf_bytes = a->leaf_step = SX_BTREE_LINE;
-    for (uint32_t l = 0; l < t->levels; l++) {
-        a->node_first[l] = (uint32_t)t->first[l];
-        a->last_child[l] = (uint32_t)((l + 1 < t->levels ? t->first[l + 2] - t->first[l + 1]
-                                                         : t->leaves) - 1);
-    }
+    gpu_level_args(a, t->first, t->levels, t->leaves);
     a->leaf_key_bytes = t->leaf * (uint32_t)v->width;
 }
 
@@ -99,9 +94,8 @@ static sx_status points(sx_gpu *g, const gpu_plan *p, gpu_stream stream, const s
     const sx_btree *t = &GPU_VIEW->of.btree;
     sx_gpu_lookup with = *a;
 
-    while (with.near_levels < t->levels && t->levels <= SX_SHARED_LEVELS &&
-           t->first[with.near_levels + 1] * SX_BTREE_LINE <= a->top_bytes)
-        with.near_levels++;
+    if (t->levels <= SX_SHARED_LEVELS)
+        with.near_levels = gpu_whole_levels(t->first, t->levels, SX_BTREE_LINE, a->top_bytes);
     return points_launch(g, p, stream, &with, err);
 }
 

@@ -171,6 +171,28 @@ static inline uint32_t gpu_staged_section(uint64_t all, uint32_t staged, uint64_
     return (uint32_t)(all <= space ? all / 16 * 16 : staged == SX_STAGE_FULL ? space / 16 * 16 : 0);
 }
 
+/* How many levels fit into `space`, of a tree whose nodes of `node` bytes lie level by level:
+ * level l begins with node first[l], level 0 with node 0. */
+static inline uint32_t gpu_whole_levels(const uint64_t *first, uint32_t levels, uint64_t node,
+                                        uint64_t space)
+{
+    uint32_t l = 0;
+
+    while (l < levels && first[l + 1] * node <= space)
+        l++;
+    return l;
+}
+
+/* What lanes that read together know of its levels. `below`: leaves under the last level. */
+static inline void gpu_level_args(sx_gpu_lookup *a, const uint64_t *first, uint32_t levels,
+                                  uint64_t below)
+{
+    for (uint32_t l = 0; l < levels; l++) {
+        a->node_first[l] = (uint32_t)first[l];
+        a->last_child[l] = (uint32_t)((l + 1 < levels ? first[l + 2] - first[l + 1] : below) - 1);
+    }
+}
+
 /* Bytes of keys and rows, wherever they lie. */
 static inline uint64_t gpu_leaves_bytes(const sx_view *v)
 {

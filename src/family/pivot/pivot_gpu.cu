@@ -35,9 +35,8 @@ static uint32_t staged_bytes(const sx_view *v, uint32_t staged, uint64_t space)
     if (t->levels == 0)
         return gpu_staged_halvings(v, staged, space);
     bytes = gpu_staged_section(search_bytes(v, &top), staged, space);
-    for (uint32_t l = 0; bytes == 0 && l < t->levels && t->first[l + 1] * node <= space; l++)
-        if (l + 1 == t->levels || t->first[l + 2] * node > space)
-            bytes = t->first[l + 1] * node;
+    if (bytes == 0)
+        bytes = t->first[gpu_whole_levels(t->first, t->levels, node, space)] * node;
     return (uint32_t)(bytes / 16 * 16);
 }
 
@@ -53,11 +52,7 @@ static void shared_args(const sx_view *v, sx_gpu_lookup *a)
         (node_bytes != 32 && node_bytes != 64) || t->windows >> 32)
         return;
     a->node_bytes = (uint32_t)node_bytes;
-    for (uint32_t l = 0; l < t->levels; l++) {
-        a->node_first[l] = (uint32_t)t->first[l];
-        a->last_child[l] = (uint32_t)((l + 1 < t->levels ? t->first[l + 2] - t->first[l + 1]
-                                                         : t->windows) - 1);
-    }
+    gpu_level_args(a, t->first, t->levels, t->windows);
     a->leaf_bytes = a->leaf_step = (uint32_t)bytes;
     a->leaf_key_bytes = (uint32_t)key_bytes;
     a->leaf_latest = sx_key_offset(v, v->slots - t->leaf);
@@ -78,9 +73,9 @@ static sx_status points(sx_gpu *g, const gpu_plan *p, gpu_stream stream, const s
     const sx_pivot *t = &v->of.pivot;
     sx_gpu_lookup with = *a;
 
-    while (with.near_levels < t->levels && t->levels <= SX_SHARED_LEVELS &&
-           t->first[with.near_levels + 1] * (t->k - 1u) * v->width <= a->top_bytes)
-        with.near_levels++;
+    if (t->levels <= SX_SHARED_LEVELS)
+        with.near_levels = gpu_whole_levels(t->first, t->levels, (t->k - 1u) * (uint64_t)v->width,
+                                            a->top_bytes);
     return points_launch(g, p, stream, &with, err);
 }
 
