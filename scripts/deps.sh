@@ -3,7 +3,7 @@
 set -eu
 packages="gcc libc6-dev make libxxhash-dev"
 case "${1:-deps}" in
-deps-test) packages="$packages g++ cmake pkg-config libcmocka-dev python3 python3-venv python3-numpy" ;;
+deps-test) packages="$packages g++ cmake pkg-config libcmocka-dev python3 python3-venv python3-numpy wamerican wbritish" ;;
 deps-more) packages="$packages libcmocka-dev python3 clang libclang-rt-dev" ;;
 esac
 
