@@ -23,6 +23,8 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 CFLAGS_ALL = -std=gnu11 $(OPT) -g $(WARN) -fstack-clash-protection -Iinclude -Isrc -fPIC -pthread \
              -ffp-contract=off $(if $(LAB),-DSX_LAB) $(CFLAGS)
 LIBS := -lxxhash -pthread -ldl
+# The tool also unpacks text.
+TOOL_LIBS := $(LIBS) -lz -lm
 
 # The CUDA backend is built where nvcc is; NVCC= leaves it out. CUDA_ARCH is
 # what machine code is made for: the GPUs of this machine, if it has any; "80 90"
@@ -114,12 +116,12 @@ $(B)/libsextant.so: $(B)/libsextant.so.$(SOVERSION)
 	ln -sf $(<F) $@
 
 $(B)/sextant: $(CLI_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
-	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS) -lm
+	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(TOOL_LIBS)
 
 $(B)/bench/%.o: CFLAGS_ALL += -Icli
 
 $(B)/sextant-bench: $(BENCH_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
-	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS) -lm
+	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(TOOL_LIBS)
 
 $(B)/%.o: %.cu
 	@mkdir -p $(@D)
