@@ -14,6 +14,9 @@ LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 DESTDIR ?=
 
 CC ?= cc
@@ -65,7 +68,7 @@ help:
 	@echo "                for this machine's GPU; CUDA_ARCH=all for all, NVCC= leaves it out"
 	@echo "make demo       install what is missing, build, show it at work: on the CPU, and"
 	@echo "                then, if there is one, on the GPU"
-	@echo "make examples   build/own_kernel, where nvcc is"
+	@echo "make examples   programs to copy from, in build/examples/; where nvcc is, build/own_kernel"
 	@echo "make test       install what is missing, build, run the tests of every change"
 	@echo "make test-more  clang's sanitizers, the full matrix, fuzzers, the soak test, proofs"
 	@echo "make prove      that no walk reads outside its sections, by CBMC (doc/PROVE.md)"
@@ -151,7 +154,13 @@ $(B)/sextant_device.cuh: src/gpu/device_header.h scripts/device_header.py \
 	@mkdir -p $(@D)
 	python3 scripts/device_header.py $< $@
 
-examples: $(if $(NVCC),$(B)/own_kernel)
+EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
+examples: $(EXAMPLES) $(if $(NVCC),$(B)/own_kernel)
+
+# As a user's own program: nothing but the public header.
+$(EXAMPLES): $(B)/examples/%: examples/%.c include/sextant.h $(B)/libsextant.a
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 $(WARN) -Iinclude $< $(B)/libsextant.a -o $@ $(LIBS) -lm
 
 $(B)/own_kernel: examples/own_kernel.cu examples/own_kernel.h $(B)/sextant_device.cuh \
                  $(B)/libsextant.a
@@ -210,7 +219,8 @@ build-tsan:
 	$(MAKE) B=$(B)/tsan $(call SANITIZE,thread) NVCC= $(TSAN_TESTS:%=$(B)/tsan/test/bin/%)
 build-clang:
 	$(MAKE) B=$(B)/clang CC=clang \
-	    $(call SANITIZE,address$(COMMA)undefined$(COMMA)local-bounds) NVCC= test-programs
+	    $(call SANITIZE,address$(COMMA)undefined$(COMMA)local-bounds) NVCC= test-programs \
+	    $(B)/clang/sextant $(B)/clang/sextant-bench
 
 test: deps-test
 	@scripts/test.sh
@@ -300,7 +310,7 @@ report:
 install: all $(B)/sextant_device.cuh
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/sextant \
 	    $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 \
-	    $(DESTDIR)$(MANDIR)/man3
+	    $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(BASHDIR) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
 	install -m 644 include/sextant.h $(B)/sextant_device.cuh $(DESTDIR)$(INCLUDEDIR)/
 	install -m 644 $(B)/libsextant.a $(DESTDIR)$(LIBDIR)/
 	install -m 755 $(B)/libsextant.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsextant.so.$(VERSION)
@@ -311,6 +321,9 @@ install: all $(B)/sextant_device.cuh
 	install -m 755 $(B)/sextant $(B)/sextant-bench $(DESTDIR)$(BINDIR)/
 	install -m 644 doc/sextant.1 $(DESTDIR)$(MANDIR)/man1/
 	install -m 644 doc/sextant.3 $(DESTDIR)$(MANDIR)/man3/
+	install -m 644 completion/sextant.bash $(DESTDIR)$(BASHDIR)/sextant
+	install -m 644 completion/_sextant $(DESTDIR)$(ZSHDIR)/
+	install -m 644 completion/sextant.fish $(DESTDIR)$(FISHDIR)/
 	for f in sextant.pc:pkgconfig/sextant.pc \
 	         sextant-config.cmake:cmake/sextant/sextant-config.cmake \
 	         sextant-config-version.cmake:cmake/sextant/sextant-config-version.cmake; do \
@@ -323,7 +336,8 @@ uninstall:
 	    $(DESTDIR)$(LIBDIR)/libsextant-bench-cuda.so \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/sextant.pc $(DESTDIR)$(BINDIR)/sextant \
 	    $(DESTDIR)$(BINDIR)/sextant-bench \
-	    $(DESTDIR)$(MANDIR)/man1/sextant.1 $(DESTDIR)$(MANDIR)/man3/sextant.3
+	    $(DESTDIR)$(MANDIR)/man1/sextant.1 $(DESTDIR)$(MANDIR)/man3/sextant.3 \
+	    $(DESTDIR)$(BASHDIR)/sextant $(DESTDIR)$(ZSHDIR)/_sextant $(DESTDIR)$(FISHDIR)/sextant.fish
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/sextant
 
 clean:

@@ -203,8 +203,8 @@ bool parse_time(int type, const char *text, size_t length, void *out)
 
 size_t print_time(int type, const void *value, char text[VALUE_TEXT_MAX])
 {
-    int64_t total = *(const int64_t *)value, ns = total - NS * down(total, NS);
-    int64_t seconds = down(total, NS), day = down(seconds, DAY_S);
+    int64_t total = *(const int64_t *)value, seconds = down(total, NS);
+    int64_t ns = total % NS + (total % NS < 0 ? NS : 0), day = down(seconds, DAY_S);
     int in_day = (int)(seconds - day * DAY_S);
     size_t n = print_day(day, text);
 

@@ -123,7 +123,8 @@ static void print_help(const command_line *line)
 static void print_completion(const command_line *line)
 {
     for (const option *o = line->options; o->name; o++)
-        printf("%s\t%s\t%s\n", o->name, o->value ? o->value : "", o->help);
+        printf("%s\t%s\t%.*s\n", o->name, o->value ? o->value : "",
+               (int)strcspn(o->help, "\n"), o->help);
     printf("--help\t\tthis text\n");
 }
 
