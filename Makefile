@@ -26,8 +26,9 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 CFLAGS_ALL = -std=gnu11 $(OPT) -g $(WARN) -fstack-clash-protection -Iinclude -Isrc -fPIC -pthread \
              -ffp-contract=off $(if $(LAB),-DSX_LAB) $(CFLAGS)
 LIBS := -lxxhash -pthread -ldl
-# The tool also unpacks text.
-TOOL_LIBS := $(LIBS) -lz -lm
+# The tool also unpacks files, where zlib is; ZLIB= leaves it out.
+ZLIB ?= $(shell echo '\#include <zlib.h>' | $(CC) -E - >/dev/null 2>&1 && echo 1)
+TOOL_LIBS := $(LIBS) $(if $(ZLIB),-lz) -lm
 
 # The CUDA backend is built where nvcc is; NVCC= leaves it out. CUDA_ARCH is
 # what machine code is made for: the GPUs of this machine, if it has any; "80 90"
@@ -122,6 +123,7 @@ $(B)/sextant: $(CLI_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
 	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(TOOL_LIBS)
 
 $(B)/bench/%.o: CFLAGS_ALL += -Icli
+$(B)/cli/input.o: CFLAGS_ALL += $(if $(ZLIB),-DSX_ZLIB)
 
 $(B)/sextant-bench: $(BENCH_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
 	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(TOOL_LIBS)

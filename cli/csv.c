@@ -58,6 +58,8 @@ static void skip_mark(csv *c)
         c->at += 3;
     else if (n >= 2 && (!memcmp(c->at, "\xff\xfe", 2) || !memcmp(c->at, "\xfe\xff", 2)))
         fail("%s: is UTF-16; UTF-8 can be read (iconv -f UTF-16 -t UTF-8)", c->name);
+    else if (n >= 2 && !memcmp(c->at, "\x1f\x8b", 2))
+        fail("%s: is compressed twice, or this tool was built without zlib", c->name);
 }
 
 csv csv_of_input(input *in, dialect how)
