@@ -1,6 +1,6 @@
 #!/bin/bash
 # Tests that take longer than those of every change (test.sh): all programs under clang's
-# sanitizers, the full matrix, fuzzers, the soak test and, if CBMC is there, proofs. They
+# sanitizers, the full matrix, the tool on random tables, fuzzers, the soak test and, if CBMC is there, proofs. They
 # take about 15 minutes on two processors, 25 with proofs.
 # Ends in "N passed, M failed, K skipped".
 set -u
@@ -22,6 +22,12 @@ echo "C tests, clang's AddressSanitizer and UndefinedBehaviorSanitizer"
 clang=build/clang/test/bin
 # shellcheck disable=SC2046  # several words
 SX_MATRIX=full programs $(ahead "$clang/test_matrix $clang/test_epsilon" $(all_tests $clang))
+
+echo "the tool under clang's sanitizers: tables, notations, completion"
+SX_MORE=1 end_to_end "tables" build/clang/sextant --only csv
+SX_MORE=1 end_to_end "notations" build/clang/sextant --only notation
+SX_MORE=1 end_to_end "networks" build/clang/sextant --only network
+end_to_end "completion" build/clang/sextant --only completion
 
 echo "fuzzers, $fuzz_s s each"
 for f in load spec; do
