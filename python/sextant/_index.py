@@ -290,7 +290,7 @@ class Index(_core.Index):
         found_keys = None
         if keys:
             found_keys = given.empty(given.shape, self.dtype, "keys")
-            found_keys[...] = _types.nothing(self.dtype).item()
+            found_keys[...] = _types.nothing_item(self.dtype)
         stream = self._stream(given)
         self._ask(verb, column, _gpu.out_column(rows, "out"),
                   None if found_keys is None else self._gpu_keys(found_keys),
@@ -337,7 +337,7 @@ class Index(_core.Index):
             given = _gpu.GpuArray(ranks, "ranks")
             keys = given.empty(given.shape, self.dtype, "keys")
             found = given.empty(given.shape, np.int64)
-            keys[...] = _types.nothing(self.dtype).item()
+            keys[...] = _types.nothing_item(self.dtype)
             self._key_at(given.column(given.dtype, "ranks"), self._gpu_keys(keys),
                          _gpu.out_column(found, "rows"),
                          _options(threads, False, 0, self._stream(given)))

@@ -90,9 +90,8 @@ def _pandas(obj, what):
             pyarrow.array(obj.array)).__arrow_c_stream__()), what)
     if hasattr(dtype, "numpy_dtype"):             # Int64 and its like: values and a mask
         mask = np.asarray(obj.isna())
-        fill = obj.array.copy()
-        fill[mask] = 0
-        return fill.to_numpy(dtype=dtype.numpy_dtype), Nulls(mask)
+        zero = dtype.numpy_dtype.type(0)
+        return obj.to_numpy(dtype=dtype.numpy_dtype, na_value=zero), Nulls(mask)
     if str(dtype).startswith("string") or str(dtype) == "str":
         raise TypeError(f"{what} are strings of pandas: {_types.NO_STRINGS}")
     raise TypeError(f"{what} have the dtype {dtype} of pandas, which can't be keys")
@@ -159,7 +158,7 @@ def raw(obj, what):
     if isinstance(obj, np.generic):
         return np.asarray(obj), Nulls()
     root = type(obj).__module__.partition(".")[0]
-    if root == "pandas" and hasattr(obj, "to_numpy"):
+    if root == "pandas" and hasattr(obj, "dtype"):
         return _pandas(obj, what)
     single = _scalar(obj)
     if single is not None:

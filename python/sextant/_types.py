@@ -65,3 +65,8 @@ def nothing(dtype):
     if dtype.kind in "Mm":
         return np.array("NaT", dtype)[()]
     return np.zeros((), dtype)[()]
+
+
+def nothing_item(dtype):
+    """The same as a value of Python's, which tensors of others take."""
+    return np.asarray(nothing(dtype)).item()
