@@ -197,7 +197,7 @@ SANITIZE = OPT=-O1 CFLAGS="-fno-sanitize-recover=all -fno-omit-frame-pointer -fs
 COMMA := ,
 # Those with threads.
 TSAN_TESTS := test_balance test_buckets test_collect test_fork test_hybrid test_pgm test_threads test_tick test_versions
-.PHONY: test-build tsan-tests build-plain build-asan build-tsan build-clang
+.PHONY: test-build tsan-tests build-plain build-asan build-tsan build-clang build-python-asan
 test-build: build-plain build-asan build-tsan
 tsan-tests:
 	@echo $(TSAN_TESTS)
@@ -207,6 +207,8 @@ build-asan:
 	$(MAKE) LAB=1 B=$(B)/asan $(call SANITIZE,address$(COMMA)undefined) NVCC= test-programs
 build-tsan:
 	$(MAKE) B=$(B)/tsan $(call SANITIZE,thread) NVCC= $(TSAN_TESTS:%=$(B)/tsan/test/bin/%)
+build-python-asan:
+	$(MAKE) LAB=1 B=$(B)/asan $(call SANITIZE,address$(COMMA)undefined) NVCC= python
 build-clang:
 	$(MAKE) B=$(B)/clang CC=clang \
 	    $(call SANITIZE,address$(COMMA)undefined$(COMMA)local-bounds) NVCC= test-programs
@@ -310,9 +312,9 @@ PY_LINK = $(CFLAGS_ALL) -Wl,--gc-sections -s
 .PHONY: python
 python: $(PY)/_core.abi3.so $(PY)/sextant $(PY_FILES) $(if $(NVCC),$(PY)/libsextant-cuda.so)
 
-$(PY)/%.py $(PY)/%.pyi $(PY)/%.typed: FORCE
+$(PY_FILES): $(PY)/%: python/sextant/%
 	@mkdir -p $(@D)
-	@cmp -s python/sextant/$(@F) $@ || cp python/sextant/$(@F) $@
+	cp $< $@
 
 $(B)/python/ext/%.o: python/ext/%.c
 	@mkdir -p $(@D)

@@ -52,4 +52,9 @@ run "end to end" "$python" test/e2e/run.py --tool build/sextant --seed "$SX_SEED
 read -r n m k < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' \
                       "$(log_of "end to end")" | tail -n 1)
 tally "end to end" "${n:-0}" "${m:-1}" "${k:-0}"
+
+echo "the Python package"
+check "python environment" scripts/python_env.sh test
+build "python" make -s -j"$jobs" PYTHON=build/venv/bin/python python
+PYTHONPATH=build/python pytest_all "python" -m "not more"
 finish
