@@ -83,6 +83,7 @@ PROBE(u32, uint32_t)
 PROBE(u64, uint64_t)
 PROBE(i32, int32_t)
 PROBE(i64, int64_t)
+PROBE(t64, int64_t)
 PROBE(f32, float)
 PROBE(f64, double)
 
@@ -109,6 +110,7 @@ SX_KERNEL(probe, probe_args)
     case SX_U64: probe_u64(ap); break;
     case SX_I32: probe_i32(ap); break;
     case SX_I64: probe_i64(ap); break;
+    case SX_T64: probe_t64(ap); break;
     case SX_F32: probe_f32(ap); break;
     case SX_F64: probe_f64(ap); break;
     case SX_B16: probe_b16(ap); break;
