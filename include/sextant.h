@@ -85,9 +85,11 @@ typedef enum {                    /* ABI and file format: append only */
     SX_F32 = 5,                   /* -0.0 equals 0.0; all NaNs are one   */
     SX_F64 = 6,                   /* key, after +infinity                */
     SX_B16 = 7,                   /* 16 bytes in memcmp() order (UUIDs)  */
-    SX_STR = 8                    /* strings of any bytes, as memcmp() has
+    SX_STR = 8,                   /* strings of any bytes, as memcmp() has
                                      them; the shorter first if one begins
                                      with the other */
+    SX_T64 = 11                   /* times: as SX_I64, but INT64_MIN, "not a time", is
+                                     the last key of all */
 } sx_type;                        /* 9, 10: points, later */
 
 typedef enum {
