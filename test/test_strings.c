@@ -332,7 +332,8 @@ static void test_words(void **state)
         assert_int_equal(text_build(&c, cpu, specs[s], NULL, &ix), SX_OK);
         must(text_ask(&c, ix, 400, &r), specs[s], "cpu", n, 0);
         assert_int_equal(sx_describe(ix, &info), SX_OK);
-        assert_true(info.bytes <= keys.bytes + 19 * n);
+        /* A line of a btree has holes: 12.8 bytes for a code and its row. */
+        assert_true(info.bytes <= keys.bytes + (strcmp(specs[s], "btree") ? 18 : 20) * n);
         sx_free(ix);
     }
     text_case_free(&c);

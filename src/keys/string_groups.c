@@ -22,7 +22,7 @@
 #define LARGE_SKIP 16u            /* a skip of this part of all bytes is too large */
 #define GROUP_BITS 16u            /* of groups that are still to be made: decides whether codes are
                                      equal */
-#define RADIX_MOST 181u           /* more take as many bits as bytes do */
+#define BASE_MOST 181u           /* more take as many bits as bytes do */
 
 typedef struct {
     uint64_t begin, end;          /* strings */
@@ -195,7 +195,7 @@ static void number_groups(maker *m)
     }
 }
 
-/* Which bytes occur decides the digits, and the radix. */
+/* Which bytes occur decides the digits, and the base. */
 static void take_digits(maker *m)
 {
     sx_strings *s = m->s;
@@ -208,8 +208,8 @@ static void take_digits(maker *m)
         m->digits[c] = (uint16_t)(2 * next + occurs[c]);
         next += occurs[c];
     }
-    s->radix = (uint16_t)(next + 1 <= RADIX_MOST ? next + 1 : 0);
-    m->chars = sx_code_chars(s->radix, 64 - GROUP_BITS);
+    s->base = (uint16_t)(next + 1 <= BASE_MOST ? next + 1 : 0);
+    m->chars = sx_code_chars(s->base, 64 - GROUP_BITS);
 }
 
 /* Forks, cells and the pool as the section has them. */
@@ -224,12 +224,12 @@ static sx_status put_together(const maker *m, void **out, sx_err *err)
     s->cells = m->cells;
     s->pool = (uint32_t)m->pool;
     s->bits = (uint16_t)sx_group_bits(m->cells - m->forks);
-    s->chars = (uint16_t)sx_code_chars(s->radix, 64 - s->bits);
+    s->chars = (uint16_t)sx_code_chars(s->base, 64 - s->bits);
     st = sx_alloc(out, sx_groups_bytes(s), "groups of strings", err);
     if (st != SX_OK)
         return st;
     to = *out;
-    if (s->radix) {
+    if (s->base) {
         memcpy(to, m->digits, SX_DIGITS_BYTES);
         to += SX_DIGITS_BYTES;
     }
@@ -315,18 +315,18 @@ static sx_status check_fork(const sx_strings *s, uint32_t i, uint32_t child, sx_
     return f->end == next ? SX_OK : broken("another group is said to be behind fork", i, err);
 }
 
-/* Whether digits ascend with their bytes, each by one, and the radix is as many as there are. */
+/* Whether digits ascend with their bytes, each by one, and the base is as many as there are. */
 static sx_status check_digits(const sx_strings *s, sx_err *err)
 {
     const uint16_t *digits = (const uint16_t *)(const void *)s->groups;
     uint32_t next = 1;
 
-    for (unsigned c = 0; c < 256 && s->radix; c++) {
+    for (unsigned c = 0; c < 256 && s->base; c++) {
         if (digits[c] >> 1 != next)
             return broken("another digit should be that of byte", c, err);
         next += digits[c] & 1;
     }
-    return !s->radix || s->radix == next + 1 ? SX_OK : broken("digits are not as many as", s->radix,
+    return !s->base || s->base == next + 1 ? SX_OK : broken("digits are not as many as", s->base,
                                                               err);
 }
 

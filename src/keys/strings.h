@@ -13,12 +13,12 @@
  *
  * The code of a string is the number of its group, then what is behind that which the group shares:
  *
- *     | group: `bits` bits | the next `chars` bytes of the string, as digits of base `radix` |
+ *     | group: `bits` bits | the next `chars` bytes of the string, as digits of base `base` |
  *
  * The digit of a byte is its place among the bytes that occur in strings, from 1 on, and 0 behind
  * the string's end. A byte that does not occur, as only queries have it, takes the digit of the next
  * one that does, and zeros follow: so codes of queries don't descend either. Where nearly all bytes
- * occur, radix is 0, and the next 64 - bits bits of the string stand there as they are.
+ * occur, base is 0, and the next 64 - bits bits of the string stand there as they are.
  *
  * Groups are consecutive strings with a common prefix, the leaves of a small tree over prefixes
  * (section `groups`; keys/string_groups.c makes it). It branches only where strings would have equal codes,
@@ -29,7 +29,7 @@
  *     forks   a branch by one byte: a bit for each byte that has a child. Children are consecutive
  *             cells; `group` and `end` are the first group below and the one behind the last
  *
- *     groups | digits, if there is a radix | fork 0 | fork 1 | ... | cell 0 | cell 1 | ... | pool |
+ *     groups | digits, if there is a base | fork 0 | fork 1 | ... | cell 0 | cell 1 | ... | pool |
  *              512 bytes                       48 bytes each           12 bytes each
  *
  * Cell 0 is the root. Numbers ascend level by level: children of fork i lie before those of fork
@@ -71,7 +71,7 @@ typedef struct {
     uint32_t forks, cells, pool;
     uint16_t offset_bytes;        /* 4, 8; 0: keys are not strings */
     uint16_t bits;                /* of a group's number */
-    uint16_t radix, chars;
+    uint16_t base, chars;
 } sx_strings;
 
 /* digits[c] of byte c: 2 * digit + 1, or, if it does not occur, 2 * the next one's. */
@@ -87,25 +87,25 @@ SX_FN uint32_t sx_offset_bytes(uint64_t size)
 
 SX_FN uint64_t sx_groups_bytes(const sx_strings *s)
 {
-    return (s->radix ? SX_DIGITS_BYTES : 0) + s->forks * (uint64_t)sizeof(sx_fork) +
+    return (s->base ? SX_DIGITS_BYTES : 0) + s->forks * (uint64_t)sizeof(sx_fork) +
            s->cells * (uint64_t)sizeof(sx_cell) + s->pool;
 }
 
 SX_FN const unsigned char *sx_forks_of(const sx_strings *s)
 {
-    return s->groups + (s->radix ? SX_DIGITS_BYTES : 0);
+    return s->groups + (s->base ? SX_DIGITS_BYTES : 0);
 }
 
 /* Digits that fit into so many bits. */
-SX_FN uint32_t sx_code_chars(uint32_t radix, uint32_t bits)
+SX_FN uint32_t sx_code_chars(uint32_t base, uint32_t bits)
 {
     uint64_t most = bits >= 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
     uint32_t chars = 0;
 
-    if (radix < 2)
+    if (base < 2)
         return bits / 8;
-    for (; most >= radix - 1; chars++)    /* most is the largest rest below radix ^ chars */
-        most = (most - (radix - 1)) / radix;
+    for (; most >= base - 1; chars++)    /* most is the largest rest below base ^ chars */
+        most = (most - (base - 1)) / base;
     return chars;
 }
 
@@ -184,18 +184,18 @@ SX_FN uint64_t sx_string_tail(const sx_strings *s, const unsigned char *q, uint6
     uint64_t x = 0;
 
     *same = at + chars;
-    if (!s->radix)
+    if (!s->base)
         return sx_string_word(q, length, at) >> s->bits;
     for (; i < chars && at + i < length; i++) {
         uint32_t d = digits[q[at + i]];
-        x = x * s->radix + (d >> 1);
+        x = x * s->base + (d >> 1);
         if (!(d & 1)) {
             *same = at + i++;
             break;
         }
     }
     for (; i < chars; i++)
-        x *= s->radix;
+        x *= s->base;
     return x;
 }
 
