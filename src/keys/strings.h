@@ -9,7 +9,8 @@
  * A code never descends: if s <= t, then code(s) <= code(t), for all strings there are. So all
  * strings whose codes are below that of q are below q, and q's place is at or behind the left
  * bound of its code, in the run of strings that have this code, or right behind that run. Comparing
- * strings says where; a run is mostly one string. That is right whatever the codes are, as long as they never descend.
+ * strings says where; a run is mostly one string. That is right whatever the codes are, as long as
+ * they never descend.
  *
  * The code of a string is the number of its group, then what is behind that which the group shares:
  *
