@@ -22,8 +22,8 @@
  * occur, base is 0, and the next 64 - bits bits of the string stand there as they are.
  *
  * Groups are consecutive strings with a common prefix, the leaves of a small tree over prefixes
- * (section `groups`; keys/string_groups.c makes it). It branches only where strings would have equal codes,
- * and only as far as 3/4 of a byte a key allow, so that a cache holds it:
+ * (section `groups`; keys/string_groups.c makes it). It branches only where strings would have
+ * equal codes, and only as far as 3/4 of a byte a key allow, so that a cache holds it:
  *
  *     cells   a place of the tree: `skip` bytes of the pool that all strings there share, then
  *             a group, or a fork
