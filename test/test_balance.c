@@ -494,7 +494,7 @@ static sx_status seen_gpu(void *self, const sx_views *v, const sx_steps *job, sx
     look();
     for (unsigned ms = 0; (bucket == 0 && atomic_load(&most_on_gpu) < wanted) ||
                           (bucket == 1 && wants_both && !atomic_load(&both_at_once)); ms++) {
-        if (ms > 30000)
+        if (ms > HANGS_S * 1000u)
             die("bucket %d waits for the other side", (int)bucket);
         usleep(1000);
     }
