@@ -1,5 +1,6 @@
 /* cmd_range.c - sextant range: what lies between lo[i] and hi[i]. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "io.h"
 #include "json.h"
@@ -248,6 +249,16 @@ static void range_all(const sx_index *ix, const sx_column *lo,
     free(buffer.out.data);
 }
 
+static void expect_other_output(const range_options *o, const char *out)
+{
+    expect_other_file(out, o->index);
+    show_expect_other_files(&o->shown, out);
+    if (o->lo) {
+        expect_other_file(out, o->lo);
+        expect_other_file(out, o->hi);
+    }
+}
+
 static void check_options(range_options *o)
 {
     bool more = o->shown.lines.n || o->shown.values.n;
@@ -266,22 +277,17 @@ static void check_options(range_options *o)
         fail_usage("--last needs --limit");
     if (o->first && !o->rows && !o->keys)
         fail_usage("--first is for --rows and --keys");
+    if (o->first && !strcmp(o->first, o->out))
+        fail_usage("--first and -o are the same, %s", o->out);
     if (!o->lo && (!o->given_lo.n || o->given_lo.n != o->given_hi.n))
         fail_usage("LO and HI are missing, or as many --lo as --hi");
     if (o->lo && (o->given_lo.n || o->given_hi.n))
         fail_usage("give LO and HI, or --lo and --hi, not both");
-    expect_other_file(o->out, o->index);
-    show_expect_other_files(&o->shown, o->out);
-    if (!o->lo)
-        return;
-    expect_one_stdin(o->lo, o->hi);
-    expect_other_file(o->out, o->lo);
-    expect_other_file(o->out, o->hi);
-    if (o->first) {
-        expect_other_file(o->first, o->lo);
-        expect_other_file(o->first, o->hi);
-        expect_other_file(o->first, o->index);
-    }
+    if (o->lo)
+        expect_one_stdin(o->lo, o->hi);
+    expect_other_output(o, o->out);
+    if (o->first)
+        expect_other_output(o, o->first);
 }
 
 static sx_column read_bounds(const range_options *o, bool high, const show *s)

@@ -148,6 +148,8 @@ USAGE_ERRORS = {
     RANGE + " --rows --last": "--limit",
     RANGE + " --keys --lines reserved.txt": "--lines and --values show rows",
     RANGE + " --count --first f.npy": "--first is for",
+    RANGE + " --rows --first f.npy -o f.npy": "the same",
+    RANGE + " --rows --first q.sosd": "q.sosd",
     "range keys.sxt --lo 5 --count": "as many --lo as --hi",
     RANGE + " --lo 5 --hi 6 --count": "not both",
     RANGE + " --count q.sosd": "q.sosd",
