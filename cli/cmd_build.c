@@ -64,7 +64,8 @@ static void note_layout(const build_options *o, const sx_index *ix)
 /* Takes the notes of the command line into the index. */
 static void set_notes(const build_options *o, sx_index *ix)
 {
-    static const char *const own[] = { NOTE_KEYS_AS, NOTE_LINES, NOTE_NONE };
+    const char *const own[] = { NOTE_KEYS_AS, NOTE_LINES, NOTE_NONE,
+                                notation_at(o->keys_as)->unit ? NOTE_UNIT : NOTE_NONE };
 
     for (unsigned i = 0; i < o->notes.n; i++) {
         const char *word = o->notes.word[i], *value = strchr(word, '=');
@@ -109,7 +110,7 @@ static void note_notation(const build_options *o, const material *m, sx_index *i
 
     if (*as->name)
         expect_ok(sx_note(ix, NOTE_KEYS_AS, as->name), NULL);
-    if (as->unit && !sx_note_of(ix, NOTE_UNIT))
+    if (as->unit)
         expect_ok(sx_note(ix, NOTE_UNIT, as->unit), NULL);
     if (as->networks) {
         char none[VALUE_TEXT_MAX];

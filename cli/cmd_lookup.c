@@ -150,6 +150,7 @@ static void check_options(const lookup_options *o)
     if (o->queries)
         expect_other_file(o->out, o->queries);
     show_expect_other_files(&o->shown, o->out);
+    show_expect_one_stdin(&o->shown, o->queries);
 }
 
 /* What is asked if --mode does not say it, and what can't be. */

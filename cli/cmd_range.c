@@ -285,6 +285,8 @@ static void check_options(range_options *o)
         fail_usage("give LO and HI, or --lo and --hi, not both");
     if (o->lo)
         expect_one_stdin(o->lo, o->hi);
+    show_expect_one_stdin(&o->shown, o->lo);
+    show_expect_one_stdin(&o->shown, o->hi);
     expect_other_output(o, o->out);
     if (o->first)
         expect_other_output(o, o->first);

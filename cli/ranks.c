@@ -51,6 +51,7 @@ int print_ranks(const rank_options *o, rank_chooser choose, const void *context)
         fail_usage("a file of numbers holds one column: give --rows or --keys");
     expect_other_file(o->out, o->index);
     show_expect_other_files(&o->shown, o->out);
+    show_expect_one_stdin(&o->shown, NULL);
     out = output_open(o->out);
     ix = open_index(&o->open, o->index, 0);
     s = show_open(&o->shown, ix, format, o->keys || (both && format == FORMAT_TEXT),

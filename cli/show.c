@@ -50,6 +50,16 @@ void show_expect_other_files(const show_options *o, const char *out)
         expect_other_file(out, o->values.word[i]);
 }
 
+void show_expect_one_stdin(const show_options *o, const char *path)
+{
+    for (unsigned i = 0; i < o->lines.n; i++) {
+        if (path)
+            expect_one_stdin(path, o->lines.word[i]);
+        for (unsigned other = 0; other < i; other++)
+            expect_one_stdin(o->lines.word[other], o->lines.word[i]);
+    }
+}
+
 sx_column keys_of_words(const word_list *words, const char *name, const notation *as,
                         int type)
 {

@@ -50,6 +50,10 @@ sx_column keys_of_words(const word_list *words, const char *name, const notation
 /* Usage error if the output is a file that is read. */
 void show_expect_other_files(const show_options *o, const char *out);
 
+/* Usage error if stdin is to be read twice. path: another file that is read; NULL:
+ * none. */
+void show_expect_one_stdin(const show_options *o, const char *path);
+
 /* Makes rows that mean no match SX_MISS. */
 void show_settle(const show *s, uint64_t *rows, uint64_t n);
 
