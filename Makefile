@@ -83,6 +83,7 @@ help:
 	@echo "make papers     figures of papers on a GPU, into bench/results/; make peers first"
 	@echo "make peers      build/peers/: B+-trees of others to compare with"
 	@echo "make lab        build/lab/: with walks and kernels to compare with (doc/LAB.md)"
+	@echo "make python     the Python package as a folder: PYTHONPATH=build/python"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
 
 # ---- library and tool -------------------------------------------------------
@@ -209,7 +210,7 @@ SANITIZE = OPT=-O1 CFLAGS="-fno-sanitize-recover=all -fno-omit-frame-pointer -fs
 COMMA := ,
 # Those with threads.
 TSAN_TESTS := test_balance test_buckets test_collect test_fork test_hybrid test_pgm test_threads test_tick test_versions
-.PHONY: test-build tsan-tests build-plain build-asan build-tsan build-clang
+.PHONY: test-build tsan-tests build-plain build-asan build-tsan build-clang build-python-asan
 test-build: build-plain build-asan build-tsan
 tsan-tests:
 	@echo $(TSAN_TESTS)
@@ -219,6 +220,8 @@ build-asan:
 	$(MAKE) LAB=1 B=$(B)/asan $(call SANITIZE,address$(COMMA)undefined) NVCC= test-programs
 build-tsan:
 	$(MAKE) B=$(B)/tsan $(call SANITIZE,thread) NVCC= $(TSAN_TESTS:%=$(B)/tsan/test/bin/%)
+build-python-asan:
+	$(MAKE) LAB=1 B=$(B)/asan $(call SANITIZE,address$(COMMA)undefined) NVCC= python
 build-clang:
 	$(MAKE) B=$(B)/clang CC=clang \
 	    $(call SANITIZE,address$(COMMA)undefined$(COMMA)local-bounds) NVCC= test-programs \
@@ -306,6 +309,44 @@ gpu-bench: lab
 # Documents with figures, out of bench/results/ and their templates.
 report:
 	@python3 -B bench/report.py
+
+# ---- Python ------------------------------------------------------------------
+#
+# The package as a folder, build/python: PYTHONPATH=build/python python3. setup.py makes a
+# wheel of that folder. xxHash is inside the binaries where its static library can be
+# linked into them (PY_XXHASH=-lxxhash where it can't).
+
+PYTHON ?= python3
+PY := $(B)/python/sextant
+PY_XXHASH ?= -l:libxxhash.a
+PY_SRC := $(wildcard python/ext/*.c)
+PY_FILES := $(patsubst python/sextant/%,$(PY)/%,$(wildcard python/sextant/*.py python/sextant/*.pyi python/sextant/py.typed))
+PY_LINK = $(CFLAGS_ALL) -Wl,--gc-sections -s
+
+.PHONY: python
+python: $(PY)/_core.abi3.so $(PY)/sextant $(PY_FILES) $(if $(NVCC),$(PY)/libsextant-cuda.so)
+
+$(PY_FILES): $(PY)/%: python/sextant/%
+	@mkdir -p $(@D)
+	cp $< $@
+
+$(B)/python/ext/%.o: python/ext/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -I"$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')" \
+	    -MMD -MP -c $< -o $@
+
+$(PY)/_core.abi3.so: $(PY_SRC:python/%.c=$(B)/python/%.o) $(B)/libsextant.a python/ext/exports.map
+	@mkdir -p $(@D)
+	$(CC) $(PY_LINK) -shared -Wl,--version-script=python/ext/exports.map $(filter %.o %.a,$^) \
+	    -o $@ $(LDFLAGS) $(PY_XXHASH) -pthread -ldl
+
+$(PY)/sextant: $(CLI_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
+	@mkdir -p $(@D)
+	$(CC) $(PY_LINK) $^ -o $@ $(LDFLAGS) $(PY_XXHASH) -pthread -ldl -lm
+
+$(PY)/libsextant-cuda.so: $(B)/libsextant-cuda.so
+	@mkdir -p $(@D)
+	cp $< $@
 
 # ---- installing --------------------------------------------------------------
 

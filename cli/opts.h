@@ -73,7 +73,7 @@ bool parse_size(const char *text, uint64_t *out);
 
 /* Choices that several verbs share. The numbers of the words are those of
  * sx_type and of file_format. */
-#define TYPE_CHOICES   "u32|u64|i32|i64|f32|f64|b16"
+#define TYPE_CHOICES   "u32|u64|i32|i64|f32|f64|b16|t64"
 #define FORMAT_CHOICES "text|sosd|raw|npy"
 #define IN_FORMAT_CHOICES FORMAT_CHOICES "|csv|tsv"
 

@@ -139,6 +139,12 @@ bool value_parse(int type, const char *text, size_t length, void *out)
         return true;
     case SX_I64:
         return parse_signed(text, length, INT64_MAX, out);
+    case SX_T64:
+        if (length == 3 && !memcmp(text, "NaT", 3)) {
+            *(int64_t *)out = INT64_MIN;
+            return true;
+        }
+        return parse_signed(text, length, INT64_MAX, out);
     case SX_F32:
         return parse_real(text, length, NULL, out);
     case SX_F64:
@@ -217,6 +223,10 @@ size_t value_print(int type, const void *value, char text[VALUE_TEXT_MAX])
     case SX_U64: return print_unsigned(*(const uint64_t *)value, false, text);
     case SX_I32: return print_signed(*(const int32_t *)value, text);
     case SX_I64: return print_signed(*(const int64_t *)value, text);
+    case SX_T64:
+        return *(const int64_t *)value == INT64_MIN
+                   ? (size_t)snprintf(text, VALUE_TEXT_MAX, "NaT")
+                   : print_signed(*(const int64_t *)value, text);
     case SX_F32: return print_float(*(const float *)value, text);
     case SX_F64: return print_double(*(const double *)value, text);
     case SX_B16: return print_b16(value, text);
@@ -233,6 +243,8 @@ const char *value_expected(int type)
     case SX_I32: return "an i32 (-2147483648 to 2147483647)";
     case SX_I64:
         return "an i64 (-9223372036854775808 to 9223372036854775807)";
+    case SX_T64:
+        return "a t64 (-9223372036854775807 to 9223372036854775807, or NaT)";
     case SX_F32: return "an f32 (0, or 1.4e-45 to 3.4e+38 in size)";
     case SX_F64: return "an f64 (0, or 4.9e-324 to 1.7e+308 in size)";
     case SX_B16: return "a b16 (32 hex digits, or a UUID)";

@@ -41,4 +41,9 @@ done
 
 echo "the tool, against an oracle in Python"
 end_to_end "end to end" build/sextant
+
+echo "the Python package"
+check "python environment" scripts/python_env.sh test
+build "python" make -s -j"$jobs" PYTHON=build/venv/bin/python python
+PYTHONPATH=build/python pytest_all "python" -m "not more"
 finish

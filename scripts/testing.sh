@@ -87,6 +87,19 @@ cmocka_tally() {
     tally "$1" "$(count "$log" 'PASSED ')" "$(count "$log" 'FAILED ')" "$(count "$log" SKIPPED)"
 }
 
+# pytest_all NAME [OPTION...]: the tests of the Python package, each a check.
+pytest_all() {
+    local name=$1 log n m k
+    shift
+    run "$name" build/venv/bin/python -m pytest -q -rs -p no:cacheprovider python/tests "$@"
+    log=$(log_of "$name")
+    sed -i 's/^SKIPPED \(.*\)/skipped: \1/' "$log"
+    n=$(sed -n 's/.*\b\([0-9]*\) passed.*/\1/p' "$log" | tail -n 1)
+    m=$(sed -n 's/.*\b\([0-9]*\) \(failed\|error\).*/\1/p' "$log" | tail -n 1)
+    k=$(sed -n 's/.*\b\([0-9]*\) skipped.*/\1/p' "$log" | tail -n 1)
+    tally "$name" "${n:-0}" "${m:-0}" "${k:-0}"
+}
+
 # programs PATH...: the same for many programs. As many run at a time as there are processors,
 # in this order. build/asan/test/bin/test_file is called asan/test_file.
 programs() {
