@@ -4,6 +4,7 @@
 
 #include "io.h"
 #include "json.h"
+#include "key_column.h"
 #include "open.h"
 #include "opts.h"
 #include "progress.h"
@@ -80,9 +81,9 @@ typedef struct {                  /* grows to the longest list met */
     sx_column out;                /* rows, or keys */
 } list_buffer;
 
-static const void *value_at(const sx_column *c, uint64_t i)
+static uint64_t row_at(const sx_column *rows, uint64_t i)
 {
-    return (const char *)c->data + i * sx_type_bytes(c->type);
+    return ((const uint64_t *)rows->data)[i];
 }
 
 static void print_json_list(FILE *to, const range_options *o, const show *s,
@@ -93,16 +94,14 @@ static void print_json_list(FILE *to, const range_options *o, const show *s,
 
     json_begin_array(&j, more ? "answers" : o->rows ? "rows" : "keys");
     for (uint64_t i = from; i < from + n; i++) {
-        const void *value = value_at(out, i);
-
         if (more) {
             json_begin_object(&j, NULL);
-            show_json(s, &j, *(const uint64_t *)value, NULL);
+            show_json(s, &j, row_at(out, i), NULL, 0);
             json_end_object(&j);
         } else if (o->rows) {
-            json_unsigned(&j, NULL, *(const uint64_t *)value);
+            json_unsigned(&j, NULL, row_at(out, i));
         } else {
-            json_key(&j, NULL, s->as, out->type, value);
+            key_json(&j, NULL, s->as, out, i);
         }
     }
     json_end_array(&j);
@@ -121,15 +120,12 @@ static void print_list(FILE *to, const range_options *o, const show *s,
         return;
     }
     for (uint64_t i = from; i < from + n; i++) {
-        char text[VALUE_TEXT_MAX];
-
         if (more) {
-            show_print(s, to, *(const uint64_t *)value_at(out, i), NULL);
+            show_print(s, to, row_at(out, i), NULL, 0);
             fputc('\n', to);
             continue;
         }
-        fwrite(text, 1, o->rows ? value_print(SX_U64, value_at(out, i), text)
-                                : s->as->print(out->type, value_at(out, i), text), to);
+        key_print(to, o->rows ? notation_at(0) : s->as, out, i, true);
         fputc(i + 1 < from + n ? ' ' : '\n', to);
     }
     if (!n && !more)
@@ -147,16 +143,21 @@ static void fill_and_print(const sx_index *ix, const range_options *o, const sho
     sx_ranges part = *ranges;
     const uint64_t *starts = first.data;
     sx_column *out = &buffer->out;
+    sx_status status;
 
     part.lo = &lo;
     part.hi = &hi;
     if (results > buffer->space) {
-        out->data = must_grow(out->data, results, sx_type_bytes(out->type));
+        key_free(out);
+        *out = key_space(out->type, results);
         buffer->space = results;
     }
     out->n = buffer->space;
-    expect_ok(sx_range(ix, &part, &first, o->rows ? out : NULL, o->keys ? out : NULL,
-                       NULL), NULL);
+    do {
+        status = sx_range(ix, &part, &first, o->rows ? out : NULL, o->keys ? out : NULL,
+                          NULL);
+    } while (key_again(status, out, results));
+    expect_ok(status, NULL);
     if (w->format != FORMAT_TEXT && o->keys)
         writer_put(w, out->data, results);
     else if (w->format != FORMAT_TEXT)
@@ -229,7 +230,7 @@ static void range_all(const sx_index *ix, const sx_column *lo,
                       const sx_column *hi, const range_options *o, const show *s,
                       column_writer *w)
 {
-    list_buffer buffer = { .out = column_over(o->rows ? SX_U64 : lo->type, 0, NULL) };
+    list_buffer buffer = { .out = key_space(o->rows ? SX_U64 : lo->type, 0) };
 
     progress_start("searching", lo->n);
     for (uint64_t i = 0; i < lo->n; i += STEP) {
@@ -246,7 +247,7 @@ static void range_all(const sx_index *ix, const sx_column *lo,
         progress_at(i + n);
     }
     progress_stop();
-    free(buffer.out.data);
+    key_free(&buffer.out);
 }
 
 static void expect_other_output(const range_options *o, const char *out)
@@ -329,8 +330,8 @@ static void answer(const sx_index *ix, const range_options *o, const show *s,
         write_first(o, to_first, first, lo.n + 1);
     writer_close(&w);
     free(first);
-    free(lo.data);
-    free(hi.data);
+    key_free(&lo);
+    key_free(&hi);
 }
 
 int cmd_range(int argc, char **argv)

@@ -128,7 +128,7 @@ const notation *notation_at(int choice)
 static bool has_type(const notation *as, int type)
 {
     if (!as->types[0])            /* numbers; without a notation, anything */
-        return !as->name[0] || type != SX_B16;
+        return !as->name[0] || (type != SX_B16 && type != SX_STR);
     for (unsigned i = 0; i < sizeof as->types / sizeof *as->types; i++)
         if (as->types[i] == type)
             return true;
@@ -140,9 +140,6 @@ const notation *notation_of(const sx_index *ix)
     const char *name = sx_note_of(ix, NOTE_KEYS_AS);
     int type = describe(ix).key_type;
 
-    if (!sx_type_bytes(type))
-        fail("the index has %s keys, which this tool can't read or print yet",
-             sx_type_name(type));
     if (!name)
         return &notations[0];
     for (unsigned i = 1; i < NOTATIONS; i++)

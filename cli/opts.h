@@ -75,6 +75,7 @@ bool parse_size(const char *text, uint64_t *out);
 /* Choices that several verbs share. The numbers of the words of formats are those of
  * file_format. */
 #define TYPE_CHOICES   "u32|u64|i32|i64|f32|f64|b16|t64"
+#define KEY_TYPE_CHOICES TYPE_CHOICES "|str"   /* where keys are not generated */
 #define FORMAT_CHOICES "text|sosd|raw|npy"
 #define IN_FORMAT_CHOICES FORMAT_CHOICES "|csv|tsv"
 
