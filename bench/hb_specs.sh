@@ -24,6 +24,10 @@ hb_searches=('node=sequential,pipeline=1' 'node=sequential,pipeline=16' 'node=li
 # Figure 20: queries in flight.
 hb_ahead=('pipeline=1' 'pipeline=2' 'pipeline=4' 'pipeline=8' 'pipeline=16' 'pipeline=32')
 
+# What bench/peers.sh holds against each other, one behind the other: walks that go down
+# together, and pages.
+hb_ways=('pipeline=1' 'pipeline=16' 'pages=small' 'pages=huge')
+
 # Options of a GPU. Figure 10: how buckets are handled.
 hb_strategies=('strategy=sequential' 'strategy=pipelined' 'strategy=double')
 # A hybrid tree leaves the GPU aside where that gains nothing. Where the GPU itself is
