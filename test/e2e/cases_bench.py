@@ -73,6 +73,10 @@ def bench_over_devices(t):
            if line["spec"] != "binary_search"],
           [(device[11:], spec) for device in devices
            for spec in ("pivot", "sorted")], "lines")
+    lines = measurements(t, "--device", "cpu,walk=alone;cpu:scalar",
+                         "--threads", "2", "--spec", "pivot", "--op", "get")
+    equal({line["threads"] for line in lines if line["spec"] != "binary_search"},
+          {2}, "threads")
     text = t.tool.ok(*SMALL, "--spec", "pivot", "--op", "get", "--device",
                      ";".join(devices)).out.decode()
     check("\ncpu:scalar,walk=alone\n" in text, text)
