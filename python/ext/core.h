@@ -103,6 +103,10 @@ typedef struct {
 bool begin_call(released *r, PyObject *options, bool ticks);
 void end_call(released *r);
 
+/* ---- core_look.c ------------------------------------------------------------- */
+
+int look_init(PyObject *module);
+
 /* ---- core_collector.c --------------------------------------------------------- */
 
 int collector_init(PyObject *module);

@@ -5,7 +5,7 @@ are NumPy's own: so no size is slower than NumPy by more than the look.
 """
 import numpy as np
 
-from . import _inputs, _types
+from . import _core, _inputs
 from ._index import Index
 
 # Measured: a build costs 5 to 25 ns a key, and NumPy's binary search takes 100 to 1000 ns a
@@ -14,17 +14,13 @@ _LEAST = 2048                     # fewer queries are not worth a build of any s
 _RANDOM_SHARE = 32                # random queries: at least one for so many keys
 _SORTED_SHARE = 2                 # ascending ones
 _SORTED_KEYS = 1 << 15            # ... and among so many keys at least
-_LOOKS = 64
 
 
-def _ascends(v):
-    """Whether queries mostly ascend, by a look at some neighbours."""
+def _look(v):
+    """(whether elements mostly ascend, a lower bound of greatest - least), by a few of them."""
     flat = v.reshape(-1)
-    if flat.size < 2 or flat.dtype.kind == "V":
-        return False
-    step = max(1, (flat.size - 1) // _LOOKS)
-    here = np.arange(0, flat.size - 1, step)
-    return bool((flat[here] <= flat[here + 1]).mean() > 0.9)
+    told = _core.look(flat.view("i8") if flat.dtype.kind in "Mm" else flat)
+    return told if told is not None else (False, 0.0)
 
 
 def _can_be_keys(dtype):
@@ -59,9 +55,9 @@ def searchsorted(a, v, side="left", sorter=None, *, threads=0):
     if not _worth_it(a, v):
         return np.searchsorted(a, v, side, sorter)
     dtype = np.result_type(a, v)
-    if not _can_be_keys(dtype):
+    if not _can_be_keys(dtype) or (dtype.kind in "Mm" and not _same_unit(a, v, dtype)):
         return np.searchsorted(a, v, side, sorter)
-    ascending = _ascends(v)
+    ascending = _look(v)[0]
     if ascending and (v.size * _SORTED_SHARE < a.size or a.size < _SORTED_KEYS):
         return np.searchsorted(a, v, side, sorter)
     keys = a if sorter is None else a[sorter]
@@ -74,6 +70,11 @@ def _worth_it(a, v):
             and a.size > 64 and _can_be_keys(a.dtype) and _can_be_keys(v.dtype))
 
 
+def _same_unit(a, b, dtype):
+    """Whether times of both can be had in the unit of dtype."""
+    return all(x.dtype.kind == dtype.kind and not _inputs.too_far(x, dtype).any() for x in (a, b))
+
+
 def _exact_common(a, b):
     """A dtype that has all values of both, or None."""
     if not (_can_be_keys(a.dtype) and _can_be_keys(b.dtype)):
@@ -84,7 +85,7 @@ def _exact_common(a, b):
         dtype = np.result_type(a.dtype, b.dtype)
     except TypeError:
         return None
-    if not _can_be_keys(dtype):
+    if not _can_be_keys(dtype) or (dtype.kind in "Mm" and not _same_unit(a, b, dtype)):
         return None
     if dtype.kind == "f" and (a.dtype.kind in "iu" and a.dtype.itemsize == 8 or
                               b.dtype.kind in "iu" and b.dtype.itemsize == 8):
@@ -93,10 +94,9 @@ def _exact_common(a, b):
 
 
 def _small_range(b, most):
-    """Whether NumPy would look values up in a table."""
-    if b.dtype.kind not in "biu":
-        return False
-    return b.size == 0 or int(b.max()) - int(b.min()) <= most
+    """Whether NumPy would look values up in a table. If only the look says so, NumPy's own
+    way is as good as NumPy."""
+    return b.dtype.kind in "biu" and _look(b)[1] <= most
 
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None, threads=0):
@@ -117,8 +117,10 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
         a, b = _plain(a), _plain(b)
     if a.size + b.size < 4096 or b.size < 32 or a.size == 0 or kind is not None:
         return np.isin(a, b, assume_unique, invert, kind=kind)
+    if _small_range(b, 6 * (a.size + b.size)):
+        return np.isin(a, b, assume_unique, invert)
     dtype = _exact_common(a, b)
-    if dtype is None or _small_range(b, 6 * (a.size + b.size)):
+    if dtype is None:
         return np.isin(a, b, assume_unique, invert)
     flat = np.ascontiguousarray(a, dtype).reshape(-1)
     keys = np.ascontiguousarray(b, dtype).reshape(-1)
@@ -130,7 +132,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
         found = seen[index.get(flat, threads=threads)]
     else:
         index = Index(keys, spec="pivot", threads=threads)
-        found = index.get(flat, threads=threads, ascending=_ascends(flat)) != -1
+        found = index.get(flat, threads=threads, ascending=_look(flat)[0]) != -1
     if dtype.kind == "f":
         found &= flat == flat                 # no NaN is equal to any
     elif dtype.kind in "Mm":
@@ -215,7 +217,7 @@ class _Plain:
     def __init__(self, a, q, threads):
         self.index = Index(a, spec="pivot", threads=threads)
         self.q = q
-        self.how = {"threads": threads, "ascending": _ascends(q)}
+        self.how = {"threads": threads, "ascending": _look(q)[0]}
 
     def before(self, exact):
         if exact:

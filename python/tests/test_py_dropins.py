@@ -85,7 +85,12 @@ def test_isin_dtypes(dtype, sizes, rng, pays):
                                    ("i4", "f8"), ("u4", "?"), ("M8[s]", "M8[ms]")])
 def test_isin_mixed(types, rng, pays):
     a, b = some(rng, types[0], 4000), some(rng, types[1], 500)
+    if types[0][0] == "M":                    # NumPy 2.5 can't convert times that are far away
+        a[np.abs(a.view("i8").astype("f8")) > 2**41] = 0
     assert np.array_equal(sextant.isin(a, b), np.isin(a, b))
+    if types[0][0] == "M":
+        assert np.array_equal(sextant.searchsorted(np.sort(a), b), np.searchsorted(np.sort(a), b))
+        assert np.array_equal(sextant.searchsorted(np.sort(b), a), np.searchsorted(np.sort(b), a))
 
 
 def test_isin_of_other_things(pays):
