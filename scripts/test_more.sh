@@ -1,8 +1,8 @@
 #!/bin/bash
 # Tests that take longer than those of every change (test.sh): all programs under clang's
-# sanitizers, the full matrix, fuzzers, the soak test, the Python package as a wheel and with
-# pyarrow, polars and matplotlib and, if CBMC is there, proofs. They take about 20 minutes on
-# two processors, 30 with proofs.
+# sanitizers, the full matrix, the tool on random tables, fuzzers, the soak test, the Python
+# package as a wheel and with pyarrow, polars and matplotlib and, if CBMC is there, proofs. They
+# take about 20 minutes on two processors, 30 with proofs.
 # Ends in "N passed, M failed, K skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -23,6 +23,12 @@ echo "C tests, clang's AddressSanitizer and UndefinedBehaviorSanitizer"
 clang=build/clang/test/bin
 # shellcheck disable=SC2046  # several words
 SX_MATRIX=full programs $(ahead "$clang/test_matrix $clang/test_epsilon" $(all_tests $clang))
+
+echo "the tool under clang's sanitizers: tables, notations, completion"
+SX_MORE=1 end_to_end "tables" build/clang/sextant --only csv
+SX_MORE=1 end_to_end "notations" build/clang/sextant --only notation
+SX_MORE=1 end_to_end "networks" build/clang/sextant --only network
+end_to_end "completion" build/clang/sextant --only completion
 
 echo "fuzzers, $fuzz_s s each"
 for f in load spec; do

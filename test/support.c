@@ -390,7 +390,7 @@ static const char *const kernel_told[KERNEL_OPTIONS] = {
     "walk=alone,pin=none,bucket=16,side=gpu",
     "walk=alone,pin=steps,bucket=33,side=gpu,strategy=double",
     "walk=alone,pin=full,bucket=50,side=gpu",
-    "walk=shared,pin=none,bucket=64,side=gpu",
+    "walk=shared,pin=none,bucket=64,side=gpu,blocks=2",
     "walk=shared,pin=steps,schedule=dynamic,each=2",
     "walk=shared,pin=full,bucket=24,side=gpu",
     "pin=constant",

@@ -257,7 +257,7 @@ static void test_check_floats(void **state)
         "sorted", "sorted(layout=pairs)", "eytzinger", "eytzinger(k=2,layout=pairs)",
         "pivot(k=3)", "pivot(k=3,layout=pairs)", "guide(bucket=1,pieces=2)",
         "guide(bucket=1,pieces=2,layout=pairs)", "pgm(eps=1)", "pgm(eps=1,layout=pairs)", "btree",
-        "btree(k=2)", "btree(layout=split)",
+        "btree(k=2)", "btree(layout=split)", "radix(leaf=1)", "radix(leaf=2,layout=pairs)",
     };
     static const struct {
         int stored, type;

@@ -298,7 +298,7 @@ static void test_forged_specs(void **state)
         "sorted(layout=pairs,block=1)", "sorted(layout=split) unique unique",
         "eytzinger(k=9,layout=split) place=device",
         "eytzinger(k=2,layout=pairs,block=64)", "btree", "btree(k=2,layout=pairs)",
-        "btree(k=17,layout=split)", "btree(k=5,layout=once)", "unique", "\xff\xff\xff",
+        "btree(k=17,layout=split)", "btree(k=5,layout=once)", "radix(leaf=1)", "radix(leaf=255)", "unique", "\xff\xff\xff",
     };
     for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
         specimen s = make_specimen(dev, kind, 1000);

@@ -260,6 +260,7 @@ const sx_backend sx_backend_cpu = {
     .build_peak = sx_cpu_build_peak,
     .lookup = sx_cpu_lookup,
     .spans = sx_cpu_spans,
+    .sum_up = sx_cpu_sum_up,
     .fill = sx_cpu_fill,
     .fold = sx_cpu_fold,
     .steps = sx_cpu_steps,

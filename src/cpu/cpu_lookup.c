@@ -718,25 +718,43 @@ static void fill_ranks(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
         fill_leaves(w, a, b, to);
 }
 
-/* A range mostly begins where no other did before, so its first line is prefetched RANGES_AHEAD
- * ranges sooner. */
-#define RANGES_AHEAD 6u
-static void ask_range(const fill_work *w, uint64_t i)
-{
-    const sx_view *v = w->v;
-    uint64_t rank = i < w->spans->n ? w->spans->start[i] : v->n;
-
-    if (rank < v->n && !v->starts && (v->block || (v->traits & SX_SLOTS_ARE_RANKS))) {
-        uint64_t slot = sx_slot_of_rank(v, rank);
-        __builtin_prefetch(v->row_bytes && w->out->rows.data ? v->rows + sx_row_offset(v, slot)
-                                                        : v->keys + sx_key_offset(v, slot));
-    }
-}
-
 /* first[i], read once: it is the caller's memory, which may change. */
 static uint64_t offset_at(const uint64_t *first, uint64_t i)
 {
     return __atomic_load_n(&first[i], __ATOMIC_RELAXED);
+}
+
+/* Where the results of a rank are. */
+static const unsigned char *result_at(const fill_work *w, uint64_t rank)
+{
+    const sx_view *v = w->v;
+    uint64_t slot = sx_slot_of_rank(v, rank);
+
+    return v->row_bytes && w->out->rows.data ? v->rows + sx_row_offset(v, slot)
+                                             : v->keys + sx_key_offset(v, slot);
+}
+
+/* A range mostly begins where no other did before, so its first lines are prefetched RANGES_AHEAD
+ * ranges sooner. Those of a long one follow by themselves. */
+#define RANGES_AHEAD 6u
+#define LINES_AHEAD 4u
+static void ask_range(const fill_work *w, uint64_t i)
+{
+    const sx_view *v = w->v;
+    const sx_spans *s = w->spans;
+    uint64_t begin = i < s->n ? s->start[i] : v->n, more;
+    const unsigned char *p, *last;
+
+    if (begin >= v->n || v->starts || !(v->block || (v->traits & SX_SLOTS_ARE_RANKS)))
+        return;
+    more = offset_at(s->first, i + 1) - offset_at(s->first, i);
+    if (more == 0)
+        return;
+    p = result_at(w, begin);
+    last = result_at(w, more < v->n - begin ? begin + more - 1 : v->n - 1);
+    for (unsigned line = 0; line < LINES_AHEAD && p < last; line++, p += SX_LINE)
+        __builtin_prefetch(p);
+    __builtin_prefetch(last);
 }
 
 /* Outputs [first, end), which may begin and end inside of spans. Whatever the offsets are,

@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/slice.h"
 
-#define SX_BACKEND_ABI 21
+#define SX_BACKEND_ABI 22
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -97,6 +97,7 @@ typedef struct {
     uint32_t there;               /* both are in the backend's memory, not on the host */
     uint32_t last;                /* no results follow, so a stream's status word is
                                      written now */
+    uint32_t threads;             /* of a CPU that sums up, at most; 0: all */
 } sx_spans;
 
 /* Levels [from, to) of walks in an upper part (family/state.h), of which there are as many as
@@ -295,7 +296,8 @@ typedef struct {
 
     /* For spans in device memory. scratch: memory in the order of a stream (NULL: of the
      * backend's own). sum_up: their sum, UINT64_MAX with a stream; scratch NULL: only says how
-     * many bytes scratch must have. offsets: copies `first` to the host. */
+     * many bytes scratch must have; a CPU has it, too, and needs none. offsets: copies `first` to
+     * the host. */
     sx_status (*scratch)(void *self, void *stream, void **out, uint64_t bytes, sx_err *err);
     void (*unscratch)(void *self, void *stream, void *p);
     sx_status (*sum_up)(void *self, void *stream, const sx_spans *spans, void *scratch,

@@ -74,7 +74,7 @@ sx_status sx_spans_answer(const sx_replica *by, const sx_span_query *job, const 
 {
     const sx_backend *be = by->dev->backend;
     memory m = {.dev = by->dev, .stream = job->how.stream, .there = be->gpu != 0};
-    sx_spans s = {.n = job->n};
+    sx_spans s = {.n = job->n, .threads = job->how.threads};
     uint64_t total = 0;
     sx_status st = take_memory(&m, &s, out, err);
 
@@ -85,9 +85,9 @@ sx_status sx_spans_answer(const sx_replica *by, const sx_span_query *job, const 
     if (st != SX_OK)
         return st;
     st = find(work, &s, err);
-    if (st == SX_OK && m.there)
+    if (st == SX_OK && (m.there || !be->gpu))
         st = be->sum_up(by->dev->self, m.stream, &s, m.sums, &m.sum_bytes, &total, err);
-    else if (st == SX_OK)
+    else if (st == SX_OK)         /* of a GPU, whose own is for its memory */
         total = sx_ranges_sum_up(s.first, s.n);
     if (st == SX_OK && m.there && m.first)
         st = be->offsets(by->dev->self, &job->how, &s, out->first.data, err);
