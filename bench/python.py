@@ -108,7 +108,7 @@ def in_turns(ours, peer):
     for turn in range(1000):
         a = min(a, best(ours, 1)[0])
         b = min(b, best(peer, 1)[0])
-        if turn >= 4 and time.perf_counter() - begun > 0.5:
+        if turn >= 14 and time.perf_counter() - begun > 0.5:
             break
     return a, b
 

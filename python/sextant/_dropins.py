@@ -5,14 +5,15 @@ are NumPy's own: so no size is slower than NumPy by more than the look.
 """
 import numpy as np
 
-from . import _core, _inputs
+from . import _core, _inputs, _types
 from ._index import Index
 
 # Measured: a build costs 5 to 25 ns a key, and NumPy's binary search takes 100 to 1000 ns a
 # random query, but much less if queries ascend.
 _LEAST = 2048                     # fewer queries are not worth a build of any size
-_RANDOM_SHARE = 32                # random queries: at least one for so many keys
-_SORTED_SHARE = 2                 # ascending ones
+_RANDOM_SHARE = 8                 # random queries: at least one for so many keys
+_MERGE_SHARE = 8                  # sorted ones, which are merged with the keys
+_SORTED_SHARE = 2                 # ones that mostly ascend
 _SORTED_KEYS = 1 << 15            # ... and among so many keys at least
 
 
@@ -52,17 +53,34 @@ def searchsorted(a, v, side="left", sorter=None, *, threads=0):
     v, nulls = _inputs.raw(v, "v") if not isinstance(v, (str, bytes)) else (np.asarray(v),
                                                                            _inputs.Nulls())
     nulls.refuse("v")
-    if not _worth_it(a, v):
+    if side not in ("left", "right") or not _worth_it(a, v):
         return np.searchsorted(a, v, side, sorter)
     dtype = np.result_type(a, v)
     if not _can_be_keys(dtype) or (dtype.kind in "Mm" and not _same_unit(a, v, dtype)):
         return np.searchsorted(a, v, side, sorter)
     ascending = _look(v)[0]
-    if ascending and (v.size * _SORTED_SHARE < a.size or a.size < _SORTED_KEYS):
+    if ascending and v.size * _MERGE_SHARE < a.size:
         return np.searchsorted(a, v, side, sorter)
     keys = a if sorter is None else a[sorter]
+    if ascending:
+        ranks = _merged(keys, v, side, dtype)
+        if ranks is not None:
+            return ranks
+        if v.size * _SORTED_SHARE < a.size or a.size < _SORTED_KEYS:
+            return np.searchsorted(a, v, side, sorter)
     index = Index(keys.astype(dtype, copy=False), spec="pivot", threads=threads)
     return index.rank(v.astype(dtype, copy=False), side, ascending=ascending, threads=threads)
+
+
+def _merged(keys, v, side, dtype):
+    """Ranks by one pass over both, if both are sorted; otherwise None."""
+    keys, v = (np.ascontiguousarray(x, _types.key_dtype(dtype)) for x in (keys, v))
+    if keys.dtype.kind in "Mm":               # NaT is last for NumPy, and the least number here
+        if np.isnat(keys[:1]).any() or np.isnat(v.reshape(-1)[:1]).any():
+            return None
+        keys, v = keys.view("i8"), v.view("i8")
+    ranks = np.empty(v.shape, np.int64)
+    return ranks if _core.merge(keys, v, side == "right", ranks) else None
 
 
 def _worth_it(a, v):
@@ -175,10 +193,13 @@ def asof(keys, queries, direction="backward", tolerance=None, by=None, *,
     """
     if direction not in _DIRECTIONS:
         raise ValueError(f"direction is {direction!r}; it can be backward, forward or nearest")
+    if _inputs.is_gpu(keys):
+        keys = Index(keys, spec="pivot")
     if isinstance(keys, Index):
         if by is not None or tolerance is not None or direction == "nearest" \
                 or not allow_exact_matches:
-            raise TypeError("of an Index asof() takes a direction alone: backward or forward")
+            raise TypeError("of an Index, or of keys on a GPU, asof() takes a direction alone: "
+                            "backward or forward")
         return (keys.floor if direction == "backward" else keys.ceil)(queries, threads=threads)
     a, nulls = _inputs.host(keys, "keys")
     nulls.refuse("keys")
@@ -190,7 +211,13 @@ def asof(keys, queries, direction="backward", tolerance=None, by=None, *,
         if array.dtype.kind in "fMm" and _any_nan(array):
             raise ValueError(f"{name} have NaN or NaT")
     shape, q = q.shape, np.ascontiguousarray(q).reshape(-1)
-    finder = _Plain(a, q, threads) if by is None else _Grouped(a, q, by, threads)
+    a = a.reshape(-1)
+    if by is not None:
+        finder = _Grouped(a, q, by, threads)
+    elif q.size * _MERGE_SHARE >= a.size and _look(q)[0] and _look(a)[0]:
+        finder = _Sorted(a, q, threads)
+    else:
+        finder = _Plain(a, q, threads)
     back = front = None
     if direction != "forward":
         back = finder.before(allow_exact_matches)
@@ -234,6 +261,33 @@ class _Plain:
         rows = np.full(ranks.size, -1)
         rows[inside] = self.index.key_at(ranks[inside], rows=True)[1]
         return rows
+
+
+class _Sorted:
+    """The same of arrays that seem to be sorted: rows are ranks then."""
+
+    def __init__(self, a, q, threads):
+        self.a, self.q, self.threads, self.plain = a, q, threads, None
+
+    def _ranks(self, side):
+        ranks = _merged(self.a, self.q, side, self.a.dtype)
+        if ranks is None:
+            self.plain = self.plain or _Plain(self.a, self.q, self.threads)
+        return ranks
+
+    def before(self, exact):
+        ranks = self._ranks("right" if exact else "left")
+        if ranks is None:
+            return self.plain.before(exact)
+        ranks -= 1
+        return ranks
+
+    def behind(self, exact):
+        ranks = self._ranks("left" if exact else "right")
+        if ranks is None:
+            return self.plain.behind(exact)
+        ranks[ranks == self.a.size] = -1
+        return ranks
 
 
 class _Grouped:
