@@ -3,7 +3,7 @@
 set -eu
 packages="gcc libc6-dev make libxxhash-dev zlib1g-dev"
 case "${1:-deps}" in
-deps-test) packages="$packages g++ cmake pkg-config libcmocka-dev python3 python3-dev python3-venv python3-numpy ieee-data tzdata" ;;
+deps-test) packages="$packages g++ cmake pkg-config libcmocka-dev python3 python3-dev python3-venv python3-numpy ieee-data tzdata wamerican wbritish" ;;
 deps-more) packages="$packages libcmocka-dev python3 python3-dev python3-venv python3-numpy clang libclang-rt-dev zsh fish" ;;
 esac
 

@@ -54,10 +54,12 @@ static void decode_b16(void *elements, const void *keys, uint64_t n)
 
 #define SX_TYPE(tag, name, bytes, width) \
     [tag] = {#name, bytes, width, encode_##name, decode_##name},
+#define SX_TEXT_TYPE(tag, name, bytes, width) [tag] = {#name, bytes, width, NULL, NULL},
 static const sx_type_info types[] = {
 #include "keys/types.def"
 };
 #undef SX_TYPE
+#undef SX_TEXT_TYPE
 
 #define TYPES (int)(sizeof types / sizeof types[0])
 
@@ -70,8 +72,10 @@ const char *sx_type_list(void)
 {
     return "any of"
 #define SX_TYPE(tag, name, bytes, width) " " #name
+#define SX_TEXT_TYPE SX_TYPE
 #include "keys/types.def"
 #undef SX_TYPE
+#undef SX_TEXT_TYPE
     ;
 }
 

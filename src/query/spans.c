@@ -60,7 +60,7 @@ static sx_status take_memory(memory *m, sx_spans *s, const sx_range_out *out, sx
         st = be->sum_up(m->dev->self, m->stream, s, NULL, &m->sum_bytes, &unused, err);
     if (st == SX_OK && m->there)
         st = take(m, &m->sums, m->sum_bytes, err);
-    if (st == SX_OK && (out->rows.data || out->keys.data) && s->n > 0)
+    if (st == SX_OK && (out->rows.data || out->keys.data || out->keys.offsets) && s->n > 0)
         st = take(m, &m->start, s->n * word, err);
     s->start = m->start;
     s->there = m->there != 0;
@@ -93,7 +93,7 @@ sx_status sx_spans_answer(const sx_replica *by, const sx_span_query *job, const 
         st = be->offsets(by->dev->self, &job->how, &s, out->first.data, err);
     if (st == SX_OK && !m.stream)
         st = sx_ranges_check_space(out, total, err);
-    if (st == SX_OK && (s.start || m.stream)) {
+    if (st == SX_OK && (s.start || m.stream || out->keys.offsets)) {
         sx_progress_phase(job->how.progress, SX_PROGRESS_ALL);
         sx_progress_units(job->how.progress, total);
         st = fill(work, &s, total, err);
