@@ -235,13 +235,13 @@ def main():
     parser.add_argument("-o", "--output")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--torch", action="store_true", help="the rows of a GPU alone")
-    parser.add_argument("--only", help="one row: overhead, searchsorted, isin, asof, never_below")
+    parser.add_argument("--only", help="some rows: overhead,searchsorted,isin,asof,never_below")
     args = parser.parse_args()
     parts = [torch_rows, streams, cupy_rows] if args.torch else \
         [overhead, searchsorted, isin, asof, never_below]
     lines = []
     for part in parts:
-        if args.only and part.__name__ != args.only:
+        if args.only and part.__name__ not in args.only.split(","):
             continue
         try:
             lines += part(args)

@@ -6,13 +6,25 @@ import pytest
 
 import sextant
 
-torch = pytest.importorskip("torch", reason="torch is not installed here")
 pytestmark = pytest.mark.more
-gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch has no GPU here")
+DTYPES = ["int32", "int64", "float32", "float64"]
 
 
-@pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.float32, torch.float64])
-def test_cpu_tensors(dtype, rng):
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="torch is not installed here")
+
+
+@pytest.fixture
+def cuda(torch):
+    if not torch.cuda.is_available():
+        pytest.skip("torch has no GPU here")
+    return torch
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_cpu_tensors(dtype, rng, torch):
+    dtype = getattr(torch, dtype)
     keys = torch.from_numpy(rng.integers(0, 1000, 500)).to(dtype)
     ix = sextant.Index(keys)
     got = ix.rank(keys)
@@ -23,9 +35,10 @@ def test_cpu_tensors(dtype, rng):
     assert ix.get(keys[3]) == ix.get(keys[3].item())
 
 
-@gpu
-@pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.float32, torch.float64])
-def test_gpu_tensors(dtype, rng):
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gpu_tensors(dtype, rng, cuda):
+    torch = cuda
+    dtype = getattr(torch, dtype)
     keys = torch.from_numpy(rng.integers(0, 1000, 5000)).to(dtype).cuda()
     ix, ordered = sextant.Index(keys), torch.sort(keys).values
     assert ix.device == "cuda:0"
@@ -46,8 +59,8 @@ def test_gpu_tensors(dtype, rng):
         sextant.Index(np.arange(5)).get(torch.arange(5).cuda())
 
 
-@gpu
-def test_streams(rng):
+def test_streams(rng, cuda):
+    torch = cuda
     keys = torch.from_numpy(rng.integers(0, 2**40, 1 << 18)).cuda()
     ix, ordered = sextant.Index(keys), torch.sort(keys).values
     made = []
