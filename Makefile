@@ -316,12 +316,13 @@ report:
 # ---- Python ------------------------------------------------------------------
 #
 # The package as a folder, build/python: PYTHONPATH=build/python python3. setup.py makes a
-# wheel of that folder. xxHash is inside the binaries where its static library can be
-# linked into them (PY_XXHASH=-lxxhash where it can't).
+# wheel of that folder. xxHash and zlib are inside the binaries where their static
+# libraries can be linked into them (PY_XXHASH=-lxxhash PY_ZLIB=-lz where they can't).
 
 PYTHON ?= python3
 PY := $(B)/python/sextant
 PY_XXHASH ?= -l:libxxhash.a
+PY_ZLIB ?= -l:libz.a
 PY_SRC := $(wildcard python/ext/*.c)
 PY_FILES := $(patsubst python/sextant/%,$(PY)/%,$(wildcard python/sextant/*.py python/sextant/*.pyi python/sextant/py.typed))
 PY_LINK = $(CFLAGS_ALL) -Wl,--gc-sections -s
@@ -345,7 +346,7 @@ $(PY)/_core.abi3.so: $(PY_SRC:python/%.c=$(B)/python/%.o) $(B)/libsextant.a pyth
 
 $(PY)/sextant: $(CLI_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
 	@mkdir -p $(@D)
-	$(CC) $(PY_LINK) $^ -o $@ $(LDFLAGS) $(PY_XXHASH) -pthread -ldl -lm
+	$(CC) $(PY_LINK) $^ -o $@ $(LDFLAGS) $(PY_XXHASH) $(if $(ZLIB),$(PY_ZLIB)) -pthread -ldl -lm
 
 $(PY)/libsextant-cuda.so: $(B)/libsextant-cuda.so
 	@mkdir -p $(@D)
