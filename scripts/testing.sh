@@ -104,9 +104,9 @@ pytest_all() {
     run "$name" build/venv/bin/python -m pytest -q -rs -p no:cacheprovider python/tests "$@"
     log=$(log_of "$name")
     sed -i 's/^SKIPPED \(.*\)/skipped: \1/' "$log"
-    n=$(sed -n 's/.*\b\([0-9]*\) passed.*/\1/p' "$log" | tail -n 1)
-    m=$(sed -n 's/.*\b\([0-9]*\) \(failed\|error\).*/\1/p' "$log" | tail -n 1)
-    k=$(sed -n 's/.*\b\([0-9]*\) skipped.*/\1/p' "$log" | tail -n 1)
+    n=$(grep -oE '[0-9]+ passed' "$log" | tail -n 1 | cut -d' ' -f1)
+    m=$(grep -oE '[0-9]+ (failed|error)' "$log" | tail -n 1 | cut -d' ' -f1)
+    k=$(grep -oE '[0-9]+ skipped' "$log" | tail -n 1 | cut -d' ' -f1)
     tally "$name" "${n:-0}" "${m:-0}" "${k:-0}"
 }
 
