@@ -4,6 +4,7 @@ host() gives a contiguous NumPy array in native byte order, without a copy where
 caller's memory is that already. Arrays on a GPU are _gpu.py's.
 """
 import datetime
+import struct
 import sys
 import uuid
 
@@ -56,10 +57,38 @@ def _arrow_chunk(format_, chunk, what):
     return (array if stored == dtype else array.astype("i8").view(dtype)), mask
 
 
+def _view_strings(length, offset, null_count, buffers, owner):
+    """Strings that lie in several buffers, as polars has them: (list of bytes, mask).
+
+    A view has 16 bytes: the length, then up to 12 bytes of the string; or its first 4
+    bytes, the number of a buffer and where it begins there."""
+    mask = ~_bits(buffers[0], offset, length, owner) if null_count and buffers[0] \
+        else np.zeros(length, bool)
+    views = bytes(memoryview(_core.Memory(buffers[1] + offset * 16, length * 16, owner))) \
+        if length else b""
+    pools = len(buffers) - 3                  # the last buffer has their sizes
+    sizes = np.frombuffer(_core.Memory(buffers[-1], 8 * pools, owner), "i8").tolist() if pools \
+        else []
+    memory = [memoryview(_core.Memory(address, size, owner))
+              for address, size in zip(buffers[2:], sizes)]
+    parts = []
+    for i in range(length):
+        n, _, which, at = struct.unpack_from("<iiii", views, 16 * i)
+        if mask[i]:
+            parts.append(b"")
+        elif n <= 12:
+            parts.append(views[16 * i + 4:16 * i + 4 + n])
+        else:
+            parts.append(bytes(memory[which][at:at + n]))
+    return parts, mask
+
+
 def _arrow_strings(format_, chunks, what):
-    """Without a copy, if there is one chunk; views are not contiguous, and refused."""
+    """Without a copy, if there is one chunk and they are no views."""
     if format_ in ("vu", "vz"):
-        raise TypeError(f"{what} are Arrow views of strings: cast them to strings first")
+        made = [_view_strings(*chunk) for chunk in chunks]
+        return _strings.of_list([s for parts, _ in made for s in parts], False, None, what).as_text(
+            format_ == "vu"), Nulls(np.concatenate([m for _, m in made]) if made else None)
     text, width = format_ in "uU", 8 if format_ in "UZ" else 4
     made, masks = [], []
     for length, offset, null_count, buffers, owner in chunks:

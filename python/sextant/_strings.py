@@ -17,6 +17,11 @@ class Strings:
     def column(self):
         return _core.Column(self.data, _types.STR, offsets=self.offsets)
 
+    def as_text(self, text):
+        """The same bytes, as str or bytes."""
+        self.text = text
+        return self
+
     def without(self, mask):
         """Those that are not masked."""
         return of_list([s for s, gone in zip(self.tolist(), mask) if not gone], self.text)
