@@ -281,7 +281,10 @@ $(B)/bench-sort: bench/bench_sort.c $(B)/libsextant.a
 # where that is not packaged, of libabsl-dev; and absl::btree_map of libabsl-dev,
 # which is left out where that is missing. TLX=DIR and ABSL=DIR have the headers
 # elsewhere.
-peers: $(B)/peers/absl_btree_map $(B)/peers/btree_map
+peers: $(B)/peers/absl_btree_map $(B)/peers/btree_map $(B)/peers/strings
+$(B)/peers/strings: bench/peers/strings.cc include/sextant.h $(B)/libsextant.a
+	@mkdir -p $(@D)
+	$(CXX) -O2 -std=c++17 -Wall -Wextra -Iinclude $< $(B)/libsextant.a -o $@ $(LDFLAGS) $(LIBS)
 $(B)/peers/absl_btree_map: bench/peers/btree_map.cc
 	@mkdir -p $(@D)
 	@if echo '#include <absl/container/btree_map.h>' | \
