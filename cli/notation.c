@@ -140,8 +140,6 @@ const notation *notation_of(const sx_index *ix)
     const char *name = sx_note_of(ix, NOTE_KEYS_AS);
     int type = describe(ix).key_type;
 
-    if (type == SX_STR)
-        fail("the index has keys of type str, which this tool only describes: explain, verify");
     if (!name)
         return &notations[0];
     for (unsigned i = 1; i < NOTATIONS; i++)
