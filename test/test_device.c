@@ -595,6 +595,38 @@ static void test_one_place(void **state)
     sx_close(dev);
 }
 
+/* The right bound of the largest key there is: behind all, however lanes walk. Three such keys
+ * are among n, which fill no leaf. */
+static void test_largest_key(void **state)
+{
+    (void)state;
+    static const char *const walks[] = { "walk=alone", "walk=shared", "walk=shared,pin=full" };
+    static const char *const specs[] = { "pivot(k=9)", "pivot(k=5)", "guide", "pgm(eps=4)", "btree",
+                                         "eytzinger(k=9)" };
+    enum { MANY = 1003, ASKED = 40 };
+    uint64_t keys[MANY], asked[ASKED], rank[ASKED];
+    for (unsigned i = 0; i < MANY; i++)
+        keys[i] = i < MANY - 3 ? i * 1000ull : UINT64_MAX;
+    for (unsigned i = 0; i < ASKED; i++)
+        asked[i] = i % 3 ? UINT64_MAX : i * 1000ull;
+    for (unsigned w = 0; w < 3; w++) {
+        sx_device *dev = device_open(kernel_with(walks[w]));
+        for (unsigned s = 0; s < sizeof specs / sizeof specs[0]; s++) {
+            sx_column k = column(SX_U64, MANY, keys), q = column(SX_U64, ASKED, asked);
+            sx_column out = column(SX_U64, ASKED, rank);
+            sx_index *ix = NULL;
+            OK(sx_build(&ix, dev, specs[s], &k, NULL, NULL));
+            OK(sx_rank(ix, &q, SX_RIGHT, &out, NULL));
+            for (unsigned i = 0; i < ASKED; i++)
+                if (rank[i] != (i % 3 ? MANY : i + 1))
+                    fail_msg("%s, %s: question %u has rank %llu", walks[w], specs[s], i,
+                             (unsigned long long)rank[i]);
+            sx_free(ix);
+        }
+        sx_close(dev);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -610,6 +642,7 @@ int main(void)
         cmocka_unit_test(test_pointers),
         cmocka_unit_test(test_fork),
         cmocka_unit_test(test_one_place),
+        cmocka_unit_test(test_largest_key),
     };
     test_seed();
     asking = asker_new();
