@@ -125,6 +125,9 @@ static const struct {
     { "sorted", SX_U64, 0, 0, 1 },
     { "auto", SX_U32, 20, SX_U32, 1 },
     { "pgm(eps=1)", SX_U32, 30, SX_U32, 1 },
+    { "btree(fill=70)", SX_B16, 60, SX_U32, 0 },
+    { "btree(fill=100)", SX_U64, 20, SX_U64, 0 },
+    { "btree(fill=50,layout=split)", SX_B16, 64, SX_U64, 0 },
 };
 
 int main(int argc, char **argv)
@@ -150,7 +153,8 @@ int main(int argc, char **argv)
         "sorted place=hybrid", "pgm place=both", "auto(for=point) place=both",
         "guide place=host place=both", "pgm(budget=1,cuts=32)",
         "btree", "btree(k=17)", "btree(k=9,layout=pairs)", "btree(k=2,layout=split) unique",
-        "btree(layout=once) place=hybrid", "btree(block=4)",
+        "btree(layout=once) place=hybrid", "btree(block=4)", "btree(fill=50,layout=once) unique",
+        "btree(layout=pairs,fill=100) place=both", "btree(fill=49)", "btree(k=3,fill=80)",
     };
     if (argc != 3) {
         fprintf(stderr, "usage: make_corpus LOAD-DIR SPEC-DIR\n");

@@ -40,6 +40,10 @@ static const struct specimen_kind {
     { "btree(k=5)", SX_B16, ROWS_U64_WIDE, 8 },
     { "btree(k=16)", SX_I32, ROWS_IMPLICIT, 0 },
     { "btree(k=8,layout=once)", SX_I64, ROWS_U32, 4 },
+    { "btree(fill=100)", SX_U64, ROWS_U64_WIDE, 8 },
+    { "btree(fill=50)", SX_B16, ROWS_U64_SMALL, 4 },
+    { "btree(fill=80,layout=once)", SX_B16, ROWS_U32, 4 },
+    { "btree(fill=90,layout=split)", SX_B16, ROWS_U64_WIDE, 8 },
     { "pivot(k=17) unique", SX_I32, ROWS_IMPLICIT, 0 },
 };
 

@@ -22,7 +22,7 @@
 
 static const char *const specs[] = {
     "sorted", "eytzinger(k=9)", "eytzinger(k=2,layout=pairs)", "pivot",
-    "pivot(k=5,layout=pairs)", "btree",
+    "pivot(k=5,layout=pairs)", "btree", "btree(fill=75)",
 };
 
 /* ---- running threads ---------------------------------------------------- */

@@ -74,7 +74,7 @@ typedef struct {
 } sx_view;
 
 /* A view and its key type: what kernels of a user's own get by value. */
-#define SX_KERNEL_VIEW_VERSION 6u
+#define SX_KERNEL_VIEW_VERSION 7u
 typedef struct {
     uint32_t version;
     int32_t key_type;
