@@ -14,6 +14,9 @@ LIBDIR ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 DESTDIR ?=
 
 CC ?= cc
@@ -23,6 +26,9 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 CFLAGS_ALL = -std=gnu11 $(OPT) -g $(WARN) -fstack-clash-protection -Iinclude -Isrc -fPIC -pthread \
              -ffp-contract=off $(if $(LAB),-DSX_LAB) $(CFLAGS)
 LIBS := -lxxhash -pthread -ldl
+# The tool also unpacks files, where zlib is; ZLIB= leaves it out.
+ZLIB ?= $(shell echo '\#include <zlib.h>' | $(CC) -E - >/dev/null 2>&1 && echo 1)
+TOOL_LIBS := $(LIBS) $(if $(ZLIB),-lz) -lm
 
 # The CUDA backend is built where nvcc is; NVCC= leaves it out. CUDA_ARCH is
 # what machine code is made for: the GPUs of this machine, if it has any; "80 90"
@@ -63,7 +69,7 @@ help:
 	@echo "                for this machine's GPU; CUDA_ARCH=all for all, NVCC= leaves it out"
 	@echo "make demo       install what is missing, build, show it at work: on the CPU, and"
 	@echo "                then, if there is one, on the GPU"
-	@echo "make examples   build/own_kernel, where nvcc is"
+	@echo "make examples   programs to copy from, in build/examples/; where nvcc is, build/own_kernel"
 	@echo "make test       install what is missing, build, run the tests of every change"
 	@echo "make test-more  clang's sanitizers, the full matrix, fuzzers, the soak test, proofs"
 	@echo "make prove      that no walk reads outside its sections, by CBMC (doc/PROVE.md)"
@@ -77,6 +83,7 @@ help:
 	@echo "make papers     figures of papers on a GPU, into bench/results/; make peers first"
 	@echo "make peers      build/peers/: B+-trees of others to compare with"
 	@echo "make lab        build/lab/: with walks and kernels to compare with (doc/LAB.md)"
+	@echo "make python     the Python package as a folder: PYTHONPATH=build/python"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
 
 # ---- library and tool -------------------------------------------------------
@@ -114,12 +121,13 @@ $(B)/libsextant.so: $(B)/libsextant.so.$(SOVERSION)
 	ln -sf $(<F) $@
 
 $(B)/sextant: $(CLI_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
-	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS) -lm
+	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(TOOL_LIBS)
 
 $(B)/bench/%.o: CFLAGS_ALL += -Icli
+$(B)/cli/input.o: CFLAGS_ALL += $(if $(ZLIB),-DSX_ZLIB)
 
 $(B)/sextant-bench: $(BENCH_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
-	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS) -lm
+	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(TOOL_LIBS)
 
 $(B)/%.o: %.cu
 	@mkdir -p $(@D)
@@ -149,7 +157,13 @@ $(B)/sextant_device.cuh: src/gpu/device_header.h scripts/device_header.py \
 	@mkdir -p $(@D)
 	python3 scripts/device_header.py $< $@
 
-examples: $(if $(NVCC),$(B)/own_kernel)
+EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
+examples: $(EXAMPLES) $(if $(NVCC),$(B)/own_kernel)
+
+# As a user's own program: nothing but the public header.
+$(EXAMPLES): $(B)/examples/%: examples/%.c include/sextant.h $(B)/libsextant.a
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 $(WARN) -Iinclude $< $(B)/libsextant.a -o $@ $(LIBS) -lm
 
 $(B)/own_kernel: examples/own_kernel.cu examples/own_kernel.h $(B)/sextant_device.cuh \
                  $(B)/libsextant.a
@@ -196,7 +210,7 @@ SANITIZE = OPT=-O1 CFLAGS="-fno-sanitize-recover=all -fno-omit-frame-pointer -fs
 COMMA := ,
 # Those with threads.
 TSAN_TESTS := test_balance test_buckets test_collect test_fork test_hybrid test_pgm test_threads test_tick test_versions
-.PHONY: test-build tsan-tests build-plain build-asan build-tsan build-clang
+.PHONY: test-build tsan-tests build-plain build-asan build-tsan build-clang build-python-asan
 test-build: build-plain build-asan build-tsan
 tsan-tests:
 	@echo $(TSAN_TESTS)
@@ -206,9 +220,12 @@ build-asan:
 	$(MAKE) LAB=1 B=$(B)/asan $(call SANITIZE,address$(COMMA)undefined) NVCC= test-programs
 build-tsan:
 	$(MAKE) B=$(B)/tsan $(call SANITIZE,thread) NVCC= $(TSAN_TESTS:%=$(B)/tsan/test/bin/%)
+build-python-asan:
+	$(MAKE) LAB=1 B=$(B)/asan $(call SANITIZE,address$(COMMA)undefined) NVCC= python
 build-clang:
 	$(MAKE) B=$(B)/clang CC=clang \
-	    $(call SANITIZE,address$(COMMA)undefined$(COMMA)local-bounds) NVCC= test-programs
+	    $(call SANITIZE,address$(COMMA)undefined$(COMMA)local-bounds) NVCC= test-programs \
+	    $(B)/clang/sextant $(B)/clang/sextant-bench
 
 test: deps-test
 	@scripts/test.sh
@@ -293,12 +310,50 @@ gpu-bench: lab
 report:
 	@python3 -B bench/report.py
 
+# ---- Python ------------------------------------------------------------------
+#
+# The package as a folder, build/python: PYTHONPATH=build/python python3. setup.py makes a
+# wheel of that folder. xxHash is inside the binaries where its static library can be
+# linked into them (PY_XXHASH=-lxxhash where it can't).
+
+PYTHON ?= python3
+PY := $(B)/python/sextant
+PY_XXHASH ?= -l:libxxhash.a
+PY_SRC := $(wildcard python/ext/*.c)
+PY_FILES := $(patsubst python/sextant/%,$(PY)/%,$(wildcard python/sextant/*.py python/sextant/*.pyi python/sextant/py.typed))
+PY_LINK = $(CFLAGS_ALL) -Wl,--gc-sections -s
+
+.PHONY: python
+python: $(PY)/_core.abi3.so $(PY)/sextant $(PY_FILES) $(if $(NVCC),$(PY)/libsextant-cuda.so)
+
+$(PY_FILES): $(PY)/%: python/sextant/%
+	@mkdir -p $(@D)
+	cp $< $@
+
+$(B)/python/ext/%.o: python/ext/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -I"$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')" \
+	    -MMD -MP -c $< -o $@
+
+$(PY)/_core.abi3.so: $(PY_SRC:python/%.c=$(B)/python/%.o) $(B)/libsextant.a python/ext/exports.map
+	@mkdir -p $(@D)
+	$(CC) $(PY_LINK) -shared -Wl,--version-script=python/ext/exports.map $(filter %.o %.a,$^) \
+	    -o $@ $(LDFLAGS) $(PY_XXHASH) -pthread -ldl
+
+$(PY)/sextant: $(CLI_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
+	@mkdir -p $(@D)
+	$(CC) $(PY_LINK) $^ -o $@ $(LDFLAGS) $(PY_XXHASH) -pthread -ldl -lm
+
+$(PY)/libsextant-cuda.so: $(B)/libsextant-cuda.so
+	@mkdir -p $(@D)
+	cp $< $@
+
 # ---- installing --------------------------------------------------------------
 
 install: all $(B)/sextant_device.cuh
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/sextant \
 	    $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man1 \
-	    $(DESTDIR)$(MANDIR)/man3
+	    $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(BASHDIR) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
 	install -m 644 include/sextant.h $(B)/sextant_device.cuh $(DESTDIR)$(INCLUDEDIR)/
 	install -m 644 $(B)/libsextant.a $(DESTDIR)$(LIBDIR)/
 	install -m 755 $(B)/libsextant.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsextant.so.$(VERSION)
@@ -309,6 +364,9 @@ install: all $(B)/sextant_device.cuh
 	install -m 755 $(B)/sextant $(B)/sextant-bench $(DESTDIR)$(BINDIR)/
 	install -m 644 doc/sextant.1 $(DESTDIR)$(MANDIR)/man1/
 	install -m 644 doc/sextant.3 $(DESTDIR)$(MANDIR)/man3/
+	install -m 644 completion/sextant.bash $(DESTDIR)$(BASHDIR)/sextant
+	install -m 644 completion/_sextant $(DESTDIR)$(ZSHDIR)/
+	install -m 644 completion/sextant.fish $(DESTDIR)$(FISHDIR)/
 	for f in sextant.pc:pkgconfig/sextant.pc \
 	         sextant-config.cmake:cmake/sextant/sextant-config.cmake \
 	         sextant-config-version.cmake:cmake/sextant/sextant-config-version.cmake; do \
@@ -321,7 +379,8 @@ uninstall:
 	    $(DESTDIR)$(LIBDIR)/libsextant-bench-cuda.so \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig/sextant.pc $(DESTDIR)$(BINDIR)/sextant \
 	    $(DESTDIR)$(BINDIR)/sextant-bench \
-	    $(DESTDIR)$(MANDIR)/man1/sextant.1 $(DESTDIR)$(MANDIR)/man3/sextant.3
+	    $(DESTDIR)$(MANDIR)/man1/sextant.1 $(DESTDIR)$(MANDIR)/man3/sextant.3 \
+	    $(DESTDIR)$(BASHDIR)/sextant $(DESTDIR)$(ZSHDIR)/_sextant $(DESTDIR)$(FISHDIR)/sextant.fish
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/sextant
 
 clean:

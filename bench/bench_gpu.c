@@ -141,6 +141,19 @@ static uint64_t bench_device(output *out, gpu_bench *b, const char *name,
 
 /* ---- all of it --------------------------------------------------------- */
 
+/* What the host's memory can do, beside hybrid indexes. */
+static void print_lines(output *out, const gpu_bench *b, const gpu_task *task,
+                        gpu_subject s)
+{
+    double *times = must_alloc(b->o->runs, sizeof *times);
+    bench_result result = lines_run(b, times);
+
+    s.spec = s.requested = "lines";
+    s.build_s = 0;
+    gpu_print_line(out, b, &s, task, &result);
+    free(times);
+}
+
 static void print_baseline(output *out, const gpu_bench *b,
                            const char *device)
 {
@@ -159,6 +172,8 @@ static void print_baseline(output *out, const gpu_bench *b,
 
         if (task->op == OP_GET || task->op == OP_RANK)
             gpu_print_line(out, b, &s, task, &itself);
+        else if (task->op == OP_LINES)
+            print_lines(out, b, task, s);
     }
 }
 

@@ -9,6 +9,8 @@
  * bench_gpu_check.c  a part of those, counted again on the host
  * bench_gpu_columns.c  columns on the device and on the host
  * bench_gpu_run.c    one index, one operation: time and wrong answers
+ * bench_gpu_ranges.c the same of ranges whose columns are on the host
+ * bench_lines.c      the limit of the host's memory: a line for each query
  * bench_gpu_print.c  the header, then a line for each measurement
  * bench_kernels.h    kernels that an index's are compared with */
 #ifndef CLI_BENCH_GPU_H
@@ -115,6 +117,17 @@ void gpu_check_sample(gpu_bench *b);
 /* ---- bench_gpu_run.c --------------------------------------------------- */
 
 bench_result gpu_run(gpu_bench *b, const sx_index *ix, const gpu_task *task);
+
+/* ---- bench_gpu_ranges.c ------------------------------------------------ */
+
+/* batch: ranges of a call. times: space for all runs. */
+bench_result gpu_run_ranges(gpu_bench *b, const sx_index *ix,
+                            const gpu_task *task, uint64_t batch,
+                            double *times);
+
+/* ---- bench_lines.c ----------------------------------------------------- */
+
+bench_result lines_run(const gpu_bench *b, double *times);
 
 /* ---- bench_gpu_print.c ------------------------------------------------- */
 

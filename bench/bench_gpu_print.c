@@ -105,7 +105,8 @@ typedef struct {                  /* not finite: there is none */
 } figures;
 
 /* A time for wrong answers means nothing, so none is shown. A gather is no
- * measure of ranges, which are read in a row, or of small calls, which wait. */
+ * measure of ranges, which are read in a row, of small calls, which wait, or of
+ * the host's memory. */
 static figures figures_of(const gpu_bench *b, const gpu_task *task,
                           const bench_result *result)
 {
@@ -118,7 +119,8 @@ static figures figures_of(const gpu_bench *b, const gpu_task *task,
     f.speed = (double)task->work / result->median_s * 1e-9;
     f.best = (double)task->work / result->least_s * 1e-9;
     f.bandwidth = (double)task->bytes / result->median_s * 1e-9;
-    if (task->op != OP_RANGE && task->op != OP_SMALL)
+    if (task->op != OP_RANGE && task->op != OP_SMALL &&
+        task->op != OP_RANGE_PAGEABLE && task->op != OP_LINES)
         f.of_floor = f.speed / floor_speed;
     if (task->plain_s > 0)
         f.vs_plain = task->plain_s / result->median_s;

@@ -226,11 +226,17 @@ bench_result gpu_run(gpu_bench *b, const sx_index *ix, const gpu_task *task)
 
     if (calls > CALLS_MAX)
         calls = CALLS_MAX;
+    if (task->op == OP_LINES) {   /* not of an index: print_baseline() has it */
+        free(times);
+        return (bench_result){ .median_s = -1 };
+    }
     progress_start("measuring", 0);
     if (task->op == OP_GET_PAGEABLE)
         result = run_pageable(b, ix, task, times);
     else if (task->op == OP_GET_PINNED)
         result = run_pinned(b, ix, task, times);
+    else if (task->op == OP_RANGE_PAGEABLE)
+        result = gpu_run_ranges(b, ix, task, batch_of(b, task), times);
     else if (task->op == OP_SMALL)
         result = time_host(b, ix, task, &task->q, &rows, times, calls);
     else

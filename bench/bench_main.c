@@ -41,6 +41,7 @@ static void add_all_specs(spec_list *list, int type)
     add_spec(list, "pivot(layout=pairs)");
     add_spec(list, "btree");
     add_spec(list, "btree(fill=100)");
+    add_spec(list, "radix");
     add_spec(list, "guide(layout=split)");
     add_spec(list, "guide(layout=pairs)");
     add_spec(list, of_width[sx_type_bytes(type)][1]);
@@ -375,7 +376,7 @@ static int run(int argc, char **argv)
     const char *spec_text = NULL, *op_text = NULL, *batch_text = NULL;
     const char *path = "-";
     int format = 0;
-    const operand operands[] = { { 0, 0 } };
+    const operand operands[] = { OPERAND_END };
     const option options[] = {
         OPTION_TYPE(&o.type, "type of the keys (u64)"),
         { "--dist", 0, OPT_CHOICE, DIST_CHOICES, &o.dist,
@@ -383,7 +384,7 @@ static int run(int argc, char **argv)
         { "--n", 'n', OPT_COUNT, "N", &o.n, "how many keys (2^20)" },
         { "--keys", 0, OPT_WORD, "FILE", &o.keys,
           "the keys of this file instead" },
-        OPTION_FORMAT(&format, "format of the file of --keys (by its name)"),
+        OPTION_IN_FORMAT(&format, "format of the file of --keys (by its name)"),
         { "--unique", 0, OPT_FLAG, 0, &o.unique,
           "no two keys are equal (uniform only)" },
         { "--rows", 0, OPT_CHOICE, "none|32|64", &o.rows,

@@ -4,6 +4,8 @@
 
 #include "io.h"
 #include "json.h"
+#include "lines.h"
+#include "networks.h"
 #include "open.h"
 #include "opts.h"
 #include "progress.h"
@@ -12,12 +14,22 @@
 
 typedef struct {
     open_options open;
-    const char *keys, *rows, *spec, *out;
-    int type, row_type, format;
+    operand_list keys;
+    const char *rows, *spec, *out;
+    int type, row_type, format, keys_as;
+    text_options text;
     uint64_t max_bytes;
     word_list notes;
     bool json;
 } build_options;
+
+/* What there is to index, and what was found out about it while it was read. */
+typedef struct {
+    sx_column keys, rows;
+    bool has_rows;
+    uint64_t none;                /* of networks */
+    text_facts facts;
+} material;
 
 /* The format of a second file: its own name counts first, then --format. */
 static file_format rows_format(const build_options *o)
@@ -52,6 +64,8 @@ static void note_layout(const build_options *o, const sx_index *ix)
 /* Takes the notes of the command line into the index. */
 static void set_notes(const build_options *o, sx_index *ix)
 {
+    static const char *const own[] = { NOTE_KEYS_AS, NOTE_LINES, NOTE_NONE };
+
     for (unsigned i = 0; i < o->notes.n; i++) {
         const char *word = o->notes.word[i], *value = strchr(word, '=');
         char *name;
@@ -61,6 +75,9 @@ static void set_notes(const build_options *o, sx_index *ix)
         name = strndup(word, (size_t)(value - word));
         if (!name)
             fail("no memory for a note");
+        for (unsigned n = 0; n < sizeof own / sizeof *own; n++)
+            if (!strcmp(name, own[n]))
+                fail_usage("--note %s: the tool sets this note itself", name);
         if (sx_note_of(ix, name))
             fail_usage("--note gives '%s' twice", name);
         expect_ok_usage(sx_note(ix, name, value + 1), NULL);
@@ -82,6 +99,26 @@ static void check_notes(const build_options *o)
     set_notes(o, ix);
     sx_free(ix);
     sx_close(cpu);
+}
+
+/* Notes of how the keys are written, unless that is as usual. */
+static void note_notation(const build_options *o, const material *m, sx_index *ix)
+{
+    const notation *as = notation_at(o->keys_as);
+    file_format format = format_of_name(o->keys.word[0], (file_format)o->format);
+
+    if (*as->name)
+        expect_ok(sx_note(ix, NOTE_KEYS_AS, as->name), NULL);
+    if (as->unit && !sx_note_of(ix, NOTE_UNIT))
+        expect_ok(sx_note(ix, NOTE_UNIT, as->unit), NULL);
+    if (as->networks) {
+        char none[VALUE_TEXT_MAX];
+
+        value_print(SX_U64, &m->none, none);
+        expect_ok(sx_note(ix, NOTE_NONE, none), NULL);
+    }
+    if (format == FORMAT_CSV || format == FORMAT_TSV)
+        lines_note(ix, format, &o->text, &m->facts);
 }
 
 static void print_summary(const sx_index *ix, double seconds)
@@ -121,12 +158,72 @@ static sx_index *build(const build_options *o, const sx_column *keys,
     return ix;
 }
 
+/* Reads keys, or networks, and rows. */
+static material read_material(const build_options *o)
+{
+    const notation *as = notation_at(o->keys_as);
+    reading how = { .format = (file_format)o->format, .as = as, .text = o->text,
+                    .type = as->networks ? o->type : notation_type(as, o->type) };
+    const char *const *paths = o->keys.word;
+    material m = { .has_rows = o->rows || as->networks };
+    sx_column rows;
+
+    if (as->networks)
+        notation_type(as, o->type);
+    if (o->rows)
+        rows = read_rows(o->rows, rows_format(o), o->row_type);
+    if (as->networks) {
+        pieces p = read_networks(paths, o->keys.n, &how, o->rows ? &rows : NULL,
+                                 &m.facts);
+
+        m.keys = p.keys;
+        m.rows = p.rows;
+        m.none = p.none;
+        if (o->rows)
+            free(rows.data);
+        return m;
+    }
+    m.keys = read_keys(paths, o->keys.n, &how, &m.facts);
+    if (*as->name)                /* an .npy file may have told another type */
+        notation_type(as, m.keys.type);
+    if (!o->rows)
+        return m;
+    m.rows = rows;
+    if (rows.n != m.keys.n)
+        fail("%s%s %llu keys, but %s has %llu rows", paths[0],
+             o->keys.n > 1 ? " and those behind it have" : " has",
+             (unsigned long long)m.keys.n, o->rows, (unsigned long long)rows.n);
+    return m;
+}
+
+/* Fails where files can't be what the options say, before any work is done. */
+static void check_files(const build_options *o)
+{
+    unsigned dashes = o->rows && is_dash(o->rows);
+
+    for (unsigned i = 0; i < o->keys.n; i++) {
+        expect_other_file(o->out, o->keys.word[i]);
+        format_needed(o->keys.word[i], (file_format)o->format);
+        dashes += is_dash(o->keys.word[i]);
+    }
+    if (dashes > 1)
+        fail_usage("only one file can be '-', for stdin is read once");
+    if (o->rows)
+        expect_other_file(o->out, o->rows);
+    if (!whole_can_be(o->out))
+        fail("%s: is no ordinary file, and is not replaced", o->out);
+    expect_writable(o->out);
+}
+
 int cmd_build(int argc, char **argv)
 {
     build_options o = { .spec = "auto" };
-    const operand operands[] = { { "KEYS", &o.keys }, { 0, 0 } };
+    const operand operands[] = { OPERANDS("KEYS", &o.keys), OPERAND_END };
     const option options[] = {
-        OPTION_TYPE(&o.type, "type of the keys (as an .npy file says)"),
+        OPTION_TYPE(&o.type, "type of the keys (as an .npy file or --keys-as says)"),
+        { "--keys-as", 0, OPT_CHOICE, NOTATION_CHOICES, &o.keys_as,
+          "how keys are written, and printed later (as the type is)" },
+        OPTIONS_TEXT(&o.text, "keys"),
         { "--spec", 0, OPT_WORD, "SPEC", &o.spec,
           "which index, e.g. pivot, guide, 'pgm(eps=16)', 'eytzinger(k=9)' (auto)" },
         { "--rows", 0, OPT_WORD, "FILE", &o.rows,
@@ -138,16 +235,16 @@ int cmd_build(int argc, char **argv)
         { "--max-bytes", 0, OPT_COUNT, "N", &o.max_bytes,
           "memory that building may take (no limit)" },
         OPTION_OUTPUT(&o.out, "the index file; replaced when complete"),
-        OPTION_FORMAT(&o.format, "format of KEYS (by its name)"),
+        OPTION_IN_FORMAT(&o.format, "format of KEYS (by their names)"),
         OPTION_DEVICE(&o.open.device),
         OPTION_THREADS(&o.open.threads),
         OPTION_JSON(&o.json),
         OPTION_END
     };
-    const command_line line = { "Builds an index over the keys of a file and "
+    const command_line line = { "Builds an index over the keys of files and "
                                 "saves it.", operands, options };
     sx_call call = { .size = sizeof call, .tick = progress_tick };
-    sx_column keys, rows;
+    material m;
     sx_index *ix;
     double seconds;
 
@@ -159,28 +256,15 @@ int cmd_build(int argc, char **argv)
         fail_usage("--row-type is for --rows, and there is none: rows are "
                    "positions");
     check_notes(&o);
-    expect_other_file(o.out, o.keys);
-    if (o.rows) {
-        expect_one_stdin(o.keys, o.rows);
-        expect_other_file(o.out, o.rows);
-    }
-    if (!whole_can_be(o.out))
-        fail("%s: is no ordinary file, and is not replaced", o.out);
-    expect_writable(o.out);
-    keys = read_column(o.keys,
-                       format_needed(o.keys, (file_format)o.format), o.type);
-    if (o.rows) {
-        rows = read_rows(o.rows, rows_format(&o), o.row_type);
-        if (rows.n != keys.n)
-            fail("%s has %llu keys, but %s has %llu rows", o.keys,
-                 (unsigned long long)keys.n, o.rows,
-                 (unsigned long long)rows.n);
-    }
-    ix = build(&o, &keys, o.rows ? &rows : NULL, &seconds);
+    check_files(&o);
+    m = read_material(&o);
+    ix = build(&o, &m.keys, m.has_rows ? &m.rows : NULL, &seconds);
     set_notes(&o, ix);
-    free(keys.data);
-    if (o.rows)
-        free(rows.data);
+    note_notation(&o, &m, ix);
+    free(o.keys.word);
+    free(m.keys.data);
+    if (m.has_rows)
+        free(m.rows.data);
     progress_start("saving", 0);
     expect_ok(sx_save(ix, o.out, &call), NULL);
     progress_stop();

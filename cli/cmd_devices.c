@@ -42,7 +42,7 @@ static void list_devices(FILE *to, bool as_json)
 int cmd_devices(int argc, char **argv)
 {
     bool as_json = false, matrix = false;
-    const operand operands[] = { { 0, 0 } };
+    const operand operands[] = { OPERAND_END };
     const option options[] = {
         { "--matrix", 0, OPT_FLAG, 0, &matrix,
           "what can be done with which index where; why not else" },

@@ -79,7 +79,7 @@ static void write_all(const sx_column *column, output out,
 int cmd_gen(int argc, char **argv)
 {
     gen_options o = { .n = NOT_GIVEN, .seed = 1, .out = "-" };
-    const operand operands[] = { { 0, 0 } };
+    const operand operands[] = { OPERAND_END };
     const option options[] = {
         OPTION_TYPE(&o.type, "type of the keys"),
         { "--dist", 0, OPT_CHOICE, DIST_CHOICES, &o.dist,

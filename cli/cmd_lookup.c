@@ -8,7 +8,7 @@
 #include "opts.h"
 #include "progress.h"
 #include "say.h"
-#include "value.h"
+#include "show.h"
 #include "verbs.h"
 
 /* Queries per call: enough to keep every thread busy, few enough for the
@@ -20,7 +20,10 @@ enum { MODE_GET = 1, MODE_RANK, MODE_FLOOR, MODE_CEIL }; /* as --mode has */
 typedef struct {
     open_options open;
     const char *index, *queries, *out;
+    word_list given;              /* --key */
     int mode, side, format, out_format;
+    show_options shown;
+    text_options text;
     bool keys, json;
 } lookup_options;
 
@@ -58,58 +61,53 @@ static const void *value_at(const sx_column *c, uint64_t i)
     return (const char *)c->data + i * sx_type_bytes(c->type);
 }
 
-static void print_json(FILE *to, const lookup_options *o, const answers *a)
+/* The key that was found; NULL: there is none. */
+static const void *key_at(const answers *a, uint64_t i)
 {
-    const char *name = o->mode == MODE_RANK ? "rank" : "row";
+    return ((const uint64_t *)a->rows.data)[i] == SX_MISS ? NULL : value_at(&a->keys, i);
+}
 
+static void print_json(FILE *to, const lookup_options *o, const show *s,
+                       const answers *a)
+{
     for (uint64_t i = 0; i < a->queries.n; i++) {
         uint64_t row = ((const uint64_t *)a->rows.data)[i];
         json j = json_line(to);
 
-        json_value(&j, "query", a->queries.type, value_at(&a->queries, i));
-        if (row == SX_MISS)
-            json_null(&j, name);
+        json_key(&j, "query", s->as, a->queries.type, value_at(&a->queries, i));
+        if (o->mode == MODE_RANK)
+            json_unsigned(&j, "rank", row);
         else
-            json_unsigned(&j, name, row);
-        if (o->keys && row == SX_MISS)
-            json_null(&j, "key");
-        else if (o->keys)
-            json_value(&j, "key", a->keys.type, value_at(&a->keys, i));
+            show_json(s, &j, row, key_at(a, i));
         json_end_line(&j);
     }
 }
 
-static void print_rows_and_keys(FILE *to, const answers *a)
+static void print_text(FILE *to, const show *s, const answers *a)
 {
-    char row_text[VALUE_TEXT_MAX], key_text[VALUE_TEXT_MAX];
-
     for (uint64_t i = 0; i < a->queries.n; i++) {
-        uint64_t row = ((const uint64_t *)a->rows.data)[i];
-
-        if (row == SX_MISS) {
-            fputs("- -\n", to);
-            continue;
-        }
-        value_print(SX_U64, &row, row_text);
-        value_print(a->keys.type, value_at(&a->keys, i), key_text);
-        fprintf(to, "%s %s\n", row_text, key_text);
+        show_print(s, to, ((const uint64_t *)a->rows.data)[i], key_at(a, i));
+        fputc('\n', to);
     }
 }
 
-static void print(column_writer *w, const lookup_options *o,
-                  const answers *a)
+/* from: the number of the first of these queries. */
+static void print(column_writer *w, const lookup_options *o, const show *s,
+                  const answers *a, uint64_t from)
 {
+    const uint64_t *rows = a->rows.data;
+
     if (o->json)
-        print_json(w->out.to, o, a);
-    else if (o->keys)
-        print_rows_and_keys(w->out.to, a);
+        print_json(w->out.to, o, s, a);
+    else if (w->format != FORMAT_TEXT || (!o->keys && !s->values && !s->lines))
+        show_put(s, w, rows, a->keys.data, a->queries.n, from);
     else
-        writer_put(w, a->rows.data, a->queries.n);
+        print_text(w->out.to, s, a);
     output_check(&w->out);
 }
 
 static void lookup_all(const sx_index *ix, const sx_column *queries,
-                       const lookup_options *o, column_writer *w)
+                       const lookup_options *o, const show *s, column_writer *w)
 {
     uint64_t space = queries->n < STEP ? queries->n : STEP;
     answers a = {
@@ -124,7 +122,9 @@ static void lookup_all(const sx_index *ix, const sx_column *queries,
 
         a.queries = column_part(queries, i, rest < STEP ? rest : STEP);
         ask(ix, o, &a);
-        print(w, o, &a);
+        if (o->mode != MODE_RANK)
+            show_settle(s, a.rows.data, a.queries.n);
+        print(w, o, s, &a, i);
         progress_at(i + a.queries.n);
     }
     progress_stop();
@@ -132,34 +132,67 @@ static void lookup_all(const sx_index *ix, const sx_column *queries,
     free(a.keys.data);
 }
 
-static void check_options(const lookup_options *o, file_format out_format)
+static void check_options(const lookup_options *o)
 {
+    bool more = o->shown.lines.n || o->shown.values.n;
+
     if (o->side && o->mode != MODE_RANK)
         fail_usage("--side is for --mode rank only");
-    if (o->keys && o->mode != MODE_FLOOR && o->mode != MODE_CEIL)
+    if (o->keys && o->mode != MODE_FLOOR && o->mode != MODE_CEIL && o->mode)
         fail_usage("--keys is for --mode floor and --mode ceil only");
-    if (o->keys && !o->json && out_format != FORMAT_TEXT)
-        fail_usage("--keys needs text or --json output: other formats hold "
-                   "one column");
+    if (more && o->mode == MODE_RANK)
+        fail_usage("--lines and --values are not for --mode rank");
+    if (!o->queries && !o->given.n)
+        fail_usage("QUERIES is missing, or --key");
+    if (o->queries && o->given.n)
+        fail_usage("give QUERIES or --key, not both");
     expect_other_file(o->out, o->index);
-    expect_other_file(o->out, o->queries);
+    if (o->queries)
+        expect_other_file(o->out, o->queries);
+    show_expect_other_files(&o->shown, o->out);
+}
+
+/* What is asked if --mode does not say it, and what can't be. */
+static void settle_mode(lookup_options *o, const notation *as)
+{
+    if (as->networks && o->mode && o->mode != MODE_FLOOR)
+        fail_usage("an index of networks is asked with --mode floor: which network holds "
+                   "the address");
+    if (!o->mode)
+        o->mode = as->networks ? MODE_FLOOR : MODE_GET;
+    if (o->keys && o->mode == MODE_GET)
+        fail_usage("--keys is for --mode floor and --mode ceil only");
+}
+
+/* The queries of the command line, or of the file. */
+static sx_column read_queries(const lookup_options *o, const notation *as, int type)
+{
+    reading how = { .format = (file_format)o->format, .type = type, .as = as,
+                    .text = o->text };
+
+    return o->queries ? read_keys(&o->queries, 1, &how, NULL)
+                      : keys_of_words(&o->given, "--key", as, type);
 }
 
 int cmd_lookup(int argc, char **argv)
 {
-    lookup_options o = { .out = "-", .mode = MODE_GET };
-    const operand operands[] = { { "INDEX", &o.index },
-                                 { "QUERIES", &o.queries }, { 0, 0 } };
+    lookup_options o = { .out = "-" };
+    const operand operands[] = { OPERAND("INDEX", &o.index),
+                                 OPERAND_OPTIONAL("QUERIES", &o.queries), OPERAND_END };
     const option options[] = {
         { "--mode", 0, OPT_CHOICE, "get|rank|floor|ceil", &o.mode,
           "equal key's row; keys below; row at or below; row at or "
           "above" },
+        { "--key", 0, OPT_WORDS, "KEY", &o.given,
+          "a query, in place of QUERIES; again for more" },
         { "--side", 0, OPT_CHOICE, "left|right", &o.side,
           "rank: keys below (left), or below and equal (right)" },
         { "--keys", 0, OPT_FLAG, 0, &o.keys,
           "floor, ceil: the key found, behind its row" },
+        OPTIONS_SHOW(&o.shown),
+        OPTIONS_TEXT(&o.text, "queries"),
         OPTION_OUTPUT(&o.out, "where to (stdout)"),
-        OPTION_FORMAT(&o.format, "format of QUERIES (by its name)"),
+        OPTION_IN_FORMAT(&o.format, "format of QUERIES (by its name)"),
         { "--out-format", 0, OPT_CHOICE, FORMAT_CHOICES, &o.out_format,
           "format of the output (by its name)" },
         OPTIONS_OPEN_INDEX(&o.open, &o.json),
@@ -172,21 +205,25 @@ int cmd_lookup(int argc, char **argv)
     output out;
     sx_column queries;
     sx_index *ix;
+    show s;
 
     parse_arguments(&line, argc, argv);
     if (!o.json)
         out_format = format_of_output(o.out, (file_format)o.out_format);
-    check_options(&o, out_format);
+    check_options(&o);
+    if (o.queries)
+        format_needed(o.queries, (file_format)o.format);
     out = output_open(o.out);
     ix = open_index(&o.open, o.index, 0);
-    queries = read_column(o.queries,
-                          format_needed(o.queries, (file_format)o.format),
-                          describe(ix).key_type);
-    w = writer_start(out, out_format, SX_U64, queries.n);
+    s = show_open(&o.shown, ix, out_format, o.keys, false, o.json);
+    settle_mode(&o, s.as);
+    queries = read_queries(&o, s.as, s.key_type);
+    w = writer_start(out, out_format, show_type(&s), queries.n);
     w.dash_for_miss = true;
-    lookup_all(ix, &queries, &o, &w);
+    lookup_all(ix, &queries, &o, &s, &w);
     writer_close(&w);
     free(queries.data);
+    show_close(&s);
     sx_free(ix);
     return EXIT_OK;
 }

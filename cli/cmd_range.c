@@ -7,7 +7,7 @@
 #include "opts.h"
 #include "progress.h"
 #include "say.h"
-#include "value.h"
+#include "show.h"
 #include "verbs.h"
 
 enum {
@@ -17,7 +17,10 @@ enum {
 
 typedef struct {
     open_options open;
-    const char *index, *lo, *hi, *out;
+    const char *index, *lo, *hi, *out, *first;
+    word_list given_lo, given_hi; /* --lo, --hi */
+    show_options shown;
+    text_options text;
     bool count, sum, min, max, rows, keys, last, json;
     int format, out_format;
     uint64_t limit;
@@ -71,72 +74,103 @@ static void print_numbers(const sx_index *ix, const range_options *o,
 
 /* ---- lists of rows or keys --------------------------------------------- */
 
-/* Prints the rows or keys of one range on one line. */
-static void print_list(FILE *to, const range_options *o, int type,
-                       const char *values, uint64_t n)
-{
-    size_t size = sx_type_bytes(type);
-    char text[VALUE_TEXT_MAX];
-
-    if (o->json) {
-        json j = json_line(to);
-
-        json_begin_array(&j, o->rows ? "rows" : "keys");
-        for (uint64_t i = 0; i < n; i++)
-            json_value(&j, NULL, type, values + i * size);
-        json_end_array(&j);
-        json_end_line(&j);
-        return;
-    }
-    for (uint64_t i = 0; i < n; i++) {
-        value_print(type, values + i * size, text);
-        if (i)
-            fputc(' ', to);
-        fputs(text, to);
-    }
-    fputc('\n', to);
-}
-
 typedef struct {                  /* grows to the longest list met */
-    int type;
     uint64_t space;
-    void *data;
+    sx_column out;                /* rows, or keys */
 } list_buffer;
 
-/* Asks for ranges [from, from + n), which have `total` results together. */
-static void fill_and_print(const sx_index *ix, const range_options *o,
-                           const sx_ranges *ranges, uint64_t from,
-                           uint64_t n, uint64_t results, list_buffer *buffer,
-                           FILE *to)
+static const void *value_at(const sx_column *c, uint64_t i)
+{
+    return (const char *)c->data + i * sx_type_bytes(c->type);
+}
+
+static void print_json_list(FILE *to, const range_options *o, const show *s,
+                            const sx_column *out, uint64_t from, uint64_t n)
+{
+    bool more = s->values || s->lines;
+    json j = json_line(to);
+
+    json_begin_array(&j, more ? "answers" : o->rows ? "rows" : "keys");
+    for (uint64_t i = from; i < from + n; i++) {
+        const void *value = value_at(out, i);
+
+        if (more) {
+            json_begin_object(&j, NULL);
+            show_json(s, &j, *(const uint64_t *)value, NULL);
+            json_end_object(&j);
+        } else if (o->rows) {
+            json_unsigned(&j, NULL, *(const uint64_t *)value);
+        } else {
+            json_key(&j, NULL, s->as, out->type, value);
+        }
+    }
+    json_end_array(&j);
+    json_end_line(&j);
+}
+
+/* Prints the results of one range on one line; their lines, or values, on a line
+ * each. */
+static void print_list(FILE *to, const range_options *o, const show *s,
+                       const sx_column *out, uint64_t from, uint64_t n)
+{
+    bool more = s->values || s->lines;
+
+    if (o->json) {
+        print_json_list(to, o, s, out, from, n);
+        return;
+    }
+    for (uint64_t i = from; i < from + n; i++) {
+        char text[VALUE_TEXT_MAX];
+
+        if (more) {
+            show_print(s, to, *(const uint64_t *)value_at(out, i), NULL);
+            fputc('\n', to);
+            continue;
+        }
+        fwrite(text, 1, o->rows ? value_print(SX_U64, value_at(out, i), text)
+                                : s->as->print(out->type, value_at(out, i), text), to);
+        fputc(i + 1 < from + n ? ' ' : '\n', to);
+    }
+    if (!n && !more)
+        fputc('\n', to);
+}
+
+/* Asks for ranges [from, from + n), which have `results` results together. */
+static void fill_and_print(const sx_index *ix, const range_options *o, const show *s,
+                           const sx_ranges *ranges, uint64_t from, uint64_t n,
+                           uint64_t results, list_buffer *buffer, column_writer *w)
 {
     sx_column lo = column_part(ranges->lo, from, n);
     sx_column hi = column_part(ranges->hi, from, n);
     sx_column first = column_over(SX_U64, n + 1, must_alloc(n + 1, 8));
     sx_ranges part = *ranges;
     const uint64_t *starts = first.data;
-    size_t size = sx_type_bytes(buffer->type);
-    sx_column out;
+    sx_column *out = &buffer->out;
 
     part.lo = &lo;
     part.hi = &hi;
     if (results > buffer->space) {
-        buffer->data = must_grow(buffer->data, results, size);
+        out->data = must_grow(out->data, results, sx_type_bytes(out->type));
         buffer->space = results;
     }
-    out = column_over(buffer->type, buffer->space, buffer->data);
-    expect_ok(sx_range(ix, &part, &first, o->rows ? &out : NULL,
-                       o->keys ? &out : NULL, NULL), NULL);
-    for (uint64_t i = 0; i < n; i++)
-        print_list(to, o, out.type, (char *)out.data + starts[i] * size,
-                   starts[i + 1] - starts[i]);
+    out->n = buffer->space;
+    expect_ok(sx_range(ix, &part, &first, o->rows ? out : NULL, o->keys ? out : NULL,
+                       NULL), NULL);
+    if (w->format != FORMAT_TEXT && o->keys)
+        writer_put(w, out->data, results);
+    else if (w->format != FORMAT_TEXT)
+        show_put(s, w, out->data, NULL, results, 0);
+    else
+        for (uint64_t i = 0; i < n; i++)
+            print_list(w->out.to, o, s, out, starts[i], starts[i + 1] - starts[i]);
     free(first.data);
 }
 
 /* Counts first. Then it takes as many ranges at a time as RESULTS has space
  * for, but at least one, so the longest range bounds the memory. */
-static void print_lists(const sx_index *ix, const range_options *o,
+static void print_lists(const sx_index *ix, const range_options *o, const show *s,
                         const sx_ranges *ranges, list_buffer *buffer,
-                        FILE *to)
+                        column_writer *w)
 {
     uint64_t n = ranges->lo->n, from = 0;
     sx_column counts = column_over(SX_U64, n, must_alloc(n, 8));
@@ -149,7 +183,7 @@ static void print_lists(const sx_index *ix, const range_options *o,
         while (from + some < n && results < RESULTS &&
                count[from + some] <= RESULTS - results)
             results += count[from + some++];
-        fill_and_print(ix, o, ranges, from, some, results, buffer, to);
+        fill_and_print(ix, o, s, ranges, from, some, results, buffer, w);
         from += some;
     }
     free(counts.data);
@@ -157,53 +191,146 @@ static void print_lists(const sx_index *ix, const range_options *o,
 
 /* ---- all ranges -------------------------------------------------------- */
 
+static sx_ranges ranges_of(const range_options *o, const sx_column *lo,
+                           const sx_column *hi)
+{
+    return (sx_ranges){ .size = sizeof(sx_ranges), .lo = lo, .hi = hi,
+                        .limit = o->limit, .last = o->last };
+}
+
+/* Where each range begins among the results, n + 1 numbers: a file of numbers does
+ * not tell, and its head says how many there are. To be freed. */
+static uint64_t *count_all(const sx_index *ix, const range_options *o,
+                           const sx_column *lo, const sx_column *hi)
+{
+    sx_ranges ranges = ranges_of(o, lo, hi);
+    uint64_t *first = must_alloc(lo->n + 1, 8);
+    sx_column counts = column_over(SX_U64, lo->n, first + 1);
+
+    first[0] = 0;
+    expect_ok(sx_range_count(ix, &ranges, &counts, NULL), NULL);
+    for (uint64_t i = 0; i < lo->n; i++)
+        first[i + 1] += first[i];
+    return first;
+}
+
+static void write_first(const range_options *o, output out, const uint64_t *first,
+                        uint64_t n)
+{
+    column_writer w = writer_start(out, format_of_output(o->first, FORMAT_UNKNOWN),
+                                   SX_U64, n);
+
+    writer_put(&w, first, n);
+    writer_close(&w);
+}
+
 static void range_all(const sx_index *ix, const sx_column *lo,
-                      const sx_column *hi, const range_options *o,
+                      const sx_column *hi, const range_options *o, const show *s,
                       column_writer *w)
 {
-    list_buffer buffer = { .type = o->rows ? SX_U64 : lo->type };
+    list_buffer buffer = { .out = column_over(o->rows ? SX_U64 : lo->type, 0, NULL) };
 
     progress_start("searching", lo->n);
     for (uint64_t i = 0; i < lo->n; i += STEP) {
         uint64_t n = lo->n - i < STEP ? lo->n - i : STEP;
         sx_column lo_part = column_part(lo, i, n);
         sx_column hi_part = column_part(hi, i, n);
-        sx_ranges ranges = { .size = sizeof ranges, .lo = &lo_part,
-                             .hi = &hi_part, .limit = o->limit,
-                             .last = o->last };
+        sx_ranges ranges = ranges_of(o, &lo_part, &hi_part);
 
         if (o->rows || o->keys)
-            print_lists(ix, o, &ranges, &buffer, w->out.to);
+            print_lists(ix, o, s, &ranges, &buffer, w);
         else
             print_numbers(ix, o, &ranges, w);
         output_check(&w->out);
         progress_at(i + n);
     }
     progress_stop();
-    free(buffer.data);
+    free(buffer.out.data);
 }
 
-static void check_options(const range_options *o, file_format out_format)
+static void check_options(range_options *o)
 {
+    bool more = o->shown.lines.n || o->shown.values.n;
+
+    if (o->lo && !o->hi)
+        fail_usage("HI is missing");
+    if (more && !o->keys && !o->count && !o->sum && !o->min && !o->max)
+        o->rows = true;
     if (o->count + o->sum + o->min + o->max + o->rows + o->keys != 1)
         fail_usage("give one of --count, --sum, --min, --max, --rows and "
                    "--keys");
+    if (more && !o->rows)
+        fail_usage("--lines and --values show rows, and are not for --count, --sum, --min, "
+                   "--max or --keys");
     if (o->last && !o->limit)
         fail_usage("--last needs --limit");
-    if ((o->rows || o->keys) && out_format != FORMAT_TEXT)
-        fail_usage("--rows and --keys need text or --json output: other "
-                   "formats hold one column");
-    expect_one_stdin(o->lo, o->hi);
+    if (o->first && !o->rows && !o->keys)
+        fail_usage("--first is for --rows and --keys");
+    if (!o->lo && (!o->given_lo.n || o->given_lo.n != o->given_hi.n))
+        fail_usage("LO and HI are missing, or as many --lo as --hi");
+    if (o->lo && (o->given_lo.n || o->given_hi.n))
+        fail_usage("give LO and HI, or --lo and --hi, not both");
     expect_other_file(o->out, o->index);
+    show_expect_other_files(&o->shown, o->out);
+    if (!o->lo)
+        return;
+    expect_one_stdin(o->lo, o->hi);
     expect_other_file(o->out, o->lo);
     expect_other_file(o->out, o->hi);
+    if (o->first) {
+        expect_other_file(o->first, o->lo);
+        expect_other_file(o->first, o->hi);
+        expect_other_file(o->first, o->index);
+    }
+}
+
+static sx_column read_bounds(const range_options *o, bool high, const show *s)
+{
+    const char *path = high ? o->hi : o->lo;
+    reading how = { .format = (file_format)o->format, .type = s->key_type, .as = s->as,
+                    .text = o->text };
+
+    return path ? read_keys(&path, 1, &how, NULL)
+                : keys_of_words(high ? &o->given_hi : &o->given_lo,
+                                high ? "--hi" : "--lo", s->as, s->key_type);
+}
+
+/* Answers into the output, which is open. */
+static void answer(const sx_index *ix, const range_options *o, const show *s,
+                   file_format format, output out)
+{
+    sx_column lo = read_bounds(o, false, s), hi = read_bounds(o, true, s);
+    bool lists = o->rows || o->keys;
+    uint64_t *first = NULL, n = lo.n;
+    column_writer w;
+    output to_first;
+
+    if (lo.n != hi.n)
+        fail("%s has %llu values, %s has %llu: each range needs both", o->lo,
+             (unsigned long long)lo.n, o->hi, (unsigned long long)hi.n);
+    if (o->first)
+        to_first = output_open(o->first);
+    if (lists && (format != FORMAT_TEXT || o->first)) {
+        first = count_all(ix, o, &lo, &hi);
+        n = first[lo.n];
+    }
+    w = writer_start(out, format, lists ? show_type(s) : SX_U64, n);
+    w.dash_for_miss = o->min || o->max;
+    range_all(ix, &lo, &hi, o, s, &w);
+    if (o->first)
+        write_first(o, to_first, first, lo.n + 1);
+    writer_close(&w);
+    free(first);
+    free(lo.data);
+    free(hi.data);
 }
 
 int cmd_range(int argc, char **argv)
 {
     range_options o = { .out = "-" };
-    const operand operands[] = { { "INDEX", &o.index }, { "LO", &o.lo },
-                                 { "HI", &o.hi }, { 0, 0 } };
+    const operand operands[] = { OPERAND("INDEX", &o.index),
+                                 OPERAND_OPTIONAL("LO", &o.lo),
+                                 OPERAND_OPTIONAL("HI", &o.hi), OPERAND_END };
     const option options[] = {
         { "--count", 0, OPT_FLAG, 0, &o.count, "how many keys" },
         { "--sum", 0, OPT_FLAG, 0, &o.sum, "sum of the rows, modulo 2^64" },
@@ -211,12 +338,19 @@ int cmd_range(int argc, char **argv)
         { "--max", 0, OPT_FLAG, 0, &o.max, "greatest row" },
         { "--rows", 0, OPT_FLAG, 0, &o.rows, "all rows, by ascending key" },
         { "--keys", 0, OPT_FLAG, 0, &o.keys, "all keys, ascending" },
+        { "--lo", 0, OPT_WORDS, "KEY", &o.given_lo,
+          "with --hi, a range in place of LO and HI; again for more" },
+        { "--hi", 0, OPT_WORDS, "KEY", &o.given_hi, "its upper end, which is included" },
         { "--limit", 0, OPT_COUNT, "K", &o.limit,
           "of each range at most the first K keys" },
         { "--last", 0, OPT_FLAG, 0, &o.last,
           "with --limit: the last K instead" },
+        { "--first", 0, OPT_WORD, "FILE", &o.first,
+          "rows, keys: also write where each range begins among them" },
+        OPTIONS_SHOW(&o.shown),
+        OPTIONS_TEXT(&o.text, "bounds"),
         OPTION_OUTPUT(&o.out, "where to (stdout)"),
-        OPTION_FORMAT(&o.format, "format of LO and HI (by their names)"),
+        OPTION_IN_FORMAT(&o.format, "format of LO and HI (by their names)"),
         { "--out-format", 0, OPT_CHOICE, FORMAT_CHOICES, &o.out_format,
           "format of the output (by its name)" },
         OPTIONS_OPEN_INDEX(&o.open, &o.json),
@@ -226,30 +360,26 @@ int cmd_range(int argc, char **argv)
                                 "to hi[i], both included: a line each.",
                                 operands, options };
     file_format out_format = FORMAT_TEXT;
-    column_writer w;
     output out;
-    sx_column lo, hi;
     sx_index *ix;
-    int type;
+    show s;
 
     parse_arguments(&line, argc, argv);
     if (!o.json)
         out_format = format_of_output(o.out, (file_format)o.out_format);
-    check_options(&o, out_format);
+    check_options(&o);
+    if (o.lo) {
+        format_needed(o.lo, (file_format)o.format);
+        format_needed(o.hi, (file_format)o.format);
+    }
     out = output_open(o.out);
     ix = open_index(&o.open, o.index, 0);
-    type = describe(ix).key_type;
-    lo = read_column(o.lo, format_needed(o.lo, (file_format)o.format), type);
-    hi = read_column(o.hi, format_needed(o.hi, (file_format)o.format), type);
-    if (lo.n != hi.n)
-        fail("%s has %llu values, %s has %llu: each range needs both", o.lo,
-             (unsigned long long)lo.n, o.hi, (unsigned long long)hi.n);
-    w = writer_start(out, out_format, SX_U64, lo.n);
-    w.dash_for_miss = o.min || o.max;
-    range_all(ix, &lo, &hi, &o, &w);
-    writer_close(&w);
-    free(lo.data);
-    free(hi.data);
+    s = show_open(&o.shown, ix, out_format, o.keys, false, o.json);
+    if (s.as->networks)
+        fail("%s: an index of networks has no ranges: its keys are where pieces of "
+             "networks begin", o.index);
+    answer(ix, &o, &s, out_format, out);
+    show_close(&s);
     sx_free(ix);
     return EXIT_OK;
 }

@@ -12,7 +12,7 @@ int cmd_verify(int argc, char **argv)
     open_options o = { 0 };
     const char *index;
     bool as_json = false;
-    const operand operands[] = { { "INDEX", &index }, { 0, 0 } };
+    const operand operands[] = { OPERAND("INDEX", &index), OPERAND_END };
     const option options[] = {
         OPTIONS_OPEN_INDEX(&o, &as_json),
         OPTION_END

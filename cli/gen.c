@@ -45,7 +45,7 @@ static void put_place(int type, void *out, uint64_t i, uint64_t place,
     case SX_I32:
         ((int32_t *)out)[i] = (int32_t)((place >> 32) ^ 0x80000000u);
         break;
-    case SX_I64: ((int64_t *)out)[i] = (int64_t)(place ^ 1ull << 63); break;
+    case SX_I64: case SX_T64: ((int64_t *)out)[i] = (int64_t)(place ^ 1ull << 63); break;
     case SX_F32:
         ((float *)out)[i] = (float)(place >> 40) * 0x1p-23f - 1;
         break;
@@ -69,7 +69,7 @@ static void put_integer(int type, void *out, uint64_t i, uint64_t number,
     case SX_U32: ((uint32_t *)out)[i] = (uint32_t)number; break;
     case SX_U64: ((uint64_t *)out)[i] = number; break;
     case SX_I32: ((int32_t *)out)[i] = (int32_t)centred; break;
-    case SX_I64: ((int64_t *)out)[i] = centred; break;
+    case SX_I64: case SX_T64: ((int64_t *)out)[i] = centred; break;
     case SX_F32: ((float *)out)[i] = (float)centred; break;
     case SX_F64: ((double *)out)[i] = (double)centred; break;
     case SX_B16:
@@ -105,7 +105,7 @@ static void put_real(int type, void *out, uint64_t i, double x, double unit,
     if (place >> 53)
         place |= rng_next(r) >> 53;
     /* Signed types start where the unsigned do, at 0, unless centred. */
-    if (!centred && (type == SX_I32 || type == SX_I64))
+    if (!centred && (type == SX_I32 || type == SX_I64 || type == SX_T64))
         place = place >> 1 | 1ull << 63;
     put_place(type, out, i, place, rng_next(r));
 }

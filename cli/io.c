@@ -17,17 +17,16 @@ void expect_one_stdin(const char *a, const char *b)
         fail_usage("only one file can be '-', for stdin is read once");
 }
 
-static bool ends_with(const char *text, const char *end)
+bool format_is_text(file_format format)
 {
-    size_t a = strlen(text), b = strlen(end);
-
-    return a >= b && !strcmp(text + a - b, end);
+    return format == FORMAT_TEXT || format == FORMAT_CSV || format == FORMAT_TSV;
 }
 
 file_format format_of_name(const char *path, file_format asked)
 {
     static const struct { const char *end; file_format format; } names[] = {
-        { ".txt", FORMAT_TEXT },   { ".csv", FORMAT_TEXT },
+        { ".txt", FORMAT_TEXT },   { ".csv", FORMAT_CSV },
+        { ".tsv", FORMAT_TSV },    { ".tab", FORMAT_TSV },
         { ".sosd", FORMAT_SOSD },  { ".npy", FORMAT_NPY },
         { ".raw", FORMAT_RAW },    { ".bin", FORMAT_RAW },
         /* Data sets of the SOSD benchmark have such names. */
@@ -38,9 +37,13 @@ file_format format_of_name(const char *path, file_format asked)
         return asked;
     if (is_dash(path))
         return FORMAT_TEXT;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (ends_with(path, names[i].end))
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char packed[16];
+
+        snprintf(packed, sizeof packed, "%s.gz", names[i].end);
+        if (ends_with(path, names[i].end) || ends_with(path, packed))
             return names[i].format;
+    }
     return FORMAT_UNKNOWN;
 }
 
@@ -50,7 +53,7 @@ file_format format_needed(const char *path, file_format asked)
 
     if (format == FORMAT_UNKNOWN)
         fail_usage("%s: the name does not tell the format; add --format %s",
-                   path, FORMAT_CHOICES);
+                   path, IN_FORMAT_CHOICES);
     return format;
 }
 
@@ -58,7 +61,7 @@ file_format format_of_output(const char *path, file_format asked)
 {
     file_format format = format_of_name(path, asked);
 
-    return format == FORMAT_UNKNOWN ? FORMAT_TEXT : format;
+    return format == FORMAT_UNKNOWN || format_is_text(format) ? FORMAT_TEXT : format;
 }
 
 sx_column column_over(int type, uint64_t n, void *data)

@@ -1,6 +1,8 @@
 /* io.h - columns from files and to files.
  *
  *     text   one value per line
+ *     csv    fields with commas between, as in RFC 4180 (csv.h); read only
+ *     tsv    fields with tabs between; read only
  *     sosd   uint64 count, then the values (the format of the SOSD benchmark)
  *     raw    the values alone
  *     npy    NumPy's .npy, one-dimensional, version 1 or 2
@@ -14,36 +16,81 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "input.h"
+#include "notation.h"
 #include "sextant.h"
 #include "whole.h"
 
-typedef enum {                    /* in the order of FORMAT_CHOICES */
+typedef enum {                    /* in the order of IN_FORMAT_CHOICES */
     FORMAT_UNKNOWN,
     FORMAT_TEXT,
     FORMAT_SOSD,
     FORMAT_RAW,
-    FORMAT_NPY
+    FORMAT_NPY,
+    FORMAT_CSV,
+    FORMAT_TSV
 } file_format;
 
-/* The format asked for. If there is none, that of the name; text for "-";
- * otherwise FORMAT_UNKNOWN. */
+bool format_is_text(file_format format);   /* text, csv or tsv */
+
+/* The format asked for. If there is none, that of the name, without a .gz behind
+ * it; text for "-"; otherwise FORMAT_UNKNOWN. */
 file_format format_of_name(const char *path, file_format asked);
 /* The same, but a usage error in place of FORMAT_UNKNOWN. */
 file_format format_needed(const char *path, file_format asked);
 
-/* For results: text in place of FORMAT_UNKNOWN. */
+/* For results: text in place of FORMAT_UNKNOWN, and of formats that are only
+ * read: a column of text is a CSV file without a header. */
 file_format format_of_output(const char *path, file_format asked);
 
 bool is_dash(const char *path);
 /* Usage error if both are "-": stdin can be read once only. */
 void expect_one_stdin(const char *a, const char *b);
 
-/* ---- reading (io_read.c, io_npy.c) ------------------------------------- */
+/* ---- reading (io_read.c, io_npy.c, io_text.c) --------------------------- */
+
+typedef struct {                  /* options for text; all 0: the usual */
+    const char *column;           /* which field, by name or number; NULL: the only
+                                     one */
+    const char *delimiter, *comment;
+    int header;                   /* 0: see io_text.c; 1: there is one; 2: none */
+    bool ragged, no_quotes;
+} text_options;
+
+typedef struct {                  /* what was found in text */
+    int header;                   /* as in text_options; 0: no record was read */
+    const char *path;             /* of the first file with records */
+} text_facts;
+
+typedef struct {                  /* how columns are read */
+    file_format format;           /* FORMAT_UNKNOWN: as each name says */
+    int type;                     /* 0: see read_column() */
+    const notation *as;           /* NULL: none */
+    text_options text;
+} reading;
+
+/* Reads the keys of n files, one behind the other. facts may be NULL. */
+sx_column read_keys(const char *const *paths, unsigned n, const reading *how,
+                    text_facts *facts);
 
 /* Reads a whole column. type 0: the type that an .npy file or the ending
  * _uint32 or _uint64 of the name says; if neither does, a usage error that
  * asks for --type. Free data with free(). */
 sx_column read_column(const char *path, file_format format, int type);
+
+/* Takes the text of one field. Returns NULL, or what the text should have been, for
+ * a sentence such as "'x' is not a u32". */
+typedef const char *(*text_taker)(void *context, const char *text, size_t length);
+/* Hands the chosen field of every record to the taker. format: text, csv or tsv. */
+void read_text(const char *path, file_format format, const text_options *options,
+               text_taker take, void *context, text_facts *facts);
+/* A column that keys are put behind, by a taker. */
+typedef struct {
+    sx_column column;
+    uint64_t space;
+    const notation *as;
+} growing_column;
+const char *take_key(void *growing, const char *text, size_t length);
 
 /* Reads rows: U32 or U64, none of them all ones, in .npy files also i32 and
  * i64 without negative values. type 0: as an .npy file says, U64 in other
@@ -91,17 +138,6 @@ void writer_close(column_writer *w);
 void expect_other_file(const char *out, const char *in);
 
 /* ---- shared by the above ----------------------------------------------- */
-
-typedef struct {                  /* a file being read */
-    FILE *from;
-    const char *name;
-    bool sized;                   /* a regular file: size is its bytes */
-    uint64_t size;
-    uint64_t offset;              /* bytes read so far, for errors */
-} input;
-
-/* Fills bytes, or fails and says that the `what` is cut short. */
-void input_exactly(input *in, void *bytes, size_t count, const char *what);
 
 typedef struct {                  /* what the header of an .npy file says */
     int type;                     /* sx_type; 16 bytes of any kind: SX_B16 */

@@ -22,6 +22,7 @@ static const struct { const char *descr; int type; } dtypes[] = {
     { "<u4", SX_U32 },  { "<u8", SX_U64 },  { "<i4", SX_I32 },
     { "<i8", SX_I64 },  { "<f4", SX_F32 },  { "<f8", SX_F64 },
     { "|V16", SX_B16 }, { "|S16", SX_B16 },
+    { "<i8", SX_T64 },            /* for writing: an index does not tell the unit */
 };
 
 /* ---- the dictionary, by recursive descent over its text ---------------- */
@@ -166,6 +167,8 @@ static npy_header understood(const dictionary *d, const char *name)
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
         if (!strcmp(d->descr, dtypes[i].descr))
             return (npy_header){ .type = dtypes[i].type, .n = d->shape[0] };
+    if (!strncmp(d->descr, "<M8", 3) || !strncmp(d->descr, "<m8", 3))
+        return (npy_header){ .type = SX_T64, .n = d->shape[0] };
     if (d->descr[0] == '>')
         fail("%s: the .npy dtype '%s' is big-endian, not little-endian",
              name, d->descr);

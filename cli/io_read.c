@@ -3,69 +3,16 @@
  * No number of a header is believed before the bytes are there: the size of
  * a regular file bounds every allocation, and for a pipe the buffer grows
  * only as data comes. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "io.h"
 #include "progress.h"
 #include "say.h"
-#include "value.h"
 
-enum {
-    STEP_BYTES = 1 << 20,         /* read at a time */
-    LINE_MAX_BYTES = 128          /* no value needs half of it */
-};
+enum { STEP_BYTES = 1 << 20 };    /* read at a time */
 
 #define UNTIL_END UINT64_MAX
-
-/* ---- opening ----------------------------------------------------------- */
-
-static input input_open(const char *path)
-{
-    input in = { .name = is_dash(path) ? "stdin" : path };
-    struct stat st;
-
-    in.from = is_dash(path) ? stdin : fopen(path, "rb");
-    if (!in.from || fstat(fileno(in.from), &st))
-        fail("%s: %s", path, strerror(errno));
-    if (S_ISDIR(st.st_mode))
-        fail("%s: is a directory", path);
-    /* Where stdin stands in a file is not known, so it is read to its end. */
-    if (S_ISREG(st.st_mode) && !is_dash(path)) {
-        in.sized = true;
-        in.size = (uint64_t)st.st_size;
-    }
-    setvbuf(in.from, NULL, _IOFBF, STEP_BYTES);
-    return in;
-}
-
-static void input_close(input *in)
-{
-    if (ferror(in->from))
-        fail("%s: reading failed after %llu bytes", in->name,
-             (unsigned long long)in->offset);
-    if (in->from != stdin)
-        fclose(in->from);
-}
-
-static size_t input_some(input *in, void *bytes, size_t count)
-{
-    size_t got = fread(bytes, 1, count, in->from);
-
-    if (got < count && ferror(in->from))
-        fail("%s: %s", in->name, strerror(errno));
-    in->offset += got;
-    return got;
-}
-
-void input_exactly(input *in, void *bytes, size_t count, const char *what)
-{
-    if (input_some(in, bytes, count) < count)
-        fail("%s: the %s is cut short: the file ends at byte %llu",
-             in->name, what, (unsigned long long)in->offset);
-}
 
 /* ---- binary ------------------------------------------------------------ */
 
@@ -93,6 +40,7 @@ static sx_column read_values(input *in, int type, uint64_t wanted)
     uint64_t space, n = 0;
     unsigned char *data;
     size_t rest = 0;              /* bytes of a value that is not whole yet */
+    char behind;
 
     if (in->sized && in->offset > in->size)
         in->sized = false;        /* the file has grown since */
@@ -101,7 +49,7 @@ static sx_column read_values(input *in, int type, uint64_t wanted)
         fail_cut_short(in, wanted, (in->size - in->offset) / size);
     space = first_space(in, wanted, size);
     data = must_alloc(space, size);
-    progress_start("reading", in->sized ? in->size : 0);
+    progress_start("reading", in->packed);
     while (n < wanted) {
         uint64_t step = space - n;
         size_t got;
@@ -116,7 +64,7 @@ static sx_column read_values(input *in, int type, uint64_t wanted)
         got = input_some(in, data + n * size, (size_t)step * size);
         n += got / size;
         rest = got % size;
-        progress_at(in->offset);
+        progress_at(input_progress(in));
         if (got < step * size)
             break;
     }
@@ -127,10 +75,10 @@ static sx_column read_values(input *in, int type, uint64_t wanted)
         fail("%s: %llu bytes are no whole number of %s values of %zu bytes",
              in->name, (unsigned long long)in->offset, sx_type_name(type),
              size);
-    if (wanted != UNTIL_END && fgetc(in->from) != EOF)
+    if (wanted != UNTIL_END && input_some(in, &behind, 1))
         fail("%s: more bytes follow the %llu announced values, at byte %llu",
              in->name, (unsigned long long)wanted,
-             (unsigned long long)in->offset);
+             (unsigned long long)in->offset - 1);
     swap_if_big_endian(type, data, n);
     return column_over(type, n, must_grow(data, n, size));
 }
@@ -144,58 +92,6 @@ static sx_column read_sosd(input *in, int type)
     if (n == UNTIL_END)           /* no file holds that many */
         fail_cut_short(in, n, 0);
     return read_values(in, type, n);
-}
-
-/* ---- text -------------------------------------------------------------- */
-
-/* Reads a line without its end and the blanks round it; false at the end of the
- * file. A NUL byte, or the end of too long a line, becomes '?', which no value
- * contains. */
-static bool read_line(input *in, char line[LINE_MAX_BYTES])
-{
-    size_t length = 0;
-    int c = getc_unlocked(in->from);
-
-    if (c == EOF)
-        return false;
-    for (; c != EOF && c != '\n'; c = getc_unlocked(in->from)) {
-        in->offset++;
-        if (length == 0 && (c == ' ' || c == '\t'))
-            continue;
-        if (length < LINE_MAX_BYTES - 1)
-            line[length++] = c ? (char)c : '?';
-        else
-            line[LINE_MAX_BYTES - 2] = '?';
-    }
-    in->offset += c == '\n';
-    while (length && (line[length - 1] == ' ' || line[length - 1] == '\t' ||
-                      line[length - 1] == '\r'))
-        length--;
-    line[length] = 0;
-    return true;
-}
-
-static sx_column read_text(input *in, int type)
-{
-    size_t size = sx_type_bytes(type);
-    uint64_t space = STEP_BYTES / size, n = 0;
-    unsigned char *data = must_alloc(space, size);
-    char line[LINE_MAX_BYTES];
-
-    progress_start("reading", in->sized ? in->size : 0);
-    while (read_line(in, line)) {
-        if (n == space) {
-            space += space / 2;
-            data = must_grow(data, space, size);
-            progress_at(in->offset);
-        }
-        if (!value_parse(type, line, data + n * size))
-            fail("%s:%llu: '%.40s' is not %s", in->name,
-                 (unsigned long long)n + 1, line, value_expected(type));
-        n++;
-    }
-    progress_stop();
-    return column_over(type, n, must_grow(data, n, size));
 }
 
 /* ---- columns ----------------------------------------------------------- */
@@ -219,10 +115,13 @@ static int type_of_name(const char *path)
     return 0;
 }
 
-sx_column read_column(const char *path, file_format format, int type)
+/* Puts the values of a file that is no text behind the column. */
+static void append_values(growing_column *to, const char *path, file_format format)
 {
-    input in = input_open(path);
-    sx_column column;
+    input in = input_open(path, false);
+    int type = to->column.type;
+    size_t size;
+    sx_column part;
 
     if (format == FORMAT_NPY) {
         npy_header header = npy_read_header(&in);
@@ -230,22 +129,57 @@ sx_column read_column(const char *path, file_format format, int type)
         if (type && type != header.type)
             fail("%s: the .npy file holds %s values, but %s are needed",
                  path, sx_type_name(header.type), sx_type_name(type));
-        column = read_values(&in, header.type, header.n);
-        input_close(&in);
-        return column;
-    }
-    if (!type)
-        type = type_of_name(path);
-    if (!type)
-        fail_usage("%s: the file does not tell the type of its keys; add "
-                   "--type", path);
-    switch (format) {
-    case FORMAT_SOSD: column = read_sosd(&in, type); break;
-    case FORMAT_RAW: column = read_values(&in, type, UNTIL_END); break;
-    default: column = read_text(&in, type); break;
+        to->column.type = header.type;
+        part = read_values(&in, header.type, header.n);
+    } else {
+        part = format == FORMAT_SOSD ? read_sosd(&in, type)
+                                     : read_values(&in, type, UNTIL_END);
     }
     input_close(&in);
-    return column;
+    size = sx_type_bytes(part.type);
+    if (to->column.n == 0) {
+        free(to->column.data);
+        to->column = part;
+    } else {
+        to->column.data = must_grow(to->column.data, to->column.n + part.n, size);
+        memcpy((char *)to->column.data + to->column.n * size, part.data, part.n * size);
+        to->column.n += part.n;
+        free(part.data);
+    }
+    to->space = to->column.n;
+}
+
+sx_column read_keys(const char *const *paths, unsigned n, const reading *how,
+                    text_facts *facts)
+{
+    text_facts unasked = { 0 };
+    growing_column to = { .column = column_over(how->type, 0, NULL),
+                          .as = how->as ? how->as : notation_at(0) };
+
+    for (unsigned i = 0; i < n; i++) {
+        file_format format = format_needed(paths[i], how->format);
+
+        if (format != FORMAT_NPY && !to.column.type)
+            to.column.type = type_of_name(paths[i]);
+        if (format != FORMAT_NPY && !to.column.type)
+            fail_usage("%s: the file does not tell the type of its keys; add "
+                       "--type%s", paths[i],
+                       format_is_text(format) ? " or --keys-as" : "");
+        if (format_is_text(format))
+            read_text(paths[i], format, &how->text, take_key, &to,
+                      facts ? facts : &unasked);
+        else
+            append_values(&to, paths[i], format);
+    }
+    to.column.data = must_grow(to.column.data, to.column.n,
+                               sx_type_bytes(to.column.type));
+    return to.column;
+}
+
+sx_column read_column(const char *path, file_format format, int type)
+{
+    return read_keys(&path, 1, &(reading){ .format = format, .type = type },
+                     NULL);
 }
 
 /* NumPy makes signed integers by default, so rows often are. If none is

@@ -2,22 +2,30 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <string.h>
 
 #include "sextant.h"
+#include "utf8.h"
 #include "value.h"
 
-static void quote(FILE *to, const char *text)
+/* JSON is UTF-8: bytes that are not become U+FFFD, one for each. */
+static void quote(FILE *to, const char *text, size_t length)
 {
-    fputc('"', to);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
+    const unsigned char *p = (const unsigned char *)text, *end = p + length;
 
-        if (c == '"' || c == '\\')
-            fprintf(to, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(to, "\\u%04x", c);
+    fputc('"', to);
+    while (p < end) {
+        size_t n = utf8_character(p, (size_t)(end - p));
+
+        if (*p == '"' || *p == '\\')
+            fprintf(to, "\\%c", *p);
+        else if (*p < 0x20)
+            fprintf(to, "\\u%04x", *p);
+        else if (n)
+            fwrite(p, 1, n, to);
         else
-            fputc(c, to);
+            fputs("\\ufffd", to);
+        p += n ? n : 1;
     }
     fputc('"', to);
 }
@@ -28,7 +36,7 @@ static void before(json *j, const char *name)
         fputs(", ", j->to);
     j->comma = true;
     if (name) {
-        quote(j->to, name);
+        quote(j->to, name, strlen(name));
         fputs(": ", j->to);
     }
 }
@@ -44,10 +52,15 @@ void json_end_line(json *j)
     fputs("}\n", j->to);
 }
 
-void json_string(json *j, const char *name, const char *text)
+void json_bytes(json *j, const char *name, const char *text, size_t length)
 {
     before(j, name);
-    quote(j->to, text);
+    quote(j->to, text, length);
+}
+
+void json_string(json *j, const char *name, const char *text)
+{
+    json_bytes(j, name, text, strlen(text));
 }
 
 void json_unsigned(json *j, const char *name, uint64_t value)
@@ -83,9 +96,21 @@ void json_value(json *j, const char *name, int type, const void *value)
     before(j, name);
     value_print(type, value, text);
     if (type == SX_B16 || value_is_not_finite(type, value))
-        quote(j->to, text);
+        quote(j->to, text, strlen(text));
     else
         fputs(text, j->to);
+}
+
+void json_key(json *j, const char *name, const notation *as, int type,
+              const void *value)
+{
+    char text[VALUE_TEXT_MAX];
+
+    if (as->numbers) {
+        json_value(j, name, type, value);
+        return;
+    }
+    json_bytes(j, name, text, as->print(type, value, text));
 }
 
 void json_begin_object(json *j, const char *name)

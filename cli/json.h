@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "notation.h"
+
 typedef struct {
     FILE *to;
     bool comma;                   /* a member stands before, at this level */
@@ -19,6 +21,7 @@ void json_end_line(json *j);      /* closes it */
 
 /* Members. A NULL name leaves the name out: an element of an array. */
 void json_string(json *j, const char *name, const char *text);
+void json_bytes(json *j, const char *name, const char *text, size_t length);
 void json_unsigned(json *j, const char *name, uint64_t value);
 void json_real(json *j, const char *name, double value); /* null: not finite */
 void json_bool(json *j, const char *name, bool value);
@@ -26,6 +29,10 @@ void json_null(json *j, const char *name);
 /* A key of the type. 16-byte keys are strings of 32 hex digits, and so are
  * "nan", "inf" and "-inf", for which JSON has no number. */
 void json_value(json *j, const char *name, int type, const void *value);
+
+/* A key in its notation: a string, unless it is a number as above. */
+void json_key(json *j, const char *name, const notation *as, int type,
+              const void *value);
 
 void json_begin_object(json *j, const char *name);
 void json_end_object(json *j);

@@ -34,6 +34,9 @@ static place place_of(int type, const void *key)
     case SX_U64: return ZERO + *(const uint64_t *)key;
     case SX_I32: return ZERO + (place)(__int128)*(const int32_t *)key;
     case SX_I64: return ZERO + (place)(__int128)*(const int64_t *)key;
+    case SX_T64:                  /* INT64_MIN comes last: 2^63 has its bits */
+        memcpy(&u64, key, 8);
+        return u64 == 1ull << 63 ? ZERO + u64 : ZERO + (place)(__int128)*(const int64_t *)key;
     case SX_F32:
         memcpy(&u32, key, 4);
         return place_of_float(u32 >> 31, u32 & INT32_MAX);
@@ -58,7 +61,7 @@ static void put_place(int type, place p, void *out)
         half = (uint32_t)number;
         memcpy(out, &half, 4);
         return;
-    case SX_U64: case SX_I64:
+    case SX_U64: case SX_I64: case SX_T64:
         memcpy(out, &number, 8);
         return;
     case SX_F32:
@@ -83,6 +86,7 @@ static void range_of(int type, place *least, place *greatest)
     case SX_U64: *greatest = ZERO + UINT64_MAX; return;
     case SX_I32: *greatest = ZERO + INT32_MAX; *least -= 1ull << 31; return;
     case SX_I64: *greatest = ZERO + INT64_MAX; *least -= 1ull << 63; return;
+    case SX_T64: *greatest = ZERO + INT64_MAX; *least -= INT64_MAX; return;
     case SX_F32: *greatest = ZERO + 0x7f7fffff; break;
     case SX_F64: *greatest = ZERO + 0x7fefffffffffffff; break;
     default: *least = 0; *greatest = ~(place)0; return;

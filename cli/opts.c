@@ -97,7 +97,7 @@ static void print_help(const command_line *line)
 {
     printf("usage: sextant %s", said_verb());
     for (const operand *p = line->operands; p->name; p++)
-        printf(" %s", p->name);
+        printf(p->optional ? " [%s]" : p->all ? " %s..." : " %s", p->name);
     printf(" [OPTION]...\n%s\n\n", line->summary);
     for (const option *o = line->options; o->name; o++) {
         const char *value = o->value ? o->value : "";
@@ -120,15 +120,33 @@ static void print_help(const command_line *line)
     printf("  %-24s  %s\n", "-h, --help", "this text");
 }
 
+static void print_completion(const command_line *line)
+{
+    for (const option *o = line->options; o->name; o++)
+        printf("%s\t%s\t%.*s\n", o->name, o->value ? o->value : "",
+               (int)strcspn(o->help, "\n"), o->help);
+    printf("--help\t\tthis text\n");
+}
+
 /* ---- words ------------------------------------------------------------- */
 
+/* The option of that name, or the only one whose name begins so. */
 static const option *find_long(const option *options, const char *word,
                                size_t length)
 {
+    const option *found = NULL;
+
     for (const option *o = options; o->name; o++)
         if (strlen(o->name) == length && !memcmp(o->name, word, length))
             return o;
-    return NULL;
+    for (const option *o = options; o->name && length > 2; o++) {
+        if (strncmp(o->name, word, length))
+            continue;
+        if (found)
+            fail_usage("'%.*s' may be %s or %s", (int)length, word, found->name, o->name);
+        found = o;
+    }
+    return found;
 }
 
 static const option *find_letter(const option *options, char letter)
@@ -146,17 +164,19 @@ static int take_option(const command_line *line, int argc, char **argv,
     const char *word = argv[i];
     bool is_long = word[1] == '-';
     size_t length = is_long ? strcspn(word, "=") : 2;
-    const option *o = is_long ? find_long(line->options, word, length)
-                              : find_letter(line->options, word[1]);
     const char *attached = NULL;
+    const option *o;
 
-    if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+    if (!strcmp(word, "--help") || !strcmp(word, "-h") ||
+        !strcmp(word, "--complete")) {
         output out = { .to = stdout, .name = "stdout" };
 
-        print_help(line);
+        (word[2] == 'c' ? print_completion : print_help)(line);
         output_close(&out);
         exit(EXIT_OK);
     }
+    o = is_long ? find_long(line->options, word, length)
+                : find_letter(line->options, word[1]);
     if (!o)
         fail_usage("unknown option '%s'", word);
     if (word[length])
@@ -181,18 +201,23 @@ void parse_arguments(const command_line *line, int argc, char **argv)
     const operand *next = line->operands;
     bool options_over = false;
 
+    for (const operand *p = next; p->name; p++)
+        if (p->all)               /* to the end of the process, as argv is */
+            p->all->word = must_alloc((uint64_t)argc, sizeof *p->all->word);
     for (int i = 1; i < argc; i++) {
         if (!options_over && !strcmp(argv[i], "--")) {
             options_over = true;
         } else if (!options_over && argv[i][0] == '-' && argv[i][1]) {
             i = take_option(line, argc, argv, i);
+        } else if (next->all) {
+            next->all->word[next->all->n++] = argv[i];
         } else if (next->name) {
             *next++->to = argv[i];
         } else {
             fail_usage("stray argument '%s'", argv[i]);
         }
     }
-    if (next->name)
+    if (next->name && !next->optional && !(next->all && next->all->n))
         fail_usage("%s is missing", next->name);
 }
 

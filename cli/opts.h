@@ -34,10 +34,22 @@ typedef struct {
     const char *help;
 } option;
 
+typedef struct {                  /* words of the command line, in their order */
+    const char **word;
+    unsigned n;
+} operand_list;
+
 typedef struct {
     const char *name;             /* "QUERIES"; NULL ends the table */
     const char **to;
+    operand_list *all;            /* not NULL: this one takes all that are left */
+    bool optional;
 } operand;
+
+#define OPERAND(name, to)          { name, to, 0, false }
+#define OPERAND_OPTIONAL(name, to) { name, to, 0, true }
+#define OPERANDS(name, all)        { name, 0, all, false }   /* one or more */
+#define OPERAND_END                { 0, 0, 0, false }
 
 typedef struct {
     const char *summary;          /* what the verb does, for the help */
@@ -47,7 +59,9 @@ typedef struct {
 
 #define NOT_GIVEN UINT64_MAX      /* first value of a size that must be given */
 
-/* argv[0] is the verb. */
+/* argv[0] is the verb. Long options may be shortened to a beginning that only one of
+ * them has. --complete, which no help lists, prints the options for the completion of
+ * shells (completion/): name, value and help, with tabs between. */
 void parse_arguments(const command_line *line, int argc, char **argv);
 
 /* Usage error unless the option was given. */
@@ -59,14 +73,17 @@ bool parse_size(const char *text, uint64_t *out);
 
 /* Choices that several verbs share. The numbers of the words are those of
  * sx_type and of file_format. */
-#define TYPE_CHOICES   "u32|u64|i32|i64|f32|f64|b16"
+#define TYPE_CHOICES   "u32|u64|i32|i64|f32|f64|b16|t64"
 #define FORMAT_CHOICES "text|sosd|raw|npy"
+#define IN_FORMAT_CHOICES FORMAT_CHOICES "|csv|tsv"
 
 /* Options that several verbs share. */
 #define OPTION_TYPE(to, help) \
     { "--type", 0, OPT_CHOICE, TYPE_CHOICES, to, help }
 #define OPTION_FORMAT(to, help) \
     { "--format", 0, OPT_CHOICE, FORMAT_CHOICES, to, help }
+#define OPTION_IN_FORMAT(to, help) \
+    { "--format", 0, OPT_CHOICE, IN_FORMAT_CHOICES, to, help }
 #define OPTION_OUTPUT(to, help) \
     { "--output", 'o', OPT_WORD, "FILE", to, help }
 #define OPTION_JSON(to) \
@@ -87,6 +104,20 @@ bool parse_size(const char *text, uint64_t *out);
     OPTION_JSON(as_json), OPTION_COPY(&(o)->copy),                      \
     OPTION_PLACE(&(o)->place),                                          \
     OPTION_DEVICE(&(o)->device), OPTION_THREADS(&(o)->threads)
+/* How text is written: t is a text_options. */
+#define OPTIONS_TEXT(t, what)                                           \
+    { "--column", 0, OPT_WORD, "NAME|NUMBER", &(t)->column,             \
+      "csv, tsv: the column that has the " what },                      \
+    { "--delimiter", 0, OPT_WORD, "C", &(t)->delimiter,                 \
+      "csv, tsv: between fields; tab is \\t (, or a tab)" },           \
+    { "--comment", 0, OPT_WORD, "C", &(t)->comment,                     \
+      "text, csv, tsv: lines that begin with it are skipped" },         \
+    { "--header", 0, OPT_CHOICE, "yes|no", &(t)->header,                \
+      "csv, tsv: whether the first line has names (as it looks)" },     \
+    { "--ragged", 0, OPT_FLAG, 0, &(t)->ragged,                         \
+      "csv, tsv: lines may have other numbers of fields" },             \
+    { "--no-quotes", 0, OPT_FLAG, 0, &(t)->no_quotes,                   \
+      "csv: a quote is a character as any other" }
 #define OPTION_END { 0, 0, OPT_FLAG, 0, 0, 0 }
 
 #endif

@@ -77,6 +77,11 @@ typedef struct { unsigned char byte[16]; } b16;
 #define BEFORE(a, b) ((a) < (b))
 #include "reference_impl.h"
 
+#define NAME(x) x##_t64
+#define KEY int64_t
+#define BEFORE(a, b) ((a) != INT64_MIN && ((b) == INT64_MIN || (a) < (b)))
+#include "reference_impl.h"
+
 #define NAME(x) x##_f32
 #define KEY float
 #define BEFORE(a, b) FLOAT_BEFORE(a, b)
@@ -104,7 +109,7 @@ static const struct {
     [SX_U32] = INSTANCE(u32), [SX_U64] = INSTANCE(u64),
     [SX_I32] = INSTANCE(i32), [SX_I64] = INSTANCE(i64),
     [SX_F32] = INSTANCE(f32), [SX_F64] = INSTANCE(f64),
-    [SX_B16] = INSTANCE(b16),
+    [SX_B16] = INSTANCE(b16), [SX_T64] = INSTANCE(t64),
 #undef INSTANCE
 };
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "progress.h"
+#include "utf8.h"
 
 static const char *verb_now;
 
@@ -45,15 +46,20 @@ const char *plain(FILE *stream)
 }
 
 /* Words from the command line or from a file may hold anything. A control
- * character would break the promise of one line, so it becomes '?'. */
+ * character would break the promise of one line, so it becomes '?', and so does what
+ * is no UTF-8. */
 static void print_one_line(const char *format, va_list args)
 {
     char line[1024];
+    size_t n = 0, length;
 
     vsnprintf(line, sizeof line, format, args);
-    for (char *c = line; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
+    length = strlen(line);
+    for (size_t i = 0; i < length; i += n ? n : 1) {
+        n = utf8_character((unsigned char *)line + i, length - i);
+        if (n == 0 || (unsigned char)line[i] < 0x20 || line[i] == 0x7f)
+            line[i] = '?';
+    }
     fputs(line, stderr);
 }
 

@@ -1,8 +1,10 @@
 /* sextant.c - the command line tool: finds the verb and runs it. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "io.h"
+#include "page.h"
 #include "say.h"
 #include "verbs.h"
 
@@ -15,6 +17,9 @@ static const struct verb {
     { "build", cmd_build, "build an index over keys and save it" },
     { "lookup", cmd_lookup, "look queries up: get, rank, floor, ceil" },
     { "range", cmd_range, "count, sum or list what lies in ranges" },
+    { "at", cmd_at, "print what is at given ranks" },
+    { "head", cmd_head, "print the first keys" },
+    { "tail", cmd_tail, "print the last keys" },
     { "explain", cmd_explain, "say how an index is made up" },
     { "verify", cmd_verify, "prove that an index is sound" },
     { "bench", cmd_bench, "measure indexes beside plain binary search" },
@@ -39,7 +44,16 @@ static void print_usage(FILE *to)
         fprintf(to, "  %s%-9s%s %s\n", bold(to), verbs[i].name, plain(to),
                 verbs[i].summary);
     fprintf(to, "\n  sextant VERB --help    the options of a verb\n"
-                "  sextant --version      the version of tool and library\n");
+                "  sextant help VERB      the same; on a terminal, its manual page\n"
+                "  sextant --version, -V  the version of tool and library\n");
+}
+
+/* For the completion of shells, as --complete of verbs. */
+static void print_verbs(void)
+{
+    for (int i = 0; i < VERBS; i++)
+        printf("%s\t\t%s\n", verbs[i].name, verbs[i].summary);
+    printf("help\t\tthe options of a verb, or its page\n");
 }
 
 static void print_version(void)
@@ -61,8 +75,12 @@ static int run(int argc, char **argv)
         print_usage(stdout);
         return EXIT_OK;
     }
-    if (!strcmp(argv[1], "--version")) {
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
         print_version();
+        return EXIT_OK;
+    }
+    if (!strcmp(argv[1], "--complete")) {
+        print_verbs();
         return EXIT_OK;
     }
     if (!strcmp(argv[1], "help")) {
@@ -78,7 +96,9 @@ static int run(int argc, char **argv)
         if (verb) {
             char *words[] = { argv[2], help, NULL };
 
-            say_verb(verb->name);
+            if (isatty(STDOUT_FILENO))
+                page_open(verb->name);
+            say_verb(verb->name); /* no page can be shown */
             return verb->run(2, words);
         }
         argv[1] = argv[2];        /* an unknown word, as if it had come alone */

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,27 +11,29 @@
 
 #include "sextant.h"
 
+enum { FLOAT_TEXT_MAX = 128 };    /* no float needs half of it */
+
+int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)tolower((unsigned char)c);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 /* The magnitude of an unsigned number. strtoull() would also take blanks, signs
  * and octal, which are not allowed here. */
-static bool parse_magnitude(const char *word, uint64_t *out)
+static bool parse_decimal(const char *text, size_t length, uint64_t *out)
 {
     uint64_t value = 0;
 
-    if (word[0] == '0' && (word[1] == 'x' || word[1] == 'X')) {
-        char *end;
-
-        if (!isxdigit((unsigned char)word[2]))
-            return false;
-        errno = 0;
-        *out = strtoull(word, &end, 16);
-        return !errno && !*end;
-    }
-    if (!*word)
+    if (!length)
         return false;
-    for (; *word; word++) {
-        unsigned digit = (unsigned)(*word - '0');
+    for (size_t i = 0; i < length; i++) {
+        unsigned digit = (unsigned)(text[i] - '0');
 
-        if (digit > 9 || value > (UINT64_MAX - digit) / 10)
+        /* 19 digits are below 2^64 in any case. */
+        if (digit > 9 || (i >= 19 && value > (UINT64_MAX - digit) / 10))
             return false;
         value = value * 10 + digit;
     }
@@ -38,18 +41,37 @@ static bool parse_magnitude(const char *word, uint64_t *out)
     return true;
 }
 
-static bool parse_unsigned(const char *word, uint64_t max, uint64_t *out)
+bool parse_hex(const char *text, size_t length, uint64_t *out)
 {
-    return parse_magnitude(word, out) && *out <= max;
+    uint64_t value = 0;
+
+    if (!length)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        int digit = hex_digit(text[i]);
+
+        if (digit < 0 || value >> 60)
+            return false;
+        value = value << 4 | (unsigned)digit;
+    }
+    *out = value;
+    return true;
 }
 
-static bool parse_signed(const char *word, int64_t max, int64_t *out)
+static bool parse_unsigned(const char *text, size_t length, uint64_t max, uint64_t *out)
 {
-    bool minus = *word == '-';
+    bool hex = length > 1 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+
+    return (hex ? parse_hex(text + 2, length - 2, out)
+                : parse_decimal(text, length, out)) && *out <= max;
+}
+
+static bool parse_signed(const char *text, size_t length, int64_t max, int64_t *out)
+{
+    bool minus = length && *text == '-';
     uint64_t magnitude;
 
-    if (!parse_magnitude(word + minus, &magnitude) ||
-        magnitude > (uint64_t)max + minus)
+    if (!parse_unsigned(text + minus, length - minus, (uint64_t)max + minus, &magnitude))
         return false;
     *out = (int64_t)(minus ? 0 - magnitude : magnitude);
     return true;
@@ -58,39 +80,22 @@ static bool parse_signed(const char *word, int64_t max, int64_t *out)
 /* Overflow to infinity is refused, as the word was finite, and so is underflow
  * to 0, as it was not 0. A number with fewer bits than usual is ordinary
  * rounding. */
-static bool parse_double(const char *word, double *out)
+static bool parse_real(const char *text, size_t length, double *d, float *f)
 {
-    char *end;
+    char word[FLOAT_TEXT_MAX], *end;
+    double value;
 
-    if (!*word || isspace((unsigned char)*word))
+    if (!length || length >= sizeof word || isspace((unsigned char)*text))
         return false;
+    memcpy(word, text, length);
+    word[length] = 0;
     errno = 0;
-    *out = strtod(word, &end);
-    return !*end && !(errno == ERANGE && (isinf(*out) || *out == 0));
+    value = d ? (*d = strtod(word, &end)) : (*f = strtof(word, &end));
+    return end == word + length && !(errno == ERANGE && (isinf(value) || value == 0));
 }
 
-static bool parse_float(const char *word, float *out)
+bool parse_b16(const char *word, size_t length, unsigned char out[16])
 {
-    char *end;
-
-    if (!*word || isspace((unsigned char)*word))
-        return false;
-    errno = 0;
-    *out = strtof(word, &end);
-    return !*end && !(errno == ERANGE && (isinf(*out) || *out == 0));
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)tolower((unsigned char)c);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static bool parse_b16(const char *word, unsigned char out[16])
-{
-    size_t length = strlen(word);
     bool dashes = length == 36;
     int digits = 0;
 
@@ -114,32 +119,38 @@ static bool parse_b16(const char *word, unsigned char out[16])
     return true;
 }
 
-bool value_parse(int type, const char *word, void *out)
+bool value_parse(int type, const char *text, size_t length, void *out)
 {
     uint64_t u;
     int64_t i;
 
     switch (type) {
     case SX_U32:
-        if (!parse_unsigned(word, UINT32_MAX, &u))
+        if (!parse_unsigned(text, length, UINT32_MAX, &u))
             return false;
         *(uint32_t *)out = (uint32_t)u;
         return true;
     case SX_U64:
-        return parse_unsigned(word, UINT64_MAX, out);
+        return parse_unsigned(text, length, UINT64_MAX, out);
     case SX_I32:
-        if (!parse_signed(word, INT32_MAX, &i))
+        if (!parse_signed(text, length, INT32_MAX, &i))
             return false;
         *(int32_t *)out = (int32_t)i;
         return true;
     case SX_I64:
-        return parse_signed(word, INT64_MAX, out);
+        return parse_signed(text, length, INT64_MAX, out);
+    case SX_T64:
+        if (length == 3 && !memcmp(text, "NaT", 3)) {
+            *(int64_t *)out = INT64_MIN;
+            return true;
+        }
+        return parse_signed(text, length, INT64_MAX, out);
     case SX_F32:
-        return parse_float(word, out);
+        return parse_real(text, length, NULL, out);
     case SX_F64:
-        return parse_double(word, out);
+        return parse_real(text, length, out, NULL);
     case SX_B16:
-        return parse_b16(word, out);
+        return parse_b16(text, length, out);
     }
     return false;
 }
@@ -167,13 +178,15 @@ static size_t print_signed(int64_t i, char *text)
 }
 
 /* The fewest digits that bring the value back: 9 are enough for every float, 17
- * for every double. printf would put a sign before some NaNs, but all NaNs are
+ * for every double. Up to 6, or 15, digits of the usual numbers are never more than
+ * are needed, as %g leaves zeros at the end out; only numbers with fewer bits than
+ * usual may need fewer. printf would put a sign before some NaNs, but all NaNs are
  * one key. */
 static size_t print_float(float f, char *text)
 {
     int length = snprintf(text, VALUE_TEXT_MAX, "nan");
 
-    for (int digits = 6; digits <= 9 && !isnan(f); digits++) {
+    for (int digits = fabsf(f) < FLT_MIN ? 1 : 6; digits <= 9 && !isnan(f); digits++) {
         length = snprintf(text, VALUE_TEXT_MAX, "%.*g", digits, (double)f);
         if (strtof(text, NULL) == f)
             break;
@@ -185,7 +198,7 @@ static size_t print_double(double d, char *text)
 {
     int length = snprintf(text, VALUE_TEXT_MAX, "nan");
 
-    for (int digits = 15; digits <= 17 && !isnan(d); digits++) {
+    for (int digits = fabs(d) < DBL_MIN ? 1 : 15; digits <= 17 && !isnan(d); digits++) {
         length = snprintf(text, VALUE_TEXT_MAX, "%.*g", digits, d);
         if (strtod(text, NULL) == d)
             break;
@@ -210,6 +223,10 @@ size_t value_print(int type, const void *value, char text[VALUE_TEXT_MAX])
     case SX_U64: return print_unsigned(*(const uint64_t *)value, false, text);
     case SX_I32: return print_signed(*(const int32_t *)value, text);
     case SX_I64: return print_signed(*(const int64_t *)value, text);
+    case SX_T64:
+        return *(const int64_t *)value == INT64_MIN
+                   ? (size_t)snprintf(text, VALUE_TEXT_MAX, "NaT")
+                   : print_signed(*(const int64_t *)value, text);
     case SX_F32: return print_float(*(const float *)value, text);
     case SX_F64: return print_double(*(const double *)value, text);
     case SX_B16: return print_b16(value, text);
@@ -226,6 +243,8 @@ const char *value_expected(int type)
     case SX_I32: return "an i32 (-2147483648 to 2147483647)";
     case SX_I64:
         return "an i64 (-9223372036854775808 to 9223372036854775807)";
+    case SX_T64:
+        return "a t64 (-9223372036854775807 to 9223372036854775807, or NaT)";
     case SX_F32: return "an f32 (0, or 1.4e-45 to 3.4e+38 in size)";
     case SX_F64: return "an f64 (0, or 4.9e-324 to 1.7e+308 in size)";
     case SX_B16: return "a b16 (32 hex digits, or a UUID)";

@@ -84,8 +84,13 @@ typedef enum {                    /* ABI and file format: append only */
     SX_I64 = 4,
     SX_F32 = 5,                   /* -0.0 equals 0.0; all NaNs are one   */
     SX_F64 = 6,                   /* key, after +infinity                */
-    SX_B16 = 7                    /* 16 bytes in memcmp() order (UUIDs)  */
-} sx_type;                        /* 8-10: strings and points, later */
+    SX_B16 = 7,                   /* 16 bytes in memcmp() order (UUIDs)  */
+    SX_STR = 8,                   /* strings of any bytes, as memcmp() has
+                                     them; the shorter first if one begins
+                                     with the other */
+    SX_T64 = 11                   /* times: as SX_I64, but INT64_MIN, "not a time", is
+                                     the last key of all */
+} sx_type;                        /* 9, 10: points, later */
 
 typedef enum {
     SX_HOST = 0,                  /* pinned memory is used as it is, without
@@ -100,12 +105,23 @@ typedef struct {                  /* keys, queries, rows, results */
     uint64_t n;                   /* elements */
     void *data;                   /* only read if it is an input; on the
                                      device at a multiple of an element */
-                                  /* for strings, not used yet: ... */
-    void *offsets;                /* NULL; later n + 1: where each begins in data */
+    void *offsets;                /* SX_STR: n + 1 of them, where each string begins in
+                                     data and the last one ends; otherwise NULL */
     void *validity;               /* NULL; later a bitmap of elements that are there */
-    uint32_t offset_bytes;        /* 0; later 4 or 8, bytes of an offset */
-    uint32_t reserved[5];         /* zero */
+    uint32_t offset_bytes;        /* SX_STR: 4 or 8, bytes of an offset; otherwise 0 */
+    uint32_t reserved[3];         /* zero */
+    uint64_t bytes;               /* SX_STR: bytes of data, or (outputs) space for these;
+                                     otherwise 0 */
 } sx_column;                      /* 64 bytes */
+
+/* A column of strings is as Arrow has it: string i is data[offsets[i]] up to
+ * data[offsets[i + 1]]. Offsets never descend, and the last one is not above `bytes`; the first
+ * need not be 0. A string has fewer than 4 GiB.
+ *
+ * Strings that are results (sx_floor(), sx_ceil(), sx_key_at(), sx_range()) take two calls if
+ * you don't know how long they are. If `bytes` is too few, offsets are written, nothing else is,
+ * and the call ends in SX_ESPACE: the last offset is how many bytes are needed. data may be NULL
+ * if bytes is 0. A query without a result has an empty string. */
 
 /* "No match" in a column of rows, by the column's type. */
 #define SX_MISS32 UINT32_MAX
@@ -255,9 +271,12 @@ SX_API sx_status sx_device_allocator(sx_device *dev,
 
 /* A column in the device's memory (the host's, for the CPU), its contents
  * undefined; and copies between columns of one type, wherever they lie: all
- * elements of `from` go to the first of `to`. */
+ * elements of `from` go to the first of `to`. Of strings a column has n + 1 offsets of 4 or 8
+ * bytes, and space for `bytes`; a copy has the same offsets, and all `bytes` of `from`. */
 SX_API sx_status sx_column_new(sx_column *out, sx_device *dev, int type,
                                uint64_t n);
+SX_API sx_status sx_column_strings(sx_column *out, sx_device *dev, uint64_t n, uint64_t bytes,
+                                   unsigned offset_bytes);
 SX_API void sx_column_free(sx_column *column, sx_device *dev);
 SX_API sx_status sx_column_copy(sx_column *to, const sx_column *from,
                                 sx_device *dev);
@@ -337,6 +356,7 @@ typedef struct {
     uint64_t n;                   /* keys */
     int32_t key_type;             /* sx_type */
     int32_t row_type;             /* SX_U32, SX_U64; 0: rows are positions */
+    uint64_t bytes;               /* SX_STR: of all keys together */
 } sx_estimate_ask;
 
 /* ... it takes no more than these bytes. */
@@ -496,7 +516,14 @@ SX_API void sx_collector_free(sx_collector *c);
 typedef enum { SX_ASK_GET = 0, SX_ASK_RANK_LEFT, SX_ASK_RANK_RIGHT, SX_ASK_FLOOR,
                SX_ASK_CEIL } sx_ask;
 
-/* The answer for one key of the index's type, SX_MISS for no match.
+/* A string, for sx_collect(). */
+typedef struct {
+    const void *data;
+    uint64_t bytes;
+} sx_string;
+
+/* The answer for one key of the index's type, SX_MISS for no match. For strings, key is an
+ * sx_string, which is copied.
  * timeout_us: below 0 it waits as long as it takes. Otherwise it is SX_ETIMEDOUT
  * if there is no answer in that time, and *answer stays as it is. 0: an answer
  * only if this key need not wait. A thread that asks for a batch stays until it
@@ -625,7 +652,7 @@ SX_API sx_status sx_check(const sx_index *ix, const sx_call *call);
 SX_API sx_status sx_kernel_handle(const sx_index *ix, void *handle,
                                   size_t bytes);
 
-/* Size of one element of a type; 0: no such type. "u64" etc. and back. */
+/* Size of one element of a type; 0: no such type, or strings. "u64" etc. and back. */
 SX_API size_t sx_type_bytes(int type);
 SX_API const char *sx_type_name(int type);
 SX_API int sx_type_named(const char *name);   /* 0: no such name */

@@ -66,6 +66,10 @@ where() { (cd "$root" && env -u SEXTANT_CUDA LD_LIBRARY_PATH=./else ./where); }
 where | grep -F "$root/lib/libsextant-cuda.so"
 echo >"$root/else/libsextant-cuda.so"
 where | grep -F "$root/else/libsextant-cuda.so"
+for f in share/man/man1/sextant.1 share/bash-completion/completions/sextant \
+         share/zsh/site-functions/_sextant share/fish/vendor_completions.d/sextant.fish; do
+    [ -f "$root/$f" ] || { echo "$f is not installed"; exit 1; }
+done
 version=$(pkg-config --modversion sextant)
 "$root/bin/sextant" --version | grep -qF "$version"
 n=$(awk '/define SX_VERSION/ {print $3}' "$root/include/sextant.h")

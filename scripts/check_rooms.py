@@ -118,6 +118,7 @@ def names_of_families(path, relative, families):
     folder = relative.parts[2] if relative.parts[1] == "family" else ""
     text = without_comments(path.read_text(encoding="utf-8", errors="replace"))
     text = re.sub(r'"(?:\\.|[^"\\\n])*"', '""', text)
+    text = re.sub(r"#\s*include\s*<[^>\n]*>", "", text)         # others' headers
     for pattern, name in families:
         if name != folder:
             for match in pattern.finditer(text):

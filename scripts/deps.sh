@@ -1,10 +1,10 @@
 #!/bin/sh
 # Installs packages that are missing, or says how: scripts/deps.sh deps|deps-test|deps-more
 set -eu
-packages="gcc libc6-dev make libxxhash-dev"
+packages="gcc libc6-dev make libxxhash-dev zlib1g-dev"
 case "${1:-deps}" in
-deps-test) packages="$packages g++ cmake pkg-config libcmocka-dev python3 python3-venv python3-numpy" ;;
-deps-more) packages="$packages libcmocka-dev python3 clang libclang-rt-dev" ;;
+deps-test) packages="$packages g++ cmake pkg-config libcmocka-dev python3 python3-dev python3-venv python3-numpy ieee-data tzdata wamerican wbritish" ;;
+deps-more) packages="$packages libcmocka-dev python3 python3-dev python3-venv python3-numpy clang libclang-rt-dev zsh fish" ;;
 esac
 
 # This is not a Debian system: the compiler will name what is missing.

@@ -55,6 +55,9 @@ if wanted tests; then
              questions choose threads collect fork errors file gpu_large; do
         cmocka "test_$t" "$tests/test_$t"
     done
+    # More than 2^32 keys, and 2^30 pairs with little device memory; skipped on a small host.
+    cmocka test_huge env SX_HUGE_SPECS=btree SX_HUGE_KEYS=4311744517 SX_HUGE_LOG2=30 \
+        "$tests/test_huge"
 fi
 
 # The program's log has a line for each thing it looked at.

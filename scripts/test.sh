@@ -40,16 +40,10 @@ for f in load spec; do
 done
 
 echo "the tool, against an oracle in Python"
-# A Python with NumPy: the system's, or one of our own.
-python=build/venv/bin/python
-for p in /usr/bin/python3 python3; do
-    "$p" -c 'import numpy' 2>/dev/null && python=$p && break
-done
-if ! "$python" -c 'import numpy' 2>/dev/null; then
-    check "python packages" sh -c 'python3 -m venv build/venv && build/venv/bin/pip install -q numpy'
-fi
-run "end to end" "$python" test/e2e/run.py --tool build/sextant --seed "$SX_SEED" --jobs "$jobs"
-read -r n m k < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' \
-                      "$(log_of "end to end")" | tail -n 1)
-tally "end to end" "${n:-0}" "${m:-1}" "${k:-0}"
+end_to_end "end to end" build/sextant
+
+echo "the Python package"
+check "python environment" scripts/python_env.sh test
+build "python" make -s -j"$jobs" PYTHON=build/venv/bin/python python
+PYTHONPATH=build/python pytest_all "python" -m "not more"
 finish

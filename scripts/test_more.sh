@@ -1,7 +1,8 @@
 #!/bin/bash
 # Tests that take longer than those of every change (test.sh): all programs under clang's
-# sanitizers, the full matrix, fuzzers, the soak test and, if CBMC is there, proofs. They
-# take about 15 minutes on two processors, 25 with proofs.
+# sanitizers, the full matrix, the tool on random tables, fuzzers, the soak test, the Python
+# package as a wheel and with pyarrow, polars and matplotlib and, if CBMC is there, proofs. They
+# take about 20 minutes on two processors, 30 with proofs.
 # Ends in "N passed, M failed, K skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -23,6 +24,12 @@ clang=build/clang/test/bin
 # shellcheck disable=SC2046  # several words
 SX_MATRIX=full programs $(ahead "$clang/test_matrix $clang/test_epsilon" $(all_tests $clang))
 
+echo "the tool under clang's sanitizers: tables, notations, completion"
+SX_MORE=1 end_to_end "tables" build/clang/sextant --only csv
+SX_MORE=1 end_to_end "notations" build/clang/sextant --only notation
+SX_MORE=1 end_to_end "networks" build/clang/sextant --only network
+end_to_end "completion" build/clang/sextant --only completion
+
 echo "fuzzers, $fuzz_s s each"
 for f in load spec; do
     # An input that fails is left in build/fuzz-found; the corpus stays as it is.
@@ -33,6 +40,17 @@ done
 
 echo "soak"
 check "soak" make -s soak SOAK_S=60
+
+echo "the Python package: with other packages, under sanitizers, as a wheel"
+check "python environment" scripts/python_env.sh more
+build "python" make -s -j"$jobs" NVCC= PYTHON=build/venv/bin/python python
+PYTHONPATH=build/python SX_EXAMPLES=1000 pytest_all "python"
+build "python under sanitizers" make -s -j"$jobs" NVCC= PYTHON=build/venv/bin/python build-python-asan
+# The library is inside the extension, and Python itself is not built with a sanitizer.
+LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)" \
+    ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/asan/python \
+    pytest_all "python under sanitizers" -k "not flat and not plot"
+check "wheel" scripts/check_wheel.sh
 
 echo "proofs"
 run "prove" python3 -B scripts/prove.py

@@ -87,6 +87,19 @@ cmocka_tally() {
     tally "$1" "$(count "$log" 'PASSED ')" "$(count "$log" 'FAILED ')" "$(count "$log" SKIPPED)"
 }
 
+# pytest_all NAME [OPTION...]: the tests of the Python package, each a check.
+pytest_all() {
+    local name=$1 log n m k
+    shift
+    run "$name" build/venv/bin/python -m pytest -q -rs -p no:cacheprovider python/tests "$@"
+    log=$(log_of "$name")
+    sed -i 's/^SKIPPED \(.*\)/skipped: \1/' "$log"
+    n=$(sed -n 's/.*\b\([0-9]*\) passed.*/\1/p' "$log" | tail -n 1)
+    m=$(sed -n 's/.*\b\([0-9]*\) \(failed\|error\).*/\1/p' "$log" | tail -n 1)
+    k=$(sed -n 's/.*\b\([0-9]*\) skipped.*/\1/p' "$log" | tail -n 1)
+    tally "$name" "${n:-0}" "${m:-0}" "${k:-0}"
+}
+
 # programs PATH...: the same for many programs. As many run at a time as there are processors,
 # in this order. build/asan/test/bin/test_file is called asan/test_file.
 programs() {
@@ -129,4 +142,21 @@ build() {
     check "build $1" "${@:2}"
     [ "$failed" -eq "$before" ] || finish
     ! grep -q 'warning:' "$log" || bad "build $1 without warnings" "$log"
+}
+
+# end_to_end NAME TOOL [OPTION]...: runs test/e2e by a Python with NumPy, the system's or one of
+# our own.
+end_to_end() {
+    local name=$1 tool=$2 python=build/venv/bin/python p n m k
+    shift 2
+    for p in /usr/bin/python3 python3; do
+        "$p" -c 'import numpy' 2>/dev/null && python=$p && break
+    done
+    if ! "$python" -c 'import numpy' 2>/dev/null; then
+        check "python packages" sh -c 'python3 -m venv build/venv && build/venv/bin/pip install -q numpy'
+    fi
+    run "$name" "$python" test/e2e/run.py --tool "$tool" --seed "$SX_SEED" --jobs "$jobs" "$@"
+    read -r n m k < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' \
+                          "$(log_of "$name")" | tail -n 1)
+    tally "$name" "${n:-0}" "${m:-1}" "${k:-0}"
 }

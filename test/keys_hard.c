@@ -47,6 +47,8 @@ static void put(int type, number x, void *out)
     }
     if (type == SX_I32 || type == SX_I64)
         x ^= most_of(type) / 2 + 1;
+    if (type == SX_T64)           /* what is not a time comes last */
+        x = (x + 1) ^ (most_of(type) / 2 + 1);
     for (unsigned i = 0; i < sx_type_bytes(type); i++, x >>= 8)
         b[type == SX_B16 ? 15 - i : i] = (unsigned char)x;
 }

@@ -11,7 +11,7 @@ size_t oracle_width(int type)
 {
     switch (type) {
     case SX_U32: case SX_I32: case SX_F32: return 4;
-    case SX_U64: case SX_I64: case SX_F64: return 8;
+    case SX_U64: case SX_I64: case SX_T64: case SX_F64: return 8;
     case SX_B16: return 16;
     default: abort();
     }
@@ -52,6 +52,14 @@ int oracle_compare(int type, const void *a, const void *b)
         return compare_doubles(x, y);
     }
     case SX_B16: return memcmp(a, b, 16);
+    case SX_T64: {                /* the least number comes last */
+        int64_t x, y;
+        memcpy(&x, a, sizeof x);
+        memcpy(&y, b, sizeof y);
+        if (x == INT64_MIN || y == INT64_MIN)
+            return (x == INT64_MIN ? 1 : 0) - (y == INT64_MIN ? 1 : 0);
+        return x < y ? -1 : x > y ? 1 : 0;
+    }
     default: abort();
     }
 }

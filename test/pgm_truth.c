@@ -25,6 +25,8 @@ number key_number(int type, const void *key)
         x |= (number)b[type == SX_B16 ? 15 - i : i] << 8 * i;
     if (type == SX_I32 || type == SX_I64)
         return x ^ sign;
+    if (type == SX_T64)
+        return x == sign ? number_most(type) : (x ^ sign) - 1;
     if (type != SX_F32 && type != SX_F64)
         return x;
     number infinity = type == SX_F32 ? 0x7f800000u : 0x7ff0000000000000u;

@@ -15,7 +15,7 @@ void pick_spec(rnd *r, char *out, size_t space)
     const char *layout = layouts[rnd_below(r, COUNT_OF(layouts))];
     unsigned k = 2 + (unsigned)rnd_below(r, 32);
     char more[64] = "";
-    switch (rnd_below(r, 18)) {
+    switch (rnd_below(r, 20)) {
     case 0:
         snprintf(out, space, *layout ? "sorted(%s)" : "sorted", layout);
         return;
@@ -42,6 +42,10 @@ void pick_spec(rnd *r, char *out, size_t space)
         snprintf(out, space, "btree(%s%s)", more,
                  strstr(layout, "split") ? ",layout=split" : strstr(layout, "once") ? ",layout=once"
                  : *layout ? ",layout=pairs" : "");
+        return;
+    case 18: case 19:
+        snprintf(out, space, "radix(leaf=%u%s%s)", 1 + (unsigned)rnd_below(r, rnd_below(r, 2) ? 4 : 255),
+                 *layout ? "," : "", layout);
         return;
     case 1: case 2: case 3:
         snprintf(out, space, "eytzinger(k=%u%s%s)", k, *layout ? "," : "",

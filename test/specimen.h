@@ -44,6 +44,10 @@ static const struct specimen_kind {
     { "btree(fill=50)", SX_B16, ROWS_U64_SMALL, 4 },
     { "btree(fill=80,layout=once)", SX_B16, ROWS_U32, 4 },
     { "btree(fill=90,layout=split)", SX_B16, ROWS_U64_WIDE, 8 },
+    { "radix(leaf=1)", SX_U32, ROWS_U32, 4 },
+    { "radix(leaf=3,layout=pairs)", SX_U64, ROWS_U64_WIDE, 8 },
+    { "radix(leaf=1)", SX_B16, ROWS_IMPLICIT, 0 },
+    { "radix(leaf=2,layout=once)", SX_F64, ROWS_NULL, 4 },
     { "pivot(k=17) unique", SX_I32, ROWS_IMPLICIT, 0 },
 };
 

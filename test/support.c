@@ -174,8 +174,8 @@ bool guard_intact(const guard *g)
 
 /* ---- keys and rows --------------------------------------------------- */
 
-const int key_types[7] = { SX_U32, SX_U64, SX_I32, SX_I64,
-                           SX_F32, SX_F64, SX_B16 };
+const int key_types[8] = { SX_U32, SX_U64, SX_I32, SX_I64,
+                           SX_F32, SX_F64, SX_B16, SX_T64 };
 
 /* The i-th of a list of values, as a key. */
 #define SPECIAL(ctype, ...) do { \
@@ -202,7 +202,7 @@ bool key_special(int type, unsigned i, void *out)
     case SX_I32:
         SPECIAL(int32_t, 0, INT32_MAX, INT32_MIN, -1, 1, INT32_MAX - 1,
                 INT32_MIN + 1);
-    case SX_I64:
+    case SX_I64: case SX_T64:
         SPECIAL(int64_t, 0, INT64_MAX, INT64_MIN, -1, 1, INT64_MAX - 1,
                 INT64_MIN + 1, INT32_MIN, UINT32_MAX);
     case SX_F32:
@@ -252,7 +252,7 @@ void key_small(int type, uint64_t v, void *out)
     case SX_U32: { uint32_t x = (uint32_t)v; memcpy(out, &x, 4); break; }
     case SX_I32: { int32_t x = (int32_t)v - 50; memcpy(out, &x, 4); break; }
     case SX_U64: { uint64_t x = v; memcpy(out, &x, 8); break; }
-    case SX_I64: { int64_t x = (int64_t)v - 50; memcpy(out, &x, 8); break; }
+    case SX_I64: case SX_T64: { int64_t x = (int64_t)v - 50; memcpy(out, &x, 8); break; }
     case SX_F32: {
         float x = 0.25f * (float)((int64_t)v - 50);
         memcpy(out, &x, 4);
@@ -286,7 +286,7 @@ void key_step(int type, const void *key, int direction, void *out)
 {
     switch (type) {
     case SX_U32: case SX_I32: STEP_AS(uint32_t); break;
-    case SX_U64: case SX_I64: STEP_AS(uint64_t); break;
+    case SX_U64: case SX_I64: case SX_T64: STEP_AS(uint64_t); break;
     case SX_F32: {
         float x;
         memcpy(&x, key, 4);
@@ -390,7 +390,7 @@ static const char *const kernel_told[KERNEL_OPTIONS] = {
     "walk=alone,pin=none,bucket=16,side=gpu",
     "walk=alone,pin=steps,bucket=33,side=gpu,strategy=double",
     "walk=alone,pin=full,bucket=50,side=gpu",
-    "walk=shared,pin=none,bucket=64,side=gpu",
+    "walk=shared,pin=none,bucket=64,side=gpu,blocks=2",
     "walk=shared,pin=steps,schedule=dynamic,each=2",
     "walk=shared,pin=full,bucket=24,side=gpu",
     "pin=constant",

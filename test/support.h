@@ -89,7 +89,7 @@ bool guard_intact(const guard *g);              /* the neighbours are */
 
 /* ---- keys and rows --------------------------------------------------- */
 
-extern const int key_types[7];
+extern const int key_types[8];
 
 bool key_special(int type, unsigned i, void *out);  /* false: past the last */
 void key_random(int type, rnd *r, void *out);

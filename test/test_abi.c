@@ -254,7 +254,7 @@ static void test_columns(void **state)
     static const struct { const char *name; size_t at, bytes; } fields[] = {
         { "offsets", 24, 8 }, { "validity", 32, 8 }, { "offset_bytes", 40, 4 },
         { "reserved[0]", 44, 4 }, { "reserved[1]", 48, 4 }, { "reserved[2]", 52, 4 },
-        { "reserved[3]", 56, 4 }, { "reserved[4]", 60, 4 },
+        { "bytes", 56, 8 },
     };
     assert_int_equal(sizeof(sx_column), 64);
     assert_true(offsetof(sx_column, type) == 0 && offsetof(sx_column, place) == 4 &&

@@ -269,6 +269,8 @@ static void test_refused(void **state)
 static struct {
     double cpu[LEVELS_MOST], gpu[LEVELS_MOST];    /* ns of a query */
     double leaves, trip;                          /* a query; a job of the GPU */
+    double second;                                /* of a search: what it takes if another one has
+                                                     just been beside it */
     uint32_t levels;
 } sim;
 static _Thread_local double sim_now;
@@ -312,6 +314,15 @@ static sx_status sim_lookup(void *self, const sx_views *v, const sx_lookup *job,
     return cpu_own->lookup(self, v, job, err);
 }
 
+/* Both ends of a range. */
+static sx_status sim_spans(void *self, const sx_views *v, const sx_span_query *job,
+                           const sx_spans *to, sx_err *err)
+{
+    sim_now += (double)job->n * (1 + sim.second) *
+               (sim.leaves + (job->entry_lo ? 0 : sum_of(sim.cpu, 0, sim.levels)));
+    return cpu_own->spans(self, v, job, to, err);
+}
+
 enum { SIM_BUCKET = 64, SIM_SHARES = 64 };
 
 /* Equation 4, with a trip for each bucket. share: of SIM_SHARES. */
@@ -347,6 +358,7 @@ static void sim_make(sim_kind kind, uint32_t levels, rnd *r)
 {
     memset(&sim, 0, sizeof sim);
     sim.levels = levels;
+    sim.second = 1;
     sim.leaves = kind == SLOW_LEAVES ? 60000 : 1000 + (double)rnd_below(r, 3000);
     sim.trip = kind == LONG_TRIPS ? 200000 : (double)rnd_below(r, 20000);
     for (uint32_t l = 0; l < levels; l++) {
@@ -370,6 +382,7 @@ static void try_sim(sx_device *dev, sx_index *ix, const dataset *d, sim_kind kin
     gpu_table.steps = sim_gpu;
     cpu_table.steps = sim_cpu;
     cpu_table.lookup = sim_lookup;
+    cpu_table.spans = sim_spans;
     sx_clock_replace(sim_clock);
     sx_status st = sx_cost_measure(now_of(ix), &err);
     sx_clock_replace(NULL);
@@ -427,6 +440,60 @@ static void test_discovery(void **state)
 {
     (void)state;
     discover_on("bucket=64", UNDER_TSAN ? 1 : 2);
+}
+
+/* Whether the GPU makes entries for as many gets as there are queries, and for as many ranges. */
+static void asked_for(sx_device *dev, const sx_index *ix, const dataset *d, bool of[2])
+{
+    uint64_t *out = need(d->queries * sizeof *out);
+    sx_column q = column(d->type, d->queries, d->q.data), to = column(SX_U64, d->queries, out);
+    sx_ranges ranges = { .size = sizeof ranges, .lo = &q, .hi = &q };
+    for (unsigned i = 0; i < 2; i++) {
+        stand_in(dev, OF_ENTRIES);
+        sx_status st = i ? sx_range_count(ix, &ranges, &to, NULL) : sx_get(ix, &q, &to, NULL);
+        of[i] = asked > 0;
+        stand_back(dev);
+        OK(st);
+    }
+    free(out);
+}
+
+/* A range is two searches for the GPU. For a CPU that finds the second one's lines in its cache it
+ * is hardly more than one: then entries may pay for gets and not for ranges. */
+static void test_ranges_tried(void **state)
+{
+    (void)state;
+    static const double second[] = { 0, 1 };
+    rnd r = rnd_start(test_seed());
+    dataset *d = data_make(SX_U64, KEYS_RANDOM, 9000, ROWS_U32, 500, &r);
+    sx_device *dev = device_open(kernel_with("bucket=64"));
+    sx_index *ix = index_of(dev, d, "btree place=hybrid");
+    for (unsigned i = 0; i < COUNT_OF(second); i++) {
+        const sx_cost_entries *e = &now_of(ix)->cost.entries;
+        bool of[2];
+        memset(&sim, 0, sizeof sim);
+        sim.levels = levels_of(ix);
+        sim.leaves = 1000;
+        sim.second = second[i];
+        for (uint32_t l = 0; l < sim.levels; l++) {
+            sim.cpu[l] = 3000.0 / sim.levels;
+            sim.gpu[l] = 1000.0 / sim.levels;     /* as long as leaves: there is no better balance */
+        }
+        try_sim(dev, ix, d, AT_RANDOM, "ranges");
+        double with = 2 * 1000, alone = 4000 * (1 + second[i]);
+        if (e->range_gain < 0.97 * alone / with || e->range_gain > 1.03 * alone / with)
+            fail_msg("ranges gain %.3f, not %.3f", e->range_gain, alone / with);
+        asked_for(dev, ix, d, of);
+        assert_true(of[0] && of[1]);
+        explained(ix, i ? "ranges were found 4.00 times" : "ranges were found 2.00 times",
+                  i ? "\"range_gain\": 4.000" : "\"range_gain\": 2.000");
+        now_of(ix)->cost.entries.range_gain = 1.05;
+        asked_for(dev, ix, d, of);
+        assert_true(of[0] && !of[1]);
+    }
+    sx_free(ix);
+    sx_close(dev);
+    data_free(d);
 }
 
 /* Where the GPU helps in any case, its share is found as well. */
@@ -690,6 +757,7 @@ int main(void)
         cmocka_unit_test(test_told),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_discovery),
+        cmocka_unit_test(test_ranges_tried),
         cmocka_unit_test(test_discovery_told),
         cmocka_unit_test(test_explained),
         cmocka_unit_test(test_strategies),

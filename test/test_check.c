@@ -272,6 +272,7 @@ static void test_check_floats(void **state)
         "pivot(k=3)", "pivot(k=3,layout=pairs)", "guide(bucket=1,pieces=2)",
         "guide(bucket=1,pieces=2,layout=pairs)", "pgm(eps=1)", "pgm(eps=1,layout=pairs)", "btree",
         "btree(k=2)", "btree(layout=split)", "btree(fill=60)",
+        "radix(leaf=1)", "radix(leaf=2,layout=pairs)",
     };
     static const struct {
         int stored, type;

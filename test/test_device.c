@@ -75,7 +75,7 @@ static void test_columns(void **state)
             OK(sx_column_new(&c, devices[d], key_types[t], 10));
             assert_int_equal(c.place, d == 0 ? SX_DEVICE : SX_HOST);
             assert_true(c.n == 10 && c.data && !c.offsets && !c.validity &&
-                        !c.offset_bytes && !c.reserved[0] && !c.reserved[4]);
+                        !c.offset_bytes && !c.reserved[0] && !c.reserved[2] && !c.bytes);
             sx_column_free(&c, devices[d]);
             assert_true(!c.data && c.n == 0);
             sx_column_free(&c, devices[d]);     /* as free(NULL) */
@@ -98,7 +98,7 @@ static void test_columns_refused(void **state)
     uint32_t numbers[4] = { 1, 2, 3, 4 };
     sx_column none = { .type = 77, .n = 5 }, c, host = column(SX_U32, 4, numbers), bad;
     REFUSED(sx_column_new(&none, dev, 0, 4), SX_EINVAL, "type is 0");
-    REFUSED(sx_column_new(&none, dev, 8, 4), SX_EINVAL, "type is 8");
+    REFUSED(sx_column_new(&none, dev, 9, 4), SX_EINVAL, "type is 9");
     REFUSED(sx_column_new(&none, dev, SX_U64, UINT64_MAX), SX_EINVAL, "18446744073709551615");
     REFUSED(sx_column_new(&none, dev, SX_U32, 1ull << 61), SX_EINVAL, "elements of 4 bytes");
     /* more than there is of a GPU's memory, and of addresses */
@@ -124,8 +124,8 @@ static void test_columns_refused(void **state)
     bad.place = 2;
     REFUSED(sx_column_copy(&bad, &host, dev), SX_EINVAL, "place of to is 2");
     bad = c;
-    bad.reserved[3] = 9;
-    REFUSED(sx_column_copy(&bad, &host, dev), SX_EINVAL, "reserved[3]");
+    bad.reserved[2] = 9;
+    REFUSED(sx_column_copy(&bad, &host, dev), SX_EINVAL, "reserved[2]");
     bad = c;
     bad.data = (char *)c.data + 1;
     bad.n = 3;
@@ -266,13 +266,15 @@ static void test_bad_options(void **state)
         { "share=half", "share", "'half'" }, { "share=0.5x", "share", "'0.5x'" },
         { "share=0,5", "", "option '5'" }, { "share=99999999999999999999999", "share", "999" },
         { "share=0.5,share=0.5", "share=", "given twice" },
+        { "blocks=0", "blocks", "0; allowed: 1 to 65536" }, { "blocks=65537", "blocks", "65537" },
+        { "bucket=15", "bucket", "15; allowed: 16 to 1073741824" },
         { "strategy=triple", "strategy", "'triple'; allowed: sequential, pipelined, double" },
         { "walk=group pin=none", "walk", "group pin" }, { "walk=group=alone", "walk", "group=" },
     };
     static const char *const good[] = {
         "memory=5KiB", "memory=1000000", "memory=3MiB,persist=0", "persist=1GiB", "block=128",
         "block=1024,each=64", "depth=0", "depth=64,share=1", "share=1.000", "share=.25",
-        "share=0.1234567890123", "strategy=double,depth=3,share=0", "strategy=sequential", "each=1", "walk=group,pin=none", "memory=17179869183GiB",
+        "share=0.1234567890123", "strategy=double,depth=3,share=0", "strategy=sequential", "blocks=1", "blocks=65536", "each=1", "walk=group,pin=none", "memory=17179869183GiB",
         "memory=4G,persist=4g", "memory=1TiB,persist=20m", "persist=16Kib,memory=2^32", "memory=1e9",
     };
     sx_device *const mark = (sx_device *)bad, *dev = mark;

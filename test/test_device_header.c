@@ -27,6 +27,7 @@ static const char *const specs[] = {
     "pivot(k=5,layout=pairs,block=1)",
     "btree", "btree(k=2)", "btree(k=4,layout=split)", "btree(k=5,layout=once)",
     "btree(fill=70)", "btree(fill=50,layout=split)",
+    "radix", "radix(leaf=1)", "radix(leaf=2,layout=pairs)", "radix(leaf=1,layout=once)",
 };
 
 static const struct { key_kind kind; uint64_t n; row_kind rows; } sets[] = {
@@ -84,6 +85,7 @@ PROBE(u32, uint32_t)
 PROBE(u64, uint64_t)
 PROBE(i32, int32_t)
 PROBE(i64, int64_t)
+PROBE(t64, int64_t)
 PROBE(f32, float)
 PROBE(f64, double)
 
@@ -110,6 +112,7 @@ SX_KERNEL(probe, probe_args)
     case SX_U64: probe_u64(ap); break;
     case SX_I32: probe_i32(ap); break;
     case SX_I64: probe_i64(ap); break;
+    case SX_T64: probe_t64(ap); break;
     case SX_F32: probe_f32(ap); break;
     case SX_F64: probe_f64(ap); break;
     case SX_B16: probe_b16(ap); break;

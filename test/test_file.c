@@ -77,7 +77,7 @@ static void check_format(const specimen *s, size_t kind)
         uint64_t at = get64(e + S_OFFSET), n = get64(e + S_BYTES);
         static const char *const names[] = { "keys", "rows", "pairs", "starts", "pivots", "nodes", "pieces",
                                              "inner", "last", "links",
-                                             "guide", "levels", "segments", "why", "notes" };
+                                             "guide", "levels", "segments", "tree", "why", "notes" };
         bool known = false;
         for (size_t j = 0; j < COUNT_OF(names); j++)
             known |= strncmp(name, names[j], 16) == 0;
@@ -86,7 +86,8 @@ static void check_format(const specimen *s, size_t kind)
         assert_true(all_zero(f + end, at - end));
         assert_true(n <= s->bytes - at);
         assert_int_equal(get64(e + S_HASH), XXH3_64bits(f + at, with_gap(n)));
-        assert_int_equal(get32(e + S_FLAGS), strcmp(name, "levels") == 0);
+        assert_int_equal(get32(e + S_FLAGS),
+                         strcmp(name, "levels") == 0 || strcmp(name, "tree") == 0);
         bool notes = strcmp(name, "notes") == 0;
         assert_int_equal(get32(e + S_RUN), notes ? UINT32_MAX : 0);
         of_run += !notes;
@@ -154,6 +155,7 @@ static void test_deterministic(void **state)
         "sorted", "sorted(layout=pairs)", "eytzinger", "eytzinger(k=2)",
         "eytzinger(layout=pairs)", "pivot", "pivot(layout=pairs)", "btree",
         "btree(k=3)", "btree(layout=split)", "btree(fill=80)", "btree(fill=60,layout=split)",
+        "radix", "radix(leaf=1,layout=pairs)",
     };
     static const uint64_t sizes[] = { 1000, 150000 };
     char *path = temp_path("same.sxt");

@@ -303,6 +303,7 @@ static void test_forged_specs(void **state)
         "eytzinger(k=2,layout=pairs,block=64)", "btree", "btree(k=2,layout=pairs)",
         "btree(k=17,layout=split)", "btree(k=5,layout=once)", "btree(fill=50,layout=pairs)",
         "btree(fill=100,layout=split)", "btree(fill=49,layout=pairs)", "unique", "\xff\xff\xff",
+        "radix(leaf=1)", "radix(leaf=255)",
     };
     for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
         specimen s = make_specimen(dev, kind, 1000);

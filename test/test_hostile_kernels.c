@@ -35,6 +35,7 @@ static const char *const specs[] = {
     "pgm(eps=3,cuts=64,layout=pairs,block=1)",
     "btree", "btree(k=2)", "btree(k=4,layout=split)", "btree(k=5)",
     "btree(fill=50)", "btree(fill=80,layout=split)",
+    "radix(leaf=1)", "radix(leaf=2,layout=pairs)", "radix",
 };
 
 /* ---- memory of exactly the size asked for -------------------------------------------- */
@@ -275,6 +276,7 @@ static void damage_file(unsigned char *file, unsigned how, rnd *r)
     for (uint32_t i = 0; i < sections; i++) {
         const unsigned char *entry = file + F_TABLE + i * S_ENTRY;
         if ((only == sections || only == i) && strcmp((const char *)entry, "levels") != 0 &&
+            strcmp((const char *)entry, "tree") != 0 &&
             strcmp((const char *)entry, "why") != 0)
             damage(file + get64(entry + S_OFFSET), get64(entry + S_BYTES), how, get64(file + F_N),
                    r);

@@ -166,6 +166,7 @@ static const char *const specs[] = {
     "eytzinger(k=4,layout=pairs)", "pivot(layout=pairs)", "auto",
     "pivot(k=3,levels=4)", "auto(for=memory)", "pgm",
     "pgm(eps=1,layout=pairs)", "pgm(budget=40)", "btree", "btree(fill=70)",
+    "radix", "radix(leaf=3,layout=pairs)",
 };
 
 static void test_shape(void **state)
@@ -352,10 +353,53 @@ static void test_folded_in_pieces(void **state)
     free(row);
 }
 
+/* So many ranges that threads share the sums of their counts. Key i is 2i and has the row i. */
+static void test_many_ranges(void **state)
+{
+    (void)state;
+    enum { N = 5000, EACH = 7 };
+    static const uint32_t lengths[] = { 1, 32767, 32768, 32769, 70003 };
+    uint32_t data[N], *lo = need(70003 * 4), *hi = need(70003 * 4);
+    uint32_t *rows = need(70003 * EACH * sizeof *rows);
+    uint64_t *first = need(70004 * 8);
+    rnd r = rnd_start(test_seed());
+    for (uint32_t i = 0; i < N; i++)
+        data[i] = 2 * i;
+    sx_column keys = column(SX_U32, N, data);
+    for (unsigned t = 0; t < 2 * COUNT_OF(lengths); t++) {
+        uint32_t n = lengths[t / 2], i = 0;
+        sx_device *dev = device_open(t % 2 ? "cpu:threads=1" : "cpu:threads=3");
+        sx_column l = column(SX_U32, n, lo), h = column(SX_U32, n, hi);
+        sx_column at = column(SX_U64, n + 1, first), out = column(SX_U32, 70003 * EACH, rows);
+        sx_ranges ranges = { .size = sizeof ranges, .lo = &l, .hi = &h };
+        uint64_t sum = 0;
+        sx_index *ix = NULL;
+        for (i = 0; i < n; i++) {
+            uint32_t many = (uint32_t)rnd_below(&r, EACH + 1), from = (uint32_t)rnd_below(&r, N);
+            lo[i] = 2 * from;             /* those at the end have fewer keys */
+            hi[i] = many ? 2 * (from + many) - 1 : 0;
+        }
+        assert_int_equal(sx_build(&ix, dev, "btree", &keys, NULL, NULL), SX_OK);
+        assert_int_equal(sx_range(ix, &ranges, &at, &out, NULL, NULL), SX_OK);
+        for (i = 0; i < n; i++) {
+            assert_int_equal(first[i], sum);
+            for (uint32_t row = lo[i] / 2; lo[i] <= hi[i] && row < N && 2 * row <= hi[i]; row++)
+                assert_int_equal(rows[sum++], row);
+        }
+        assert_int_equal(first[n], sum);
+        sx_free(ix);
+        sx_close(dev);
+    }
+    free(lo);
+    free(hi);
+    free(rows);
+    free(first);
+}
+
 int main(void)
 {
     static shape shapes[SHAPES];
-    struct CMUnitTest tests[SHAPES + 3];
+    struct CMUnitTest tests[SHAPES + 4];
     for (int i = 0; i < SHAPES; i++) {
         shapes[i] = (shape)i;
         tests[i] = (struct CMUnitTest){ shape_names[i], test_shape, NULL,
@@ -365,6 +409,7 @@ int main(void)
     tests[SHAPES + 1] = (struct CMUnitTest){ "one place", test_one_place, NULL, NULL, NULL };
     tests[SHAPES + 2] = (struct CMUnitTest){ "folded in pieces", test_folded_in_pieces, NULL, NULL,
                                              NULL };
+    tests[SHAPES + 3] = (struct CMUnitTest){ "many ranges", test_many_ranges, NULL, NULL, NULL };
     test_seed();
     asking = asker_new();
     int failed = cmocka_run_group_tests_name("large", tests, NULL, NULL);

@@ -48,6 +48,7 @@ static const struct {
       .parameters = { "k=2", "k=3", "k=5", "k=8", "k=9", "k=17", "k=33",
                       "k=9,levels=0", "k=9,levels=1", "k=3,levels=2",
                       "k=5,leaf=1", "k=17,leaf=3", "k=4,leaf=40,levels=1" } },
+    { .name = "radix", .parameters = { "", "leaf=1", "leaf=2", "leaf=5", "leaf=255" } },
     { .name = "btree", .no_blocks = true, .parameters = { "", "k=2", "k=3", "k=4", "k=5" } },
     { .name = "btree(fill=100)", .no_blocks = true,
       .parameters = { "fill=50", "fill=77", "fill=100" } },

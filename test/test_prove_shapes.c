@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "family/family.h"
 #include "family/pgm/pgm_shape.h"
+#include "family/radix/radix_make.h"
 #include "family/shape.h"
 #include "family/spec.h"
 #include "prove/shapes.h"
@@ -30,6 +31,7 @@ static const char *const specs[] = {
     "btree", "btree(k=2)", "btree(k=3,layout=split)", "btree(k=5)", "btree(k=9)", "btree(k=17)",
     "btree(fill=50)", "btree(fill=73)", "btree(fill=100)", "btree(fill=88,layout=split)",
     "btree(fill=50,layout=once)",
+    "radix", "radix(leaf=1)", "radix(leaf=255,layout=pairs)",
     "pgm(eps=1)", "pgm(eps=64)", "pgm(eps=1048576,eps2=1024)", "pgm(eps=4,eps2=2,layout=pairs)",
 };
 #define SPECS (sizeof specs / sizeof specs[0])
@@ -132,6 +134,28 @@ static int levels_are(sx_view *v)
     return segments_are(v);
 }
 
+/* The trees that a file may have: none, and one with this root. */
+static int trees_are(sx_view *v)
+{
+    sx_radix_meta meta = {.root = sx_radix_window(0, v->n)};
+    sx_err err;
+
+    assert_int_equal(sx_radix_shape(v, &meta, &err), SX_OK);
+    if (!radix_is(v))
+        return 0;
+    for (uint32_t kind = 0; kind < 16; kind++) {
+        meta = (sx_radix_meta){.root = sx_radix_state(kind, v->width - 1u, 0), .levels = v->width,
+                               .units = 1000};
+        int there = kind == SX_RADIX_BITS || (kind & 7u) < SX_RADIX_BITS;
+        assert_int_equal(sx_radix_shape(v, &meta, &err), there ? SX_OK : SX_ECORRUPT);
+        if (!radix_is(v))
+            return 0;
+    }
+    meta.levels++;
+    assert_int_equal(sx_radix_shape(v, &meta, &err), SX_ECORRUPT);
+    return 1;
+}
+
 static int view_is(sx_view *v)
 {
     switch (v->family) {
@@ -147,6 +171,8 @@ static int view_is(sx_view *v)
         return lines_are(v);
     case SX_FAM_BPLUS:
         return pools_are(v);
+    case SX_FAM_RADIX:
+        return trees_are(v);
     default:
         return levels_are(v);
     }

@@ -44,7 +44,7 @@ static void test_columns(void **state)
     sx_column empty = { .type = SX_U32 };
     sx_slice s = sx_slice_of(&c), none = sx_slice_of(NULL), space = sx_slice_of(&empty);
     assert_true(s.data == memory && s.n == 7 && s.each == 16 && sx_slice_there(&s));
-    assert_true(!s.offsets && s.offset_bytes == 0);
+    assert_true(!s.offsets && s.bytes == 0);
     s = sx_slice_part(&s, 2, 5);
     assert_true(s.data == memory + 32 && s.n == 3 && sx_slice_there(&s));
     assert_true(!sx_slice_wanted(&none) && !sx_slice_there(&none));

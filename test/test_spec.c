@@ -71,6 +71,8 @@ static void test_bad_specs(void **state)
     bad_spec("btree(fill=101)", "101", "50 to 100");
     bad_spec("btree(k=4,fill=80)", "btree with fill= has no parameter 'k'", "fill, layout");
     bad_spec("btree(layout=pairs,block=4)", "block", "k, layout");
+    bad_spec("radix(leaf=0)", "0", "255");
+    bad_spec("radix(k=4)", "k", "leaf, layout");
     bad_spec("auto(k=3)", "k", "for");
     bad_spec("pivot(k=1)", "1", "33");
     bad_spec("pivot(k=34)", "34", "2");
@@ -196,6 +198,8 @@ static void test_good_specs(void **state)
         { "btree(fill=50)", "btree", "(fill=50,layout=pairs)" },
         { "btree(layout=split,fill=100) unique", "btree", "(fill=100,layout=split) unique" },
         { "btree ( layout = once , fill = 66 )", "btree", "(fill=66,layout=once)" },
+        { "radix", "radix", "(leaf=32,layout=split)" },
+        { "radix(leaf=255,layout=pairs)", "radix", "(leaf=255,layout=pairs" },
         { "pgm", "pgm", "(eps=16,eps2=4,cuts=1,layout=split)" },
         { "pgm(budget=1)", "pgm", "(eps=16,eps2=4,cuts=1,layout=split)" },
         { "pgm(eps=1048576,eps2=1024,cuts=1048576)", "pgm", "(eps=1048576,eps2=1024,cuts=10" },
@@ -249,6 +253,7 @@ static void test_estimates_are_bounds(void **state)
         "pgm", "pgm(budget=3)", "pgm(eps=1,layout=pairs)", "guide", "guide(layout=pairs)",
         "btree", "btree(k=2)", "btree(layout=split)", "btree(layout=once)", "btree(fill=50)",
         "btree(fill=83,layout=split)", "btree(fill=100,layout=once)",
+        "radix", "radix(leaf=1)", "radix(leaf=255,layout=pairs)",
     };
     static const uint64_t sizes[] = { 0, 1, 2, 63, 64, 65, 1000, 4096, 70000 };
     rnd r = rnd_start(test_seed());

@@ -159,6 +159,7 @@ static void test_verbs(void **state)
         "auto", "auto(for=memory)", "pivot place=host", "pivot place=hybrid", "guide place=hybrid",
         "pgm(eps=4) place=hybrid", "pivot place=both", "btree", "btree place=hybrid",
         "btree(fill=70)", "btree(fill=90) place=hybrid",
+        "radix(leaf=1)", "radix(leaf=1) place=hybrid",
     };
     static const int types[] = { SX_U32, SX_F64, SX_B16 };
     size_t most = 0;

@@ -521,6 +521,7 @@ static void test_questions_kernels(void **state)
         "sorted", "pivot(layout=pairs)", "eytzinger", "guide", "pgm(eps=4)", "pivot place=both",
         "guide place=host", "pivot place=hybrid", "pgm(eps=4) place=hybrid", "btree",
         "btree place=hybrid", "btree(fill=75)",
+        "radix(leaf=1)",
     };
     for (unsigned s = 0; s < COUNT_OF(placed_specs); s++)
         ask_stopped(simt, placed_specs[s]);

@@ -25,9 +25,13 @@
 
 /* Trials have the questions of a few buckets, up to SX_TRIAL_QUESTIONS. */
 #define TRIAL_BUCKETS 4u
-/* Calls of a trial while a balance is sought, and in turns with others; the best counts. */
+/* Calls of a trial while a balance is sought; the best counts. */
 #define SEARCH_CALLS 2u
+/* Calls in turns with others. There are more of them while their gain is near 1: the host's speed
+ * moves by a tenth from one moment to another, and only calls beside each other have the same. */
 #define TURNS 3u
+#define TURNS_MOST 9u
+#define DOUBT 1.25
 /* R is found in steps of this. */
 #define SHARE_STEP (SX_SHARE_ALL / 32)
 
@@ -37,6 +41,7 @@ typedef struct {
     sx_cost *cost;                /* what is known so far */
     uint32_t levels;
     uint64_t at;                  /* where the next questions begin: each call has others */
+    unsigned columns;             /* 1: gets; 2: ranges of one key, both ends with entries */
 } trying;
 
 static const sx_balance plain = {0, 0};
@@ -63,19 +68,35 @@ static sx_status answer_part(void *work, uint64_t at, uint64_t n, const sx_state
     return host->backend->lookup(host->self, &views, &job, err);
 }
 
-static sx_batch batch_of(const sx_probe *q, uint64_t n)
+/* The same of ranges that begin and end with the keys asked for. */
+static sx_status count_part(void *work, uint64_t at, uint64_t n, const sx_state *const entry[2],
+                            sx_err *err)
 {
-    return (sx_batch){.n = n, .in_bytes = (uint32_t)sx_type_bytes(q->key_type), .out_bytes = 8,
-                      .searches = 1, .trips = 1};
+    const part *w = work;
+    const sx_device *host = w->plan->by->dev;
+    sx_views views = sx_plan_views(w->plan);
+    sx_slice ends = sx_slice_part(&w->job->q, at, at + n);
+    sx_span_query job = {.key_type = w->job->key_type, .n = n, .lo = ends, .hi = ends,
+                         .limit = UINT64_MAX, .entry_lo = entry[0], .entry_hi = entry[1]};
+    sx_spans to = {.n = n, .first = (uint64_t *)w->job->out.data + at};
+
+    return host->backend->spans(host->self, &views, &job, &to, err);
+}
+
+static sx_batch batch_of(const trying *t, uint64_t n)
+{
+    return (sx_batch){.n = n, .in_bytes = t->columns * (uint32_t)sx_type_bytes(t->q->key_type),
+                      .out_bytes = 8, .searches = t->columns, .trips = 1};
 }
 
 /* What a question of n takes. balance NULL: the CPU alone. The better of this and *best stays. */
 static sx_status call_once(trying *t, uint64_t n, const sx_balance *balance, sx_trial *best,
                            sx_err *err)
 {
-    sx_batch b = batch_of(t->q, n);
+    sx_batch b = batch_of(t, n);
     sx_lookup get = sx_probe_get(t->q);
-    sx_entered ask = {.key_type = t->q->key_type, .columns = 1, .side = {SX_LEFT}};
+    sx_entered ask = {.key_type = t->q->key_type, .columns = t->columns,
+                      .side = {SX_LEFT, SX_RIGHT}};
     sx_sides took = {0, 0};
     sx_plan plan;
     part w = {&plan, &get};
@@ -86,14 +107,14 @@ static sx_status call_once(trying *t, uint64_t n, const sx_balance *balance, sx_
     if (t->at + n > t->q->n)
         t->at = 0;
     get.n = n;
-    ask.q[0] = get.q = sx_slice_part(&get.q, t->at, t->at + n);
+    ask.q[0] = ask.q[1] = get.q = sx_slice_part(&get.q, t->at, t->at + n);
     t->at += n;
     t->now->cost = *t->cost;
     t->now->cost.side = balance ? SX_SIDE_GPU : SX_SIDE_CPU;
     t->now->cost.entries.balance = balance ? *balance : plain;
     begin = sx_clock_ns();
     plan = sx_plan_of(t->now, &b, 1, get.q.data, get.out.data);
-    st = sx_hybrid_run(&plan, &ask, n, answer_part, &w, &took, err);
+    st = sx_hybrid_run(&plan, &ask, n, t->columns > 1 ? count_part : answer_part, &w, &took, err);
     ns = sx_clock_ns() - begin;
     if (ns < took.gpu_ns)         /* a call is not over before either side is */
         ns = took.gpu_ns;
@@ -168,49 +189,77 @@ static int same(const sx_balance *a, const sx_balance *b)
     return a->depth == b->depth && a->share == b->share;
 }
 
-/* The CPU alone, the balance found, and the plain hybrid if that may still be taken, in turns. A
- * device whose name says that the GPU helps does not ask whether it pays. */
-static sx_status take_best(trying *t, const sx_balance *found, int or_plain, sx_err *err)
+/* Calls of n questions without and with entries, in turns. *gain: how many times as fast they are
+ * with entries, the median of the turns. alone and with are the best of each. */
+static sx_status take_turns(trying *t, uint64_t n, const sx_balance *balance, sx_trial *alone,
+                            sx_trial *with, double *gain, sx_err *err)
 {
-    sx_cost_entries *e = &t->cost->entries;
-    sx_trial alone = {.ns = 0}, with = {.ns = 0}, without = {.ns = 0};
+    double sorted[TURNS_MOST];
+    unsigned turns = 0;
     sx_status st = SX_OK;
 
-    for (unsigned i = 0; i < TURNS && st == SX_OK; i++) {
-        if (!t->cost->side)
-            st = call_once(t, t->q->n, NULL, &alone, err);
+    *alone = *with = (sx_trial){.ns = 0};
+    do {
+        sx_trial one = {.ns = 0}, other = {.ns = 0};
+        unsigned at = turns;
+        st = call_once(t, n, NULL, &one, err);
         if (st == SX_OK)
-            st = call_once(t, t->q->n, found, &with, err);
-        if (st == SX_OK && or_plain && !same(found, &plain))
-            st = call_once(t, t->q->n, &plain, &without, err);
-    }
-    if (st != SX_OK)
-        return st;
-    e->plain = without;
-    if (without.ns > 0 && without.ns <= with.ns)
-        with = without;
-    e->balance = with.balance;
-    e->best = with;
-    e->alone_ns = alone.ns;
-    if (alone.ns > 0)
-        e->gain = alone.ns / with.ns;
+            st = call_once(t, n, balance, &other, err);
+        if (st != SX_OK)
+            return st;
+        if (turns == 0 || one.ns < alone->ns)
+            *alone = one;
+        if (turns == 0 || other.ns < with->ns)
+            *with = other;
+        for (; at > 0 && sorted[at - 1] > one.ns / other.ns; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = one.ns / other.ns;
+        *gain = sorted[turns / 2];
+        turns++;
+    } while (turns < TURNS || (turns < TURNS_MOST && *gain > 1 / DOUBT && *gain < DOUBT));
     return SX_OK;
 }
 
-/* How many times as fast calls of n questions are with entries as without. */
-static sx_status gain_of(trying *t, uint64_t n, double *gain, sx_err *err)
+/* The balance found and, if that is in question, the plain hybrid, in turns: the better one. */
+static sx_status take_better(trying *t, const sx_balance *found, int or_plain, sx_trial *better,
+                             sx_err *err)
 {
-    sx_trial alone = {.ns = 0}, with = {.ns = 0};
-    sx_balance balance = t->cost->entries.balance;
+    sx_trial with = {.ns = 0}, without = {.ns = 0};
     sx_status st = SX_OK;
 
     for (unsigned i = 0; i < TURNS && st == SX_OK; i++) {
-        st = call_once(t, n, NULL, &alone, err);
-        if (st == SX_OK)
-            st = call_once(t, n, &balance, &with, err);
+        st = call_once(t, t->q->n, found, &with, err);
+        if (st == SX_OK && or_plain && !same(found, &plain))
+            st = call_once(t, t->q->n, &plain, &without, err);
     }
-    *gain = st == SX_OK ? alone.ns / with.ns : 0;
+    t->cost->entries.plain = without;
+    *better = without.ns > 0 && without.ns <= with.ns ? without : with;
     return st;
+}
+
+/* The better balance, unless it is told, and what it gains. A device whose name says that the GPU
+ * helps does not ask whether it pays. */
+static sx_status take_best(trying *t, const sx_balance *found, int told, sx_err *err)
+{
+    sx_cost_entries *e = &t->cost->entries;
+    sx_trial alone = {.ns = 0}, with = {.balance = *found};
+    double gain = 0;
+    sx_status st = SX_OK;
+
+    if (!told || t->cost->side)
+        st = take_better(t, found, !told, &with, err);
+    if (st == SX_OK && !t->cost->side) {
+        sx_balance balance = with.balance;
+        st = take_turns(t, t->q->n, &balance, &alone, &with, &gain, err);
+    }
+    if (st != SX_OK)
+        return st;
+    e->balance = with.balance;
+    e->best = with;
+    e->alone_ns = alone.ns;
+    if (gain > 0)
+        e->gain = gain;
+    return SX_OK;
 }
 
 /* The smallest batch for which both the model and a trial say that entries pay. They do for
@@ -218,18 +267,34 @@ static sx_status gain_of(trying *t, uint64_t n, double *gain, sx_err *err)
 static sx_status find_least(trying *t, uint64_t bucket, sx_err *err)
 {
     sx_cost *c = t->cost;
-    sx_batch b = batch_of(t->q, 0);
+    sx_balance balance = c->entries.balance;
+    sx_batch b = batch_of(t, 0);
+    sx_trial alone, with;
     double gain = 0;
     sx_status st = SX_OK;
 
     for (b.n = sx_bucket_least(bucket, 1); b.n < t->q->n && st == SX_OK; b.n *= 2) {
         if (!sx_cost_entries_pay(c, &b, bucket, 1))
             continue;
-        st = gain_of(t, b.n, &gain, err);
+        st = take_turns(t, b.n, &balance, &alone, &with, &gain, err);
         if (st == SX_OK && gain >= SX_LEAST_GAIN)
             break;
     }
     c->entries.least = b.n < t->q->n ? b.n : t->q->n;
+    return st;
+}
+
+/* Whether entries pay for ranges, too. The second search of a range mostly finds its lines in the
+ * cache, so they gain less than gets do. */
+static sx_status try_ranges(trying *t, sx_err *err)
+{
+    sx_balance balance = t->cost->entries.balance;
+    sx_trial alone, with;
+    sx_status st;
+
+    t->columns = 2;
+    st = take_turns(t, t->q->n, &balance, &alone, &with, &t->cost->entries.range_gain, err);
+    t->columns = 1;
     return st;
 }
 
@@ -243,11 +308,13 @@ static sx_status try_all(trying *t, const sx_replica *upper, const sx_replica *h
     sx_status st = told ? SX_OK : discover(t, &found, err);
 
     if (st == SX_OK)
-        st = take_best(t, &found, !told, err);
+        st = take_best(t, &found, told, err);
     if (st == SX_OK && !same(&c->entries.balance, &before))
         st = sx_measure_entries(upper, here, t->q, c, err);
     if (st == SX_OK && !c->side && c->entries.gain >= SX_LEAST_GAIN)
         st = find_least(t, bucket, err);
+    if (st == SX_OK && !c->side && c->entries.gain >= SX_LEAST_GAIN)
+        st = try_ranges(t, err);
     return st;
 }
 
@@ -260,7 +327,7 @@ sx_status sx_try_entries(sx_index_version *now, const sx_replica *upper, const s
     sx_probe q = {.n = bucket < SX_TRIAL_QUESTIONS / TRIAL_BUCKETS ? TRIAL_BUCKETS * bucket
                                                                    : SX_TRIAL_QUESTIONS};
     sx_cost before = now->cost, tried = *c;
-    trying t = {now, &q, &tried, sx_shared_levels(upper, here), 0};
+    trying t = {now, &q, &tried, sx_shared_levels(upper, here), 0, 1};
     sx_status st;
 
     if (q.n > now->n) {

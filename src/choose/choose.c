@@ -265,10 +265,10 @@ uint64_t sx_contest_bytes(const sx_device *dev, const sx_spec *asked, uint64_t n
 static int once_pays(const sx_spec *asked, const sx_sorted *sorted)
 {
     uint64_t all = sorted->n * sorted->width;
-    uint64_t once = sorted->values * sorted->width +
-                    sx_starts_bytes(sorted->values, sorted->n, sorted->row_bytes);
+    uint64_t values = sx_values_of(sorted);
+    uint64_t once = values * sorted->width + sx_starts_bytes(values, sorted->n, sorted->row_bytes);
 
-    if (sorted->n == 0 || sorted->values == sorted->n)
+    if (sorted->n == 0 || values == sorted->n)
         return 0;
     return once < (asked->purpose == SX_FOR_MEMORY ? all : all / 16 * ONCE_16THS);
 }
@@ -278,11 +278,12 @@ static int once_pays(const sx_spec *asked, const sx_sorted *sorted)
 static int once_is_faster(const sx_device *dev, const sx_spec *asked, const sx_sorted *sorted)
 {
     uint64_t all = sorted->n * (sorted->width + sorted->row_bytes);
-    uint64_t once = sorted->values * sorted->width + sorted->n * sorted->row_bytes +
-                    sx_starts_bytes(sorted->values, sorted->n, sorted->row_bytes);
+    uint64_t values = sx_values_of(sorted);
+    uint64_t once = values * sorted->width + sorted->n * sorted->row_bytes +
+                    sx_starts_bytes(values, sorted->n, sorted->row_bytes);
 
     return dev->backend->gpu && asked->purpose == SX_FOR_POINT && !sorted->starts &&
-           sorted->values <= sorted->n / 8 * ONCE_8THS && once <= all / 2 * ONCE_HALVES;
+           values <= sorted->n / 8 * ONCE_8THS && once <= all / 2 * ONCE_HALVES;
 }
 
 uint64_t sx_once_bytes(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width,
@@ -353,7 +354,7 @@ static void say_once(const sx_sorted *sorted, sx_text *why)
 {
     sx_text_add(why, "%s%llu keys have %llu values, so equal keys are stored once",
                 why->length ? "; " : "", (unsigned long long)sorted->ranks,
-                (unsigned long long)sorted->values);
+                (unsigned long long)sx_values_of(sorted));
 }
 
 static void say_seen(const seen *looked, sx_text *why)

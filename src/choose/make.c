@@ -9,8 +9,9 @@ static void at_least(uint64_t *most, uint64_t bytes)
     *most = *most > bytes ? *most : bytes;
 }
 
-/* Raises *most to what an index takes whose shape follows from n and its spec. Of a guide's
- * pieces and buckets that the spec leaves open it takes the largest. */
+/* Raises *most to what an index takes whose shape follows from n and its spec, or to the most
+ * that keys can make of it. Of a guide's pieces and buckets that the spec leaves open it takes
+ * the largest. */
 static sx_status bound_shape(sx_device *at, sx_spec spec, uint32_t width, uint32_t row_bytes,
                              uint64_t n, sx_bounds *most, sx_err *err)
 {
@@ -26,6 +27,8 @@ static sx_status bound_shape(sx_device *at, sx_spec spec, uint32_t width, uint32
         spec.given |= SX_GUIDE_PIECES | SX_GUIDE_BUCKET;
     }
     st = sx_shape(&store.view, &spec, &at->backend->target, &facts, err);
+    if (st == SX_OK && n > 0 && sx_family_of(spec.family)->most)
+        sx_family_of(spec.family)->most(&store.view);
     if (st == SX_OK) {
         at_least(&most->resident, sx_store_bytes(&store));
         at_least(&most->top, sx_upper_block_bytes(&store.view));

@@ -1,5 +1,7 @@
 #include "cpu/cpu_backend.h"
 
+#include "cpu/cpu_strings.h"
+
 #include "base/alloc.h"
 
 #include <stdio.h>
@@ -260,7 +262,9 @@ const sx_backend sx_backend_cpu = {
     .build_peak = sx_cpu_build_peak,
     .lookup = sx_cpu_lookup,
     .spans = sx_cpu_spans,
+    .sum_up = sx_cpu_sum_up,
     .fill = sx_cpu_fill,
+    .take_strings = sx_cpu_take_strings,
     .fold = sx_cpu_fold,
     .steps = sx_cpu_steps,
     .search = cpu_search,

@@ -30,6 +30,8 @@ uint64_t sx_cpu_build_peak(const void *self, const sx_view *shape);
 sx_status sx_cpu_lookup(void *self, const sx_views *views, const sx_lookup *job, sx_err *err);
 sx_status sx_cpu_spans(void *self, const sx_views *views, const sx_span_query *job,
                        const sx_spans *to, sx_err *err);
+sx_status sx_cpu_sum_up(void *self, void *stream, const sx_spans *spans, void *scratch,
+                        uint64_t *bytes, uint64_t *total, sx_err *err);
 sx_status sx_cpu_fill(void *self, const sx_views *views, const sx_span_query *job,
                       const sx_spans *spans, const sx_range_out *out, uint64_t total, sx_err *err);
 sx_status sx_cpu_fold(void *self, const sx_views *views, const sx_span_query *job,

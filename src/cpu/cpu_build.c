@@ -2,6 +2,7 @@
 #include "cpu/cpu_backend.h"
 
 #include "base/alloc.h"
+#include "cpu/cpu_strings.h"
 #include "family/slots.h"
 #include "sort/sort.h"
 #include "sort/values.h"
@@ -80,8 +81,12 @@ static sx_status say_repeat(const sx_sorted *s, const sx_input *in, uint64_t i, 
     _Alignas(16) unsigned char key[16];
     char text[64];
 
-    sx_type_of(key_type)->decode(key, (unsigned char *)s->keys + i * s->width, 1);
-    sx_type_print(key_type, key, text, sizeof text);
+    if (s->strings.offset_bytes) {
+        sx_cpu_string_print(&s->strings, i, text, sizeof text);
+    } else {
+        sx_type_of(key_type)->decode(key, (unsigned char *)s->keys + i * s->width, 1);
+        sx_type_print(key_type, key, text, sizeof text);
+    }
     return sx_fail(err, SX_EINVAL, "the spec says unique, but key %s comes more than once: "
                    "with rows %llu and %llu (ranks %llu and %llu)", text,
                    (unsigned long long)sorted_row(s, i), (unsigned long long)sorted_row(s, i + 1),
@@ -125,7 +130,7 @@ static void read_rows(const sx_cpu *cpu, input_work *w, sx_sort_arrays *a)
     }
 }
 
-static sx_status sort_input(sx_cpu *cpu, input_work *w, sx_sorted *s, sx_err *err)
+static sx_status sort_numbers(sx_cpu *cpu, input_work *w, sx_sorted *s, sx_err *err)
 {
     const sx_input *in = w->in;
     uint32_t threads = in->threads && in->threads < cpu->threads ? in->threads : cpu->threads;
@@ -196,16 +201,21 @@ sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *er
         *out = s;
         return SX_OK;
     }
-    st = sort_input(cpu, &w, &s, err);
+    st = type->bytes ? sort_numbers(cpu, &w, &s, err) : sx_cpu_sort_strings(cpu, in, &s, err);
     if (st == SX_OK) {
         sx_ascending keys = {s.width, s.n, s.keys, in->progress};
         uint64_t repeat;
         s.values = sx_values_count(cpu->pool, in->threads, &keys, &repeat);
         st = sx_progress_status(in->progress, err);
+        if (s.strings.offset_bytes)
+            repeat = sx_cpu_string_repeat(&s);
         if (st == SX_OK && in->unique && repeat < s.n)
             st = say_repeat(&s, in, repeat, err);
     }
     if (st != SX_OK) {
+        sx_release(s.offsets);
+        sx_release(s.bytes);
+        sx_release(s.groups);
         sx_release(s.keys);
         sx_release(s.rows);
         sx_release(s.spare_keys);
@@ -228,6 +238,8 @@ sx_status sx_cpu_once(void *self, sx_sorted *sorted, uint32_t threads, sx_err *e
 
     if (sorted->starts || sorted->n == 0)
         return SX_OK;
+    if (sorted->strings.offset_bytes)
+        return sx_cpu_string_once(sorted, err);
     sx_release(sorted->spare_keys);
     sx_release(sorted->spare_rows);
     sorted->spare_keys = sorted->spare_rows = NULL;

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "cpu/cpu_pairs.h"
+#include "cpu/cpu_strings.h"
 #include "family/slots.h"
 
 #include <pthread.h>
@@ -241,19 +242,60 @@ static void put_keys(const sx_view *v, const chunk *c, const sx_type_info *type,
     }
 }
 
+/* Writes the positions of the chunk's slots, all ones for none; also, in a damaged file, of a
+ * slot that has none. */
+static void put_positions(const sx_view *v, const chunk *c, const sx_slice *out, uint64_t at)
+{
+    uint64_t *to = sx_slice_at(out, at);
+
+    for (unsigned i = 0; i < c->m; i++) {
+        uint64_t position = c->slot[i] == SX_NO_SLOT ? v->n : sx_rank_of_slot(v, c->slot[i]);
+        to[i] = position < v->n ? position : SX_MISS;
+    }
+}
+
+/* Finds the bounds of strings [at, at + c->m) of a column: positions and slots. The chunk's flags
+ * say where a string is equal. */
+static void find_strings(const sx_cpu *cpu, const means *w, const sx_view *v, chunk *c,
+                         const sx_slice *q, uint64_t at, sx_side side, const sx_state *entry)
+{
+    uint64_t before[SX_CHUNK];
+
+    sx_cpu_codes(cpu, v, q, at, c->m, (uint64_t *)(void *)c->q);
+    w->bounds(v, c->q, c->m, SX_LEFT, entry, c->at, c->slot, 0);
+    w->keys->equal(v, c->q, c->slot, c->flag, c->m);
+    memcpy(before, c->at, c->m * sizeof *before);
+    sx_cpu_settle(v, q, at, c->m, side, c->flag, c->at);
+    for (unsigned i = 0; i < c->m; i++)
+        if (c->at[i] != before[i])
+            c->slot[i] = c->at[i] < v->n ? sx_slot_of_rank(v, c->at[i]) : SX_NO_SLOT;
+}
+
 typedef struct {
     means walks;
     const sx_view *v;
     const sx_lookup *job;
     const sx_type_info *type;
+    const sx_cpu *cpu;            /* of strings; NULL: keys are not */
 } lookup_work;
+
+/* Finds bounds of the chunk's queries. slots: they are wanted, too. */
+static void find(const lookup_work *w, chunk *c, uint64_t at, sx_side side, int slots)
+{
+    const sx_lookup *job = w->job;
+    const sx_state *entry = job->entry ? job->entry + at : NULL;
+    int rows = slots && job->out.data && !w->v->starts;        /* the walk can prefetch them */
+
+    if (w->cpu)
+        find_strings(w->cpu, &w->walks, w->v, c, &job->q, at, side, entry);
+    else
+        w->walks.bounds(w->v, c->q, c->m, side, entry, c->at, slots ? c->slot : NULL, rows);
+}
 
 static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
 {
     const sx_lookup *job = w->job;
     const sx_view *v = w->v;
-    const sx_state *entry = job->entry ? job->entry + at : NULL;
-    int rows = job->out.data && !v->starts;    /* the walk can prefetch them */
     int firsts = v->starts && v->row_bytes && (job->op == SX_OP_GET || job->op == SX_OP_CEIL);
 
     if (job->op == SX_OP_KEY_AT)
@@ -261,15 +303,16 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
             c->at[i] = !job->q.data       ? sx_some_rank(at + i, job->ahead, v->ranks)
                        : job->q.each == 8 ? ((const uint64_t *)job->q.data)[at + i]
                                           : ((const uint32_t *)job->q.data)[at + i];
-    else
+    else if (!w->cpu)
         w->type->encode(c->q, sx_slice_at(&job->q, at), c->m);
 
     switch (job->op) {
     case SX_OP_GET:
-        w->walks.bounds(v, c->q, c->m, SX_LEFT, entry, c->at, c->slot, rows);
-        if (v->n > 0 && put_get_rows(v, c, job, at))
+        find(w, c, at, SX_LEFT, 1);
+        if (!w->cpu && v->n > 0 && put_get_rows(v, c, job, at))
             return;
-        w->walks.keys->equal(v, c->q, c->slot, c->flag, c->m);
+        if (!w->cpu)
+            w->walks.keys->equal(v, c->q, c->slot, c->flag, c->m);
         for (unsigned i = 0; i < c->m; i++)
             if (!c->flag[i])
                 c->slot[i] = SX_NO_SLOT;
@@ -278,18 +321,18 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
         break;
     case SX_OP_RANK_LEFT:
     case SX_OP_RANK_RIGHT:
-        find_bounds(&w->walks, v, c, sx_side_of(job->op), entry);
+        find(w, c, at, sx_side_of(job->op), 0);
         to_ranks(v, c);
         break;
     case SX_OP_FLOOR:
-        find_bounds(&w->walks, v, c, SX_RIGHT, entry);
+        find(w, c, at, SX_RIGHT, 0);
         for (unsigned i = 0; i < c->m; i++)
             c->at[i]--;           /* 0 - 1 is past the end: no such key */
         find_slots(v, c);
         to_last_ranks(v, c);
         break;
     case SX_OP_CEIL:
-        w->walks.bounds(v, c->q, c->m, SX_LEFT, entry, c->at, c->slot, rows);
+        find(w, c, at, SX_LEFT, 1);
         if (!firsts)
             to_ranks(v, c);
         break;
@@ -305,6 +348,8 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
         put_rows(v, c, firsts, &job->out, at);
     if (job->keys.data)
         put_keys(v, c, w->type, &job->keys, at);
+    if (job->at.data)
+        put_positions(v, c, &job->at, at);
 }
 
 static void lookup_share(void *work, uint64_t first, uint64_t end)
@@ -322,7 +367,8 @@ sx_status sx_cpu_lookup(void *self, const sx_views *views, const sx_lookup *job,
     const sx_cpu *cpu = self;
     sx_view own;
     const sx_view *v = walked_view(cpu, views, &own);
-    lookup_work w = {means_for(cpu, v, job->entry != NULL), v, job, sx_type_of(job->key_type)};
+    const sx_type_info *type = sx_type_of(job->key_type);
+    lookup_work w = {means_for(cpu, v, job->entry != NULL), v, job, type, type->bytes ? NULL : cpu};
 
     sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, SX_CHUNK, lookup_share, &w);
     return sx_progress_status(job->how.progress, err);
@@ -337,6 +383,7 @@ typedef struct {
     const sx_type_info *type;
     uint64_t *start, *count;      /* spans: results */
     const sx_range_folds *folds;   /* fold: results */
+    const sx_cpu *cpu;
 } span_work;
 
 /* Replaces the encoded lower ends of a chunk of ranges by the upper ones, and says which ranges
@@ -346,9 +393,24 @@ static __attribute__((noinline)) void take_upper(const span_work *w, chunk *c, u
 {
     _Alignas(64) unsigned char lo[SX_CHUNK * 16];
 
+    memset(empty, 0, c->m);
+    if (w->type->bytes == 0)      /* strings: such a range ends before it begins */
+        return;
     memcpy(lo, c->q, c->m * w->v->width);
     w->type->encode(c->q, sx_slice_at(&w->job->hi, at), c->m);
     w->walks.keys->crossed(lo, c->q, empty, c->m);
+}
+
+/* Finds one end of ranges, whose keys are encoded unless they are strings. */
+static void find_end(const span_work *w, chunk *c, uint64_t at, const sx_slice *q, sx_side side,
+                     const sx_state *entry)
+{
+    entry = entry ? entry + at : NULL;
+    if (w->type->bytes)
+        find_bounds(&w->walks, w->v, c, side, entry);
+    else
+        find_strings(w->cpu, &w->walks, w->v, c, q, at, side, entry);
+    to_ranks(w->v, c);
 }
 
 /* Ranges [at, at + c->m) as spans of ranks. */
@@ -358,13 +420,12 @@ static void span_chunk(const span_work *w, chunk *c, uint64_t at,
     const sx_span_query *job = w->job;
     unsigned char empty[SX_CHUNK];
 
-    w->type->encode(c->q, sx_slice_at(&job->lo, at), c->m);
-    find_bounds(&w->walks, w->v, c, SX_LEFT, job->entry_lo ? job->entry_lo + at : NULL);
-    to_ranks(w->v, c);
+    if (w->type->bytes)
+        w->type->encode(c->q, sx_slice_at(&job->lo, at), c->m);
+    find_end(w, c, at, &job->lo, SX_LEFT, job->entry_lo);
     memcpy(start, c->at, c->m * sizeof *start);
     take_upper(w, c, at, empty);
-    find_bounds(&w->walks, w->v, c, SX_RIGHT, job->entry_hi ? job->entry_hi + at : NULL);
-    to_ranks(w->v, c);
+    find_end(w, c, at, &job->hi, SX_RIGHT, job->entry_hi);
     for (unsigned i = 0; i < c->m; i++) {
         /* If keys do not ascend (a damaged file), a range may end before it starts. */
         count[i] = empty[i] || c->at[i] < start[i] ? 0 : c->at[i] - start[i];
@@ -396,7 +457,7 @@ static void find_spans(const sx_cpu *cpu, const sx_view *v, const sx_span_query 
                        uint64_t *start, uint64_t *count)
 {
     span_work w = {means_for(cpu, v, job->entry_lo || job->entry_hi), v, job,
-                   sx_type_of(job->key_type), start, count, NULL};
+                   sx_type_of(job->key_type), start, count, NULL, cpu};
 
     sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, SX_CHUNK, spans_share, &w);
 }
@@ -552,209 +613,11 @@ sx_status sx_cpu_fold(void *self, const sx_views *views, const sx_span_query *jo
     sx_view own;
     const sx_view *v = walked_view(cpu, views, &own);
     span_work w = {means_for(cpu, v, job->entry_lo || job->entry_hi), v, job,
-                   sx_type_of(job->key_type), NULL, NULL, out};
+                   sx_type_of(job->key_type), NULL, NULL, out, cpu};
 
     if (job->n <= SX_CHUNK)
         fold_few(cpu, &w);
     else
         sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, 4, fold_share, &w);
-    return sx_progress_status(job->how.progress, err);
-}
-
-/* ---- rows and keys of spans ---------------------------------------------- */
-
-typedef struct {
-    const sx_view *v;
-    const sx_range_out *out;
-    const sx_type_info *type;
-    const sx_spans *spans;
-} fill_work;
-
-static void put_row(const sx_slice *to, uint64_t i, uint64_t row)
-{
-    if (to->each == 8)
-        ((uint64_t *)to->data)[i] = row;
-    else
-        ((uint32_t *)to->data)[i] = (uint32_t)row;
-}
-
-/* Rows of n consecutive places, the first of which has this rank, to outputs [to, ...). */
-static void put_row_run(const fill_work *w, uint64_t place, uint64_t rank, uint64_t n, uint64_t to)
-{
-    const sx_view *v = w->v;
-    const sx_range_out *job = w->out;
-
-    if (v->row_bytes == job->rows.each)
-        memcpy(sx_slice_at(&job->rows, to), v->rows + sx_row_offset(v, place),
-               sx_slice_bytes(&job->rows, to, to + n));
-    else
-        for (uint64_t i = 0; i < n; i++)
-            put_row(&job->rows, to + i, sx_row_at(v, place + i, rank + i));
-}
-
-/* `left` slots of consecutive ranks to outputs [to, ...), in pieces that each lie in one block. */
-static void fill_ascending(const fill_work *w, uint64_t slot, uint64_t rank, uint64_t left,
-                           uint64_t to)
-{
-    const sx_view *v = w->v;
-    const sx_range_out *job = w->out;
-
-    while (left > 0) {
-        uint64_t n = left, space = v->block ? v->block - (slot & (v->block - 1u)) : n;
-        if (n > space)
-            n = space;
-        if (job->rows.data && !v->block)
-            put_row_run(w, slot, rank, n, to);
-        if (job->keys.data)
-            w->type->decode(sx_slice_at(&job->keys, to), v->keys + sx_key_offset(v, slot), n);
-        slot += n;
-        rank += n;
-        left -= n;
-        to += n;
-    }
-}
-
-/* Ranks [a, b), leaf by leaf, to outputs [to, ...). */
-static void fill_leaves(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
-{
-    uint64_t leaves = sx_stretch_count(w->v, a, b);
-
-    for (uint64_t i = 0; i < leaves; i++) {
-        sx_stretch r = sx_stretch_of(w->v, i, a, b);
-        fill_ascending(w, r.slot, r.first, r.n, to + (r.first - a));
-    }
-}
-
-/* The same if equal keys are stored once: rows as they lie, and each key as often as it has
- * ranks among these. */
-static void fill_values(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
-{
-    const sx_view *v = w->v;
-    const sx_range_out *job = w->out;
-    unsigned bytes = w->type->bytes;
-    unsigned char *out;
-
-    if (job->rows.data)
-        put_row_run(w, a, a, b - a, to);
-    if (!job->keys.data || a >= b)
-        return;
-    out = sx_slice_at(&job->keys, to);
-    for (uint64_t at = sx_position_of(v, a); a < b; at++) {
-        _Alignas(16) unsigned char key[16], element[16];
-        uint64_t end = at + 1 < v->n ? sx_start_at(v, at + 1) : v->ranks;
-        end = end > b ? b : end;
-        memcpy(key, v->keys + sx_key_offset(v, sx_slot_of_rank(v, at)), v->width);
-        w->type->decode(element, key, 1);
-        for (; a < end; a++, out += bytes)
-            memcpy(out, element, bytes);
-        if (at + 1 >= v->n)
-            break;
-    }
-}
-
-/* The same, level by level. Each stretch is read in one sweep, and its keys go to the places
- * that their ranks say. */
-static void fill_levels(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
-{
-    const sx_view *v = w->v;
-    const sx_range_out *job = w->out;
-
-    for (uint64_t l = 0; l < sx_stretch_count(v, a, b); l++) {
-        sx_stretch r = sx_stretch_of(v, l, a, b);
-        sx_stretch_ranks it = sx_stretch_begin(v, &r, 0);
-        for (uint64_t j = 0; j < r.n; j++) {
-            uint64_t rank = sx_stretch_next(v, &it), at = to + rank - a;
-            uint64_t row = sx_row_at(v, r.slot + j, rank);
-            if (job->rows.data)
-                put_row(&job->rows, at, row);
-            if (job->keys.data) {
-                _Alignas(16) unsigned char key[16];
-                memcpy(key, v->keys + sx_key_offset(v, r.slot + j), v->width);
-                w->type->decode(sx_slice_at(&job->keys, at), key, 1);
-            }
-        }
-    }
-}
-
-/* Ranks [a, b), in any layout. */
-static void fill_ranks(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
-{
-    const sx_view *v = w->v;
-    const sx_range_out *job = w->out;
-    int ranks = (v->traits & SX_SLOTS_ARE_RANKS) != 0;
-
-    if (v->starts) {
-        fill_values(w, a, b, to);
-        return;
-    }
-    if (!ranks && !sx_slots_gaps(v)) {
-        fill_levels(w, a, b, to);
-        return;
-    }
-    if (v->block && job->rows.data)
-        sx_cpu_pair_rows(v, a, b, sx_slice_at(&job->rows, to), job->rows.each);
-    if (v->block && !job->keys.data)
-        return;
-    if (ranks)
-        fill_ascending(w, a, a, b - a, to);
-    else
-        fill_leaves(w, a, b, to);
-}
-
-/* A range mostly begins where no other did before, so its first line is prefetched RANGES_AHEAD
- * ranges sooner. */
-#define RANGES_AHEAD 6u
-static void ask_range(const fill_work *w, uint64_t i)
-{
-    const sx_view *v = w->v;
-    uint64_t rank = i < w->spans->n ? w->spans->start[i] : v->n;
-
-    if (rank < v->n && !v->starts && (v->block || (v->traits & SX_SLOTS_ARE_RANKS))) {
-        uint64_t slot = sx_slot_of_rank(v, rank);
-        __builtin_prefetch(v->row_bytes && w->out->rows.data ? v->rows + sx_row_offset(v, slot)
-                                                        : v->keys + sx_key_offset(v, slot));
-    }
-}
-
-/* first[i], read once: it is the caller's memory, which may change. */
-static uint64_t offset_at(const uint64_t *first, uint64_t i)
-{
-    return __atomic_load_n(&first[i], __ATOMIC_RELAXED);
-}
-
-/* Outputs [first, end), which may begin and end inside of spans. Whatever the offsets are,
- * no others are written and no ranks past the end are read. */
-static void fill_share(void *work, uint64_t first, uint64_t end)
-{
-    const fill_work *w = work;
-    const uint64_t *f = w->spans->first;
-    uint64_t lo = 0, hi = w->spans->n;            /* the span that holds `first` */
-
-    while (hi - lo > 1) {
-        uint64_t mid = lo + (hi - lo) / 2;
-        if (offset_at(f, mid) <= first)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    for (uint64_t i = lo; i < w->spans->n; i++) {
-        uint64_t from = offset_at(f, i), to = offset_at(f, i + 1);
-        uint64_t b = from > first ? from : first, e = to < end ? to : end;
-        uint64_t a = w->spans->start[i] + (b - from);
-        if (from >= end)
-            break;
-        if (b >= e || a > w->v->ranks || e - b > w->v->ranks - a)
-            continue;
-        ask_range(w, i + RANGES_AHEAD);
-        fill_ranks(w, a, a + (e - b), b);
-    }
-}
-
-sx_status sx_cpu_fill(void *self, const sx_views *views, const sx_span_query *job,
-                      const sx_spans *spans, const sx_range_out *out, uint64_t total, sx_err *err)
-{
-    fill_work w = {sx_one_view(views), out, sx_type_of(job->key_type), spans};
-
-    sx_cpu_share(self, job->how.threads, job->how.progress, total, 1024, fill_share, &w);
     return sx_progress_status(job->how.progress, err);
 }

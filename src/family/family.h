@@ -22,6 +22,8 @@ typedef struct {
     uint64_t ranks;               /* all keys there are */
     uint32_t width, row_bytes;    /* row_bytes: 0, 4, 8 */
     uint32_t distinct;            /* no key is stored twice */
+    sx_strings strings;           /* what sections of strings have; where they are does not
+                                     matter */
 } sx_facts;
 
 typedef struct {

@@ -2,6 +2,7 @@
 
 #include "family/family.h"
 #include "family/slots.h"
+#include "keys/string_groups.h"
 #include "keys/types.h"
 
 #include <string.h>
@@ -64,12 +65,13 @@ static sx_status check_order(const sx_view *v, int key_type, int unique, sx_prog
     sx_key16 before = 0;
     uint64_t repeats = 0;
 
+    unique = unique && type->bytes;       /* of strings: check_strings() */
     for (uint64_t rank = 0; rank < v->n; rank++) {
         const unsigned char *at = v->keys + sx_key_offset(v, sx_slot_of_rank(v, rank));
         sx_key16 key = sx_check_key(v, at);
         if (stopped_at(progress, rank))
             return sx_progress_status(progress, err);
-        if (!is_code(type, at))
+        if (type->bytes && !is_code(type, at))
             return sx_check_broken(v, "K1", "a key that no query can equal has rank", rank, err);
         if (rank > 0 && key < before)
             return sx_check_broken(v, rule, "a smaller key follows rank", rank - 1, err);
@@ -83,6 +85,42 @@ static sx_status check_order(const sx_view *v, int key_type, int unique, sx_prog
     if (!v->distinct && repeats == 0)
         return sx_check_broken(v, "K2", "keys are distinct, but not said to be, up to rank", v->n - 1, err);
     return SX_OK;
+}
+
+/* S1: offsets never descend, from 0 to the end. S2: strings never descend, and ascend where they
+ * are unique or stored once. S3: groups are a tree (keys/string_groups.h). S4: each key is the code of its
+ * string. */
+static sx_status check_strings(const sx_view *v, int unique, sx_progress *progress, sx_err *err)
+{
+    const sx_strings *s = &v->strings;
+    const unsigned char *before = NULL;
+    uint64_t length = 0, last = 0;
+    int least = unique || (v->traits & SX_ONCE) ? 0 : 1;
+    sx_status st = SX_OK;
+
+    for (uint64_t i = 0; i <= v->n; i++) {
+        uint64_t at = sx_offset_raw(s->offsets, s->offset_bytes, i);
+        if (at < last || at > s->size || (i == 0 && at != 0) || (i == v->n && at != s->size))
+            return sx_check_broken(v, "S1", "strings are not one behind the other, at offset", i,
+                                   err);
+        last = at;
+    }
+    st = sx_groups_check(s, err);
+    for (uint64_t i = 0; i < v->n && st == SX_OK; i++) {
+        uint64_t own;
+        const unsigned char *p = sx_string_at(s, i, &own);
+        if (stopped_at(progress, i))
+            return sx_progress_status(progress, err);
+        if (i > 0 && sx_bytes_order(before, length, p, own) >= least)
+            return sx_check_broken(v, "S2", "no larger string follows position", i - 1, err);
+        if (sx_check_key(v, v->keys + sx_key_offset(v, sx_slot_of_rank(v, i))) !=
+            sx_string_code(s, p, own))
+            return sx_check_broken(v, "S4", "a key that is not the code of its string has position",
+                                   i, err);
+        before = p;
+        length = own;
+    }
+    return st;
 }
 
 /* V1 and V2. */
@@ -152,8 +190,8 @@ static sx_status check_rows(const sx_view *v, uint64_t max_row, sx_progress *pro
     return SX_OK;
 }
 
-/* For each key: its order, what is above it, its row. */
-#define CHECK_UNITS 3u
+/* For each key: its order, what is above it, its row, its string. */
+#define CHECK_UNITS 4u
 
 sx_status sx_index_check(const sx_view *v, int key_type, uint64_t max_row, int unique,
                          sx_progress *progress, sx_err *err)
@@ -167,6 +205,8 @@ sx_status sx_index_check(const sx_view *v, int key_type, uint64_t max_row, int u
     st = check_order(v, key_type, unique, progress, err);
     if (st == SX_OK)
         st = check_starts(v, unique, err);
+    if (st == SX_OK && v->strings.offset_bytes)
+        st = check_strings(v, unique, progress, err);
     if (st == SX_OK)
         st = check_unused(v, err);
     if (st == SX_OK && family->check)

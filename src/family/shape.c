@@ -6,7 +6,7 @@
 const sx_target sx_any_target = {.gpu = 0, .node_bytes = SX_LINE};
 
 _Static_assert(offsetof(sx_view, of) <= 128, "what every walk needs is small");
-_Static_assert(sizeof(sx_kernel_view) <= 512, "so is what kernels get by value");
+_Static_assert(sizeof(sx_kernel_view) <= 576, "so is what kernels get by value");
 
 void sx_shape_slots(sx_view *v, uint64_t used)
 {
@@ -60,7 +60,8 @@ sx_status sx_shape(sx_view *out, sx_spec *spec, const sx_target *target, const s
     const sx_family *family = sx_family_of(spec->family);
     sx_view v = {.n = facts->n, .ranks = facts->ranks, .family = spec->family,
                  .traits = family->traits, .width = (uint16_t)facts->width,
-                 .row_bytes = (uint16_t)facts->row_bytes, .distinct = facts->distinct != 0};
+                 .row_bytes = (uint16_t)facts->row_bytes, .distinct = facts->distinct != 0,
+                 .strings = facts->strings};
     sx_status st;
 
     if (v.ranks > SX_KEYS_MAX)
@@ -81,7 +82,8 @@ sx_status sx_shape(sx_view *out, sx_spec *spec, const sx_target *target, const s
 
 const char *sx_section_name(const sx_view *v, unsigned section)
 {
-    static const char *const leaves[] = {"keys", "rows", "pairs", "starts"};
+    static const char *const leaves[] = {"keys", "rows", "pairs", "starts", "offsets", "bytes",
+                                         "groups"};
 
     return section < SX_SEC_OWN ? leaves[section]
                                 : sx_family_of(v->family)->sections[section - SX_SEC_OWN];
@@ -108,6 +110,12 @@ uint64_t sx_section_bytes(const sx_view *v, unsigned section)
         return v->block ? v->slots / v->block * v->block_bytes : 0;
     case SX_SEC_STARTS:
         return v->traits & SX_ONCE ? sx_starts_bytes(v->n, v->ranks, v->row_bytes) : 0;
+    case SX_SEC_OFFSETS:
+        return v->strings.offset_bytes ? (v->n + 1) * v->strings.offset_bytes : 0;
+    case SX_SEC_BYTES:
+        return v->strings.size;
+    case SX_SEC_GROUPS:
+        return sx_groups_bytes(&v->strings);
     default:
         return family->sections[section - SX_SEC_OWN] ? family->bytes(v, section) : 0;
     }
@@ -138,6 +146,10 @@ int sx_section_stays(const sx_view *v, unsigned section)
         return arrays || (v->traits & SX_ONCE);
     case SX_SEC_STARTS:
         return (v->traits & SX_ONCE) != 0;
+    case SX_SEC_OFFSETS:
+    case SX_SEC_BYTES:
+    case SX_SEC_GROUPS:
+        return v->strings.offset_bytes != 0;
     default:
         return 0;
     }
@@ -155,6 +167,9 @@ void sx_view_bind(sx_view *v, const void *const base[SX_SECTIONS])
         v->rows = base[SX_SEC_ROWS];
         v->starts = base[SX_SEC_STARTS];
     }
+    v->strings.offsets = base[SX_SEC_OFFSETS];
+    v->strings.bytes = base[SX_SEC_BYTES];
+    v->strings.groups = base[SX_SEC_GROUPS];
     if (family->bind)
         family->bind(v, base);
 }

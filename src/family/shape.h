@@ -26,7 +26,7 @@ uint64_t sx_upper_bytes(const sx_view *v, unsigned section);
 /* Levels of the upper part (state.h); 0: there is none. */
 uint32_t sx_view_levels(const sx_view *v);
 /* Whether a section is an array as the sort leaves it: sorted keys in whole lines, rows in
- * order of rank, or starts. Then nothing needs to be moved. */
+ * order of rank, starts, or what strings have. Then nothing needs to be moved. */
 int sx_section_stays(const sx_view *v, unsigned section);
 /* Points the view at its sections; base[section] is NULL if there is none. */
 void sx_view_bind(sx_view *v, const void *const base[SX_SECTIONS]);

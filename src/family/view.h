@@ -34,7 +34,7 @@
 
 #include "family/parts.h"
 #include "family/state.h"
-#include "keys/encode.h"
+#include "keys/strings.h"
 
 /* What is true of a view's family and layout, as bits, so that nobody need ask which they are. */
 enum {
@@ -66,6 +66,8 @@ typedef struct {
     const unsigned char *rows;    /* slot 0's row, or (`once`) that of rank 0; or NULL */
     const unsigned char *starts;  /* `once`: the rank of each position's first key, how
                                      many ranks there are, and first rows; or NULL */
+    sx_strings strings;           /* of each position, if keys are codes of strings; walks do
+                                     not look at them */
     union {
 #define SX_FAMILY(TAG, name) struct sx_part_##name name;
 #include "family/families.def"
@@ -74,7 +76,7 @@ typedef struct {
 } sx_view;
 
 /* A view and its key type: what kernels of a user's own get by value. */
-#define SX_KERNEL_VIEW_VERSION 7u
+#define SX_KERNEL_VIEW_VERSION 8u
 typedef struct {
     uint32_t version;
     int32_t key_type;

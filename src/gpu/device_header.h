@@ -13,8 +13,8 @@
  * A handle is plain data, less than 1 KiB, and goes by value. If it is a
  * __grid_constant__, no thread copies it. It is valid as long as the index is.
  * The functions wait for no other thread: any thread may call them in any
- * branch. Their names end in the type of the keys: u32 u64 i32 i64 f32 f64, or
- * b16, where a key is a pointer to its 16 bytes.
+ * branch. Their names end in the type of the keys: u32 u64 i32 i64 t64 f32 f64,
+ * or b16, where a key is a pointer to its 16 bytes.
  *
  *   uint64_t sx_device_count(h)
  *       How many keys the index has.
@@ -183,6 +183,7 @@ SX_DEVICE_TYPE(SX_U32, u32, uint32_t, uint32_t, 4)
 SX_DEVICE_TYPE(SX_U64, u64, uint64_t, uint64_t, 8)
 SX_DEVICE_TYPE(SX_I32, i32, int32_t, uint32_t, 4)
 SX_DEVICE_TYPE(SX_I64, i64, int64_t, uint64_t, 8)
+SX_DEVICE_TYPE(SX_T64, t64, int64_t, uint64_t, 8)
 SX_DEVICE_TYPE(SX_F32, f32, float, uint32_t, 4)
 SX_DEVICE_TYPE(SX_F64, f64, double, uint64_t, 8)
 

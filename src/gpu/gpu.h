@@ -50,6 +50,15 @@ sx_status sx_gpu_wait(sx_gpu *g, gpu_stream stream, const char *what, sx_err *er
 /* Blocks of GPU_BLOCK threads to launch for this many threads. */
 unsigned sx_gpu_grid(const sx_gpu *g, uint64_t threads);
 
+/* Of so many blocks, those that a launch has if it may have `most`, and the device's name (blocks=)
+ * may allow fewer. Kernels loop, so that any number does. */
+static inline unsigned gpu_grid_of(const sx_gpu *g, uint64_t blocks, uint64_t most)
+{
+    if (g->tune.blocks && g->tune.blocks < most)
+        most = g->tune.blocks;
+    return (unsigned)(blocks < 1 ? 1 : blocks > most ? most : blocks);
+}
+
 /* Launches `name` for this many threads; with _W it is name##_4, name##_8 or name##_16. */
 #define GPU_RUN(name, threads, stream, args) \
     SX_LAUNCH(name, sx_gpu_grid(g, (threads)), GPU_BLOCK, 0, (stream), (args))

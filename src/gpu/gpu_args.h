@@ -31,11 +31,11 @@ typedef struct {                  /* see sx_lookup */
     uint32_t unit;                /* of the view */
     uint32_t top_bytes;           /* of the search's top, staged in shared memory */
     uint32_t lanes;               /* group: of a question */
-    /* shared: nodes of node_bytes, numbered through all levels; the first near_levels levels
+    /* shared: nodes of node_bytes, numbered through all `levels`; the first near_levels
      * are whole in the top. Leaves of leaf_bytes, which begin with keys of leaf_key_bytes; the
      * last is at leaf_latest. leaf_step is leaf_bytes again, as kernels compile to other code
      * without it. 0 leaf_bytes: shared can't be used */
-    uint32_t node_bytes, near_levels;
+    uint32_t node_bytes, levels, near_levels;
     uint32_t node_first[SX_SHARED_LEVELS], last_child[SX_SHARED_LEVELS];
     uint32_t leaf_bytes, leaf_key_bytes, leaf_step;
     uint64_t leaf_latest;

@@ -159,7 +159,7 @@ static unsigned gpu_plan_grid(const sx_gpu *g, const gpu_plan *p, uint64_t threa
 
     if (p->schedule == SX_SCHEDULE_STATIC && blocks > resident)
         blocks = resident;
-    return (unsigned)(blocks < 1 ? 1 : blocks > GPU_GRID_MOST ? GPU_GRID_MOST : blocks);
+    return gpu_grid_of(g, blocks, GPU_GRID_MOST);
 }
 
 /* ---- points ------------------------------------------------------------------------ */

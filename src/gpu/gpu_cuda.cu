@@ -154,9 +154,8 @@ static void gpu_timer_end(gpu_timer *t, uint64_t *ns)
 unsigned sx_gpu_grid(const sx_gpu *g, uint64_t threads)
 {
     uint64_t blocks = (threads + GPU_BLOCK - 1) / GPU_BLOCK;
-    uint64_t most = (uint64_t)g->multiprocessors * 64;
 
-    return (unsigned)(blocks < 1 ? 1 : blocks > most ? most : blocks);
+    return gpu_grid_of(g, blocks, (uint64_t)g->multiprocessors * 64);
 }
 
 /* Blocks share a multiprocessor's memory, of which the larger part stays a cache. */

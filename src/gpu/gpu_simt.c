@@ -89,8 +89,7 @@ unsigned sx_gpu_grid(const sx_gpu *g, uint64_t threads)
 {
     uint64_t blocks = (threads + GPU_BLOCK - 1) / GPU_BLOCK;
 
-    (void)g;
-    return blocks < 1 ? 1 : blocks > GPU_GRID_MOST ? GPU_GRID_MOST : (unsigned)blocks;
+    return gpu_grid_of(g, blocks, GPU_GRID_MOST);
 }
 
 static uint64_t gpu_staged_space(const sx_gpu *g, uint32_t blocks)

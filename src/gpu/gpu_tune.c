@@ -33,6 +33,7 @@ static const tune_option options[] = {
     {"search", {"complete", "concise"}, 0, 0, AT(search), 0, 0},
     {"block", {NULL}, 128, 1024, AT(block), LAB, 0},
     {"each", {NULL}, 1, 64, AT(each), LAB, 0},
+    {"blocks", {NULL}, 1, 65536, AT(blocks), LAB, 0},
     {"bucket", {NULL}, 16, 1u << 30, AT(bucket), 0, 0},
     {"depth", {NULL}, 0, DEPTH_MOST, AT(depth), LAB, 0},
     {"share", {NULL}, 0, 1, AT(share), LAB, SX_SHARE_ALL},
@@ -168,7 +169,7 @@ sx_status sx_gpu_tune_parse(sx_gpu_tune *out, const char *text, const char *devi
             return sx_fail(err, SX_EINVAL, "device '%.40s': no option '%.*s'; known: memory=, "
                            "persist=, walk=, pin=, %sscan=, bucket=, search=, side=", device,
                            (int)(length < 40 ? length : 40), text,
-                           lab ? "reorder=, schedule=, block=, each=, depth=, share=, strategy=, " : "");
+                           lab ? "reorder=, schedule=, block=, each=, blocks=, depth=, share=, strategy=, " : "");
         if (options[i].plain == LAB && !lab)
             return for_labs(text, length, device, err);
         if (given >> i & 1)

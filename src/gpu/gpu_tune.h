@@ -18,6 +18,7 @@ typedef struct {
     uint32_t search;              /* sx_search */
     uint32_t block;               /* threads: 128, 256, 512, 1024 */
     uint32_t each;                /* questions of a thread: 1 to 64 */
+    uint32_t blocks;              /* of a launch, at most */
     uint32_t bucket;              /* hybrid: questions of a trip */
     uint32_t side;                /* who answers where either could: SX_SIDE_ of
                                      place/backend.h */

@@ -2,6 +2,7 @@
  *
  *   u32 u64   as they are
  *   i32 i64   sign bit flipped
+ *   t64       sign bit flipped, minus one: INT64_MIN becomes the greatest
  *   f32 f64   -0.0 becomes 0.0 and every NaN one NaN; then negative numbers
  *             have all bits flipped and others the sign bit: numbers ascend,
  *             +infinity comes after them, the NaN after that
@@ -30,6 +31,9 @@ SX_ENC uint32_t sx_enc_i32(uint32_t b) { return b ^ 0x80000000u; }
 SX_ENC uint32_t sx_dec_i32(uint32_t k) { return k ^ 0x80000000u; }
 SX_ENC uint64_t sx_enc_i64(uint64_t b) { return b ^ 0x8000000000000000u; }
 SX_ENC uint64_t sx_dec_i64(uint64_t k) { return k ^ 0x8000000000000000u; }
+
+SX_ENC uint64_t sx_enc_t64(uint64_t b) { return (b ^ 0x8000000000000000u) - 1; }
+SX_ENC uint64_t sx_dec_t64(uint64_t k) { return (k + 1) ^ 0x8000000000000000u; }
 
 SX_ENC uint32_t sx_enc_f32(uint32_t b)
 {

@@ -4,8 +4,9 @@
  *
  *     data   |  e0  |  e1  |  e2  |  ...        each bytes an element
  *
- * All elements have the same length today. Elements of different lengths will have offsets, as
- * in sx_column, and only these functions will have to know.
+ * Strings have offsets, as in sx_column; `each` is the bytes of an offset then. Their offsets can
+ * be asked for on the host only, and count as the caller has them: whoever has not looked at them
+ * compares with `bytes` before it believes them (sx_slice_string()).
  *
  * A slice without data is a column that is not wanted, or, if `each` is not 0, one that is wanted
  * and has space for no element.
@@ -19,10 +20,11 @@
 typedef struct {
     void *data;                   /* element 0; only read if it is an input */
     uint64_t n;                   /* elements */
-    uint32_t each;                /* bytes of an element; 0: there is no column */
+    uint32_t each;                /* bytes of an element, or of an offset; 0: there is no
+                                     column */
     int32_t place;                /* sx_place */
-    const void *offsets;          /* NULL; later n + 1: where each element begins in data */
-    uint32_t offset_bytes;        /* 0; later bytes of an offset */
+    const void *offsets;          /* strings: n + 1, where each begins in data; or NULL */
+    uint64_t bytes;               /* strings: of data */
 } sx_slice;
 
 /* n elements of `each` bytes. */
@@ -40,9 +42,35 @@ static inline sx_slice sx_slice_fixed(const void *data, uint64_t each, uint64_t 
 /* A column that has been checked; NULL: none. */
 static inline sx_slice sx_slice_of(const sx_column *c)
 {
-    sx_slice none = {0};
+    sx_slice s = {0};
 
-    return c ? sx_slice_fixed(c->data, sx_type_bytes(c->type), c->n, c->place) : none;
+    if (c)
+        s = sx_slice_fixed(c->data, c->offset_bytes ? c->offset_bytes : sx_type_bytes(c->type),
+                           c->n, c->place);
+    if (c && c->offset_bytes) {
+        s.offsets = c->offsets;
+        s.bytes = c->bytes;
+    }
+    return s;
+}
+
+/* Offset i <= n of strings on the host, never above the bytes there are. It is the caller's, and
+ * is read once: it may change. */
+static inline uint64_t sx_slice_offset(const sx_slice *s, uint64_t i)
+{
+    uint64_t at = s->each == 8 ? __atomic_load_n((const uint64_t *)s->offsets + i, __ATOMIC_RELAXED)
+                               : __atomic_load_n((const uint32_t *)s->offsets + i, __ATOMIC_RELAXED);
+
+    return at < s->bytes ? at : s->bytes;
+}
+
+/* String i on the host, inside of the data whatever its offsets are. */
+static inline const unsigned char *sx_slice_string(const sx_slice *s, uint64_t i, uint64_t *length)
+{
+    uint64_t a = sx_slice_offset(s, i), b = sx_slice_offset(s, i + 1);
+
+    *length = b > a ? b - a : 0;
+    return s->data ? (const unsigned char *)s->data + a : (const unsigned char *)"";
 }
 
 /* Whether the column is wanted, even if it has space for no element. */
@@ -62,12 +90,16 @@ static inline uint64_t sx_slice_bytes(const sx_slice *s, uint64_t a, uint64_t b)
 {
     uint64_t n = b - a;
 
+    if (s->offsets)
+        return sx_slice_offset(s, b) - sx_slice_offset(s, a);
     return s->each && n > UINT64_MAX / s->each ? UINT64_MAX : n * s->each;
 }
 
 /* The address of element i, or (i = n) of the end. NULL if there is no data. */
 static inline void *sx_slice_at(const sx_slice *s, uint64_t i)
 {
+    if (s->offsets)
+        return s->data ? (unsigned char *)s->data + sx_slice_offset(s, i) : NULL;
     return s->data ? (unsigned char *)s->data + i * s->each : NULL;
 }
 
@@ -76,6 +108,11 @@ static inline sx_slice sx_slice_part(const sx_slice *s, uint64_t a, uint64_t b)
 {
     sx_slice part = *s;
 
+    if (s->offsets) {             /* they count from the same byte */
+        part.offsets = (const unsigned char *)s->offsets + a * s->each;
+        part.n = b - a;
+        return part;
+    }
     part.data = sx_slice_at(s, a);
     part.n = s->data ? b - a : 0;
     return part;
@@ -101,9 +138,21 @@ static inline uint64_t sx_slices_bytes(const sx_slice *const *s, unsigned count,
 static inline uint64_t sx_slices_cut(const sx_slice *const *s, unsigned count, uint64_t a,
                                      uint64_t most, uint64_t bytes)
 {
-    uint64_t one = sx_slices_bytes(s, count, a, a + 1);   /* all are as long */
+    uint64_t one = sx_slices_bytes(s, count, a, a + 1), lo = 0, hi = most;
+    int strings = 0;
 
-    return one == 0 || bytes / one > most ? most : bytes / one;
+    for (unsigned i = 0; i < count; i++)
+        strings |= s[i]->offsets != NULL;
+    if (!strings)                 /* all elements are as long */
+        return one == 0 || bytes / one > most ? most : bytes / one;
+    while (lo < hi) {             /* `lo` elements fit */
+        uint64_t half = lo + (hi - lo + 1) / 2;
+        if (sx_slices_bytes(s, count, a, a + half) <= bytes)
+            lo = half;
+        else
+            hi = half - 1;
+    }
+    return lo;
 }
 
 /* The same for one slice, up to its end. */

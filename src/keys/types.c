@@ -30,6 +30,7 @@ CODEC(u32, 32)
 CODEC(u64, 64)
 CODEC(i32, 32)
 CODEC(i64, 64)
+CODEC(t64, 64)
 CODEC(f32, 32)
 CODEC(f64, 64)
 
@@ -53,10 +54,12 @@ static void decode_b16(void *elements, const void *keys, uint64_t n)
 
 #define SX_TYPE(tag, name, bytes, width) \
     [tag] = {#name, bytes, width, encode_##name, decode_##name},
+#define SX_TEXT_TYPE(tag, name, bytes, width) [tag] = {#name, bytes, width, NULL, NULL},
 static const sx_type_info types[] = {
 #include "keys/types.def"
 };
 #undef SX_TYPE
+#undef SX_TEXT_TYPE
 
 #define TYPES (int)(sizeof types / sizeof types[0])
 
@@ -69,8 +72,10 @@ const char *sx_type_list(void)
 {
     return "any of"
 #define SX_TYPE(tag, name, bytes, width) " " #name
+#define SX_TEXT_TYPE SX_TYPE
 #include "keys/types.def"
 #undef SX_TYPE
+#undef SX_TEXT_TYPE
     ;
 }
 
@@ -109,7 +114,7 @@ void sx_type_print(int type, const void *element, char *text, size_t space)
     case SX_U32: snprintf(text, space, "%" PRIu32, v.u32); break;
     case SX_U64: snprintf(text, space, "%" PRIu64, v.u64); break;
     case SX_I32: snprintf(text, space, "%" PRId32, v.i32); break;
-    case SX_I64: snprintf(text, space, "%" PRId64, v.i64); break;
+    case SX_I64: case SX_T64: snprintf(text, space, "%" PRId64, v.i64); break;
     case SX_F32: snprintf(text, space, "%.9g", (double)v.f32); break;
     case SX_F64: snprintf(text, space, "%.17g", v.f64); break;
     default:

@@ -7,9 +7,9 @@
 
 typedef struct {
     const char *name;
-    uint32_t bytes;               /* of one element in a column */
+    uint32_t bytes;               /* of one element in a column; 0: they differ in length */
     uint32_t width;               /* of the unsigned key: 4, 8 or 16 */
-    /* n elements of the type <-> n unsigned keys of that width */
+    /* n elements of the type <-> n unsigned keys of that width; NULL if these are codes */
     void (*encode)(void *keys, const void *elements, uint64_t n);
     void (*decode)(void *elements, const void *keys, uint64_t n);
 } sx_type_info;

@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/slice.h"
 
-#define SX_BACKEND_ABI 21
+#define SX_BACKEND_ABI 22
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -45,7 +45,7 @@ typedef struct {
  *   - a span of ranks is a span in each run, its results merged in the order of keys;
  *   - entries are of the oldest run, which has nearly all keys; the others are small.
  * So kernels will loop over the list where they take its one view now (gpu_args.h), and with
- * SX_RUNS_MAX grows what a launch carries: 504 bytes a view of the 4096 that every GPU takes. */
+ * SX_RUNS_MAX grows what a launch carries: 552 bytes a view of the 4096 that every GPU takes. */
 #define SX_RUNS_MAX 1u
 
 typedef struct {
@@ -73,9 +73,21 @@ typedef struct {
     uint32_t ahead;
     sx_slice out;                 /* rows or ranks, of 4 or 8 bytes; or none: not wanted */
     sx_slice keys;                /* keys found, of key_type; or none */
+    sx_slice at;                  /* of strings, in place of keys: positions, uint64_t, all ones
+                                     for none; or none. It may be q, of ranks */
     const sx_state *entry;        /* where each walk continues, or NULL; see sx_steps */
     sx_how how;
 } sx_lookup;
+
+/* Strings at positions, one behind the other. */
+typedef struct {
+    uint64_t n;
+    const uint64_t *at;           /* all ones, or past the end: an empty one */
+    sx_slice to;                  /* offsets, n + 1 of them, are written if there is no data; with
+                                     data the strings are, where these offsets say */
+    uint64_t *total;              /* bytes; without data */
+    sx_how how;
+} sx_string_take;
 
 /* One batch of ranges. */
 typedef struct {
@@ -97,6 +109,7 @@ typedef struct {
     uint32_t there;               /* both are in the backend's memory, not on the host */
     uint32_t last;                /* no results follow, so a stream's status word is
                                      written now */
+    uint32_t threads;             /* of a CPU that sums up, at most; 0: all */
 } sx_spans;
 
 /* Levels [from, to) of walks in an upper part (family/state.h), of which there are as many as
@@ -156,6 +169,9 @@ typedef struct {
     void *keys;                   /* whole lines; the largest key fills the last one */
     void *rows;                   /* of all ranks */
     void *starts;                 /* NULL unless keys are each value once (see sx_view) */
+    sx_strings strings;           /* keys are codes of these; offset_bytes 0: they are not */
+    void *offsets, *bytes, *groups;       /* of strings: their sections */
+    uint64_t string_values;       /* different strings */
     void *spare_keys, *spare_rows; /* arrays the sort needed, at least as large, or NULL;
                                      build may make sections of them */
     uint64_t spare_key_bytes;
@@ -165,9 +181,16 @@ typedef struct {
 
 static inline sx_facts sx_facts_of(const sx_sorted *s)
 {
-    sx_facts f = {s->n, s->ranks, s->width, s->row_bytes, s->n == s->values && s->n > 0};
+    sx_facts f = {s->n, s->ranks, s->width, s->row_bytes, s->n == s->values && s->n > 0,
+                  s->strings};
 
     return f;
+}
+
+/* How many keys there are if equal ones are stored once. Different strings may have equal codes. */
+static inline uint64_t sx_values_of(const sx_sorted *s)
+{
+    return s->strings.offset_bytes ? s->string_values : s->values;
 }
 
 static inline void sx_hand_over(void **from, void **to, int stays)
@@ -184,6 +207,9 @@ static inline void sx_sorted_give(sx_sorted *s, const sx_view *v, void *base[SX_
     sx_hand_over(&s->keys, &base[SX_SEC_KEYS], sx_section_stays(v, SX_SEC_KEYS));
     sx_hand_over(&s->rows, &base[SX_SEC_ROWS], sx_section_stays(v, SX_SEC_ROWS));
     sx_hand_over(&s->starts, &base[SX_SEC_STARTS], sx_section_stays(v, SX_SEC_STARTS));
+    sx_hand_over(&s->offsets, &base[SX_SEC_OFFSETS], sx_section_stays(v, SX_SEC_OFFSETS));
+    sx_hand_over(&s->bytes, &base[SX_SEC_BYTES], sx_section_stays(v, SX_SEC_BYTES));
+    sx_hand_over(&s->groups, &base[SX_SEC_GROUPS], sx_section_stays(v, SX_SEC_GROUPS));
 }
 
 static inline void sx_sorted_take_back(sx_sorted *s, const sx_view *v, void *base[SX_SECTIONS])
@@ -191,6 +217,9 @@ static inline void sx_sorted_take_back(sx_sorted *s, const sx_view *v, void *bas
     sx_hand_over(&base[SX_SEC_KEYS], &s->keys, sx_section_stays(v, SX_SEC_KEYS));
     sx_hand_over(&base[SX_SEC_ROWS], &s->rows, sx_section_stays(v, SX_SEC_ROWS));
     sx_hand_over(&base[SX_SEC_STARTS], &s->starts, sx_section_stays(v, SX_SEC_STARTS));
+    sx_hand_over(&base[SX_SEC_OFFSETS], &s->offsets, sx_section_stays(v, SX_SEC_OFFSETS));
+    sx_hand_over(&base[SX_SEC_BYTES], &s->bytes, sx_section_stays(v, SX_SEC_BYTES));
+    sx_hand_over(&base[SX_SEC_GROUPS], &s->groups, sx_section_stays(v, SX_SEC_GROUPS));
 }
 
 /* Who answers where both sides could, if the device's name says it. */
@@ -282,6 +311,9 @@ typedef struct {
                        const sx_spans *to, sx_err *err);
     sx_status (*fill)(void *self, const sx_views *views, const sx_span_query *job,
                       const sx_spans *spans, const sx_range_out *out, uint64_t total, sx_err *err);
+    /* See sx_string_take; NULL: this backend has no strings. */
+    sx_status (*take_strings)(void *self, const sx_views *views, const sx_string_take *job,
+                              sx_err *err);
     /* Aggregates of the rows of ranges. */
     sx_status (*fold)(void *self, const sx_views *views, const sx_span_query *job,
                       const sx_range_folds *out, sx_err *err);
@@ -295,7 +327,8 @@ typedef struct {
 
     /* For spans in device memory. scratch: memory in the order of a stream (NULL: of the
      * backend's own). sum_up: their sum, UINT64_MAX with a stream; scratch NULL: only says how
-     * many bytes scratch must have. offsets: copies `first` to the host. */
+     * many bytes scratch must have; a CPU has it, too, and needs none. offsets: copies `first` to
+     * the host. */
     sx_status (*scratch)(void *self, void *stream, void **out, uint64_t bytes, sx_err *err);
     void (*unscratch)(void *self, void *stream, void *p);
     sx_status (*sum_up)(void *self, void *stream, const sx_spans *spans, void *scratch,

@@ -62,7 +62,10 @@ typedef struct {
     uint64_t max_row;
     uint8_t width, row_bytes;
     uint16_t flags;               /* FLAG_UNIQUE, FLAG_DISTINCT */
-    unsigned char zero[28];
+    uint32_t forks;               /* of strings (keys/strings.h), as what follows; else 0 */
+    uint64_t string_bytes;
+    uint32_t cells, pool;
+    unsigned char zero[8];
 } file_run;
 
 typedef struct {
@@ -145,6 +148,10 @@ static void lay_out(const sx_store *store, uint64_t why_bytes, uint64_t notes_by
     front->run.row_bytes = (uint8_t)v->row_bytes;
     front->run.flags = (uint16_t)((spec.unique ? FLAG_UNIQUE : 0) |
                                   (v->distinct ? FLAG_DISTINCT : 0));
+    front->run.string_bytes = v->strings.size;
+    front->run.forks = v->strings.forks;
+    front->run.cells = v->strings.cells;
+    front->run.pool = v->strings.pool;
 
     for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
         uint64_t bytes = sx_section_bytes(v, kind);
@@ -301,6 +308,28 @@ static sx_status check_front(const file_front *front, uint64_t file_bytes, const
     return SX_OK;
 }
 
+/* What a run's entry says of its strings. */
+static sx_status read_strings(sx_strings *out, const file_front *front, const char *path,
+                              sx_err *err)
+{
+    const file_run *r = &front->run;
+    uint64_t most = front->head.file_bytes;
+    int strings = sx_type_of((int)front->head.key_type)->bytes == 0;
+
+    *out = (sx_strings){0};
+    if (!strings || r->stored == 0)
+        return r->string_bytes || r->forks || r->cells || r->pool
+                   ? damaged(path, "it has no strings, but their numbers", err) : SX_OK;
+    if (r->string_bytes > most || r->cells == 0 || r->cells > most || r->forks >= r->cells ||
+        r->cells >= SX_TO_FORK || r->pool > most)
+        return damaged(path, "its strings have an impossible size", err);
+    *out = (sx_strings){.size = r->string_bytes, .forks = r->forks, .cells = r->cells,
+                        .pool = r->pool,
+                        .offset_bytes = (uint16_t)sx_offset_bytes(r->string_bytes),
+                        .bits = (uint16_t)sx_group_bits(r->cells - r->forks)};
+    return SX_OK;
+}
+
 /* Makes the shape of a store out of the header and the run's entry. check_table() compares
  * numbers that are in both with the shape. */
 static sx_status read_shape(sx_store *s, const file_front *front, const char *path, sx_err *err)
@@ -310,7 +339,9 @@ static sx_status read_shape(sx_store *s, const file_front *front, const char *pa
     const sx_type_info *type = sx_type_of((int)h->key_type);
     char canonical[SX_SPEC_MAX];
     sx_facts facts;
+    sx_strings strings;
     sx_err inner;
+    sx_status st;
 
     if (!type || h->key_type > INT32_MAX || r->width != type->width)
         return damaged(path, "its key type is unknown", err);
@@ -336,8 +367,12 @@ static sx_status read_shape(sx_store *s, const file_front *front, const char *pa
         return damaged(path, "its number of stored keys can't be", err);
     if (r->ranks == 0 && (r->flags & FLAG_DISTINCT))
         return damaged(path, "it has no keys, but they are said to be distinct", err);
+    st = read_strings(&strings, front, path, err);
+    if (st != SX_OK)
+        return st;
     facts = (sx_facts){.n = r->stored, .ranks = r->ranks, .width = type->width,
-                       .row_bytes = r->row_bytes, .distinct = r->flags / FLAG_DISTINCT};
+                       .row_bytes = r->row_bytes, .distinct = r->flags / FLAG_DISTINCT,
+                       .strings = strings};
     if (sx_shape(&s->view, &s->spec, &sx_any_target, &facts, &inner) != SX_OK)
         return damaged(path, inner.text, err);
     sx_spec_print(&s->spec, canonical);

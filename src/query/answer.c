@@ -127,6 +127,7 @@ static sx_status answer_points(void *work, uint64_t at, uint64_t n, const sx_sta
     part.q = sx_slice_part(&part.q, at, at + n);
     part.out = sx_slice_part(&part.out, at, at + n);
     part.keys = sx_slice_part(&part.keys, at, at + n);
+    part.at = sx_slice_part(&part.at, at, at + n);
     part.entry = entry[0];
     return ask_points(w->plan, &part, err);
 }
@@ -382,9 +383,18 @@ static sx_status fill_ranges(void *work, const sx_spans *spans, uint64_t total, 
     sx_views views = sx_plan_views(w->plan);
     visits all = {.dev = w->dev};
     sx_range_out here = *w->out;
-    uint64_t bytes;
+    uint64_t bytes, *at = NULL;
     sx_status st = SX_OK;
 
+    if (here.keys.offsets) {
+        st = sx_spans_strings(w->plan, w->job, spans, total, &here.keys, here.max_bytes, &at, err);
+        if (st == SX_OK)
+            st = sx_strings_write(w->plan, at, total, &here.keys, &w->job->how, err);
+        sx_release(at);
+        if (st != SX_OK)
+            return st;
+        here.keys = (sx_slice){0};
+    }
     if (w->ask) {
         bytes = (sx_slice_there(&here.rows) ? sx_slice_bytes(&here.rows, 0, total) : 0) +
                 (sx_slice_there(&here.keys) ? sx_slice_bytes(&here.keys, 0, total) : 0);
@@ -397,7 +407,7 @@ static sx_status fill_ranges(void *work, const sx_spans *spans, uint64_t total, 
         if (st == SX_OK)
             st = bring(&all, &here.keys, total, 0, 1, err);
     }
-    if (st == SX_OK)
+    if (st == SX_OK && (here.rows.data || here.keys.data || w->job->how.stream))
         st = dev->backend->fill(dev->self, &views, w->job, spans, &here, total, err);
     return leave(&all, st, err);
 }

@@ -121,6 +121,7 @@ sx_status sx_check_column(const sx_column *c, const sx_device *dev, const sx_cal
 {
     const sx_type_info *type;
     uint64_t bytes;
+    sx_status st;
 
     if (!c)
         return sx_need(c, verb, name, err);
@@ -134,17 +135,16 @@ sx_status sx_check_column(const sx_column *c, const sx_device *dev, const sx_cal
     if (how->stream && c->place != SX_DEVICE && c->n > 0)
         return sx_fail(err, SX_EINVAL, "%s: %s is on the host, but with a stream every column is "
                        "in device memory", verb, name);
-    if (c->offsets || c->validity)
-        return sx_fail(err, SX_EINVAL, "%s: %s of %s is %p, not NULL: it is for strings, and there "
-                       "are none yet", verb, c->offsets ? "offsets" : "validity", name,
-                       c->offsets ? c->offsets : c->validity);
-    if (c->offset_bytes)
-        return sx_fail(err, SX_EINVAL, "%s: offset_bytes of %s is %u, not 0: it is for strings, and "
-                       "there are none yet", verb, name, c->offset_bytes);
+    if (c->validity)
+        return sx_fail(err, SX_EINVAL, "%s: validity of %s is %p, not NULL: all elements are there",
+                       verb, name, c->validity);
     for (unsigned i = 0; i < sizeof c->reserved / sizeof c->reserved[0]; i++)
         if (c->reserved[i])
             return sx_fail(err, SX_EINVAL, "%s: reserved[%u] of %s is %u, not 0", verb, i, name,
                            c->reserved[i]);
+    st = sx_check_strings(c, dev, verb, name, err);
+    if (st != SX_OK || c->type == SX_STR)
+        return st;
     if (__builtin_mul_overflow(c->n, (uint64_t)type->bytes, &bytes) || bytes > PTRDIFF_MAX)
         return sx_fail(err, SX_EINVAL, "%s: %s can't have %llu elements of %u bytes", verb,
                        name, (unsigned long long)c->n, type->bytes);
@@ -159,8 +159,8 @@ sx_status sx_check_column(const sx_column *c, const sx_device *dev, const sx_cal
     return SX_OK;
 }
 
-sx_status sx_check_keys(const sx_index_version *now, const sx_column *c, const sx_call *how,
-                        const char *verb, const char *name, sx_err *err)
+static sx_status check_type(const sx_index_version *now, const sx_column *c, const sx_call *how,
+                            const char *verb, const char *name, sx_err *err)
 {
     sx_status st = sx_check_column(c, now->dev, how, verb, name, err);
 
@@ -168,6 +168,14 @@ sx_status sx_check_keys(const sx_index_version *now, const sx_column *c, const s
         return sx_fail(err, SX_EINVAL, "%s: %s are %s, but the keys of the index are %s", verb,
                        name, sx_type_name(c->type), sx_type_name(now->key_type));
     return st;
+}
+
+sx_status sx_check_keys(const sx_index_version *now, const sx_column *c, const sx_call *how,
+                        const char *verb, const char *name, sx_err *err)
+{
+    sx_status st = check_type(now, c, how, verb, name, err);
+
+    return st == SX_OK ? sx_check_offsets(c, verb, name, err) : st;
 }
 
 sx_status sx_check_numbers(const sx_column *c, const sx_device *dev, const sx_call *how,
@@ -212,7 +220,10 @@ sx_status sx_check_out_numbers(const sx_column *c, const sx_device *dev, const s
 sx_status sx_check_out_keys(const sx_index_version *now, const sx_column *c, const sx_call *how,
                             uint64_t n, const char *verb, const char *name, sx_err *err)
 {
-    sx_status st = sx_check_keys(now, c, how, verb, name, err);
+    sx_status st = check_type(now, c, how, verb, name, err);
 
+    if (st == SX_OK && c->type == SX_STR && c->place != SX_HOST)
+        return sx_fail(err, SX_ENOSYS, "%s: %s are strings in device memory; questions take strings "
+                       "on the host", verb, name);
     return st == SX_OK ? sx_check_space(c, n, verb, name, err) : st;
 }

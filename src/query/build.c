@@ -5,7 +5,9 @@
 #include "base/cancel.h"
 #include "base/machine.h"
 #include "base/text.h"
+#include "keys/string_groups.h"
 #include "query/possible.h"
+#include "sort/sort_strings.h"
 
 #include <string.h>
 
@@ -14,6 +16,8 @@ static sx_status check_input(const sx_device *dev, const sx_column *keys, const 
 {
     sx_status st = sx_check_column(keys, dev, how, "sx_build", "keys", err);
 
+    if (st == SX_OK)
+        st = sx_check_offsets(keys, "sx_build", "keys", err);
     if (st == SX_OK && rows)
         st = sx_check_numbers(rows, dev, how, 1, "sx_build", "rows", err);
     if (st != SX_OK)
@@ -43,10 +47,20 @@ static uint64_t stage_bytes(const sx_device *dev)
     return t.stage_bytes;
 }
 
+/* Adds what strings take beside their codes: sections, and what sorting them takes. */
+static void add_strings(uint64_t n, uint64_t string_bytes, sx_bounds *most)
+{
+    uint64_t sections = (n + 1) * sx_offset_bytes(string_bytes) + string_bytes + sx_groups_most(n);
+
+    most->resident += sections;
+    most->peak += sections + sx_groups_scratch(n) + (n + 1) * 3 * sizeof(uint64_t) +
+                  SX_SORT_STRINGS_SCRATCH(n);
+}
+
 /* What an index takes at `at`, the device or the CPU beside it (settle_place()). Staging on the
- * way to the GPU is not counted. */
+ * way to the GPU is not counted. string_bytes: of all keys, if they are strings. */
 static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n, int row_type,
-                          sx_estimate_info *e, sx_err *err)
+                          uint64_t string_bytes, sx_estimate_info *e, sx_err *err)
 {
     uint32_t width = sx_type_of(key_type)->width, row_bytes = widest_row(row_type, n);
     sx_bounds most = {0};
@@ -64,6 +78,8 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
     } else {
         st = sx_bound(at, &spec, width, row_bytes, n, &most, err);
     }
+    if (st == SX_OK && sx_type_of(key_type)->bytes == 0)
+        add_strings(n, string_bytes, &most);
     if (st == SX_OK) {
         uint64_t measuring = spec.place == SX_PLACE_HYBRID || spec.place == SX_PLACE_BOTH
                                  ? sx_cost_bytes(n, width) : 0;
@@ -111,14 +127,14 @@ static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_
 
     if (space == UINT64_MAX)
         return SX_OK;
-    st = estimate(dev, *spec, key_type, n, row_type, &e, err);
+    st = estimate(dev, *spec, key_type, n, row_type, 0, &e, err);
     needed = e.device_peak - sx_contest_bytes(dev, spec, n);      /* a contest can do with less */
     if (st != SX_OK || needed <= space)
         return st;
     spec->place = SX_PLACE_HYBRID;
     st = sx_device_host(dev, &host, err);
     if (st == SX_OK)
-        st = estimate(host, *spec, key_type, n, row_type, &e, err);
+        st = estimate(host, *spec, key_type, n, row_type, 0, &e, err);
     if (st != SX_OK)
         return st;
     if (e.device_resident > space)
@@ -135,13 +151,13 @@ static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_
 }
 
 /* Whether the spec's place can be, and calls with a stream there (possible.h). */
-static sx_status check_place(const sx_device *dev, const sx_spec *spec, int streams,
+static sx_status check_place(const sx_device *dev, const sx_spec *spec, int key_type, int streams,
                              const char *verb, sx_err *err)
 {
     sx_backend_kind kind = sx_kind_of(dev);
     char text[SX_SPEC_MAX];
     sx_err why;
-    sx_status st = sx_check_place(spec->family, spec->place, &kind, &why);
+    sx_status st = sx_check_place(spec->family, key_type, spec->place, &kind, &why);
 
     if (st == SX_OK && streams)
         st = sx_check_streams(spec->place, &kind, &why);
@@ -159,7 +175,7 @@ static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint6
 {
     int gpu = dev->backend->gpu != 0;
     int told = spec->place != SX_PLACE_USUAL;     /* also place=device, which becomes usual */
-    sx_status st = check_place(dev, spec, streams, verb, err);
+    sx_status st = check_place(dev, spec, key_type, streams, verb, err);
 
     why[0] = '\0';
     *at = dev;
@@ -170,7 +186,7 @@ static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint6
     if (gpu && (sx_family_of(spec->family)->traits & SX_CHOSEN) && !told) {
         st = auto_place(dev, spec, key_type, n, row_type, why, err);
         if (st == SX_OK)
-            st = check_place(dev, spec, streams, verb, err);
+            st = check_place(dev, spec, key_type, streams, verb, err);
     }
     if (st == SX_OK && spec->place != SX_PLACE_USUAL && spec->place != SX_PLACE_BOTH)
         st = sx_device_host(dev, at, err);
@@ -193,6 +209,9 @@ static sx_status check_ask(const sx_estimate_ask *given, sx_estimate_ask *ask, s
     if (ask->row_type != 0 && ask->row_type != SX_U32 && ask->row_type != SX_U64)
         return sx_fail(err, SX_EINVAL, "%s: the row type is %d; allowed: 0 (positions), %d (u32), "
                        "%d (u64)", verb, ask->row_type, SX_U32, SX_U64);
+    if (ask->bytes && ask->key_type != SX_STR)
+        return sx_fail(err, SX_EINVAL, "%s: bytes are %llu, not 0: it is for strings, and keys are "
+                       "%s", verb, (unsigned long long)ask->bytes, sx_type_name(ask->key_type));
     return SX_OK;
 }
 
@@ -220,7 +239,7 @@ sx_status sx_estimate(sx_device *dev, const char *text, const sx_estimate_ask *g
         st = settle_place(dev, &spec, ask.key_type, ask.n, ask.row_type, 0, "sx_estimate", &at,
                           why, &err);
     if (st == SX_OK)
-        st = estimate(at, spec, ask.key_type, ask.n, ask.row_type, &e, &err);
+        st = estimate(at, spec, ask.key_type, ask.n, ask.row_type, ask.bytes, &e, &err);
     if (st == SX_OK && e.device_peak > 0)
         e.device_peak += stage_bytes(dev);
     if (st == SX_OK)
@@ -242,7 +261,7 @@ static sx_status check_budget(const sx_device *dev, sx_device *at, const sx_spec
 
     if (max_bytes == 0)
         return SX_OK;
-    st = estimate(at, *spec, in->key_type, in->n, in->row_type, &e, err);
+    st = estimate(at, *spec, in->key_type, in->n, in->row_type, in->keys.bytes, &e, err);
     e.host_peak += guest_bytes(at, &in->keys) + guest_bytes(at, &in->rows);
     e.device_peak += e.device_peak > 0 ? stage_bytes(dev) : 0;
     if (st == SX_OK && e.host_peak + e.device_peak > max_bytes)
@@ -264,6 +283,7 @@ static sx_status build(const sx_site *site, sx_store *s, const sx_spec *spec, co
     sx_device *dev = site->at;
     const sx_backend *be = dev->backend;
     sx_sorted sorted = {0};
+    sx_input codes = *in;
     uint64_t begin = sx_clock_ns();
     sx_status st;
 
@@ -275,12 +295,17 @@ static sx_status build(const sx_site *site, sx_store *s, const sx_spec *spec, co
     sx_progress_phase(in->progress, PART_BUILT);
     s->key_type = in->key_type;
     s->max_row = sorted.max_row;
-    st = sx_make(site, s, spec, &sorted, in, sx_clock_ns() - begin, err);
+    if (sorted.strings.offset_bytes)
+        codes.key_type = SX_U64;  /* which families, and who chooses one, take for keys */
+    st = sx_make(site, s, spec, &sorted, &codes, sx_clock_ns() - begin, err);
     if (st == SX_OK)
         sx_store_bind(s);
     be->release(dev->self, sorted.keys);
     be->release(dev->self, sorted.rows);
     be->release(dev->self, sorted.starts);
+    be->release(dev->self, sorted.offsets);
+    be->release(dev->self, sorted.bytes);
+    be->release(dev->self, sorted.groups);
     be->release(dev->self, sorted.spare_keys);
     be->release(dev->self, sorted.spare_rows);
     return st;

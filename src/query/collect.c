@@ -62,6 +62,9 @@ struct batch {
     sx_err err;
     uint64_t *answers;
     sx_slice keys;                /* space for a whole batch */
+    uint64_t *offsets;            /* of strings: where each key begins in `text`; or NULL */
+    unsigned char *text;          /* their bytes, of which there is space for text_space */
+    uint64_t text_space;
 };
 
 struct sx_collector {
@@ -115,8 +118,11 @@ static sx_status batch_new(sx_collector *c, batch **out, sx_err *err)
 {
     uint64_t head = sx_round_up(sizeof(batch), SX_LINE), n = c->info.batch;
     sx_slice keys = sx_slice_fixed(NULL, sx_type_bytes(c->key_type), n, SX_HOST);
+    int strings = c->key_type == SX_STR;
     void *block;
-    sx_status st = sx_alloc(&block, head + n * sizeof(uint64_t) + sx_slice_bytes(&keys, 0, n),
+    sx_status st = sx_alloc(&block, head + n * sizeof(uint64_t) +
+                                        (strings ? (n + 1) * sizeof(uint64_t)
+                                                 : sx_slice_bytes(&keys, 0, n)),
                             "a batch of a collector", err);
     batch *b = block;
 
@@ -124,7 +130,12 @@ static sx_status batch_new(sx_collector *c, batch **out, sx_err *err)
         return st;
     memset(b, 0, sizeof *b);
     b->answers = (uint64_t *)(void *)((unsigned char *)block + head);
-    keys.data = b->answers + n;
+    if (strings) {
+        b->offsets = b->answers + n;
+        b->offsets[0] = 0;
+    } else {
+        keys.data = b->answers + n;
+    }
     b->keys = keys;
     init_cond(&b->turn);
     b->link = c->all;
@@ -183,6 +194,13 @@ static void leave(sx_collector *c, batch *b, uint32_t slot)
 static sx_status ask_index(const sx_collector *c, const batch *b)
 {
     sx_column q = {.type = c->key_type, .n = b->n, .data = b->keys.data};
+
+    if (b->offsets) {
+        q.data = b->text;
+        q.offsets = b->offsets;
+        q.offset_bytes = sizeof *b->offsets;
+        q.bytes = b->offsets[b->n];
+    }
     sx_column out = {.type = SX_U64, .n = b->n, .data = b->answers};
 
     switch (b->what) {
@@ -344,6 +362,7 @@ void sx_collector_free(sx_collector *c)
     for (batch *b = c->all, *next; b; b = next) {
         next = b->link;
         pthread_cond_destroy(&b->turn);
+        sx_release(b->text);
         sx_release(b);
     }
     pthread_cond_destroy(&c->idle);
@@ -393,6 +412,42 @@ static sx_status outcome(sx_collector *c, const batch *b, uint32_t slot, uint64_
     return SX_OK;
 }
 
+/* Copies a string behind those of slots before. Others have the lock while it is copied, so a long
+ * string holds them up: longer than SX_STRING_MOST it can't be. */
+static sx_status keep_string(batch *b, uint32_t slot, const sx_string *key, sx_err *err)
+{
+    uint64_t at = b->offsets[slot];
+
+    if (key->bytes > SX_STRING_MOST || (key->bytes > 0 && !key->data))
+        return sx_fail(err, SX_EINVAL, "sx_collect: the key has %llu bytes at %p; allowed: up to "
+                       "%llu, and not at NULL", (unsigned long long)key->bytes, key->data,
+                       (unsigned long long)SX_STRING_MOST);
+    if (key->bytes > b->text_space - at) {
+        uint64_t space = 2 * (at + key->bytes);
+        void *text;
+        sx_status st = sx_alloc(&text, space, "a batch of a collector", err);
+        if (st != SX_OK)
+            return st;
+        if (at > 0)
+            memcpy(text, b->text, at);
+        sx_release(b->text);
+        b->text = text;
+        b->text_space = space;
+    }
+    if (key->bytes > 0)
+        memcpy(b->text + at, key->data, key->bytes);
+    b->offsets[slot + 1] = at + key->bytes;
+    return SX_OK;
+}
+
+static sx_status keep_key(batch *b, uint32_t slot, const void *key, sx_err *err)
+{
+    if (b->offsets)
+        return keep_string(b, slot, key, err);
+    memcpy(sx_slice_at(&b->keys, slot), key, sx_slice_bytes(&b->keys, slot, slot + 1));
+    return SX_OK;
+}
+
 static sx_status submit(sx_collector *c, sx_ask what, const void *key, uint64_t *answer,
                         int64_t timeout_us, uint64_t until, sx_err *err)
 {
@@ -405,9 +460,14 @@ static sx_status submit(sx_collector *c, sx_ask what, const void *key, uint64_t 
     st = open_batch(c, what, &b, err);
     if (st != SX_OK)
         return st;
-    slot = b->n++;
+    slot = b->n;
     b->here++;
-    memcpy(sx_slice_at(&b->keys, slot), key, sx_slice_bytes(&b->keys, slot, slot + 1));
+    st = keep_key(b, slot, key, err);
+    if (st != SX_OK) {            /* the slot is not taken; a batch without any is free again */
+        leave(c, b, NOBODY);
+        return st;
+    }
+    b->n++;
     if (b->n == c->info.batch || (c->info.eager && c->sent[what] == 0))
         send_batch(c, b);
     else

@@ -41,6 +41,9 @@ sx_status sx_column_new(sx_column *out, sx_device *dev, int type, uint64_t n)
     uint64_t bytes = 0;
     sx_status st = sx_need(out, verb, "the output", &err);
 
+    if (st == SX_OK && type == SX_STR)
+        st = sx_fail(&err, SX_EINVAL, "%s: the type is str; sx_column_strings() takes their bytes, "
+                     "too", verb);
     if (st == SX_OK)
         st = sx_need(dev, verb, "the device", &err);
     if (st == SX_OK && !info)
@@ -59,6 +62,38 @@ sx_status sx_column_new(sx_column *out, sx_device *dev, int type, uint64_t n)
     return sx_report(&err, st);
 }
 
+sx_status sx_column_strings(sx_column *out, sx_device *dev, uint64_t n, uint64_t bytes,
+                            unsigned offset_bytes)
+{
+    SX_UNCANCELLED;
+    static const char verb[] = "sx_column_strings";
+    sx_err err;
+    sx_column c = {.type = SX_STR, .n = n, .offset_bytes = offset_bytes, .bytes = bytes};
+    uint64_t offsets = 0;
+    sx_status st = sx_need(out, verb, "the output", &err);
+
+    if (st == SX_OK)
+        st = sx_need(dev, verb, "the device", &err);
+    if (st == SX_OK && offset_bytes != 4 && offset_bytes != 8)
+        st = sx_fail(&err, SX_EINVAL, "%s: offset_bytes is %u; allowed: 4, 8", verb, offset_bytes);
+    if (st == SX_OK && (n == UINT64_MAX ||
+                        __builtin_mul_overflow(n + 1, (uint64_t)offset_bytes, &offsets) ||
+                        offsets > PTRDIFF_MAX || bytes > PTRDIFF_MAX))
+        st = sx_fail(&err, SX_EINVAL, "%s: a column can't have %llu strings of %llu bytes together",
+                     verb, (unsigned long long)n, (unsigned long long)bytes);
+    if (st == SX_OK)
+        st = dev->backend->alloc(dev->self, &c.offsets, offsets, "a column", &err);
+    if (st == SX_OK && bytes > 0)
+        st = dev->backend->alloc(dev->self, &c.data, bytes, "a column", &err);
+    if (st == SX_OK) {
+        c.place = dev->backend->gpu ? SX_DEVICE : SX_HOST;
+        *out = c;
+    } else if (c.offsets) {
+        dev->backend->release(dev->self, c.offsets);
+    }
+    return sx_report(&err, st);
+}
+
 void sx_column_free(sx_column *column, sx_device *dev)
 {
     SX_UNCANCELLED;
@@ -67,8 +102,39 @@ void sx_column_free(sx_column *column, sx_device *dev)
     if (dev->backend->settle)
         dev->backend->settle(dev->self);
     dev->backend->release(dev->self, column->data);
-    column->data = NULL;
-    column->n = 0;
+    if (column->type == SX_STR)
+        dev->backend->release(dev->self, column->offsets);
+    column->data = column->offsets = NULL;
+    column->n = column->bytes = 0;
+}
+
+static sx_status copy_bytes(const sx_column *to, void *data, const sx_column *from,
+                            const void *source, uint64_t bytes, sx_device *dev, sx_err *err)
+{
+    if (bytes == 0)
+        return SX_OK;
+    if (to->place != SX_HOST || from->place != SX_HOST)
+        return dev->backend->copy(dev->self, data, to->place == SX_DEVICE, source,
+                                  from->place == SX_DEVICE, bytes, err);
+    memmove(data, source, bytes);
+    return SX_OK;
+}
+
+/* Offsets as they are, and all bytes of data. */
+static sx_status copy_strings(sx_column *to, const sx_column *from, sx_device *dev,
+                              const char *verb, sx_err *err)
+{
+    sx_status st;
+
+    if (to->offset_bytes != from->offset_bytes)
+        return sx_fail(err, SX_EINVAL, "%s: offsets of %u bytes, to offsets of %u", verb,
+                       from->offset_bytes, to->offset_bytes);
+    if (to->bytes < from->bytes)
+        return sx_fail(err, SX_ESPACE, "%s: to has room for %llu bytes, but %llu are needed", verb,
+                       (unsigned long long)to->bytes, (unsigned long long)from->bytes);
+    st = copy_bytes(to, to->offsets, from, from->offsets, (from->n + 1) * from->offset_bytes, dev,
+                    err);
+    return st == SX_OK ? copy_bytes(to, to->data, from, from->data, from->bytes, dev, err) : st;
 }
 
 sx_status sx_column_copy(sx_column *to, const sx_column *from, sx_device *dev)
@@ -78,7 +144,6 @@ sx_status sx_column_copy(sx_column *to, const sx_column *from, sx_device *dev)
     static const sx_call here = {0};
     sx_err err;
     sx_status st = sx_need(dev, verb, "the device", &err);
-    uint64_t bytes;
 
     if (st == SX_OK)
         st = sx_check_column(from, dev, &here, verb, "from", &err);
@@ -89,14 +154,11 @@ sx_status sx_column_copy(sx_column *to, const sx_column *from, sx_device *dev)
                      sx_type_name(to->type));
     if (st == SX_OK)
         st = sx_check_space(to, from->n, verb, "to", &err);
-    if (st != SX_OK || from->n == 0)
-        return sx_report(&err, st);
-    bytes = from->n * sx_type_bytes(from->type);
-    if (to->place == SX_HOST && from->place == SX_HOST)
-        memmove(to->data, from->data, bytes);
-    else
-        st = dev->backend->copy(dev->self, to->data, to->place == SX_DEVICE, from->data,
-                                from->place == SX_DEVICE, bytes, &err);
+    if (st == SX_OK && from->type == SX_STR)
+        st = copy_strings(to, from, dev, verb, &err);
+    else if (st == SX_OK)
+        st = copy_bytes(to, to->data, from, from->data, from->n * sx_type_bytes(from->type), dev,
+                        &err);
     return sx_report(&err, st);
 }
 

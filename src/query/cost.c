@@ -188,11 +188,14 @@ static double entered_ns(const sx_cost *c, const sx_batch *b, uint64_t bucket, u
 
 int sx_cost_entries_pay(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsigned columns)
 {
+    double gain = columns > 1 && c->entries.range_gain > 0 ? c->entries.range_gain
+                                                           : c->entries.gain;
+
     if (b->n < sx_cost_cut(c, b->n, bucket, columns).first)
         return 0;
     if (c->side)
         return c->side == SX_SIDE_GPU;
-    if ((c->entries.gain > 0 && c->entries.gain < SX_LEAST_GAIN) || b->n < c->entries.least)
+    if ((gain > 0 && gain < SX_LEAST_GAIN) || b->n < c->entries.least)
         return 0;
     return entered_ns(c, b, bucket, columns) < sx_cost_of_cpu(c, b);
 }

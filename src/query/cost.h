@@ -50,6 +50,7 @@ typedef struct {                  /* of a hybrid index */
                                      tried: both use the host's memory, which the other
                                      numbers do not show. 0: not tried; 1: neither, as
                                      the index is in the host's caches */
+    double range_gain;            /* the same of ranges, tried where gets gain; 0: not tried */
     uint64_t least;               /* questions of the smallest batch that gained, tried; 0: not
                                      tried */
     double alone_ns;              /* a question of large calls to the CPU alone, tried; 0: not */

@@ -136,6 +136,8 @@ static void text_entries(const sx_index_version *now, sx_text *t)
     text_balance(now, t);
     if (h->gain > 0 && h->gain != 1)
         add(t, "tried    with entries large calls were ", h->gain, 2, " times as fast as without\n");
+    if (h->range_gain > 0)
+        add(t, "tried    with entries ranges were found ", h->range_gain, 2, " times as fast\n");
     if (from)
         sx_text_add(t, "answers  the CPU, from %" PRIu64 " queries on with entries\n", from);
     else
@@ -228,7 +230,8 @@ static void explain_json(const sx_index_version *now, sx_text *t)
         add(t, ", \"entries\": {\"call_ns\": ", c->entries.call_ns, 1, ", ");
         add(t, "\"query_ns\": ", c->entries.query_ns, 4, ", ");
         add(t, "\"hinted_query_ns\": ", c->entries.entered_ns, 4, ", ");
-        add(t, "\"gain\": ", c->entries.gain, 3, "}");
+        add(t, "\"gain\": ", c->entries.gain, 3, ", ");
+        add(t, "\"range_gain\": ", c->entries.range_gain, 3, "}");
         json_balance(now, t);
         json_from("hinted_from", entered_from(now), t);
     }

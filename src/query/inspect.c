@@ -242,6 +242,10 @@ static void explain_text(const sx_index_version *now, const sx_notes *notes,
     sx_text_add(t, "family   %s: %s\n", sx_family_of(v->family)->name, sx_family_of(v->family)->what);
     sx_text_add(t, "keys     %" PRIu64 " of type %s, searched as %u-byte unsigned keys%s\n", v->ranks,
                 sx_type_name(s->key_type), v->width, s->spec.unique ? ", unique" : "");
+    if (v->strings.offset_bytes)
+        sx_text_add(t, "strings  %" PRIu64 " bytes; codes begin with one of %u groups, which %u forks "
+                    "tell apart\n", v->strings.size, v->strings.cells - v->strings.forks,
+                    v->strings.forks);
     if (v->row_bytes)
         sx_text_add(t, "rows     stored, %u bytes each, up to %" PRIu64 "\n", v->row_bytes,
                     s->max_row);
@@ -289,6 +293,9 @@ static void explain_json(const sx_index_version *now, const sx_notes *notes,
                 v->traits & SX_ONCE ? "once" : v->block ? "pairs" : "split", sx_block_keys(v));
     if (v->traits & SX_ONCE)
         sx_text_add(t, ", \"stored_keys\": %" PRIu64, v->n);
+    if (v->strings.offset_bytes)
+        sx_text_add(t, ", \"string_bytes\": %" PRIu64 ", \"groups\": %u, \"forks\": %u",
+                    v->strings.size, v->strings.cells - v->strings.forks, v->strings.forks);
     if (sx_family_of(v->family)->explain)
         sx_family_of(v->family)->explain(v, &s->spec, t, SX_JSON);
     sx_text_add(t, ", \"sections\": [");

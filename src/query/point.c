@@ -31,7 +31,9 @@ static sx_status run(const sx_index_version *now, sx_lookup *job, sx_column *row
     sx_progress_phase(job->how.progress, SX_PROGRESS_ALL);
     sx_progress_units(job->how.progress, job->n);
     sx_timing_begin(&timing, &job->how);
-    if (job->n > 0 || job->how.stream)
+    if (job->keys.offsets)
+        st = sx_answer_strings(now, job, verb, err);
+    else if (job->n > 0 || job->how.stream)
         st = sx_answer_lookup(now, job, err);
     if (st == SX_OK)
         st = sx_progress_status(job->how.progress, err);

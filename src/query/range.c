@@ -109,7 +109,7 @@ static sx_status check_scratch(const sx_index_version *now, const sx_span_query 
     const sx_device *at = sx_one_run(now)->replica[0].dev;
     uint64_t each = 0, word = sizeof(uint64_t);
 
-    if (out->rows.data || out->keys.data)
+    if (out->rows.data || out->keys.data || out->keys.offsets)
         each = at->backend->gpu ? 3 * word : word;
     else if (at->backend->gpu && !sx_slice_there(&out->first))
         each = 2 * word;          /* offsets are summed up on the device, then copied */

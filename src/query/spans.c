@@ -60,7 +60,7 @@ static sx_status take_memory(memory *m, sx_spans *s, const sx_range_out *out, sx
         st = be->sum_up(m->dev->self, m->stream, s, NULL, &m->sum_bytes, &unused, err);
     if (st == SX_OK && m->there)
         st = take(m, &m->sums, m->sum_bytes, err);
-    if (st == SX_OK && (out->rows.data || out->keys.data) && s->n > 0)
+    if (st == SX_OK && (out->rows.data || out->keys.data || out->keys.offsets) && s->n > 0)
         st = take(m, &m->start, s->n * word, err);
     s->start = m->start;
     s->there = m->there != 0;
@@ -74,7 +74,7 @@ sx_status sx_spans_answer(const sx_replica *by, const sx_span_query *job, const 
 {
     const sx_backend *be = by->dev->backend;
     memory m = {.dev = by->dev, .stream = job->how.stream, .there = be->gpu != 0};
-    sx_spans s = {.n = job->n};
+    sx_spans s = {.n = job->n, .threads = job->how.threads};
     uint64_t total = 0;
     sx_status st = take_memory(&m, &s, out, err);
 
@@ -85,15 +85,15 @@ sx_status sx_spans_answer(const sx_replica *by, const sx_span_query *job, const 
     if (st != SX_OK)
         return st;
     st = find(work, &s, err);
-    if (st == SX_OK && m.there)
+    if (st == SX_OK && (m.there || !be->gpu))
         st = be->sum_up(by->dev->self, m.stream, &s, m.sums, &m.sum_bytes, &total, err);
-    else if (st == SX_OK)
+    else if (st == SX_OK)         /* of a GPU, whose own is for its memory */
         total = sx_ranges_sum_up(s.first, s.n);
     if (st == SX_OK && m.there && m.first)
         st = be->offsets(by->dev->self, &job->how, &s, out->first.data, err);
     if (st == SX_OK && !m.stream)
         st = sx_ranges_check_space(out, total, err);
-    if (st == SX_OK && (s.start || m.stream)) {
+    if (st == SX_OK && (s.start || m.stream || out->keys.offsets)) {
         sx_progress_phase(job->how.progress, SX_PROGRESS_ALL);
         sx_progress_units(job->how.progress, total);
         st = fill(work, &s, total, err);

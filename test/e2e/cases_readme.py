@@ -60,8 +60,8 @@ def readme_in_the_shell(t):
     done = subprocess.run(["sh", "-e"], input=block, capture_output=True, text=True, cwd=t.dir,
                           env=environment)
     check(done.returncode == 0 and not done.stderr, f"{done.returncode}: {done.stderr}")
-    equal(done.stdout.splitlines()[:4], ["3", "3", "-", "1 2 3"], "the first answers")
-    for name in re.findall(r"\S+\.(?:sosd|sxt|npy|txt)", block):
+    equal(done.stdout.splitlines()[:5], ["DE", "3", "3", "-", "1 2 3"], "the first answers")
+    for name in re.findall(r"\S+\.(?:sosd|sxt|npy|txt|csv)", block):
         check(t.path(name).exists(), f"{name} was not made")
     check("pivot(k=9" in done.stdout and "binary_search" in done.stdout, done.stdout)
 

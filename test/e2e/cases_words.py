@@ -6,8 +6,8 @@ import numpy as np
 import formats
 from harness import case, check, equal
 
-VERBS = ["gen", "build", "lookup", "range", "explain", "verify", "bench",
-         "devices"]
+VERBS = ["gen", "build", "lookup", "range", "at", "head", "tail", "explain", "verify",
+         "bench", "devices"]
 
 
 @case()
@@ -65,6 +65,7 @@ def help_lists_the_verbs(t):
 def version(t):
     line, = t.tool.ok("--version").lines
     check(re.fullmatch(r"sextant \d+\.\d+\.\d+", line), line)
+    equal(t.tool.ok("-V").lines, [line], "sextant -V")
 
 
 # ---- forms of options -------------------------------------------------------
@@ -74,6 +75,7 @@ SAME_GEN = {
     "--option=value": "gen --type=u32 --n=5 --output=out.txt",
     "a letter": "gen --type u32 -n 5 -o out.txt",
     "a letter with its value": "gen --type u32 -n5 -oout.txt",
+    "beginnings of options": "gen --ty u32 --n 5 --outp=out.txt",
     "the last one counts": "gen --type u64 --type u32 --n 9 --n 5 -o out.txt",
 }
 

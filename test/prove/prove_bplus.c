@@ -107,7 +107,7 @@ void bplus_stretch(void)
 
     ASSUME(place < v.of.bplus.leaves && a < b && b <= v.n);
     r = sx_bplus_stretch_at(&v.of.bplus, place, a, b);
-    ASSERT(r.n == 0 || (r.first >= a && r.n <= b - r.first && r.first < b), "ranks of the span");
+    ASSERT(r.first >= a && r.first < b && r.n <= b - r.first, "ranks of the span");
     ASSERT(r.slot < v.slots && r.n <= v.slots - r.slot, "slots");
     ASSERT(r.n == 0 || r.slot >> v.of.bplus.slot_shift == (r.slot + r.n - 1) >> v.of.bplus.slot_shift,
            "of one leaf");

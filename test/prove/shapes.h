@@ -201,6 +201,17 @@ static inline int guide_is(const sx_view *v)
            g->piece_cells >= 1 && g->piece_cells <= SX_PIECE_CELLS_MAX;
 }
 
+/* What the section `tree` can say: the state of a node, and nodes; or all keys in a window. */
+static inline int radix_is(const sx_view *v)
+{
+    const sx_radix *t = &v->of.radix;
+
+    return array_is(v) && t->leaf >= 1 && t->leaf <= SX_RADIX_LEAF_MAX && t->levels <= v->width &&
+           t->units <= SX_RADIX_AT &&
+           (t->levels == 0 ? t->units == 0 && (t->root & SX_RADIX_DONE) != 0
+                           : t->units > 0 && t->root >> 52 == 0 && (t->root & SX_RADIX_AT) == 0);
+}
+
 static inline int pgm_is(const sx_view *v)
 {
     const sx_pgm *t = &v->of.pgm;

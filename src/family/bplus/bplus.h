@@ -260,6 +260,8 @@ SX_FN sx_stretch sx_bplus_stretch_at(const sx_bplus *t, uint64_t place, uint64_t
     r.n = r.first < end ? end - r.first : 0;
     if (r.n > 0)
         r.slot += r.first - begin;
+    else
+        r.first = a;              /* in the span, whatever the record says */
     return r;
 }
 

@@ -2,6 +2,11 @@
 #define SX_UNIT_OF SX_FAM_EYTZ
 #include "family/family_gpu.h"
 #define SX_REORDERS 1             /* its plans sort questions */
+#define GPU_LAUNCH_ALONE(w)                          \
+    if (a->unit == 64 / w && a->top_bytes == 0)      \
+        GPU_LAUNCH_PLAN(k_lines_##w);                \
+    else                                             \
+        GPU_LAUNCH_PLAN(k_lookup_##w)
 #include "family/generic/gpu_launch.h"
 #include "family/shape.h"
 

@@ -20,6 +20,13 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 
 #include "family/generic/gpu_bound_impl.h"
 #include "family/generic/gpu_points_impl.h"
+
+/* The same if nodes are lines and none is staged, as it mostly is. */
+SX_KERNEL_1024(F(k_lines), sx_gpu_lookup)
+{
+    F(ask_alone)(ap, 64 / W, 0, 0);
+}
+
 #include "family/generic/gpu_ranges_impl.h"
 #include "family/generic/gpu_reorders_impl.h"
 

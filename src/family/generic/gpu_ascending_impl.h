@@ -35,13 +35,12 @@ SX_KERNEL_1536(F(k_ascending), sx_gpu_lookup)
 
     for (; t < stop; t++) {
         uint32_t begin = t * tile, end = n - begin < tile ? n : begin + tile, count;
-        uint64_t slot;
         int beyond;
         if (t == first) {         /* both ends are walked from the top */
             if (SX_TID == 0 || SX_TID == SX_BLOCK_THREADS - 1) {
                 KEY q = F(read_key)(ap->key_type, ap->q, SX_TID == 0 ? begin : end - 1);
                 next[SX_TID != 0] = F(left_far)(v, F(walked)(q, sx_side_of(ap->op), &beyond),
-                                                &slot, ap->unit);
+                                                ap->unit);
             }
             SX_BARRIER();
             from = next[0];
@@ -57,7 +56,8 @@ SX_KERNEL_1536(F(k_ascending), sx_gpu_lookup)
         for (uint32_t i = begin + SX_TID; i < end; i += SX_BLOCK_THREADS) {
             KEY q = F(read_key)(ap->key_type, ap->q, i);
             KEY w = F(walked)(q, sx_side_of(ap->op), &beyond);
-            uint64_t rank, number;
+            uint64_t rank, slot, number;
+            int equal = 1;        /* near, and a get: if the key at the bound is q */
             int near = count > 0 && (from == 0 || window[0] < w) &&
                        (from + count >= v->n || w <= window[count - 1]);
             if (near) {
@@ -69,15 +69,15 @@ SX_KERNEL_1536(F(k_ascending), sx_gpu_lookup)
                     len = right ? len - half - 1 : half;
                 }
                 rank = sx_min64(from + at, v->n);
-                slot = rank < v->n ? rank : SX_NO_SLOT;
-                if (ap->op == SX_OP_GET && (at >= count || window[at] != q))
-                    slot = SX_NO_SLOT;
+                if (ap->op == SX_OP_GET)
+                    equal = at < count && window[at] == q;
             } else {
-                rank = F(left_far)(v, w, &slot, ap->unit);
+                rank = F(left_far)(v, w, ap->unit);
             }
             if (i == end - 1)
                 next[0] = rank;
-            rank = F(bounded_slot)(v, beyond, rank, &slot);
+            rank = F(bounded)(v, beyond, rank);
+            slot = rank < v->n && equal ? rank : SX_NO_SLOT;
             number = F(number)(ap, q, rank, &slot, near);
             F(put)(ap, i, number, slot);
         }

@@ -24,17 +24,18 @@ SX_DEV uint64_t F(position)(const sx_view *v, KEY q, sx_side side)
     return F(is_end)(q, side) ? v->n : F(bound_near)(v, F(behind)(q, side), &slot, v->unit, 0, 0);
 }
 
-/* The walk if it is rare: a call, which leaves the registers to the rest. */
-SX_DEV_FAR uint64_t F(left_far)(const sx_view *v, KEY w, uint64_t *slot, uint32_t unit)
+/* The walk to a position if it is rare: a call, which leaves the registers to the rest. */
+SX_DEV_FAR uint64_t F(left_far)(const sx_view *v, KEY w, uint32_t unit)
 {
-    return F(bound_near)(v, w, slot, unit, 0, 0);
+    uint64_t slot;
+
+    return F(bound_near)(v, w, &slot, unit, 0, 0);
 }
 
 SX_DEV uint64_t F(bound_far)(const sx_view *v, KEY q, sx_side side, uint32_t unit)
 {
-    uint64_t slot;
     int end;
     KEY w = F(walked)(q, side, &end);
 
-    return F(bounded)(v, end, F(left_far)(v, w, &slot, unit));
+    return F(bounded)(v, end, F(left_far)(v, w, unit));
 }

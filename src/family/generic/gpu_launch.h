@@ -120,7 +120,10 @@
     else if (p->walk == SX_WALK_GROUP)              \
         GPU_LAUNCH_GROUP(w);                        \
     else                                            \
-        GPU_LAUNCH_PLAN(k_lookup_##w)
+        GPU_LAUNCH_ALONE(w)
+#ifndef GPU_LAUNCH_ALONE          /* a family may have more kernels for it */
+#define GPU_LAUNCH_ALONE(w) GPU_LAUNCH_PLAN(k_lookup_##w)
+#endif
 
 /* Host functions of generic kernels, as sx_family_gpu has them. */
 #define GPU_HOSTS                                                                          \
@@ -187,6 +190,7 @@ static inline uint32_t gpu_whole_levels(const uint64_t *first, uint32_t levels, 
 static inline void gpu_level_args(sx_gpu_lookup *a, const uint64_t *first, uint32_t levels,
                                   uint64_t below)
 {
+    a->levels = levels;
     for (uint32_t l = 0; l < levels; l++) {
         a->node_first[l] = (uint32_t)first[l];
         a->last_child[l] = (uint32_t)((l + 1 < levels ? first[l + 2] - first[l + 1] : below) - 1);

@@ -60,8 +60,15 @@ SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, uint32_t leaf, KEY w, unsig
             const unsigned char *p;
             if (rows == 0)        /* blocks are whole, an array may end sooner */
                 its = its < ap->leaf_latest ? its : ap->leaf_latest;
-            p = SX_GPU_VIEW(&ap->views)->keys + its + me * 16;
             a[t] = b[t] = none;
+            if (rows == 0 && lanes <= 4) {
+                /* Lanes without a leaf, or past its end, read some bytes that don't count: if
+                 * some lanes did not read, each read would wait for the one before. */
+                p = SX_GPU_VIEW(&ap->views)->keys + its;
+                a[t] = sx_load16_once(p + (me * 16 < ap->leaf_bytes ? me * 16 : 0));
+                continue;
+            }
+            p = SX_GPU_VIEW(&ap->views)->keys + its + me * 16;
             if (number != SX_NO_LEAF && me * 16 < ap->leaf_bytes)
                 a[t] = sx_load16_once(p);
             if (number != SX_NO_LEAF && twice && (me + lanes) * 16 < ap->leaf_bytes)

@@ -24,16 +24,22 @@
 
 /* ---- alone ---------------------------------------------------------------------------- */
 
-SX_KERNEL_1024(F(k_lookup), sx_gpu_lookup)
+/* top: where a search begins, top_bytes of it, or 0. */
+SX_DEV void F(ask_alone)(const sx_gpu_lookup *ap, uint32_t unit, const unsigned char *top,
+                         uint32_t top_bytes)
 {
     const sx_view *v = SX_GPU_VIEW(&ap->views);
 
-    F(fill_top)(ap);
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         KEY q = F(read_query)(ap->key_type, ap->q, i);
-        uint64_t slot, at = F(bound)(v, q, sx_side_of(ap->op), &slot, ap->unit, SX_SHARED,
-                                     ap->top_bytes);
+        uint64_t slot, at = F(bound)(v, q, sx_side_of(ap->op), &slot, unit, top, top_bytes);
         uint64_t number = F(number)(ap, q, at, &slot, 0);
         F(put)(ap, i, number, slot);
     }
+}
+
+SX_KERNEL_1024(F(k_lookup), sx_gpu_lookup)
+{
+    F(fill_top)(ap);
+    F(ask_alone)(ap, ap->unit, SX_SHARED, ap->top_bytes);
 }

@@ -18,17 +18,22 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
     const sx_view *v = SX_GPU_VIEW(&ap->views);
 
     F(fill_top)(ap);
-    for (uint32_t base = (uint32_t)SX_THREAD - SX_LANE, n = (uint32_t)ap->n; base < n;
-         base += (uint32_t)SX_THREADS) {
-        uint32_t i = base + SX_LANE < n ? base + SX_LANE : n - 1, unit = ap->unit;
+    /* Lanes past the last question ask it again: all must take part. */
+    for (uint32_t i = (uint32_t)SX_THREAD, n = (uint32_t)ap->n; i - SX_LANE < n;
+         i += (uint32_t)SX_THREADS) {
+        uint32_t unit = ap->unit;
         uint32_t at, from, to;    /* units of the window */
         int end = 0, on = 1;
-        KEY w = F(read_query)(ap->key_type, ap->q, i);
+        KEY w = F(read_query)(ap->key_type, ap->q, i < n ? i : n - 1);
         F(leaf) leaf;             /* the leaf that begins with the bound, or has it; below
                                      is of the last leaf read, unit `at` */
         if (!get)
             w = F(walked)(w, sx_side_of(ap->op), &end);
         at = F(find_window)(ap, w, &from, &to);
+        if (end) {                /* no unit is read: the bound is behind all */
+            at = SX_NO_LEAF;
+            on = 0;
+        }
         leaf.below = leaf.equal = leaf.row = leaf.row_high = 0;
         for (uint32_t turn = 1;; turn++) {
             F(leaf) next = F(read_leaf)(ap, on ? at : SX_NO_LEAF, w, lanes, twice, rows,
@@ -49,15 +54,17 @@ SX_DEV void F(ask_window)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
             if (on)
                 at = turn > SX_BESIDE ? from + (to - from) / 2 : from > at ? from : to - 1;
         }
+        if (i >= n)
+            continue;
         if (get) {                /* unused slots have a row that matches nothing */
             int miss = !leaf.equal || (rows == 4 && leaf.row == SX_MISS32);
             sx_put_result(ap->out, ap->out_bytes, i,
                           miss ? SX_MISS : leaf.row | (uint64_t)leaf.row_high << 32);
         } else if (ranks) {
             uint64_t rank = sx_min64((uint64_t)at * unit + leaf.below, v->n);
-            sx_put_result(ap->out, ap->out_bytes, i, sx_rank_at(v, F(bounded)(v, end, rank)));
+            sx_put_result(ap->out, ap->out_bytes, i, sx_rank_at(v, rank));
         } else {
-            F(answer)(ap, i, sx_min64((uint64_t)at * unit + leaf.below, v->n), end, leaf, rows);
+            F(answer)(ap, i, sx_min64((uint64_t)at * unit + leaf.below, v->n), 0, leaf, rows);
         }
     }
 }

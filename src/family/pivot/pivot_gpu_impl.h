@@ -101,7 +101,7 @@ SX_DEV uint32_t F(shared_levels)(const sx_gpu_lookup *ap, KEY w, KEY other, uint
 {
     uint32_t at = 0;
 
-    for (uint32_t l = 0; l < SX_GPU_VIEW(&ap->views)->of.pivot.levels; l++) {
+    for (uint32_t l = 0; l < ap->levels; l++) {
         uint32_t node = ap->node_first[l] + at;
         unsigned c = 0;
         if (l < ap->near_levels) {
@@ -124,22 +124,26 @@ SX_DEV void F(ask_shared)(const sx_gpu_lookup *ap, unsigned lanes, int twice, ui
     const sx_view *v = SX_GPU_VIEW(&ap->views);
 
     F(fill_top)(ap);
-    /* Lanes past the end ask the last question again: all must take part. */
-    for (uint32_t base = (uint32_t)SX_THREAD - SX_LANE, n = (uint32_t)ap->n; base < n;
-         base += (uint32_t)SX_THREADS) {
-        uint32_t i = base + SX_LANE < n ? base + SX_LANE : n - 1;
+    /* Lanes past the last question ask it again: all must take part. */
+    for (uint32_t i = (uint32_t)SX_THREAD, n = (uint32_t)ap->n; i - SX_LANE < n;
+         i += (uint32_t)SX_THREADS) {
         uint64_t rank;
         int end;
-        KEY q = F(read_query)(ap->key_type, ap->q, i);
-        KEY w = F(walked)(q, sx_side_of(ap->op), &end);
-        KEY other = F(shuffle_key)(w, SX_LANE ^ 1);
-        uint32_t at = ap->node_bytes == 32 ? F(shared_levels)(ap, w, other, 32)
-                                           : F(shared_levels)(ap, w, other, 64);
-        F(leaf) leaf = F(read_leaf)(ap, at, w, lanes, twice, rows, 1);
+        KEY q = F(read_query)(ap->key_type, ap->q, i < n ? i : n - 1);
+        KEY w = F(walked)(q, sx_side_of(ap->op), &end), other = F(shuffle_key)(w, SX_LANE ^ 1);
+        uint32_t at;
+        F(leaf) leaf;
+        i |= (uint32_t)end << 31; /* one register for both: i is below 2^31 here */
+        at = ap->node_bytes == 32 ? F(shared_levels)(ap, w, other, 32)
+                                  : F(shared_levels)(ap, w, other, 64);
+        leaf = F(read_leaf)(ap, at, w, lanes, twice, rows, 1);
+        end = (int)(i >> 31);
+        i &= ~(1u << 31);
         rank = (uint64_t)at * v->of.pivot.leaf;
         if (rows == 0)            /* the last leaf begins early enough to be whole */
             rank = sx_min64(rank, v->slots - v->of.pivot.leaf);
-        F(answer)(ap, i, sx_min64(rank + leaf.below, v->n), end, leaf, rows);
+        if (i < n)
+            F(answer)(ap, i, sx_min64(rank + leaf.below, v->n), end, leaf, rows);
     }
 }
 

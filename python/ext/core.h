@@ -1,0 +1,114 @@
+/* core.h - what the files of the extension module share.
+ *
+ * The module is thin: it turns Python objects into columns (sx_column), calls the public
+ * C API without the GIL, and turns a status into an exception. What can be said in Python
+ * is said there (python/sextant). It keeps to the limited API of Python 3.11, so that one
+ * binary serves all later versions; NumPy is met through the buffer protocol, so that its
+ * ABI does not matter either. */
+#ifndef SX_PY_CORE_H
+#define SX_PY_CORE_H
+
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030B0000
+#endif
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "sextant.h"
+
+#define OBJECT(pointer) ((PyObject *)(pointer))
+
+/* ---- core_errors.c ----------------------------------------------------- */
+
+/* Sets the exception of a status, with the library's sentence. Returns NULL. An exception
+ * that a tick has left is kept. */
+PyObject *raise_status(sx_status status);
+int errors_init(PyObject *module);
+
+/* ---- core_column.c ------------------------------------------------------- */
+
+/* A column of a Python object, and what keeps its memory there. */
+typedef struct {
+    sx_column column;
+    Py_buffer view;               /* if has_view */
+    bool has_view;
+    PyObject *owner;              /* or NULL */
+} held_column;
+
+/* The type of elements that a buffer says; 0: none of ours. */
+int type_of_format(const char *format, Py_ssize_t itemsize);
+
+/* Takes a Column, or anything with a contiguous buffer of a type of ours. None becomes a
+ * column without data and returns 0; 1: there is a column; -1: an exception is set. */
+int hold_column(held_column *held, PyObject *object, bool writable, const char *what);
+void let_go(held_column *held);
+
+int column_init(PyObject *module);
+
+/* ---- core_foreign.c -------------------------------------------------------- */
+
+int foreign_init(PyObject *module);
+
+/* ---- core_device.c --------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    sx_device *device;
+    bool is_cpu;
+} DeviceObject;
+
+/* The Device in an argument, or NULL and an exception. */
+DeviceObject *device_of(PyObject *object);
+int device_init(PyObject *module);
+
+/* ---- core_index.c ---------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    sx_index *ix;                 /* NULL: closed, or not built */
+    DeviceObject *device;
+    unsigned uses;                /* calls that are inside; the GIL guards it */
+    bool closing;                 /* the last call that leaves frees the index */
+    int32_t key_type;
+    uint64_t n, max_row;
+} IndexObject;
+
+/* Between these an index stays, whoever closes it. begin_use() returns false and sets an
+ * exception if it is closed. */
+bool begin_use(IndexObject *self);
+void end_use(IndexObject *self);
+
+extern PyTypeObject *index_type;
+int index_init(PyObject *module);
+
+/* ---- core_ask.c ------------------------------------------------------------ */
+
+extern PyMethodDef index_questions[];
+int ask_init(void);
+
+/* ---- core_call.c ------------------------------------------------------------ */
+
+/* A call of the library without the GIL, which ticks for signals and for progress. */
+typedef struct {
+    sx_call call;
+    PyThreadState *thread;        /* while the GIL is released */
+    PyObject *progress;           /* a callable (done, total), or NULL */
+    int64_t asked_ns;             /* when signals were looked for last */
+} released;
+
+/* options: None, or a tuple (threads, hints, max_bytes, stream, progress). ticks: the
+ * call can take long enough to be worth it. False: an exception is set. */
+bool begin_call(released *r, PyObject *options, bool ticks);
+void end_call(released *r);
+
+/* ---- core_collector.c --------------------------------------------------------- */
+
+int collector_init(PyObject *module);
+
+/* The bytes of one key, out of a Python number or 16 bytes. False: not possible exactly,
+ * and no exception is set. */
+bool key_of_scalar(int type, PyObject *value, unsigned char key[16]);
+
+#endif

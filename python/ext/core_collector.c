@@ -1,0 +1,184 @@
+/* core_collector.c - a collector: threads with one key each ask in batches. */
+#include "core.h"
+
+typedef struct {
+    PyObject_HEAD
+    sx_collector *collector;      /* NULL: closed */
+    IndexObject *index;
+    unsigned uses;                /* threads inside; the GIL guards it */
+    bool closing;
+} CollectorObject;
+
+static PyObject *collector_new(PyTypeObject *class, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "index", "batch", "interval_us", "eager", NULL };
+    PyObject *index;
+    sx_collect_options options = { .size = sizeof options };
+    int eager = 0;
+    CollectorObject *self;
+    sx_status status;
+
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!|IIp", names, index_type, &index,
+                                     &options.batch, &options.interval_us, &eager))
+        return NULL;
+    options.eager = (uint32_t)eager;
+    self = (CollectorObject *)PyType_GenericAlloc(class, 0);
+    if (!self)
+        return NULL;
+    if (!begin_use((IndexObject *)index)) {
+        Py_DECREF(OBJECT(self));
+        return NULL;
+    }
+    /* The index is in use, and so it stays, until the collector is freed. */
+    self->index = (IndexObject *)Py_NewRef(index);
+    status = sx_collector_new(&self->collector, self->index->ix, &options);
+    if (status) {
+        Py_DECREF(OBJECT(self));
+        return raise_status(status);
+    }
+    return (PyObject *)self;
+}
+
+static void free_collector(CollectorObject *self)
+{
+    sx_collector *collector = self->collector;
+    IndexObject *index = self->index;
+
+    self->collector = NULL;
+    self->index = NULL;
+    if (collector) {
+        Py_BEGIN_ALLOW_THREADS
+        sx_collector_free(collector);
+        Py_END_ALLOW_THREADS
+    }
+    if (index) {
+        end_use(index);
+        Py_DECREF((PyObject *)index);
+    }
+}
+
+static void collector_dealloc(CollectorObject *self)
+{
+    PyTypeObject *class = Py_TYPE(OBJECT(self));
+    freefunc give = (freefunc)PyType_GetSlot(class, Py_tp_free);
+
+    free_collector(self);
+    give(self);
+    Py_DECREF(OBJECT(class));
+}
+
+/* Those inside are answered; whoever leaves last frees. */
+static PyObject *collector_close(CollectorObject *self, PyObject *none)
+{
+    sx_collector *collector = self->collector;
+
+    (void)none;
+    if (collector && !self->closing) {
+        self->closing = true;
+        self->uses++;
+        Py_BEGIN_ALLOW_THREADS
+        sx_collector_close(collector);
+        Py_END_ALLOW_THREADS
+        if (--self->uses == 0)
+            free_collector(self);
+    }
+    Py_RETURN_NONE;
+}
+
+static bool is_open(CollectorObject *self)
+{
+    if (self->collector && !self->closing)
+        return true;
+    PyErr_SetString(PyExc_ValueError, "the collector is closed");
+    return false;
+}
+
+/* _collect(what, key, timeout in us): the key is a number or bytes. */
+static PyObject *collector_ask(CollectorObject *self, PyObject *args)
+{
+    PyObject *value;
+    int what;
+    long long timeout_us;
+    unsigned char key[16];
+    uint64_t answer = SX_MISS;
+    sx_status status;
+
+    if (!PyArg_ParseTuple(args, "iOL", &what, &value, &timeout_us) || !is_open(self))
+        return NULL;
+    if (!key_of_scalar(self->index->key_type, value, key)) {
+        /* The bytes of a key, as sextant._inputs makes them. */
+        if (!PyBytes_CheckExact(value) ||
+            (size_t)PyBytes_Size(value) != sx_type_bytes(self->index->key_type))
+            Py_RETURN_NONE;
+        memcpy(key, PyBytes_AsString(value), (size_t)PyBytes_Size(value));
+    }
+    self->uses++;
+    Py_BEGIN_ALLOW_THREADS
+    status = sx_collect(self->collector, (sx_ask)what, key, &answer, timeout_us);
+    Py_END_ALLOW_THREADS
+    if (--self->uses == 0 && self->closing) {
+        PyObject *kept = status ? raise_status(status) : NULL;
+        (void)kept;               /* freeing must not lose the sentence */
+        if (status) {
+            PyObject *type, *raised, *trace;
+            PyErr_Fetch(&type, &raised, &trace);
+            free_collector(self);
+            PyErr_Restore(type, raised, trace);
+            return NULL;
+        }
+        free_collector(self);
+    }
+    return status ? raise_status(status) : PyLong_FromLongLong((long long)answer);
+}
+
+static PyObject *collector_describe(CollectorObject *self, PyObject *none)
+{
+    sx_collector_info info = { .size = sizeof info };
+    sx_status status;
+
+    (void)none;
+    if (!is_open(self))
+        return NULL;
+    status = sx_collector_describe(self->collector, &info);
+    if (status)
+        return raise_status(status);
+    return Py_BuildValue("{s:I,s:I,s:O,s:K,s:K,s:K,s:K,s:K}", "batch", (unsigned)info.batch,
+                         "interval_us", (unsigned)info.interval_us, "eager",
+                         info.eager ? Py_True : Py_False, "batches",
+                         (unsigned long long)info.batches, "full",
+                         (unsigned long long)info.full, "answered",
+                         (unsigned long long)info.answered, "failed",
+                         (unsigned long long)info.failed, "timed_out",
+                         (unsigned long long)info.timed_out);
+}
+
+static PyMethodDef methods[] = {
+    { "_collect", (PyCFunction)collector_ask, METH_VARARGS, NULL },
+    { "close", (PyCFunction)collector_close, METH_NOARGS,
+      "close()\n--\n\nAnswer the keys that wait, and refuse others from now on." },
+    { "describe", (PyCFunction)collector_describe, METH_NOARGS,
+      "describe()\n--\n\nCounts of batches and answers, as a dict." },
+    { NULL, NULL, 0, NULL },
+};
+
+static PyType_Slot slots[] = {
+    { Py_tp_new, collector_new },
+    { Py_tp_dealloc, collector_dealloc },
+    { Py_tp_methods, methods },
+    { Py_tp_doc, "The library's collector; sextant.Collector is what one uses." },
+    { 0, NULL },
+};
+
+static PyType_Spec spec = {
+    .name = "sextant._core.Collector", .basicsize = sizeof(CollectorObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = slots,
+};
+
+int collector_init(PyObject *module)
+{
+    PyObject *type = PyType_FromSpec(&spec);
+    int failed = type ? PyModule_AddObjectRef(module, "Collector", type) : -1;
+
+    Py_XDECREF(type);
+    return failed;
+}

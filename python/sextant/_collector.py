@@ -1,0 +1,61 @@
+"""Threads with one key each, asked about together."""
+from . import _core, _inputs
+
+
+class Collector(_core.Collector):
+    """Gathers single keys of many threads into batches.
+
+    It pays on a GPU, where a call takes 10 microseconds and more. A batch is asked when it
+    has `batch` keys, when its first key has waited for interval_us, or, if the collector is
+    eager, when nothing else is being asked.
+
+    >>> from sextant import Index, Collector
+    >>> with Collector(Index([10, 20, 30])) as c:
+    ...     c.get(20), c.floor(29), c.rank(99, "right"), c.get(21)
+    (1, 1, 3, -1)
+    """
+
+    __slots__ = ("_dtype",)
+
+    def __new__(cls, index, batch=0, interval_us=0, eager=False):
+        self = super().__new__(cls, index, batch, interval_us, eager)
+        self._dtype = index.dtype
+        return self
+
+    def _one(self, what, key, timeout):
+        us = -1 if timeout is None else max(0, int(timeout * 1e6))
+        answer = self._collect(what, key, us)
+        if answer is None:                    # not a number of the index's own kind
+            array, nulls = _inputs.host(key, "key")
+            nulls.refuse("key")
+            if array.ndim:
+                raise TypeError("a collector takes one key at a time")
+            answer = self._collect(what, _inputs.exact(array, self._dtype, "key").tobytes(), us)
+        return answer
+
+    def get(self, key, timeout=None):
+        """The row of the first key equal to this one; -1: there is none.
+
+        timeout is in seconds; sextant.TimeoutError if there is no answer in that time.
+        """
+        return self._one(0, key, timeout)
+
+    def rank(self, key, side="left", timeout=None):
+        """How many keys are below; below or equal if side is "right"."""
+        if side not in ("left", "right"):
+            raise ValueError(f"side is {side!r}; it can be 'left' or 'right'")
+        return self._one(1 if side == "left" else 2, key, timeout)
+
+    def floor(self, key, timeout=None):
+        """The row of the last key at or below this one, or -1."""
+        return self._one(3, key, timeout)
+
+    def ceil(self, key, timeout=None):
+        """The row of the first key at or above this one, or -1."""
+        return self._one(4, key, timeout)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

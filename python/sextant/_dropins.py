@@ -1,0 +1,307 @@
+"""searchsorted(), isin() and asof(): NumPy's and pandas' answers, by an index.
+
+Each looks first whether an index pays. Few queries, and all dtypes that keys can't have,
+are NumPy's own: so no size is slower than NumPy by more than the look.
+"""
+import numpy as np
+
+from . import _inputs, _types
+from ._index import Index
+
+# Measured: a build costs 5 to 25 ns a key, and NumPy's binary search takes 100 to 1000 ns a
+# random query, but much less if queries ascend.
+_LEAST = 2048                     # fewer queries are not worth a build of any size
+_RANDOM_SHARE = 32                # random queries: at least one for so many keys
+_SORTED_SHARE = 2                 # ascending ones
+_SORTED_KEYS = 1 << 15            # ... and among so many keys at least
+_LOOKS = 64
+
+
+def _ascends(v):
+    """Whether queries mostly ascend, by a look at some neighbours."""
+    flat = v.reshape(-1)
+    if flat.size < 2 or flat.dtype.kind == "V":
+        return False
+    step = max(1, (flat.size - 1) // _LOOKS)
+    here = np.arange(0, flat.size - 1, step)
+    return bool((flat[here] <= flat[here + 1]).mean() > 0.9)
+
+
+def _can_be_keys(dtype):
+    return dtype.kind in "biufMm" and dtype.itemsize <= 8
+
+
+def searchsorted(a, v, side="left", sorter=None, *, threads=0):
+    """Where v would go in the sorted array a: NumPy's answers.
+
+    a may be an Index, too, which is then asked for ranks. As in NumPy, answers about an
+    array that is not sorted mean nothing. Arrays on a GPU are searched there.
+
+    >>> import numpy as np
+    >>> searchsorted(np.array([10, 20, 20, 30]), [20, 25], side="right")
+    array([3, 3])
+    """
+    if type(a) is np.ndarray:
+        m = v.size if type(v) is np.ndarray else -1
+        if 0 <= m < _LEAST or (m >= 0 and m * _RANDOM_SHARE < a.size) or m == 0:
+            return a.searchsorted(v, side, sorter)
+    elif isinstance(a, Index):
+        return a.rank(v, side, threads=threads)
+    elif _inputs.is_gpu(a):
+        if sorter is not None:
+            raise TypeError("sorter= is not supported for arrays on a GPU")
+        return Index(a, spec="pivot", threads=threads).rank(v, side)
+    a, nulls = _inputs.raw(a, "a")
+    nulls.refuse("a")
+    v, nulls = _inputs.raw(v, "v") if not isinstance(v, (str, bytes)) else (np.asarray(v),
+                                                                           _inputs.Nulls())
+    nulls.refuse("v")
+    if not _worth_it(a, v):
+        return np.searchsorted(a, v, side, sorter)
+    dtype = np.result_type(a, v)
+    if not _can_be_keys(dtype):
+        return np.searchsorted(a, v, side, sorter)
+    ascending = _ascends(v)
+    if ascending and (v.size * _SORTED_SHARE < a.size or a.size < _SORTED_KEYS):
+        return np.searchsorted(a, v, side, sorter)
+    keys = a if sorter is None else a[sorter]
+    index = Index(keys.astype(dtype, copy=False), spec="pivot", threads=threads)
+    return index.rank(v.astype(dtype, copy=False), side, ascending=ascending, threads=threads)
+
+
+def _worth_it(a, v):
+    return (a.ndim == 1 and v.size >= _LEAST and v.size * _RANDOM_SHARE >= a.size
+            and a.size > 64 and _can_be_keys(a.dtype) and _can_be_keys(v.dtype))
+
+
+def _exact_common(a, b):
+    """A dtype that has all values of both, or None."""
+    if not (_can_be_keys(a.dtype) and _can_be_keys(b.dtype)):
+        return None
+    if (a.dtype.kind in "Mm") != (b.dtype.kind in "Mm"):
+        return None
+    try:
+        dtype = np.result_type(a.dtype, b.dtype)
+    except TypeError:
+        return None
+    if not _can_be_keys(dtype):
+        return None
+    if dtype.kind == "f" and (a.dtype.kind in "iu" and a.dtype.itemsize == 8 or
+                              b.dtype.kind in "iu" and b.dtype.itemsize == 8):
+        return None
+    return dtype
+
+
+def _small_range(b, most):
+    """Whether NumPy would look values up in a table."""
+    if b.dtype.kind not in "biu":
+        return False
+    return b.size == 0 or int(b.max()) - int(b.min()) <= most
+
+
+def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None, threads=0):
+    """Which elements are among the test elements: numpy.isin's answers.
+
+    >>> import numpy as np
+    >>> isin(np.array([1, 5, 2]), [1, 2, 3])
+    array([ True, False,  True])
+    """
+    if _inputs.is_gpu(element):
+        found = Index(test_elements, spec="pivot", threads=threads).get(element) != -1
+        return ~found if invert else found
+    if isinstance(test_elements, Index):
+        found = test_elements.get(element, threads=threads) != -1
+        return np.logical_not(found) if invert else found
+    a, b = element, test_elements
+    if type(a) is not np.ndarray or type(b) is not np.ndarray:
+        a, b = _plain(a), _plain(b)
+    if a.size + b.size < 4096 or b.size < 32 or a.size == 0 or kind is not None:
+        return np.isin(a, b, assume_unique, invert, kind=kind)
+    dtype = _exact_common(a, b)
+    if dtype is None or _small_range(b, 6 * (a.size + b.size)):
+        return np.isin(a, b, assume_unique, invert)
+    flat = np.ascontiguousarray(a, dtype).reshape(-1)
+    keys = np.ascontiguousarray(b, dtype).reshape(-1)
+    if flat.size * 4 < keys.size:             # the smaller side is the index
+        index = Index(flat, spec="pivot", threads=threads)
+        seen = np.zeros(flat.size + 1, bool)  # the last one is for misses
+        seen[index.get(keys, threads=threads)] = True
+        seen[-1] = False
+        found = seen[index.get(flat, threads=threads)]
+    else:
+        index = Index(keys, spec="pivot", threads=threads)
+        found = index.get(flat, threads=threads, ascending=_ascends(flat)) != -1
+    if dtype.kind == "f":
+        found &= flat == flat                 # no NaN is equal to any
+    elif dtype.kind in "Mm":
+        found &= ~np.isnat(flat)
+    if invert:
+        np.logical_not(found, found)
+    return found.reshape(a.shape)
+
+
+def _plain(obj):
+    """An array as NumPy's own functions would take it."""
+    if isinstance(obj, np.ndarray):
+        return obj
+    if isinstance(obj, (list, tuple, str, bytes, int, float, set, frozenset)):
+        return np.asarray(obj)
+    array, nulls = _inputs.raw(obj, "elements")
+    nulls.refuse("elements")
+    return array
+
+
+_DIRECTIONS = ("backward", "forward", "nearest")
+
+
+def asof(keys, queries, direction="backward", tolerance=None, by=None, *,
+         allow_exact_matches=True, threads=0):
+    """The row of keys that pandas.merge_asof() would join to each query; -1: none.
+
+    direction   "backward": the last key at or before; "forward": the first at or behind;
+                "nearest": the closer one, of two as close the one before.
+    tolerance   the most that a key may be away; a match farther away is none.
+    by          a pair of arrays (of keys, of queries): only rows with equal values match.
+
+    Neither keys nor queries need be sorted.
+
+    >>> import numpy as np
+    >>> asof(np.array([10, 20, 30]), np.array([5, 20, 29]))
+    array([-1,  1,  1])
+    >>> asof(np.array([10, 20, 30]), np.array([5, 20, 29]), "nearest", tolerance=2)
+    array([-1,  1,  2])
+    """
+    if direction not in _DIRECTIONS:
+        raise ValueError(f"direction is {direction!r}; it can be backward, forward or nearest")
+    if isinstance(keys, Index):
+        if by is not None or tolerance is not None or direction == "nearest" \
+                or not allow_exact_matches:
+            raise TypeError("of an Index asof() takes a direction alone: backward or forward")
+        return (keys.floor if direction == "backward" else keys.ceil)(queries, threads=threads)
+    a, nulls = _inputs.host(keys, "keys")
+    nulls.refuse("keys")
+    q, nulls = _inputs.host(queries, "queries")
+    nulls.refuse("queries")
+    if a.dtype != q.dtype:
+        q = _inputs.exact(q, a.dtype, "queries")
+    for name, array in (("keys", a), ("queries", q)):
+        if array.dtype.kind in "fMm" and _any_nan(array):
+            raise ValueError(f"{name} have NaN or NaT")
+    shape, q = q.shape, np.ascontiguousarray(q).reshape(-1)
+    finder = _Plain(a, q, threads) if by is None else _Grouped(a, q, by, threads)
+    back = front = None
+    if direction != "forward":
+        back = finder.before(allow_exact_matches)
+    if direction != "backward":
+        front = finder.behind(allow_exact_matches)
+    rows = back if front is None else front if back is None else _nearer(a, q, back, front)
+    if tolerance is not None:
+        away = _distance(a, q, rows)
+        rows[(rows >= 0) & (away > _as_distance(tolerance, a.dtype))] = -1
+    return rows.reshape(shape)
+
+
+def _any_nan(array):
+    """One pass without a temporary array: a NaN or NaT makes the maximum one."""
+    if array.size == 0:
+        return False
+    most = array.max()
+    return bool(most != most)
+
+
+class _Plain:
+    """Floor and ceil of one index."""
+
+    def __init__(self, a, q, threads):
+        self.index = Index(a, spec="pivot", threads=threads)
+        self.q = q
+        self.how = {"threads": threads, "ascending": _ascends(q)}
+
+    def before(self, exact):
+        if exact:
+            return self.index.floor(self.q, **self.how)
+        return self._at(self.index.rank(self.q, "left", **self.how) - 1)
+
+    def behind(self, exact):
+        if exact:
+            return self.index.ceil(self.q, **self.how)
+        return self._at(self.index.rank(self.q, "right", **self.how))
+
+    def _at(self, ranks):
+        inside = (ranks >= 0) & (ranks < len(self.index))
+        rows = np.full(ranks.size, -1)
+        rows[inside] = self.index.key_at(ranks[inside], rows=True)[1]
+        return rows
+
+
+class _Grouped:
+    """The same within groups: keys of 16 bytes, the group before the key."""
+
+    def __init__(self, a, q, by, threads):
+        if not isinstance(by, (tuple, list)) or len(by) != 2:
+            raise TypeError("by is a pair: an array of the keys' groups, one of the queries'")
+        groups = [np.asarray(g) for g in by]
+        if groups[0].size != a.size or groups[1].size != q.size:
+            raise ValueError(f"by has {groups[0].size} and {groups[1].size} groups for {a.size} "
+                             f"keys and {q.size} queries")
+        _, codes = np.unique(np.concatenate([g.reshape(-1) for g in groups]),
+                             return_inverse=True)
+        self.group, asked = codes[:a.size], codes[a.size:]
+        self.plain = _Plain(_pairs(self.group, a), _pairs(asked, q), threads)
+        self.asked = asked
+
+    def _mine(self, rows):
+        rows[(rows >= 0) & (self.group[rows] != self.asked)] = -1
+        return rows
+
+    def before(self, exact):
+        return self._mine(self.plain.before(exact))
+
+    def behind(self, exact):
+        return self._mine(self.plain.behind(exact))
+
+
+def _pairs(group, keys):
+    """16 bytes whose order is that of (group, key)."""
+    if keys.dtype.kind == "f":
+        bits = (keys.astype("f8") + 0.0).view("u8")           # -0.0 becomes 0.0
+        low = np.where(bits >> 63 != 0, ~bits, bits | np.uint64(1 << 63))
+    elif keys.dtype.kind == "u":
+        low = keys.astype("u8")
+    else:
+        low = keys.astype("i8").view("u8") ^ np.uint64(1 << 63)
+    both = np.empty((keys.size, 2), ">u8")
+    both[:, 0] = group
+    both[:, 1] = low
+    return both.view("V16").reshape(-1)
+
+
+def _distance(a, q, rows):
+    """How far each query is from its row's key, without overflow; of misses anything."""
+    found = a[rows] if a.size else np.zeros(q.size, a.dtype)
+    if a.dtype.kind == "f":
+        return np.abs(q - found)
+    wide = "u8"
+    if a.dtype.kind in "Mm":
+        q, found = q.view("i8"), found.view("i8")
+    x, y = q.astype("i8" if q.dtype.kind == "i" else "u8"), found.astype(
+        "i8" if q.dtype.kind == "i" else "u8")
+    return np.where(x >= y, x.view(wide) - y.view(wide), y.view(wide) - x.view(wide))
+
+
+def _as_distance(tolerance, dtype):
+    if dtype.kind in "Mm":
+        unit = np.datetime_data(dtype)[0]
+        if not isinstance(tolerance, np.timedelta64):
+            tolerance = _inputs._scalar(tolerance)
+            if tolerance is None or tolerance.dtype.kind != "m":
+                raise TypeError("the tolerance of times is a timedelta")
+        tolerance = int(np.asarray(tolerance).astype(f"m8[{unit}]").astype("i8"))
+    if tolerance < 0:
+        raise ValueError(f"tolerance is {tolerance}; it is 0 or more")
+    return tolerance
+
+
+def _nearer(a, q, back, front):
+    b, f = _distance(a, q, back), _distance(a, q, front)
+    return np.where(front < 0, back, np.where(back < 0, front, np.where(b <= f, back, front)))

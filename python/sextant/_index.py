@@ -1,0 +1,642 @@
+"""The index, and what makes and loads one."""
+import collections
+import json
+import os
+import re
+import tempfile
+
+import numpy as np
+
+from . import _core, _gpu, _inputs, _types
+from ._progress import ticking
+
+GET, RANK_LEFT, RANK_RIGHT, FLOOR, CEIL = range(5)
+_UNIT = "unit"                    # the note that has the unit of times
+_ASCENDING = 1
+_LOAD_COPY, _LOAD_VERIFY = 1, 2
+_LOAD_PLACES = {None: 0, "host": 4, "device": 8, "hybrid": 16, "both": 32}
+_MISS = -1
+
+Ranges = collections.namedtuple("Ranges", "first rows keys")
+Ranges.__doc__ = """What range() finds: rows[first[i]:first[i + 1]] are those of range i, in
+order of their keys; keys is None unless they were asked for."""
+Aggregates = collections.namedtuple("Aggregates", "count min max sum")
+Aggregates.__doc__ = """Of the rows in each range: how many, the least and the greatest (-1 if
+there is none), and their sum modulo 2^64."""
+Estimate = collections.namedtuple("Estimate",
+                                  "host_resident host_peak device_resident device_peak")
+Estimate.__doc__ = "Upper bounds in bytes: of an index, and while it is built."
+
+_open_devices = {}
+
+
+def open_device(name):
+    """The device of that name, opened once a process."""
+    if isinstance(name, _core.Device):
+        return name
+    name = name or "cpu"
+    if not isinstance(name, str):
+        raise TypeError(f"a device is a name such as 'cpu' or 'cuda:0', not {name!r}")
+    device = _open_devices.get(name)
+    if device is None:
+        device = _open_devices[name] = _core.Device(name)
+    return device
+
+
+def devices():
+    """All devices that the library knows, usable or not.
+
+    >>> [d["name"] for d in devices()][:1]
+    ['cpu']
+    """
+    return _core.devices()
+
+
+def estimate(n, dtype="int64", spec="auto", device=None, rows=None):
+    """Bytes that an index of n keys takes at most, and building it.
+
+    rows is the dtype of rows; None: rows are positions.
+
+    >>> estimate(10**6, "int64", "sorted").host_resident >= 8 * 10**6
+    True
+    """
+    key_type = _types.code_of(_types.key_dtype(np.dtype(dtype)))
+    row_type = 0 if rows is None else (_types.U32 if np.dtype(rows).itemsize <= 4 else _types.U64)
+    return Estimate(*_core.estimate(open_device(device), spec, int(n), key_type, row_type))
+
+
+def _options(threads=0, ascending=False, max_bytes=0, stream=0, progress=None):
+    if not (threads or ascending or max_bytes or stream or progress):
+        return None
+    return (int(threads), _ASCENDING if ascending else 0, int(max_bytes), stream,
+            ticking(progress))
+
+
+def _check_nulls(nulls):
+    if nulls not in ("error", "drop"):
+        raise ValueError(f"nulls is {nulls!r}; it can be 'error' or 'drop'")
+
+
+def _column(array, code):
+    """A NumPy array as a column of that type."""
+    array = array.view(np.int64) if array.dtype.kind in "Mm" else array
+    return _core.Column(array, code) if code in (_types.T64, _types.B16) else array
+
+
+def _out(out, n, what="out"):
+    if not isinstance(out, np.ndarray) or out.dtype.kind not in "iu" or out.dtype.itemsize < 4 \
+            or not out.dtype.isnative or not out.flags.c_contiguous or not out.flags.writeable:
+        raise TypeError(f"{what} is a contiguous, writeable array of int64, uint64, int32 or "
+                        f"uint32")
+    if out.size != n:
+        raise ValueError(f"{what} has {out.size} elements, and there are {n} queries")
+    return out
+
+
+class Index(_core.Index):
+    """An ordered multimap from keys to rows, asked in batches.
+
+    keys    anything with numbers or times: NumPy, pandas, Arrow, DLPack, a list. Keys may
+            repeat. Arrays of 4, 8 and 16 bytes are not copied on their way in.
+    rows    what the answers are; None: a key's position in keys.
+    spec    a family, its parameters and words: "auto", "pivot", "btree(k=9) unique".
+    device  "cpu", "cuda:0"; None: where the keys are.
+    nulls   "error", or "drop": keys that are null are left out.
+
+    **Misses.** Everywhere rows come back, a query without an answer has -1, or what
+    default= says; with mask=True a second array says which queries have one.
+
+    >>> import sextant, numpy as np
+    >>> ix = sextant.Index(np.array([30, 10, 20, 20]))
+    >>> ix.get([20, 25])
+    array([ 2, -1])
+    >>> ix.floor(25)
+    3
+    >>> 10 in ix, len(ix)
+    (True, 4)
+    """
+
+    __slots__ = ("dtype", "_code", "_name", "__weakref__")
+
+    def __init__(self, keys, rows=None, spec="auto", device=None, *, nulls="error", threads=0,
+                 max_bytes=0, progress=None):
+        _check_nulls(nulls)
+        stream = 0
+        if _inputs.is_gpu(keys):
+            given = _gpu.GpuArray(keys, "keys")
+            self.dtype = given.dtype
+            self._name = device or f"cuda:{given.device or 0}"
+            column = given.column(given.dtype, "keys")
+            stream = given.stream()
+            row_column = None if rows is None else self._gpu_rows(rows)
+        else:
+            array, missing = _inputs.host(keys, "keys")
+            if nulls == "error":
+                missing.refuse("keys")
+            elif missing.mask is not None:
+                there = ~missing.mask
+                array = array[there]
+                rows = np.flatnonzero(there) if rows is None else np.asarray(rows)[there]
+            self.dtype = array.dtype
+            self._name = device or "cpu"
+            column = _column(array, _types.code_of(self.dtype))
+            row_column = None if rows is None else self._rows(rows, array.size)
+        self._code = _types.code_of(self.dtype)
+        opened = open_device(self._name)
+        if isinstance(self._name, _core.Device):
+            self._name = opened.describe()["name"]
+        self._build(opened, spec, column, row_column,
+                    _options(threads, False, max_bytes, stream, progress))
+        if self.dtype.kind in "Mm":
+            self._note(_UNIT, self.dtype.name)
+
+    @staticmethod
+    def _rows(rows, n):
+        array, missing = _inputs.raw(rows, "rows")
+        missing.refuse("rows")
+        if array.dtype.kind not in "iu":
+            raise TypeError(f"rows are {array.dtype}; they are integers from 0 to 2^63 - 1")
+        if array.size != n:
+            raise ValueError(f"there are {n} keys and {array.size} rows")
+        if array.size and array.dtype.kind == "i" and array.min() < 0:
+            i = int(np.flatnonzero(array.reshape(-1) < 0)[0])
+            raise ValueError(f"rows[{i}] is {array.reshape(-1)[i]}; rows are from 0 to 2^63 - 1")
+        wide = array.dtype.itemsize == 8
+        array = _inputs.native(array, np.dtype(("i8" if array.dtype.kind == "i" else "u8")
+                                               if wide else "u4"))
+        return _core.Column(array, _types.U64 if wide else _types.U32)
+
+    @staticmethod
+    def _gpu_rows(rows):
+        given = _gpu.GpuArray(rows, "rows")
+        codes = {4: _types.U32, 8: _types.U64}
+        if given.dtype.kind not in "iu":
+            raise TypeError(f"rows are {given.dtype}; they are integers from 0 to 2^63 - 1")
+        return _core.Column(given.address, codes[given.dtype.itemsize], 1, given.n, False,
+                            given.owner)
+
+    # ---- questions for a row or a rank ----
+
+    def get(self, queries, *, default=None, mask=False, out=None, nulls="error", threads=0,
+            ascending=False, progress=None):
+        """The row of the first key equal to each query.
+
+        >>> ix = Index([30, 10, 20, 20])
+        >>> ix.get(20), ix.get([[10], [11]]).tolist()
+        (2, [[1], [-1]])
+        >>> ix.get([11, 30], default=99, mask=True)
+        (array([99,  0]), array([False,  True]))
+        """
+        if default is None and out is None and not mask and not threads and not ascending \
+                and progress is None and nulls == "error":
+            answer = self._quick(GET, queries)
+            if answer is not None:
+                return answer
+        return self._points(GET, queries, default, mask, False, out, nulls,
+                            (threads, ascending, progress))
+
+    def rank(self, queries, side="left", *, out=None, nulls="error", threads=0, ascending=False,
+             progress=None):
+        """How many keys are below each query; below or equal if side is "right".
+
+        >>> Index([30, 10, 20, 20]).rank([20, 21], "right")
+        array([3, 3])
+        """
+        verb = RANK_LEFT if side == "left" else RANK_RIGHT
+        if verb == RANK_RIGHT and side != "right":
+            raise ValueError(f"side is {side!r}; it can be 'left' or 'right'")
+        if out is None and not threads and not ascending and progress is None \
+                and nulls == "error":
+            answer = self._quick(verb, queries)
+            if answer is not None:
+                return answer
+        return self._points(verb, queries, None, False, False, out, nulls,
+                            (threads, ascending, progress))
+
+    def floor(self, queries, *, keys=False, default=None, mask=False, out=None, nulls="error",
+              threads=0, ascending=False, progress=None):
+        """The row of the last key at or below each query; keys=True: and that key.
+
+        >>> Index([30, 10, 20, 20]).floor([25, 5], keys=True)
+        (array([ 3, -1]), array([20,  0]))
+        """
+        if default is None and out is None and not (mask or keys or threads or ascending) \
+                and progress is None and nulls == "error":
+            answer = self._quick(FLOOR, queries)
+            if answer is not None:
+                return answer
+        return self._points(FLOOR, queries, default, mask, keys, out, nulls,
+                            (threads, ascending, progress))
+
+    def ceil(self, queries, *, keys=False, default=None, mask=False, out=None, nulls="error",
+             threads=0, ascending=False, progress=None):
+        """The row of the first key at or above each query; keys=True: and that key.
+
+        >>> Index([30, 10, 20, 20]).ceil([11, 31])
+        array([ 2, -1])
+        """
+        if default is None and out is None and not (mask or keys or threads or ascending) \
+                and progress is None and nulls == "error":
+            answer = self._quick(CEIL, queries)
+            if answer is not None:
+                return answer
+        return self._points(CEIL, queries, default, mask, keys, out, nulls,
+                            (threads, ascending, progress))
+
+    def _points(self, verb, queries, default, mask, keys, out, nulls, how):
+        if _inputs.is_gpu(queries):
+            return self._gpu_points(verb, queries, default, mask, keys, out, how)
+        _check_nulls(nulls)
+        array, missing = self._queries(queries, "queries", nulls)
+        shape = array.shape
+        rows = np.empty(shape, np.int64) if out is None else _out(out, array.size)
+        found_keys = None
+        if keys:
+            found_keys = np.empty(shape, self.dtype)
+            found_keys[...] = _types.nothing(self.dtype)
+        threads, ascending, progress = how
+        self._ask(verb, _column(array, self._code), rows,
+                  None if found_keys is None else _writable(found_keys, self._code),
+                  _options(threads, ascending, 0, 0, progress))
+        if missing is not None:
+            rows[missing] = -1 if rows.dtype.kind == "i" else np.iinfo(rows.dtype).max
+            if keys:
+                found_keys[missing] = _types.nothing(self.dtype)
+        return _answers(rows, found_keys, default, mask, shape, out,
+                        _inputs.tensor_world(queries))
+
+    def _queries(self, queries, what, nulls="error"):
+        """(array of the index's dtype, mask of nulls or None)"""
+        array, missing = _inputs.raw(queries, what)
+        if nulls == "error":
+            missing.refuse(what)
+        if self._code == _types.T64 and self.dtype.kind == "i" and array.dtype.kind in "Mm":
+            array = array.view(np.int64)      # a file that does not say the unit
+        if array.dtype == self.dtype and array.dtype.isnative:
+            return (array if array.flags.c_contiguous else np.ascontiguousarray(array)), \
+                missing.mask
+        if array.size == 0 and array.dtype == np.float64:     # np.asarray([])
+            return np.empty(array.shape, self.dtype), missing.mask
+        array = _inputs.native(array, _types.key_dtype(array.dtype, what))
+        if missing.mask is not None and array.dtype.kind == "f":
+            array = np.where(missing.mask, 0, array)
+        array = _inputs.exact(array, self.dtype, what)
+        return (array if array.flags.c_contiguous else np.ascontiguousarray(array)), missing.mask
+
+    def _gpu_points(self, verb, queries, default, mask, keys, out, how):
+        given = _gpu.GpuArray(queries, "queries")
+        column = given.column(self.dtype, "queries")
+        rows = given.empty(given.shape, np.int64) if out is None else out
+        found_keys = None
+        if keys:
+            found_keys = given.empty(given.shape, self.dtype, "keys")
+            found_keys[...] = _types.nothing_item(self.dtype)
+        stream = self._stream(given)
+        self._ask(verb, column, _gpu.out_column(rows, "out"),
+                  None if found_keys is None else self._gpu_keys(found_keys),
+                  _options(how[0], how[1], 0, stream, how[2]))
+        result = [rows]
+        if mask or default is not None:
+            found = rows != _MISS
+            if default is not None:
+                rows[~found] = default
+        if keys:
+            result.append(found_keys)
+        if mask:
+            result.append(found)
+        return result[0] if len(result) == 1 else tuple(result)
+
+    def _gpu_keys(self, array):
+        given = _gpu.GpuArray(array, "keys")
+        return _core.Column(given.address, self._code, 1, given.n, True, given.owner)
+
+    def _stream(self, given):
+        """The stream to queue on. Where the index has none, the caller's work is waited for."""
+        if given.device is not None and self._name.startswith("cuda") and \
+                not re.match(rf"cuda:{given.device}\b", self._name):
+            raise ValueError(f"queries are on cuda:{given.device}, and the index is on {self._name}")
+        if self._name.startswith("cpu"):
+            raise ValueError("queries are on a GPU, and the index is on the CPU: copy the queries, "
+                             "or build the index with device='cuda:0'")
+        if re.search(r"place=(host|hybrid)", self.spec):
+            given.finish()
+            return 0
+        return given.stream()
+
+    # ---- keys in order ----
+
+    def key_at(self, ranks, *, rows=False, threads=0):
+        """The key at each rank in ascending order; rows=True: and its row.
+
+        IndexError names the first rank that is not below len(index).
+
+        >>> Index([30, 10, 20, 20]).key_at([0, 3])
+        array([10, 30])
+        """
+        if _inputs.is_gpu(ranks):
+            given = _gpu.GpuArray(ranks, "ranks")
+            keys = given.empty(given.shape, self.dtype, "keys")
+            found = given.empty(given.shape, np.int64)
+            keys[...] = _types.nothing_item(self.dtype)
+            self._key_at(given.column(given.dtype, "ranks"), self._gpu_keys(keys),
+                         _gpu.out_column(found, "rows"),
+                         _options(threads, False, 0, self._stream(given)))
+            return (keys, found) if rows else keys
+        array, missing = _inputs.raw(ranks, "ranks")
+        missing.refuse("ranks")
+        if array.dtype.kind not in "iu" and array.size:
+            raise TypeError(f"ranks are {array.dtype}; they are integers")
+        n = len(self)
+        wrong = (array < 0) | (array >= n)
+        if wrong.any():
+            i = int(np.flatnonzero(wrong.reshape(-1))[0])
+            raise IndexError(f"ranks[{i}] is {array.reshape(-1)[i]}; the index has {n} keys")
+        array = _inputs.native(array, np.dtype("u8"))
+        keys = np.empty(array.shape, self.dtype)
+        found = np.empty(array.shape, np.int64) if rows else None
+        self._key_at(array, _writable(keys, self._code), found, _options(threads))
+        if array.ndim == 0:
+            keys, found = keys[()], None if found is None else int(found[()])
+        return (keys, found) if rows else keys
+
+    # ---- ranges ----
+
+    def range(self, lo, hi, *, limit=0, last=False, rows=True, keys=False, out=None, threads=0,
+              progress=None):
+        """All rows of lo[i] <= key <= hi[i], as Ranges(first, rows, keys).
+
+        limit   the most of each range, the first ones (last=True: the last ones).
+        out     an array for the rows; it may be longer than they need.
+
+        A single range, lo and hi being numbers, has first = [0, n].
+
+        >>> ix = Index([30, 10, 20, 20])
+        >>> ix.range(10, 20).rows
+        array([1, 2, 3])
+        >>> r = ix.range([10, 25], [10, 99], keys=True)
+        >>> r.first.tolist(), r.rows.tolist(), r.keys.tolist()
+        ([0, 1, 2], [1, 0], [10, 30])
+        """
+        if _inputs.is_gpu(lo):
+            return self._gpu_range(lo, hi, limit, last, rows, keys, out, threads)
+        a, b = self._bounds(lo, hi)
+        options = _options(threads, False, 0, 0, progress)
+        first = np.empty(a.size + 1, np.int64)
+        lo_column, hi_column = _column(a, self._code), _column(b, self._code)
+        found_rows = None
+        if out is None:
+            self._range(lo_column, hi_column, limit, last, first, None, None, _options(threads))
+            if rows:
+                found_rows = np.empty(first[-1], np.int64)
+        else:
+            found_rows = out
+            if keys:
+                raise ValueError("out= is for rows alone: leave keys=True out")
+        found_keys = np.empty(first[-1], self.dtype) if keys else None
+        self._range(lo_column, hi_column, limit, last, first, found_rows,
+                    None if found_keys is None else _writable(found_keys, self._code), options)
+        if out is not None:
+            found_rows = out[:first[-1]]
+        return Ranges(first, found_rows, found_keys)
+
+    def count(self, lo, hi, *, limit=0, threads=0, out=None):
+        """How many keys lo[i] <= key <= hi[i] there are.
+
+        >>> Index([30, 10, 20, 20]).count([10, 15], [20, 25])
+        array([3, 2])
+        """
+        if _inputs.is_gpu(lo):
+            given, a, b, stream = self._gpu_bounds(lo, hi)
+            counts = given.empty(given.shape, np.int64) if out is None else out
+            self._count(a, b, limit, False, _gpu.out_column(counts, "out"),
+                        _options(threads, False, 0, stream))
+            return counts
+        a, b = self._bounds(lo, hi)
+        counts = np.empty(a.shape, np.int64) if out is None else _out(out, a.size)
+        self._count(_column(a, self._code), _column(b, self._code), limit, False, counts,
+                    _options(threads))
+        return int(counts) if a.ndim == 0 and out is None else counts
+
+    def aggregate(self, lo, hi, *, limit=0, last=False, threads=0):
+        """Count, minimum, maximum and sum of the rows in each range.
+
+        >>> Index([30, 10, 20, 20]).aggregate([10], [20]).max
+        array([3])
+        """
+        if _inputs.is_gpu(lo):
+            given, a, b, stream = self._gpu_bounds(lo, hi)
+            outs = [given.empty(given.shape, np.int64) for _ in range(4)]
+            self._aggregate(a, b, limit, last, *[_gpu.out_column(o, "out") for o in outs],
+                            _options(threads, False, 0, stream))
+            return Aggregates(*outs)
+        a, b = self._bounds(lo, hi)
+        outs = [np.empty(a.shape, np.int64) for _ in range(3)] + [np.empty(a.shape, np.uint64)]
+        self._aggregate(_column(a, self._code), _column(b, self._code), limit, last, *outs,
+                        _options(threads))
+        return Aggregates(*(o[()].item() if a.ndim == 0 else o for o in outs))
+
+    def _bounds(self, lo, hi):
+        a, _ = self._queries(lo, "lo")
+        b, _ = self._queries(hi, "hi")
+        if a.shape != b.shape:
+            raise ValueError(f"lo has the shape {a.shape}, and hi {b.shape}")
+        return a, b
+
+    def _gpu_bounds(self, lo, hi):
+        a, b = _gpu.GpuArray(lo, "lo"), _gpu.GpuArray(hi, "hi")
+        if a.shape != b.shape:
+            raise ValueError(f"lo has the shape {a.shape}, and hi {b.shape}")
+        return a, a.column(self.dtype, "lo"), b.column(self.dtype, "hi"), self._stream(a)
+
+    def _gpu_range(self, lo, hi, limit, last, rows, keys, out, threads):
+        given, a, b, stream = self._gpu_bounds(lo, hi)
+        options = _options(threads, False, 0, stream)
+        first = given.empty(given.n + 1, np.int64)
+        first_column = _gpu.out_column(first, "first")
+        if out is not None:                   # nothing is waited for
+            self._range(a, b, limit, last, first_column, _gpu.out_column(out, "out"), None, options)
+            return Ranges(first, out, None)
+        self._range(a, b, limit, last, first_column, None, None, options)
+        total = int(first[-1])                # waits once
+        found_rows = given.empty(total, np.int64) if rows else None
+        found_keys = given.empty(total, self.dtype) if keys else None
+        if total and (rows or keys):
+            self._range(a, b, limit, last, first_column,
+                        None if found_rows is None else _gpu.out_column(found_rows, "rows"),
+                        None if found_keys is None else self._gpu_keys(found_keys), options)
+        return Ranges(first, found_rows, found_keys)
+
+    # ---- as a container ----
+
+    def __contains__(self, key):
+        row = self.get(key)
+        if not isinstance(row, int):
+            raise TypeError("`in` asks for one key; index.get(keys, mask=True) for many")
+        return row != _MISS
+
+    def __getitem__(self, key):
+        rows = self.get(key)
+        if isinstance(rows, int):
+            if rows == _MISS:
+                raise KeyError(key)
+            return rows
+        missing = rows == _MISS
+        if missing.any():
+            where = int(np.flatnonzero(np.asarray(missing).reshape(-1))[0])
+            raise KeyError(np.asarray(key).reshape(-1)[where])
+        return rows
+
+    def __iter__(self):
+        raise TypeError("an index is not iterated; index.key_at(range) has its keys in order")
+
+    def __enter__(self):
+        len(self)                             # raises if closed
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    # ---- files and copies ----
+
+    def save(self, path, *, max_bytes=0, progress=None):
+        """Write the index to a file, whole or not at all; load() reads it."""
+        self._save(os.fsencode(path), _options(0, False, max_bytes, 0, progress))
+
+    def check(self, *, max_bytes=0, progress=None):
+        """Prove every invariant of the index. CorruptError names one that is broken."""
+        self._check(_options(0, False, max_bytes, 0, progress))
+
+    def __reduce__(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "index.sxt")
+            self.save(path)
+            with open(path, "rb") as file:
+                return _unpickle, (file.read(), self._name, self.place)
+
+    def _loaded(self, path, device, place, copy, verify, max_bytes, progress):
+        if place not in _LOAD_PLACES:
+            raise ValueError(f"place is {place!r}; it can be host, device, hybrid or both")
+        opened = open_device(device)
+        self._name = device if isinstance(device, str) else "cpu" if device is None \
+            else opened.describe()["name"]
+        flags = _LOAD_PLACES[place] | (_LOAD_COPY if copy else 0) | (_LOAD_VERIFY if verify else 0)
+        self._load(opened, os.fsencode(path), flags, _options(0, False, max_bytes, 0, progress))
+        self._code = self._describe()["key_type"]
+        if self._code == _types.STR:
+            self.close()
+            raise TypeError(f"{path}: the keys are strings: {_types.NO_STRINGS}")
+        self.dtype = _types.dtype_of(self._code, self._notes().get(_UNIT))
+        return self
+
+    # ---- looking at it ----
+
+    @property
+    def spec(self):
+        """The spec as it was resolved: it builds the same index again."""
+        return self._describe()["spec"]
+
+    @property
+    def nbytes(self):
+        """Bytes of all sections."""
+        return self._describe()["bytes"]
+
+    @property
+    def place(self):
+        """Where it is: "host", "device", "hybrid" or "both"; None: its device's own memory."""
+        told = re.search(r"place=(\w+)", self.spec)
+        return told.group(1) if told else None
+
+    @property
+    def device(self):
+        """The name of its device."""
+        return self._name
+
+    @property
+    def notes(self):
+        """Pairs of text that the index and its file keep: a dict, which is a copy.
+
+        note() sets one.
+        """
+        return self._notes()
+
+    def note(self, name, value):
+        """Set a note; None takes it away. No other thread may be asking meanwhile.
+
+        >>> ix = Index([1, 2])
+        >>> ix.note("source", "by hand")
+        >>> ix.notes
+        {'source': 'by hand'}
+        """
+        self._note(name, value)
+
+    def explain(self, format="text"):
+        """How the index is made up, as text; as a dict if format is "json"."""
+        if format not in ("text", "json"):
+            raise ValueError(f"format is {format!r}; it can be 'text' or 'json'")
+        text = self._explain(format == "json")
+        return json.loads(text) if format == "json" else text
+
+    def plot(self, axes=None):
+        """Draw the distribution of the keys, and bytes by section, with matplotlib.
+
+        axes is a pair of axes, or None. Returns the pair.
+        """
+        from ._plot import plot
+        return plot(self, axes)
+
+    def __repr__(self):
+        if self.closed:
+            return "<sextant.Index, closed>"
+        told = self._describe()
+        rows = "positions" if told["implicit_rows"] else "stored"
+        return (f"<sextant.Index of {told['n']:,} {self.dtype} keys: {told['spec']} on "
+                f"{self._name}, rows are {rows}, {told['bytes']:,} bytes>")
+
+
+def _writable(array, code):
+    if array.dtype.kind in "Mm":
+        array = array.view(np.int64)
+    return _core.Column(array, code, 0, 0, True)
+
+
+def _answers(rows, keys, default, mask, shape, out, torch):
+    """What a question gives back: rows, then keys, then the mask, as far as asked for."""
+    found = None
+    if mask or default is not None:
+        miss = _MISS if rows.dtype.kind == "i" else np.iinfo(rows.dtype).max
+        found = rows != miss
+    if default is not None:
+        if not isinstance(default, (int, np.integer)):
+            raise TypeError(f"default is {default!r}; rows are integers, and so is it")
+        np.copyto(rows, default, where=~found)
+    result = [rows]
+    if keys is not None:
+        result.append(keys)
+    if mask:
+        result.append(found)
+    if shape == ():
+        result = [r if r is out else r[()] if r is keys else r[()].item() for r in result]
+    elif torch is not None:
+        result = [r if r is out else torch.from_numpy(r) for r in result]
+    return result[0] if len(result) == 1 else tuple(result)
+
+
+def load(path, place=None, copy=False, *, verify=False, device=None, max_bytes=0, progress=None):
+    """Load an index from a file.
+
+    The file is mapped: it must not be changed or cut while the index lives, since reading
+    behind the end of a file that was cut ends the process (SIGBUS). copy=True reads it into
+    memory instead, which is safe from that; take it for files that others may write to, and
+    on network file systems. verify=True compares the checksum of all data.
+
+    place   "host", "device", "hybrid" or "both", for an index on a GPU.
+    """
+    return Index.__new__(Index)._loaded(path, device, place, copy, verify, max_bytes, progress)
+
+
+def _unpickle(data, device, place):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "index.sxt")
+        with open(path, "wb") as file:
+            file.write(data)
+        return load(path, None if device.startswith("cpu") else place, True, device=device)

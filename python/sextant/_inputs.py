@@ -1,0 +1,245 @@
+"""What callers have, as arrays of keys: NumPy, pandas, Arrow, DLPack, numbers, lists.
+
+host() gives a contiguous NumPy array in native byte order, without a copy where the
+caller's memory is that already. Arrays on a GPU are _gpu.py's.
+"""
+import datetime
+import sys
+import uuid
+
+import numpy as np
+
+from . import _core, _types
+
+_ARROW = {
+    "c": "i1", "C": "u1", "s": "i2", "S": "u2", "i": "i4", "I": "u4", "l": "i8", "L": "u8",
+    "e": "f2", "f": "f4", "g": "f8", "w:16": "V16", "tdD": "M8[D]", "tdm": "M8[ms]",
+    "tts": "m8[s]", "ttm": "m8[ms]", "ttu": "m8[us]", "ttn": "m8[ns]",
+    "tDs": "m8[s]", "tDm": "m8[ms]", "tDu": "m8[us]", "tDn": "m8[ns]",
+}
+_ARROW_TEXT = ("u", "U", "z", "Z", "vu", "vz")
+_ARROW_HALF = ("tdD", "tts", "ttm")       # times of 32 bits, which are widened
+
+
+class Nulls:
+    """Which elements are null: a mask, or None if none is."""
+
+    def __init__(self, mask=None):
+        self.mask = mask if mask is not None and mask.any() else None
+
+    def refuse(self, what):
+        if self.mask is not None:
+            raise ValueError(f'{int(self.mask.sum())} of {self.mask.size} {what} are null; '
+                             f'nulls="drop" leaves them out')
+
+
+def _bits(address, offset, n, owner):
+    """n bits of a bitmap, from bit `offset` on, as bools."""
+    memory = np.frombuffer(_core.Memory(address, (offset + n + 7) // 8, owner), np.uint8)
+    return np.unpackbits(memory, count=offset + n, bitorder="little")[offset:].astype(bool)
+
+
+def _arrow_chunk(format_, chunk, what):
+    length, offset, null_count, buffers, owner = chunk
+    mask = None
+    if null_count and buffers[0]:             # -1: not counted
+        mask = ~_bits(buffers[0], offset, length, owner)
+    if format_ == "b":
+        return _bits(buffers[1], offset, length, owner).astype(np.uint32), mask
+    if format_.startswith("ts"):
+        dtype = np.dtype("M8[%s]" % {"s": "s", "m": "ms", "u": "us", "n": "ns"}[format_[2]])
+    else:
+        dtype = np.dtype(_ARROW[format_])
+    stored = np.dtype("i4") if format_ in _ARROW_HALF else dtype
+    memory = _core.Memory(buffers[1] + offset * stored.itemsize, length * stored.itemsize, owner)
+    array = np.frombuffer(memory, stored) if length else np.empty(0, stored)
+    return (array if stored == dtype else array.astype("i8").view(dtype)), mask
+
+
+def _arrow(parts, what):
+    (format_, dictionary), chunks = parts
+    if format_ in _ARROW_TEXT:
+        raise TypeError(f"{what} are Arrow strings: {_types.NO_STRINGS}")
+    if dictionary or not (format_ in _ARROW or format_ == "b" or format_.startswith("ts")):
+        kind = "a dictionary" if dictionary else f"of format '{format_}'"
+        raise TypeError(f"{what} are an Arrow array {kind}; numbers, times and 16 bytes are keys")
+    made = [_arrow_chunk(format_, chunk, what) for chunk in chunks]
+    if not made:
+        empty = (1 if format_ == "b" else 0)
+        return (np.empty(0, "u4") if empty else
+                _arrow_chunk(format_, (0, 0, 0, (0, 0), None), what)[0]), Nulls()
+    if len(made) == 1:
+        return made[0][0], Nulls(made[0][1])
+    # A column is one piece of memory, so chunks are copied together.
+    mask = None
+    if any(m is not None for _, m in made):
+        mask = np.concatenate([np.zeros(len(a), bool) if m is None else m for a, m in made])
+    return np.concatenate([a for a, _ in made]), Nulls(mask)
+
+
+def _pandas(obj, what):
+    """A Series or an Index of pandas, whatever its dtype is stored as."""
+    dtype = obj.dtype
+    if isinstance(dtype, np.dtype):
+        return obj.to_numpy(), Nulls()
+    if getattr(dtype, "tz", None) is not None:    # in UTC, as times of NumPy are
+        return obj.to_numpy(dtype=f"M8[{dtype.unit}]"), Nulls()
+    if hasattr(dtype, "pyarrow_dtype"):
+        import pyarrow
+        return _arrow(_core.arrow_stream(pyarrow.chunked_array(
+            pyarrow.array(obj.array)).__arrow_c_stream__()), what)
+    if hasattr(dtype, "numpy_dtype"):             # Int64 and its like: values and a mask
+        mask = np.asarray(obj.isna())
+        zero = dtype.numpy_dtype.type(0)
+        return obj.to_numpy(dtype=dtype.numpy_dtype, na_value=zero), Nulls(mask)
+    if str(dtype).startswith("string") or str(dtype) == "str":
+        raise TypeError(f"{what} are strings of pandas: {_types.NO_STRINGS}")
+    raise TypeError(f"{what} have the dtype {dtype} of pandas, which can't be keys")
+
+
+def _scalar(obj):
+    """A single value of Python's own types as a 0-d array; None: it is none."""
+    if isinstance(obj, uuid.UUID):
+        return np.array(obj.bytes, "V16")
+    if hasattr(obj, "to_datetime64"):             # pandas.Timestamp, in UTC
+        return np.asarray(obj.to_datetime64())
+    if hasattr(obj, "to_timedelta64"):
+        return np.asarray(obj.to_timedelta64())
+    if isinstance(obj, datetime.datetime):
+        if obj.tzinfo is not None:
+            obj = obj.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+        return np.asarray(np.datetime64(obj))
+    if isinstance(obj, datetime.date):
+        return np.asarray(np.datetime64(obj))
+    if isinstance(obj, datetime.timedelta):
+        return np.asarray(np.timedelta64(obj))
+    if isinstance(obj, bytes) and len(obj) == 16:
+        return np.array(obj, "V16")
+    return None
+
+
+def _from_list(obj, what):
+    array = np.asarray(obj)
+    if array.dtype == object and array.size:
+        first = array.reshape(-1)[0]
+        if isinstance(first, uuid.UUID):
+            flat = b"".join(u.bytes for u in array.reshape(-1))
+            return np.frombuffer(flat, "V16").reshape(array.shape)
+        if isinstance(first, (datetime.date, datetime.timedelta)) or hasattr(first, "to_datetime64"):
+            parts = [_scalar(x) for x in array.reshape(-1)]
+            return np.stack(parts).reshape(array.shape)
+        if isinstance(first, (str, bytes)):
+            raise TypeError(f"{what} are strings: {_types.NO_STRINGS}")
+        if isinstance(first, int):
+            raise TypeError(f"{what} have integers of more than 64 bits")
+        raise TypeError(f"{what} are objects of {type(first).__name__}; numbers and times are keys")
+    return array
+
+
+def is_gpu(obj):
+    """Whether the memory of an array is a GPU's."""
+    if isinstance(obj, (np.ndarray, np.generic, int, float, list, tuple)):
+        return False
+    if hasattr(type(obj), "__cuda_array_interface__") and not _is_cpu_tensor(obj):
+        return True
+    ask = getattr(obj, "__dlpack_device__", None)
+    return ask is not None and int(ask()[0]) in (2, 13)       # CUDA, managed memory
+
+
+def _is_cpu_tensor(obj):
+    device = getattr(obj, "device", None)
+    return getattr(device, "type", None) == "cpu"
+
+
+def raw(obj, what):
+    """A NumPy array of any dtype and strides, and its nulls."""
+    if isinstance(obj, np.ndarray):
+        return obj, Nulls()
+    if isinstance(obj, np.generic):
+        return np.asarray(obj), Nulls()
+    root = type(obj).__module__.partition(".")[0]
+    if root == "pandas" and hasattr(obj, "dtype"):
+        return _pandas(obj, what)
+    single = _scalar(obj)
+    if single is not None:
+        return single, Nulls()
+    if isinstance(obj, (str, bytes)):
+        raise TypeError(f"{what} are a string: {_types.NO_STRINGS}")
+    if hasattr(obj, "__arrow_c_array__"):
+        return _arrow(_core.arrow_array(*obj.__arrow_c_array__()), what)
+    if hasattr(obj, "__arrow_c_stream__"):
+        return _arrow(_core.arrow_stream(obj.__arrow_c_stream__()), what)
+    if hasattr(obj, "__dlpack__"):
+        return np.from_dlpack(obj), Nulls()
+    return _from_list(obj, what), Nulls()
+
+
+def native(array, dtype):
+    """The array as contiguous elements of this dtype: itself if it is."""
+    if array.dtype != dtype:
+        array = array.astype(dtype)
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+def host(obj, what):
+    """(array, nulls): contiguous, native, of a dtype that keys can have."""
+    array, nulls = raw(obj, what)
+    return native(array, _types.key_dtype(array.dtype, what)), nulls
+
+
+def _first_wrong(array, wrong, dtype, what):
+    i = int(np.flatnonzero(wrong.reshape(-1))[0])
+    value = array.reshape(-1)[i]
+    raise ValueError(f"{what}[{i}] is {value!s} ({array.dtype}), which no {dtype} key can be "
+                     f"exactly")
+
+
+def exact(array, dtype, what):
+    """The same values as keys of dtype. ValueError names the first that there is none for.
+
+    >>> exact(np.array([1.0, 2.0]), np.dtype("i8"), "queries")
+    array([1, 2])
+    >>> exact(np.array([1.0, 2.5]), np.dtype("i8"), "queries")
+    Traceback (most recent call last):
+    ...
+    ValueError: queries[1] is 2.5 (float64), which no int64 key can be exactly
+    """
+    if array.dtype == dtype:
+        return array
+    numbers = "biuf"
+    if array.dtype.kind in "Mm" or dtype.kind in "Mm":
+        if array.dtype.kind != dtype.kind:
+            raise TypeError(f"{what} are {array.dtype}, and the keys are {dtype}")
+        with np.errstate(all="ignore"):
+            made = array.astype(dtype)
+            wrong = (made.astype(array.dtype) != array) & ~np.isnat(array)
+    elif array.dtype.kind in numbers and dtype.kind in numbers:
+        if np.can_cast(array.dtype, dtype, "safe") and not (
+                array.dtype.itemsize == 8 and dtype.kind == "f" and array.dtype.kind in "iu"):
+            return array.astype(dtype)
+        with np.errstate(all="ignore"):
+            made = array.astype(dtype)
+            back = made.astype(array.dtype)
+            wrong = back != array
+            if array.dtype.kind == "f":
+                wrong &= ~(np.isnan(array) & (dtype.kind == "f"))
+                if dtype.kind in "iu":            # the cast of what is outside is undefined
+                    info = np.iinfo(dtype)
+                    wrong |= ~((array >= float(info.min)) & (array < float(info.max) + 1.0
+                               if dtype.itemsize < 8 else array < 2.0 ** info.bits / (
+                                   2.0 if dtype.kind == "i" else 1.0)))
+            elif dtype.kind == "f":
+                wrong |= made >= 2.0 ** (63 if array.dtype.kind == "i" else 64)
+            else:
+                wrong |= (made < 0) != (array < 0)
+    else:
+        raise TypeError(f"{what} are {array.dtype}, and the keys are {dtype}")
+    if wrong.any():
+        _first_wrong(array, wrong, dtype, what)
+    return made
+
+
+def tensor_world(obj):
+    """torch, if obj is a tensor of it; answers to it are tensors, too."""
+    torch = sys.modules.get("torch")
+    return torch if torch is not None and isinstance(obj, torch.Tensor) else None

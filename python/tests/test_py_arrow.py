@@ -1,0 +1,123 @@
+"""Arrow arrays, chunked and not, of pyarrow, polars and pandas."""
+import numpy as np
+import pytest
+from conftest import NUMBERS, some
+
+import sextant
+from sextant import _inputs
+
+pytestmark = pytest.mark.more
+
+
+@pytest.mark.parametrize("dtype", NUMBERS + ["i1", "u2", "f2", "M8[ns]", "M8[s]", "m8[us]"])
+def test_pyarrow(dtype, rng):
+    import pyarrow as pa
+    array = some(rng, dtype, 300)
+    if array.dtype.kind in "Mm":
+        array = np.where(np.isnat(array), array.dtype.type(0, np.datetime_data(array.dtype)[0]),
+                         array)
+    arrow = pa.array(array)
+    made, nulls = _inputs.host(arrow, "keys")
+    assert nulls.mask is None and np.array_equal(made, array, equal_nan=made.dtype.kind == "f")
+    if made.dtype == array.dtype:
+        assert made.ctypes.data == arrow.buffers()[1].address       # no copy
+    part = arrow.slice(7, 100)
+    assert np.array_equal(_inputs.host(part, "keys")[0], array[7:107],
+                          equal_nan=made.dtype.kind == "f")
+    chunked = pa.chunked_array([arrow.slice(0, 10), arrow.slice(10, 0), arrow.slice(10, 290)])
+    ix, want = sextant.Index(chunked), sextant.Index(array)
+    assert ix.get(arrow).tolist() == want.get(array).tolist()
+    assert ix.rank(chunked).tolist() == want.rank(array).tolist()
+    one = pa.chunked_array([arrow])
+    assert _inputs.raw(one, "keys")[0].ctypes.data == arrow.buffers()[1].address
+    assert len(sextant.Index(pa.chunked_array([], arrow.type))) == 0
+
+
+def test_memory_outlives_the_array(rng):
+    import gc
+
+    import pyarrow as pa
+    array = rng.integers(0, 99, 100000)
+    made, _ = _inputs.host(pa.array(array), "keys")
+    gc.collect()
+    assert np.array_equal(made, array)
+    before = pa.total_allocated_bytes()
+    for _ in range(50):
+        _inputs.host(pa.array(array, mask=array > 50), "keys")
+        _inputs.host(pa.chunked_array([pa.array(array)]), "keys")
+    gc.collect()
+    assert pa.total_allocated_bytes() <= before
+
+
+def test_nulls(rng):
+    import pyarrow as pa
+    arrow = pa.array([3, None, 2, None, 3])
+    with pytest.raises(ValueError, match="2 of 5 keys are null"):
+        sextant.Index(arrow)
+    ix = sextant.Index(arrow, nulls="drop")
+    assert ix.get([3, 2, 0]).tolist() == [0, 2, -1]
+    assert ix.get(arrow, nulls="drop").tolist() == [0, -1, 2, -1, 0]
+    assert ix.get(arrow.slice(1, 3), nulls="drop").tolist() == [-1, 2, -1]
+    chunked = pa.chunked_array([arrow, pa.array([2]), arrow.slice(1)])
+    assert ix.get(chunked, nulls="drop").tolist() == [0, -1, 2, -1, 0, 2, -1, 2, -1, 0]
+    bits = pa.array([True, None, False] * 10)
+    assert sextant.Index(bits, nulls="drop").count(0, 1) == 20
+    assert sextant.Index(bits.slice(2, 9), nulls="drop").get([0, 1]).tolist() == [0, 1]
+
+
+def test_other_types():
+    import datetime
+
+    import pyarrow as pa
+    days = pa.array([datetime.date(2020, 1, 2), datetime.date(2020, 1, 1)])
+    assert sextant.Index(days).get(datetime.date(2020, 1, 1)) == 1
+    zone = pa.array([datetime.datetime(2020, 1, 1)], pa.timestamp("us", "Europe/Berlin"))
+    assert sextant.Index(zone).get(np.datetime64("2020-01-01")) == 0
+    ids = pa.array([b"a" * 16, b"b" * 16], pa.binary(16))
+    assert sextant.Index(ids).get(b"b" * 16) == 1
+    assert sextant.Index(pa.array([datetime.time(1), datetime.time(2)])).dtype.kind == "m"
+    for array, text in ((pa.array(["a"]), "strings"), (pa.array([b"a"]), "strings"),
+                        (pa.array(["a"], pa.large_string()), "strings"),
+                        (pa.array(["a"], pa.string_view()), "strings"),
+                        (pa.array(["a"]).dictionary_encode(), "dictionary"),
+                        (pa.array([[1]]), "format"), (pa.array([b"abc"], pa.binary(3)), "w:3")):
+        with pytest.raises(TypeError, match=text):
+            sextant.Index(array)
+
+
+def test_polars(rng):
+    import polars as pl
+    array = rng.integers(0, 999, 1000)
+    series = pl.Series(array)
+    ix = sextant.Index(series)
+    assert ix.get(series).tolist() == sextant.Index(array).get(array).tolist()
+    frame = pl.DataFrame({"when": pl.Series([3, None, 1]).cast(pl.Datetime("us"))})
+    assert sextant.Index(frame["when"], nulls="drop").get(np.datetime64(1, "us")) == 2
+    both = pl.concat([series, series], rechunk=False)
+    assert len(sextant.Index(both)) == 2000
+    with pytest.raises(TypeError, match="strings"):
+        sextant.Index(pl.Series(["a"]))
+
+
+def test_pandas_of_arrow():
+    import pandas as pd
+    import pyarrow as pa
+    series = pd.Series([3, None, 1], dtype=pd.ArrowDtype(pa.int64()))
+    assert sextant.Index(series, nulls="drop").get([1, 3]).tolist() == [2, 0]
+    assert sextant.searchsorted(pa.array([1, 2, 3]), pa.array([2])).tolist() == [1]
+    assert sextant.isin(pa.array([1, 2, 3]), pa.array([2])).tolist() == [False, True, False]
+
+
+def test_plot(rng, tmp_path):
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    for keys in (rng.random(5000), np.arange(5).astype("M8[s]"), some(rng, "V16", 9),
+                 np.empty(0)):
+        for spec in ("pivot", "pgm", "guide", "btree", "sorted", "eytzinger"):
+            left, right = sextant.Index(keys, spec=spec).plot()
+            assert right.get_xlabel() == "bytes" and spec in left.get_title()
+            if len(keys):
+                assert left.lines[0].get_ydata()[-1] == len(keys) - 1
+                assert len(right.patches) > 0
+            pyplot.close("all")

@@ -1,0 +1,166 @@
+"""searchsorted, isin and asof against NumPy and pandas themselves."""
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import NUMBERS, SMALL, TIMES, some
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sextant
+from sextant import _dropins
+
+
+@pytest.fixture(params=["usual", "always"])
+def pays(request, monkeypatch):
+    """Thresholds as they are, or so low that even few queries build an index."""
+    if request.param == "always":
+        monkeypatch.setattr(_dropins, "_LEAST", 1)
+        monkeypatch.setattr(_dropins, "_RANDOM_SHARE", 10**9)
+        monkeypatch.setattr(_dropins, "_SORTED_SHARE", 10**9)
+        monkeypatch.setattr(_dropins, "_SORTED_KEYS", 0)
+        monkeypatch.setattr(_dropins, "_small_range", lambda b, most: False)
+    return request.param
+
+
+@pytest.mark.parametrize("dtype", NUMBERS + SMALL + TIMES)
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_searchsorted_dtypes(dtype, side, rng, pays):
+    a, v = some(rng, dtype, 3000), some(rng, dtype, 4000)
+    order = np.argsort(a, kind="stable")
+    for q in (v, np.sort(v), v.reshape(40, 100), v[::2], v[:0], v[:1]):
+        got = sextant.searchsorted(a[order], q, side)
+        assert np.array_equal(got, np.searchsorted(a[order], q, side))
+        assert got.dtype == np.intp and got.shape == q.shape
+        assert np.array_equal(sextant.searchsorted(a, q, side, order),
+                              np.searchsorted(a, q, side, order))
+    for q in (v[0], v[0].item() if dtype[0] not in "Mm" else v[0], v[:5].tolist()):
+        if dtype[0] not in "Mm" or not isinstance(q, list):
+            assert np.array_equal(sextant.searchsorted(a[order], q, side),
+                                  np.searchsorted(a[order], q, side))
+
+
+@pytest.mark.parametrize("a_type", NUMBERS + SMALL)
+@pytest.mark.parametrize("v_type", ["i8", "u8", "f8", "i2", "f4", "?"])
+def test_searchsorted_promotes_as_numpy_does(a_type, v_type, rng, pays):
+    a, v = np.sort(some(rng, a_type, 500)), some(rng, v_type, 3000)
+    assert np.array_equal(sextant.searchsorted(a, v), np.searchsorted(a, v))
+    assert np.array_equal(sextant.searchsorted(pd.Series(a), v), np.searchsorted(a, v))
+
+
+def test_searchsorted_of_other_things(pays):
+    words = np.array(["a", "c", "e"] * 1000)
+    words.sort()
+    assert np.array_equal(sextant.searchsorted(words, words[::-1]),
+                          np.searchsorted(words, words[::-1]))
+    complex_ = np.sort_complex(np.arange(3000) * 1j)
+    assert np.array_equal(sextant.searchsorted(complex_, complex_),
+                          np.searchsorted(complex_, complex_))
+    assert sextant.searchsorted([1, 2, 3], 2) == 1
+    ix = sextant.Index([10, 20, 30])
+    assert sextant.searchsorted(ix, [15, 30], "right").tolist() == [1, 3]
+    with pytest.raises(ValueError):
+        sextant.searchsorted(np.arange(5000), np.arange(5000), "middle")
+    with pytest.raises(ValueError):
+        sextant.searchsorted(np.zeros((2, 2)), [1])
+
+
+@given(st.lists(st.integers(-20, 20)), st.lists(st.integers(-20, 20)))
+def test_isin_small(a, b):
+    a, b = np.array(a, "i8"), np.array(b, "i8")
+    assert np.array_equal(sextant.isin(a, b), np.isin(a, b))
+
+
+@pytest.mark.parametrize("dtype", NUMBERS + SMALL + TIMES)
+@pytest.mark.parametrize("sizes", [(5000, 300), (300, 5000), (3000, 3000), (10, 5000)])
+def test_isin_dtypes(dtype, sizes, rng, pays):
+    a, b = some(rng, dtype, sizes[0], 400), some(rng, dtype, sizes[1], 300)
+    b[:5] = a[:5]
+    for invert in (False, True):
+        assert np.array_equal(sextant.isin(a, b, invert=invert), np.isin(a, b, invert=invert))
+    assert np.array_equal(sextant.isin(a.reshape(-1, 10), b), np.isin(a.reshape(-1, 10), b))
+    assert np.array_equal(sextant.isin(a[::2], b[::3]), np.isin(a[::2], b[::3]))
+
+
+@pytest.mark.parametrize("types", [("i8", "i4"), ("i8", "u8"), ("f8", "i8"), ("f8", "f4"),
+                                   ("i4", "f8"), ("u4", "?"), ("M8[s]", "M8[ms]")])
+def test_isin_mixed(types, rng, pays):
+    a, b = some(rng, types[0], 4000), some(rng, types[1], 500)
+    assert np.array_equal(sextant.isin(a, b), np.isin(a, b))
+
+
+def test_isin_of_other_things(pays):
+    words = np.array(["a", "b", "c"] * 2000)
+    assert np.array_equal(sextant.isin(words, ["a", "x"]), np.isin(words, ["a", "x"]))
+    assert sextant.isin(2, [1, 2]) == np.isin(2, [1, 2])
+    assert np.array_equal(sextant.isin(np.arange(5), [1, 2], kind="sort"), [0, 1, 1, 0, 0])
+    ix = sextant.Index([1, 2])
+    assert sextant.isin(np.arange(4), ix, invert=True).tolist() == [True, False, False, True]
+
+
+def merged(keys, queries, direction, tolerance, exact, by=None):
+    """The rows that merge_asof joins, in the order of the queries."""
+    left = pd.DataFrame({"t": queries, "q": np.arange(len(queries))})
+    right = pd.DataFrame({"t": keys, "row": np.arange(len(keys))})
+    if by is not None:
+        right["by"], left["by"] = by
+    got = pd.merge_asof(left.sort_values("t", kind="stable"), right.sort_values("t", kind="stable"),
+                        on="t", direction=direction, tolerance=tolerance,
+                        allow_exact_matches=exact, by=None if by is None else "by")
+    return got.sort_values("q")["row"].fillna(-1).astype("i8").to_numpy()
+
+
+@pytest.mark.parametrize("direction", ["backward", "forward", "nearest"])
+@pytest.mark.parametrize("dtype", ["i8", "i4", "u4", "f8", "M8[ns]"])
+@pytest.mark.parametrize("exact", [True, False])
+def test_asof(direction, dtype, exact, rng):
+    for n, m in ((300, 500), (1, 50), (0, 5)):
+        keys = rng.integers(0, 2000, n).astype("i8").astype(dtype)
+        queries = rng.integers(-100 if dtype != "u4" else 0, 2200, m).astype("i8").astype(dtype)
+        for tolerance in (None, 3):
+            told = tolerance
+            if tolerance and dtype == "M8[ns]":
+                told = pd.Timedelta(3, "ns")
+            if tolerance and dtype == "f8":
+                told = 3.0
+            got = sextant.asof(keys, queries, direction, told, allow_exact_matches=exact)
+            want = merged(keys, queries, direction, told, exact)
+            assert got.tolist() == want.tolist()
+
+
+@pytest.mark.parametrize("direction", ["backward", "forward", "nearest"])
+@pytest.mark.parametrize("dtype", ["i8", "f8", "M8[ns]"])
+@pytest.mark.parametrize("names", [True, False])
+def test_asof_by(direction, dtype, names, rng):
+    keys = rng.integers(0, 500, 400).astype("i8").astype(dtype)
+    queries = rng.integers(-10, 520, 300).astype("i8").astype(dtype)
+    groups = [rng.integers(0, 6, 400), rng.integers(0, 7, 300)]
+    if names:
+        groups = [np.array(["ab", "b", "c", "d", "e", "f", "g"])[g] for g in groups]
+    got = sextant.asof(keys, queries, direction, by=groups)
+    assert got.tolist() == merged(keys, queries, direction, None, True, groups).tolist()
+
+
+def test_asof_far_apart():
+    keys = np.array([-2**63, 2**63 - 1])
+    assert sextant.asof(keys, np.array([0, -1, -2]), "nearest").tolist() == [1, 0, 0]
+    assert sextant.asof(keys, np.array([0]), tolerance=2**63 - 1).tolist() == [-1]
+    assert sextant.asof(keys, np.array([0]), tolerance=2**63).tolist() == [0]
+    assert sextant.asof(keys, np.array([[0, 5]])).shape == (1, 2)
+
+
+def test_asof_errors():
+    keys = np.array([1.0, 2.0])
+    with pytest.raises(ValueError, match="direction is 'up'"):
+        sextant.asof(keys, keys, "up")
+    with pytest.raises(ValueError, match="keys have NaN"):
+        sextant.asof(np.array([1, np.nan]), keys)
+    with pytest.raises(ValueError, match="queries have NaN"):
+        sextant.asof(keys, np.array([np.nan]))
+    with pytest.raises(ValueError, match="tolerance is -1"):
+        sextant.asof(keys, keys, tolerance=-1)
+    with pytest.raises(TypeError, match="pair"):
+        sextant.asof(keys, keys, by=3)
+    with pytest.raises(ValueError, match="1 and 2 groups"):
+        sextant.asof(keys, keys, by=([1], [1, 2]))
+    with pytest.raises(TypeError, match="timedelta"):
+        sextant.asof(np.array([1], "M8[s]"), np.array([1], "M8[s]"), tolerance=3)

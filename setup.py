@@ -1,0 +1,44 @@
+"""Builds the Python package: `make python` compiles it, setuptools packs it.
+
+The Makefile alone knows the sources of the library, so it builds the extension (with the
+library and xxHash inside), the tool and, where nvcc is, the CUDA backend. NVCC= in the
+environment leaves the backend out.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Make(build_ext):
+    def build_extension(self, ext):
+        jobs = os.cpu_count() or 1
+        subprocess.run(["make", "-s", f"-j{jobs}", f"PYTHON={sys.executable}", "python"],
+                       cwd=HERE, check=True)
+        target = os.path.dirname(os.path.abspath(self.get_ext_fullpath(ext.name)))
+        os.makedirs(target, exist_ok=True)
+        made = os.path.join(HERE, "build", "python", "sextant")
+        shutil.copy2(os.path.join(made, "_core.abi3.so"), self.get_ext_fullpath(ext.name))
+        for name in ("sextant", "libsextant-cuda.so"):
+            if os.path.exists(os.path.join(made, name)):
+                shutil.copy2(os.path.join(made, name), os.path.join(target, name))
+
+
+with open(os.path.join(HERE, "Makefile"), encoding="utf-8") as makefile:
+    version = re.search(r"^VERSION := (\S+)$", makefile.read(), re.M).group(1)
+
+setup(
+    version=version,
+    package_dir={"": "python"},
+    packages=["sextant"],
+    package_data={"sextant": ["py.typed", "*.pyi"]},
+    ext_modules=[Extension("sextant._core", sources=[], py_limited_api=True)],
+    cmdclass={"build_ext": Make},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+)

@@ -1,0 +1,34 @@
+/* cpu_strings.h - strings on the CPU: from a column of them to codes (keys/strings.h), and from
+ * codes that were found to strings. */
+#ifndef SX_CPU_STRINGS_H
+#define SX_CPU_STRINGS_H
+
+#include "cpu/cpu_backend.h"
+
+/* ---- cpu_strings_build.c ---------------------------------------------------------------- */
+
+/* Sorts strings, of which there is at least one: fills in keys, which are codes, rows, and all of
+ * strings. On failure the caller gives back what is there. */
+sx_status sx_cpu_sort_strings(sx_cpu *cpu, const sx_input *in, sx_sorted *s, sx_err *err);
+/* The first string that is equal to the next, or n. */
+uint64_t sx_cpu_string_repeat(const sx_sorted *s);
+/* sx_cpu_once() of strings. */
+sx_status sx_cpu_string_once(sx_sorted *s, sx_err *err);
+/* A string for a sentence: its beginning, bytes that are not printed as \xHH. */
+void sx_cpu_string_print(const sx_strings *s, uint64_t i, char *text, size_t space);
+
+/* ---- cpu_strings.c ------------------------------------------------------------------- */
+
+/* The codes of strings [at, at + m) of a column. */
+void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_slice *q, uint64_t at, unsigned m,
+                  uint64_t *code);
+/* Left bounds of these codes become those of the strings, left or right. open[i]: the code at the
+ * bound is the string's; where it is not, the bound is right as it is. Says then in open[i] whether
+ * there is a string equal to it. */
+void sx_cpu_settle(const sx_view *v, const sx_slice *q, uint64_t at, unsigned m, sx_side side,
+                   unsigned char *open, uint64_t *position);
+
+sx_status sx_cpu_take_strings(void *self, const sx_views *views, const sx_string_take *job,
+                              sx_err *err);
+
+#endif

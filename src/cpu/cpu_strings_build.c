@@ -1,0 +1,337 @@
+/* cpu_strings_build.c - from a column of strings to sorted ones with codes:
+ *
+ *     1. take offsets, once: they are the caller's
+ *     2. sort positions (sort/sort_strings.h), unless strings ascend already
+ *     3. copy strings in order, and rows
+ *     4. see what neighbours share; make groups of it (keys/string_groups.h); make codes
+ *
+ * Only steps 2 and 3 read the caller's bytes. If these change meanwhile, the copies may be out of
+ * order, which step 4 sees. */
+#include "cpu/cpu_strings.h"
+
+#include "base/alloc.h"
+#include "keys/string_groups.h"
+#include "sort/sort_strings.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+    const sx_cpu *cpu;
+    const sx_input *in;
+    sx_sorted *s;
+    sx_string_arrays a;
+    int ascend;
+    uint64_t *begin;
+    uint32_t *shared;
+    _Atomic int descends;         /* a copy does */
+    _Atomic uint64_t repeats;     /* strings that are equal to the one before */
+} work;
+
+static uint64_t position(const work *w, uint64_t i)
+{
+    return w->ascend              ? i
+           : w->a.row_bytes == 8 ? ((const uint64_t *)w->a.rows[0])[i]
+                                 : ((const uint32_t *)w->a.rows[0])[i];
+}
+
+static sx_status take_offsets(work *w, sx_err *err)
+{
+    const sx_slice *keys = &w->in->keys;
+    uint64_t n = w->in->n, last = 0;
+    sx_status st = sx_alloc_array((void **)&w->begin, n + 1, sizeof *w->begin, "offsets", err);
+
+    for (uint64_t i = 0; i <= n && st == SX_OK; i++) {
+        uint64_t at = sx_slice_offset(keys, i);
+        last = w->begin[i] = at > last ? at : last;
+        if (i > 0 && last - w->begin[i - 1] > SX_STRING_MOST)
+            st = sx_fail(err, SX_EINVAL, "string %llu has %llu bytes; at most: %llu",
+                         (unsigned long long)i - 1, (unsigned long long)(last - w->begin[i - 1]),
+                         (unsigned long long)SX_STRING_MOST);
+    }
+    w->a.begin = w->begin;
+    w->a.data = keys->data ? keys->data : (const unsigned char *)"";
+    return st;
+}
+
+/* Leaves positions in the first array of rows. */
+static sx_status sort_positions(work *w, sx_err *err)
+{
+    const sx_cpu *cpu = w->cpu;
+    uint64_t n = w->in->n;
+    uint32_t threads = w->in->threads && w->in->threads < cpu->threads ? w->in->threads
+                                                                       : cpu->threads;
+    sx_status st = SX_OK;
+
+    w->a.n = n;
+    w->a.progress = w->in->progress;
+    w->a.row_bytes = n - 1 < SX_MISS32 ? 4 : 8;
+    w->ascend = sx_strings_ascend(&w->a);
+    if (w->ascend)
+        return sx_progress_status(w->in->progress, err);
+    w->a.keys[0] = w->s->keys;
+    st = sx_alloc_array(&w->a.keys[1], n, 8, "sorting strings", err);
+    for (unsigned i = 0; i < 2 && st == SX_OK; i++)
+        st = sx_alloc_array(&w->a.rows[i], n, w->a.row_bytes, "sorting strings", err);
+    if (st == SX_OK)
+        st = sx_sort_strings(cpu->pool, threads, &w->a, err);
+    sx_release(w->a.keys[1]);
+    sx_release(w->a.rows[1]);
+    return st;
+}
+
+static void copy_strings(void *of, uint64_t first, uint64_t end)
+{
+    const work *w = of;
+    const sx_strings *s = &w->s->strings;
+
+    for (uint64_t i = first; i < end; i++) {
+        uint64_t p = position(w, i), length = w->begin[p + 1] - w->begin[p];
+        if (length > 0)
+            memcpy((unsigned char *)w->s->bytes + sx_offset_raw(s->offsets, s->offset_bytes, i),
+                   w->a.data + w->begin[p], length);
+    }
+}
+
+static void put_offset(void *offsets, uint32_t bytes, uint64_t i, uint64_t x)
+{
+    if (bytes == 8)
+        ((uint64_t *)offsets)[i] = x;
+    else
+        ((uint32_t *)offsets)[i] = (uint32_t)x;
+}
+
+static sx_status take_strings(work *w, sx_err *err)
+{
+    sx_sorted *s = w->s;
+    uint64_t n = w->in->n, at = 0;
+    uint64_t size = w->begin[n] - w->begin[0];
+    uint32_t offset_bytes = sx_offset_bytes(size);
+    sx_status st = sx_alloc_array(&s->offsets, n + 1, offset_bytes, "offsets", err);
+
+    if (st == SX_OK)
+        st = sx_alloc(&s->bytes, size, "strings", err);
+    if (st != SX_OK)
+        return st;
+    s->strings = (sx_strings){.offsets = s->offsets, .bytes = s->bytes, .size = size,
+                              .offset_bytes = (uint16_t)offset_bytes};
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t p = position(w, i);
+        put_offset(s->offsets, offset_bytes, i, at);
+        at += w->begin[p + 1] - w->begin[p];
+    }
+    put_offset(s->offsets, offset_bytes, n, at);
+    sx_cpu_share(w->cpu, w->in->threads, NULL, n, 1024, copy_strings, w);
+    return SX_OK;
+}
+
+/* Rows in the order of strings. Without rows of the caller's they are positions, and those of
+ * strings that ascend are ranks: none are stored. */
+static sx_status take_rows(work *w, sx_err *err)
+{
+    const sx_input *in = w->in;
+    sx_sorted *s = w->s;
+    sx_status st;
+
+    if (!in->row_type) {
+        s->row_bytes = w->ascend ? 0 : w->a.row_bytes;
+        s->rows = w->a.rows[0];
+        w->a.rows[0] = NULL;
+        return SX_OK;
+    }
+    s->row_bytes = s->max_row < SX_MISS32 ? 4 : 8;
+    st = sx_alloc_array(&s->rows, in->n, s->row_bytes, "rows", err);
+    for (uint64_t i = 0; i < in->n && st == SX_OK; i++) {
+        uint64_t p = position(w, i);
+        put_offset(s->rows, s->row_bytes, i,
+                   in->row_type == SX_U64 ? ((const uint64_t *)in->rows.data)[p]
+                                          : ((const uint32_t *)in->rows.data)[p]);
+    }
+    return st;
+}
+
+static void see_shared(void *of, uint64_t first, uint64_t end)
+{
+    work *w = of;
+    const sx_strings *s = &w->s->strings;
+    uint64_t repeats = 0;
+
+    for (uint64_t i = first; i < end; i++) {
+        uint64_t a_length, b_length, most, m = 0;
+        const unsigned char *a, *b;
+        if (i == 0)
+            continue;
+        a = sx_string_at(s, i - 1, &a_length);
+        b = sx_string_at(s, i, &b_length);
+        most = a_length < b_length ? a_length : b_length;
+        while (m < most && a[m] == b[m])
+            m++;
+        if (m < most ? a[m] > b[m] : a_length > b_length)
+            atomic_store(&w->descends, 1);
+        repeats += m == a_length && m == b_length;
+        w->shared[i] = m == a_length && m == b_length ? SX_EQUAL : (uint32_t)m;
+    }
+    atomic_fetch_add(&w->repeats, repeats);
+}
+
+static void make_codes(void *of, uint64_t first, uint64_t end)
+{
+    const work *w = of;
+    const sx_strings *s = &w->s->strings;
+
+    for (uint64_t i = first; i < end; i++) {
+        uint64_t length;
+        const unsigned char *p = sx_string_at(s, i, &length);
+        ((uint64_t *)w->s->keys)[i] = sx_string_code(s, p, length);
+    }
+}
+
+static sx_status take_codes(work *w, sx_err *err)
+{
+    sx_sorted *s = w->s;
+    uint64_t n = w->in->n;
+    sx_status st = sx_alloc_array((void **)&w->shared, n, sizeof *w->shared, "strings", err);
+
+    if (st != SX_OK)
+        return st;
+    sx_cpu_share(w->cpu, w->in->threads, NULL, n, 1024, see_shared, w);
+    if (w->descends)
+        return sx_fail(err, SX_EINVAL, "the keys changed while they were sorted");
+    s->string_values = n - w->repeats;
+    st = sx_groups_make(&s->strings, n, w->shared, &s->groups, err);
+    if (st == SX_OK)
+        sx_cpu_share(w->cpu, w->in->threads, NULL, n, 1024, make_codes, w);
+    return st;
+}
+
+sx_status sx_cpu_sort_strings(sx_cpu *cpu, const sx_input *in, sx_sorted *s, sx_err *err)
+{
+    work w = {.cpu = cpu, .in = in, .s = s};
+    uint64_t used = in->n * 8, bytes = sx_round_up(used, SX_LINE);
+    sx_status st = sx_alloc(&s->keys, bytes, "keys", err);
+
+    if (st == SX_OK)
+        st = take_offsets(&w, err);
+    if (st == SX_OK)
+        st = sort_positions(&w, err);
+    if (st == SX_OK)
+        st = take_strings(&w, err);
+    if (st == SX_OK)
+        st = take_rows(&w, err);
+    if (st == SX_OK)
+        st = take_codes(&w, err);
+    if (st == SX_OK) {
+        memset((unsigned char *)s->keys + used, 0xff, bytes - used);
+        st = sx_progress_status(in->progress, err);
+    }
+    sx_release(w.begin);
+    sx_release(w.shared);
+    sx_release(w.a.rows[0]);
+    return st;
+}
+
+uint64_t sx_cpu_string_repeat(const sx_sorted *s)
+{
+    uint64_t length, next;
+
+    for (uint64_t i = 0; i + 1 < s->n && s->string_values < s->n; i++) {
+        const unsigned char *p = sx_string_at(&s->strings, i, &length);
+        const unsigned char *q = sx_string_at(&s->strings, i + 1, &next);
+        if (sx_bytes_order(p, length, q, next) == 0)
+            return i;
+    }
+    return s->n;
+}
+
+/* Copies each string once, before those that are still to be read. */
+static void keep_each(sx_sorted *s, uint64_t *keys, void *starts, unsigned char *firsts,
+                      void *offsets, uint32_t offset_bytes, uint64_t *size)
+{
+    uint64_t to = 0, at = 0, before = 0, length;
+    unsigned char *bytes = s->bytes;
+
+    for (uint64_t i = 0; i < s->n; i++) {
+        const unsigned char *p = sx_string_at(&s->strings, i, &length);
+        if (to > 0 && sx_bytes_order(bytes + at - before, before, p, length) == 0)
+            continue;
+        keys[to] = ((const uint64_t *)s->keys)[i];
+        put_offset(starts, sx_start_bytes(s->n), to, i);
+        put_offset(offsets, offset_bytes, to, at);
+        if (s->row_bytes)
+            memcpy(firsts + to * s->row_bytes, (unsigned char *)s->rows + i * s->row_bytes,
+                   s->row_bytes);
+        if (length > 0)
+            memmove(bytes + at, p, length);
+        at += length;
+        before = length;
+        to++;
+    }
+    put_offset(starts, sx_start_bytes(s->n), to, s->n);
+    put_offset(offsets, offset_bytes, to, at);
+    *size = at;
+}
+
+/* Bytes of all strings, each once. */
+static uint64_t bytes_once(const sx_sorted *s)
+{
+    uint64_t sum = 0, before = 0, length;
+    const unsigned char *last = NULL;
+
+    for (uint64_t i = 0; i < s->n; i++) {
+        const unsigned char *p = sx_string_at(&s->strings, i, &length);
+        if (i == 0 || sx_bytes_order(last, before, p, length) != 0)
+            sum += length;
+        last = p;
+        before = length;
+    }
+    return sum;
+}
+
+sx_status sx_cpu_string_once(sx_sorted *s, sx_err *err)
+{
+    uint64_t values = s->string_values, used = values * 8, bytes = sx_round_up(used, SX_LINE);
+    uint32_t offset_bytes = sx_offset_bytes(bytes_once(s));
+    uint64_t end = (values + 1) * sx_start_bytes(s->n);
+    void *keys = NULL, *starts = NULL, *offsets = NULL;
+    sx_status st = sx_alloc(&keys, bytes, "keys", err);
+
+    if (st == SX_OK)
+        st = sx_alloc(&starts, sx_starts_bytes(values, s->n, s->row_bytes), "starts", err);
+    if (st == SX_OK)
+        st = sx_alloc_array(&offsets, values + 1, offset_bytes, "offsets", err);
+    if (st != SX_OK) {
+        sx_release(keys);
+        sx_release(starts);
+        return st;
+    }
+    if (s->row_bytes)
+        memset((unsigned char *)starts + end, 0, sx_firsts_offset(values, s->n) - end);
+    keep_each(s, keys, starts, (unsigned char *)starts + sx_firsts_offset(values, s->n), offsets,
+              offset_bytes, &s->strings.size);
+    memset((unsigned char *)keys + used, 0xff, bytes - used);
+    sx_release(s->keys);
+    sx_release(s->offsets);
+    s->keys = keys;
+    s->starts = starts;
+    s->offsets = offsets;
+    s->strings.offsets = offsets;
+    s->strings.offset_bytes = (uint16_t)offset_bytes;
+    s->n = values;
+    return SX_OK;
+}
+
+void sx_cpu_string_print(const sx_strings *s, uint64_t i, char *text, size_t space)
+{
+    uint64_t length;
+    const unsigned char *p = sx_string_at(s, i, &length);
+    size_t at = 1, most = space - 8;
+
+    text[0] = '\'';
+    for (uint64_t k = 0; k < length && at < most; k++)
+        if (p[k] >= ' ' && p[k] <= '~')
+            text[at++] = (char)p[k];
+        else
+            at += (size_t)snprintf(text + at, space - at, "\\x%02x", p[k]);
+    snprintf(text + at, space - at, "'%s", at < most ? "" : "...");
+}

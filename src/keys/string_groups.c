@@ -1,0 +1,312 @@
+/* string_groups.c - the tree over prefixes that codes of strings begin with (strings.h).
+ *
+ * Each cell is a stretch of strings. One whose strings would have few equal codes, or are all the
+ * same, becomes a group. Others fork by the byte in which they first differ. Cells are made in the
+ * order of their numbers, each from a task that is in the same place of a list:
+ *
+ *     1. Fork where more than `ties` strings would have the code of the string before.
+ *     2. If that takes too many bytes, begin again with twice as many ties.
+ *     3. Number the groups: count those below each cell, from the last to the first, then hand out
+ *        numbers from the first cell to the last.
+ *
+ * All of it works on how many bytes neighbours share, and looks at strings only for the bytes
+ * themselves. */
+#include "keys/string_groups.h"
+
+#include "base/alloc.h"
+
+#define LEAST_BYTES 4096u         /* that few strings may take, too */
+#define MOST_BYTES (2u << 20)     /* what a core's cache holds */
+#define TIES_FIRST 2u             /* string comparisons that nobody notices */
+#define LARGE_SKIP 16u            /* a skip of this part of all bytes is too large */
+/* Bytes of a string that a code has behind 2^16 groups: what decides whether codes are equal. */
+#define CODE_BYTES 6u
+
+typedef struct {
+    uint64_t begin, end;          /* strings */
+    uint64_t depth;               /* bytes that they share, before the cell skips any */
+    uint32_t groups;              /* below */
+    uint32_t first;               /* the first one's number */
+} task;
+
+typedef struct {
+    sx_strings *s;
+    const uint32_t *shared;
+    uint64_t most, ties;
+    task *tasks;
+    unsigned char *out;           /* cells grow from the front, forks from the back */
+    uint32_t cells, forks;
+    uint64_t pool;
+} maker;
+
+uint64_t sx_groups_most(uint64_t n)
+{
+    uint64_t most = n / 4 * 3;    /* an index of strings has 18 bytes a key beside these */
+
+    return most < LEAST_BYTES ? LEAST_BYTES : most < MOST_BYTES ? most : MOST_BYTES;
+}
+
+static uint64_t cells_most(uint64_t n)
+{
+    return sx_groups_most(n) / sizeof(sx_cell);
+}
+
+uint64_t sx_groups_scratch(uint64_t n)
+{
+    return sx_groups_most(n) + cells_most(n) * sizeof(task);
+}
+
+static sx_cell *cell_at(const maker *m, uint32_t i)
+{
+    return (sx_cell *)(void *)m->out + i;
+}
+
+static sx_fork *fork_at(const maker *m, uint32_t i)
+{
+    return (sx_fork *)(void *)(m->out + m->most / sizeof(sx_fork) * sizeof(sx_fork)) - 1 - i;
+}
+
+/* Whether so many more cells, forks and skipped bytes are within the limit. */
+static int fits(const maker *m, uint64_t cells, uint64_t forks, uint64_t skip)
+{
+    return (m->cells + cells) * sizeof(sx_cell) + (m->forks + forks + 1) * sizeof(sx_fork) +
+           m->pool + skip <= m->most;
+}
+
+/* What all strings of a task share; SX_EQUAL: they are the same. */
+static uint32_t shared_by_all(const maker *m, const task *t)
+{
+    uint32_t least = SX_EQUAL;
+
+    for (uint64_t i = t->begin + 1; i < t->end; i++)
+        least = m->shared[i] < least ? m->shared[i] : least;
+    return least;
+}
+
+/* How many strings would have the code of the one before, which is another string. */
+static uint64_t count_ties(const maker *m, const task *t, uint64_t depth)
+{
+    uint64_t ties = 0;
+
+    for (uint64_t i = t->begin + 1; i < t->end; i++)
+        ties += m->shared[i] != SX_EQUAL && m->shared[i] >= depth + CODE_BYTES;
+    return ties;
+}
+
+/* The first string of a task that is longer than what all share. */
+static uint64_t first_longer(const maker *m, const task *t, uint64_t depth)
+{
+    uint64_t i = t->begin, length;
+
+    for (; i < t->end; i++) {
+        sx_string_at(m->s, i, &length);
+        if (length > depth)
+            break;
+    }
+    return i;
+}
+
+/* Has the cell fork. Returns 0 if there is no space for it. */
+static int make_fork(maker *m, sx_cell *c, const task *t, uint64_t depth)
+{
+    uint64_t from = first_longer(m, t, depth), children = 1, begin = from, length;
+    sx_fork *f;
+
+    for (uint64_t i = from + 1; i < t->end; i++)
+        children += m->shared[i] == depth;
+    if (!fits(m, children, 1, depth - t->depth))
+        return 0;
+    f = fork_at(m, m->forks);
+    *f = (sx_fork){.child = m->cells};
+    c->to = SX_TO_FORK | m->forks++;
+    for (uint64_t i = from + 1; i <= t->end; i++) {
+        unsigned char byte;
+        if (i < t->end && m->shared[i] != depth)
+            continue;
+        byte = sx_string_at(m->s, begin, &length)[depth];
+        f->bits[byte >> 6] |= 1ull << (byte & 63);
+        m->tasks[m->cells++] = (task){.begin = begin, .end = i, .depth = depth + 1};
+        begin = i;
+    }
+    for (unsigned w = 1; w < 4; w++)
+        f->before[w] = (uint8_t)(f->before[w - 1] + sx_popcount(f->bits[w - 1]));
+    return 1;
+}
+
+/* Makes cell i out of its task. Returns 0 if there is no space for a fork. A cell that would skip a
+ * good part of all there may be (the root: half of it) becomes a group that skips nothing, and its
+ * strings are told apart by comparing them. */
+static int make_cell(maker *m, uint32_t i)
+{
+    const task *t = &m->tasks[i];
+    uint64_t depth = shared_by_all(m, t), skip;
+    sx_cell *c = cell_at(m, i);
+
+    *c = (sx_cell){.skip_at = (uint32_t)m->pool};
+    if (depth == SX_EQUAL || count_ties(m, t, t->depth) == 0)
+        return 1;                 /* a group that need not skip anything */
+    skip = depth - t->depth;
+    if (skip > m->most / (i ? LARGE_SKIP : 2) || !fits(m, 0, 0, skip))
+        return 1;
+    if (count_ties(m, t, depth) > m->ties && !make_fork(m, c, t, depth))
+        return 0;
+    c->skip = (uint32_t)skip;
+    m->pool += skip;
+    return 1;
+}
+
+static void number_groups(maker *m)
+{
+    for (uint32_t i = m->cells; i-- > 0;) {
+        const sx_cell *c = cell_at(m, i);
+        task *t = &m->tasks[i];
+        t->groups = !(c->to & SX_TO_FORK);
+        if (!t->groups) {
+            const sx_fork *f = fork_at(m, c->to & ~SX_TO_FORK);
+            for (uint32_t k = 0; k < sx_fork_children(f); k++)
+                t->groups += m->tasks[f->child + k].groups;
+        }
+    }
+    m->tasks[0].first = 0;
+    for (uint32_t i = 0; i < m->cells; i++) {
+        sx_cell *c = cell_at(m, i);
+        uint32_t next = m->tasks[i].first;
+        if (!(c->to & SX_TO_FORK)) {
+            c->to = next;
+            continue;
+        }
+        sx_fork *f = fork_at(m, c->to & ~SX_TO_FORK);
+        f->group = next;
+        for (uint32_t k = 0; k < sx_fork_children(f); k++) {
+            m->tasks[f->child + k].first = next;
+            next += m->tasks[f->child + k].groups;
+        }
+        f->end = next;
+    }
+}
+
+/* Forks, cells and the pool as the section has them. */
+static sx_status put_together(const maker *m, void **out, sx_err *err)
+{
+    sx_strings *s = m->s;
+    unsigned char *to, *pool;
+    uint64_t length;
+    sx_status st;
+
+    s->forks = m->forks;
+    s->cells = m->cells;
+    s->pool = (uint32_t)m->pool;
+    s->bits = (uint16_t)sx_group_bits(m->cells - m->forks);
+    st = sx_alloc(out, sx_groups_bytes(s), "groups of strings", err);
+    if (st != SX_OK)
+        return st;
+    to = *out;
+    for (uint32_t i = 0; i < m->forks; i++, to += sizeof(sx_fork))
+        memcpy(to, fork_at(m, i), sizeof(sx_fork));
+    memcpy(to, m->out, m->cells * sizeof(sx_cell));
+    pool = to + m->cells * sizeof(sx_cell);
+    for (uint32_t i = 0; i < m->cells; i++) {
+        const sx_cell *c = cell_at(m, i);
+        if (c->skip)
+            memcpy(pool + c->skip_at,
+                   sx_string_at(s, m->tasks[i].begin, &length) + m->tasks[i].depth, c->skip);
+    }
+    s->groups = *out;
+    return SX_OK;
+}
+
+sx_status sx_groups_make(sx_strings *s, uint64_t n, const uint32_t *shared, void **groups,
+                         sx_err *err)
+{
+    maker m = {.s = s, .shared = shared, .most = sx_groups_most(n), .ties = TIES_FIRST};
+    sx_status st = sx_alloc_array((void **)&m.tasks, cells_most(n), sizeof(task),
+                                  "groups of strings", err);
+    int fit = 0;
+
+    if (st == SX_OK)
+        st = sx_alloc((void **)&m.out, m.most, "groups of strings", err);
+    for (; st == SX_OK && !fit; m.ties *= 2) {    /* with n ties nothing forks, and all fits */
+        m.cells = 1;
+        m.forks = 0;
+        m.pool = 0;
+        m.tasks[0] = (task){.begin = 0, .end = n};
+        fit = 1;
+        for (uint32_t i = 0; i < m.cells && fit; i++)
+            fit = make_cell(&m, i);
+    }
+    if (st == SX_OK) {
+        number_groups(&m);
+        st = put_together(&m, groups, err);
+    }
+    sx_release(m.tasks);
+    sx_release(m.out);
+    return st;
+}
+
+/* ---- checking ---------------------------------------------------------------------------- */
+
+static sx_status broken(const char *what, uint32_t where, sx_err *err)
+{
+    return sx_fail(err, SX_ECORRUPT, "strings, invariant S3: %s %u", what, where);
+}
+
+/* The first group below a cell, and the one behind its last. */
+static void groups_of(const sx_strings *s, uint32_t cell, uint32_t *first, uint32_t *end)
+{
+    const sx_cell *c = sx_cell_at(s, cell);
+    const sx_fork *f = sx_fork_of(s, c);
+
+    *first = f ? f->group : c->to;
+    *end = f ? f->end : c->to + 1;
+}
+
+/* Whether a fork's children follow each other, and are where they belong. */
+static sx_status check_fork(const sx_strings *s, uint32_t i, uint32_t child, sx_err *err)
+{
+    const sx_fork *f = sx_fork_at(s, i);
+    uint32_t next = f->group, first, end, before = 0;
+
+    for (unsigned w = 0; w < 4; w++) {
+        if (f->before[w] != before)
+            return broken("children are miscounted in fork", i, err);
+        before += sx_popcount(f->bits[w]);
+    }
+    if (before == 0 || f->child != child || before > s->cells - child)
+        return broken("children are not where they should be of fork", i, err);
+    for (uint32_t k = 0; k < before; k++) {
+        groups_of(s, child + k, &first, &end);
+        if (first != next || end <= first)
+            return broken("groups do not follow each other below fork", i, err);
+        next = end;
+    }
+    return f->end == next ? SX_OK : broken("another group is said to be behind fork", i, err);
+}
+
+sx_status sx_groups_check(const sx_strings *s, sx_err *err)
+{
+    uint32_t forks = 0, child = 1, first, end;
+    uint64_t pool = 0;
+    sx_status st = SX_OK;
+
+    for (uint32_t i = 0; i < s->cells; i++) {
+        const sx_cell *c = sx_cell_at(s, i);
+        if (c->skip_at != pool || c->skip > s->pool - pool)
+            return broken("skipped bytes are not where they should be of cell", i, err);
+        pool += c->skip;
+        if (!(c->to & SX_TO_FORK))
+            continue;
+        if (c->to != (SX_TO_FORK | forks) || forks >= s->forks)
+            return broken("another fork should be that of cell", i, err);
+        if (i >= child)
+            return broken("no fork has cell", i, err);
+        st = check_fork(s, forks, child, err);
+        if (st != SX_OK)
+            return st;
+        child += sx_fork_children(sx_fork_at(s, forks++));
+    }
+    groups_of(s, 0, &first, &end);
+    if (forks != s->forks || child != s->cells || pool != s->pool || first != 0 ||
+        end != s->cells - s->forks || s->bits != sx_group_bits(end))
+        return broken("the tree does not end where its section does, in cells", s->cells, err);
+    return SX_OK;
+}

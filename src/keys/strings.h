@@ -1,0 +1,272 @@
+/* strings.h - strings as keys: a code of 8 bytes for each, which families search, and the strings
+ * themselves, which settle what codes leave open.
+ *
+ * Strings are in ascending order, one behind the other:
+ *
+ *     offsets |o0|o1|o2| ... |on|      of 4 bytes, or 8 if the strings have 4 GiB or more
+ *     bytes   |string 0|string 1| ... |string n-1|
+ *
+ * A code never descends: if s <= t, then code(s) <= code(t), for all strings there are. So all
+ * strings whose codes are below that of q are below q, and q's place is at or behind the left
+ * bound of its code. From there strings are compared, one, or by doubling steps (sx_string_bound()).
+ * That is right whatever the codes are, as long as they never descend.
+ *
+ * The code of a string is the number of its group, then the bytes behind what the group shares:
+ *
+ *     | group: `bits` bits | the next 64 - bits bits of the string, 0 behind its end |
+ *
+ * Groups are consecutive strings with a common prefix, the leaves of a small tree over prefixes
+ * (section `groups`; keys/string_groups.c makes it). It branches only where strings would have equal codes,
+ * and only as far as 3/4 of a byte a key allow, so that a cache holds it:
+ *
+ *     cells   a place of the tree: `skip` bytes of the pool that all strings there share, then
+ *             a group, or a fork
+ *     forks   a branch by one byte: a bit for each byte that has a child. Children are consecutive
+ *             cells; `group` and `end` are the first group below and the one behind the last
+ *
+ *     groups | fork 0 | fork 1 | ... | cell 0 | cell 1 | ... | pool |
+ *              48 bytes each           12 bytes each
+ *
+ * Cell 0 is the root. Numbers ascend level by level: children of fork i lie before those of fork
+ * i + 1, forks are referred to in the order of their cells, and so are skipped bytes. A string that
+ * leaves the tree between two children, or in skipped bytes, gets the first code of the group
+ * behind that place. One that ends at a fork gets the first code below it.
+ *
+ * Nothing here trusts the bytes it reads: each number ends in a minimum, and each step down takes a
+ * byte of the query.
+ *
+ * Written in the common subset of C11 and CUDA C++. */
+#ifndef SX_STRINGS_H
+#define SX_STRINGS_H
+
+#include "keys/encode.h"
+
+#include <string.h>
+
+#ifndef SX_FN
+#define SX_FN static inline
+#endif
+
+typedef struct {
+    uint64_t bits[4];
+    uint32_t child;               /* the first one's cell */
+    uint32_t group, end;
+    uint8_t before[4];            /* children before each word of bits */
+} sx_fork;
+
+#define SX_TO_FORK 0x80000000u
+typedef struct {
+    uint32_t to;                  /* a group; or a fork, with SX_TO_FORK */
+    uint32_t skip, skip_at;       /* bytes, and where they are in the pool */
+} sx_cell;
+
+typedef struct {
+    const unsigned char *offsets, *bytes, *groups;
+    uint64_t size;                /* bytes of all strings */
+    uint32_t forks, cells, pool;
+    uint16_t offset_bytes;        /* 4, 8; 0: keys are not strings */
+    uint16_t bits;                /* of a group's number */
+} sx_strings;
+
+#define SX_STRING_MOST UINT32_MAX /* bytes of one */
+
+/* What a section has, of n strings. */
+SX_FN uint32_t sx_offset_bytes(uint64_t size)
+{
+    return size > UINT32_MAX ? 8 : 4;
+}
+
+SX_FN uint64_t sx_groups_bytes(const sx_strings *s)
+{
+    return s->forks * (uint64_t)sizeof(sx_fork) + s->cells * (uint64_t)sizeof(sx_cell) + s->pool;
+}
+
+/* Bits that number so many groups. */
+SX_FN uint32_t sx_group_bits(uint32_t groups)
+{
+    uint32_t bits = 0;
+
+    while (bits < 32 && ((uint64_t)1 << bits) < groups)
+        bits++;
+    return bits;
+}
+
+SX_FN const sx_fork *sx_fork_at(const sx_strings *s, uint32_t i)
+{
+    return (const sx_fork *)(const void *)s->groups + (i < s->forks ? i : s->forks - 1);
+}
+
+SX_FN const sx_cell *sx_cell_at(const sx_strings *s, uint32_t i)
+{
+    return (const sx_cell *)(const void *)(s->groups + s->forks * (uint64_t)sizeof(sx_fork)) +
+           (i < s->cells ? i : s->cells - 1);
+}
+
+/* The fork that a cell refers to; NULL: it is a group. */
+SX_FN const sx_fork *sx_fork_of(const sx_strings *s, const sx_cell *c)
+{
+    return (c->to & SX_TO_FORK) && s->forks ? sx_fork_at(s, c->to & ~SX_TO_FORK) : NULL;
+}
+
+SX_FN uint32_t sx_popcount(uint64_t x)
+{
+#ifdef __CUDA_ARCH__
+    return (uint32_t)__popcll(x);
+#else
+    return (uint32_t)__builtin_popcountll(x);
+#endif
+}
+
+SX_FN uint32_t sx_fork_children(const sx_fork *f)
+{
+    return f->before[3] + sx_popcount(f->bits[3]);
+}
+
+/* The first code of a group; behind the last group, the largest code there is. */
+SX_FN uint64_t sx_group_code(const sx_strings *s, uint32_t group)
+{
+    if (group >= s->cells - s->forks)
+        return UINT64_MAX;
+    return s->bits ? (uint64_t)group << ((64 - s->bits) & 63) : 0;
+}
+
+/* 8 bytes of a string from `at` <= length on, the first one highest, 0 behind its end. */
+SX_FN uint64_t sx_string_word(const unsigned char *q, uint64_t length, uint64_t at)
+{
+    uint64_t x = 0, left = length - at;
+#ifndef __CUDA_ARCH__
+    if (length >= 8) {            /* the last 8 bytes, or 8 before them */
+        memcpy(&x, q + (left >= 8 ? at : length - 8), 8);
+        x = __builtin_bswap64(x);
+        return left >= 8 ? x : left ? x << (64 - 8 * left) : 0;
+    }
+#endif
+    for (uint32_t i = 0; i < 8; i++)
+        x = x << 8 | (i < left ? q[at + i] : 0);
+    return x;
+}
+
+/* Below 0, 0, or above 0: the bytes of q from `at` on, compared with m others. 0: q goes on with
+ * these. */
+SX_FN int sx_skip_order(const unsigned char *q, uint64_t length, uint64_t at,
+                        const unsigned char *skip, uint64_t m)
+{
+    for (uint64_t i = 0; i < m; i++) {
+        if (at + i >= length)
+            return -1;
+        if (q[at + i] != skip[i])
+            return q[at + i] < skip[i] ? -1 : 1;
+    }
+    return 0;
+}
+
+SX_FN uint64_t sx_string_code(const sx_strings *s, const unsigned char *q, uint64_t length)
+{
+    const unsigned char *pool = s->groups + sx_groups_bytes(s) - s->pool;
+    const sx_cell *c = sx_cell_at(s, 0);
+    uint64_t at = 0;
+
+    for (;;) {                    /* each time around takes a byte of q */
+        const sx_fork *f = sx_fork_of(s, c);
+        uint32_t begin = c->skip_at < s->pool ? c->skip_at : s->pool;
+        uint32_t skip = c->skip < s->pool - begin ? c->skip : s->pool - begin;
+        uint32_t word, child;
+        uint64_t bit;
+        int order = skip ? sx_skip_order(q, length, at, pool + begin, skip) : 0;
+
+        if (order < 0)
+            return sx_group_code(s, f ? f->group : c->to);
+        if (order > 0)
+            return sx_group_code(s, f ? f->end : c->to + 1);
+        at += skip;
+        if (!f)
+            return sx_group_code(s, c->to) | sx_string_word(q, length, at) >> s->bits;
+        if (at >= length)
+            return sx_group_code(s, f->group);
+        word = q[at] >> 6;
+        bit = (uint64_t)1 << (q[at] & 63);
+        child = f->before[word] + sx_popcount(f->bits[word] & (bit - 1));
+        if (!(f->bits[word] & bit)) {
+            const sx_fork *next;
+            if (child >= sx_fork_children(f))
+                return sx_group_code(s, f->end);
+            c = sx_cell_at(s, f->child + child);
+            next = sx_fork_of(s, c);
+            return sx_group_code(s, next ? next->group : c->to);
+        }
+        c = sx_cell_at(s, f->child + child);
+        at++;
+    }
+}
+
+/* ---- the strings -------------------------------------------------------------------- */
+
+/* An offset as it is stored. */
+SX_FN uint64_t sx_offset_raw(const void *offsets, uint32_t offset_bytes, uint64_t i)
+{
+    return offset_bytes == 8 ? ((const uint64_t *)offsets)[i] : ((const uint32_t *)offsets)[i];
+}
+
+/* String i: where it begins, and its length. Both are inside of the section. */
+SX_FN const unsigned char *sx_string_at(const sx_strings *s, uint64_t i, uint64_t *length)
+{
+    uint64_t a = sx_offset_raw(s->offsets, s->offset_bytes, i);
+    uint64_t b = sx_offset_raw(s->offsets, s->offset_bytes, i + 1);
+
+    a = a < s->size ? a : s->size;
+    b = b < s->size ? b : s->size;
+    *length = b > a ? b - a : 0;
+    return s->bytes + a;
+}
+
+/* Below 0, 0, or above 0. */
+SX_FN int sx_bytes_order(const unsigned char *a, uint64_t a_length, const unsigned char *b,
+                         uint64_t b_length)
+{
+    uint64_t m = a_length < b_length ? a_length : b_length;
+    int order = 0;
+
+#ifdef __CUDA_ARCH__
+    for (uint64_t i = 0; i < m && !order; i++)
+        order = (int)a[i] - (int)b[i];
+#else
+    if (m)
+        order = memcmp(a, b, m);
+#endif
+    return order ? order : (a_length > b_length) - (a_length < b_length);
+}
+
+/* String i, compared with q. */
+SX_FN int sx_string_order(const sx_strings *s, uint64_t i, const unsigned char *q, uint64_t length)
+{
+    uint64_t own;
+    const unsigned char *p = sx_string_at(s, i, &own);
+
+    return sx_bytes_order(p, own, q, length);
+}
+
+/* The first position from `from` on, of n, whose string is not before q: not below it, or (right)
+ * above it. Strings before `from` are before q. Takes doubling steps, then halves the last one. */
+SX_FN uint64_t sx_string_bound(const sx_strings *s, uint64_t n, uint64_t from,
+                               const unsigned char *q, uint64_t length, int right)
+{
+    uint64_t step = 1, end;
+
+    if (from >= n || sx_string_order(s, from, q, length) >= right)
+        return from;
+    while (step < n - from && sx_string_order(s, from + step, q, length) < right) {
+        from += step;
+        step *= 2;
+    }
+    end = step < n - from ? from + step : n;
+    while (end - from > 1) {      /* `from` is before q, and `end` is not */
+        uint64_t half = from + (end - from) / 2;
+        if (sx_string_order(s, half, q, length) < right)
+            from = half;
+        else
+            end = half;
+    }
+    return end;
+}
+
+#endif

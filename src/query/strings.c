@@ -1,0 +1,190 @@
+/* strings.c - columns of strings: whether they are what they should be, and strings as results. */
+#include "query/index.h"
+
+#include "base/alloc.h"
+#include "query/possible.h"
+
+#include <string.h>
+
+/* ---- columns ------------------------------------------------------------------------ */
+
+static const char *field_of_others(const sx_column *c)
+{
+    return c->offsets ? "offsets" : c->offset_bytes ? "offset_bytes" : c->bytes ? "bytes" : NULL;
+}
+
+sx_status sx_check_strings(const sx_column *c, const sx_device *dev, const char *verb,
+                           const char *name, sx_err *err)
+{
+    uint64_t bytes;
+    sx_status st;
+
+    if (c->type != SX_STR) {
+        const char *field = field_of_others(c);
+        return field ? sx_fail(err, SX_EINVAL, "%s: %s of %s is not 0: it is for strings, and these "
+                               "are %s", verb, field, name, sx_type_name(c->type)) : SX_OK;
+    }
+    if (c->offset_bytes != 4 && c->offset_bytes != 8)
+        return sx_fail(err, SX_EINVAL, "%s: offset_bytes of %s is %u; allowed: 4, 8", verb, name,
+                       c->offset_bytes);
+    if (!c->offsets)
+        return sx_fail(err, SX_EINVAL, "%s: offsets of %s is NULL; strings have n + 1", verb, name);
+    if ((uintptr_t)c->offsets % c->offset_bytes)
+        return sx_fail(err, SX_EINVAL, "%s: offsets of %s, %p, is not at a multiple of %u", verb,
+                       name, c->offsets, c->offset_bytes);
+    if (c->n == UINT64_MAX ||
+        __builtin_mul_overflow(c->n + 1, (uint64_t)c->offset_bytes, &bytes) ||
+        bytes > PTRDIFF_MAX || c->bytes > PTRDIFF_MAX)
+        return sx_fail(err, SX_EINVAL, "%s: %s can't have %llu strings of %llu bytes together",
+                       verb, name, (unsigned long long)c->n, (unsigned long long)c->bytes);
+    if (c->bytes > 0 && !c->data)
+        return sx_fail(err, SX_EINVAL, "%s: data of %s is NULL, with %llu bytes", verb, name,
+                       (unsigned long long)c->bytes);
+    if (!dev->backend->check_pointer)
+        return SX_OK;
+    st = dev->backend->check_pointer(dev->self, c->offsets, bytes, c->place, verb, name, err);
+    return st == SX_OK && c->bytes > 0
+               ? dev->backend->check_pointer(dev->self, c->data, c->bytes, c->place, verb, name, err)
+               : st;
+}
+
+sx_status sx_check_offsets(const sx_column *c, const char *verb, const char *name, sx_err *err)
+{
+    uint64_t before = 0;
+
+    if (c->type != SX_STR)
+        return SX_OK;
+    if (c->place != SX_HOST)
+        return sx_fail(err, SX_ENOSYS, "%s: %s are strings in device memory; questions take strings "
+                       "on the host", verb, name);
+    for (uint64_t i = 0; i <= c->n; i++) {
+        uint64_t at = c->offset_bytes == 8 ? ((const uint64_t *)c->offsets)[i]
+                                           : ((const uint32_t *)c->offsets)[i];
+        if (at < before)
+            return sx_fail(err, SX_EINVAL, "%s: offset %llu of %s is %llu, below the one before, "
+                           "%llu", verb, (unsigned long long)i, name, (unsigned long long)at,
+                           (unsigned long long)before);
+        if (at > c->bytes)
+            return sx_fail(err, SX_EINVAL, "%s: offset %llu of %s is %llu, but data has %llu bytes",
+                           verb, (unsigned long long)i, name, (unsigned long long)at,
+                           (unsigned long long)c->bytes);
+        if (i > 0 && at - before > SX_STRING_MOST)
+            return sx_fail(err, SX_EINVAL, "%s: string %llu of %s has %llu bytes; at most: %llu",
+                           verb, (unsigned long long)i - 1, name, (unsigned long long)(at - before),
+                           (unsigned long long)SX_STRING_MOST);
+        before = at;
+    }
+    return SX_OK;
+}
+
+/* ---- strings as results -------------------------------------------------------------------- */
+
+static sx_status take(const sx_plan *plan, const sx_string_take *job, sx_err *err)
+{
+    const sx_device *dev = plan->by->dev;
+    sx_views views = sx_plan_views(plan);
+
+    return dev->backend->take_strings(dev->self, &views, job, err);
+}
+
+sx_status sx_strings_measure(const sx_plan *plan, const uint64_t *at, uint64_t n,
+                             const sx_slice *to, const sx_how *how, const char *verb, sx_err *err)
+{
+    uint64_t total = 0;
+    sx_string_take job = {.n = n, .at = at, .total = &total, .how = *how};
+    sx_status st = SX_OK;
+
+    if (to->each == 4) {          /* nothing is written if offsets could not say it */
+        st = take(plan, &job, err);
+        if (st == SX_OK && total > UINT32_MAX)
+            st = sx_fail(err, SX_EINVAL, "%s: the keys have %llu bytes, which offsets of 4 bytes "
+                         "can't say; allowed: offset_bytes = 8", verb, (unsigned long long)total);
+    }
+    job.to = *to;
+    job.to.data = NULL;
+    if (st == SX_OK)
+        st = take(plan, &job, err);
+    if (st == SX_OK && total > to->bytes)
+        st = sx_fail(err, SX_ESPACE, "%s: keys has room for %llu bytes, but %llu are needed", verb,
+                     (unsigned long long)to->bytes, (unsigned long long)total);
+    return st;
+}
+
+sx_status sx_strings_write(const sx_plan *plan, const uint64_t *at, uint64_t n, const sx_slice *to,
+                           const sx_how *how, sx_err *err)
+{
+    sx_string_take job = {.n = n, .at = at, .to = *to, .how = *how};
+
+    return to->data && n > 0 ? take(plan, &job, err) : SX_OK;
+}
+
+sx_status sx_answer_strings(const sx_index_version *now, const sx_lookup *job, const char *verb,
+                            sx_err *err)
+{
+    sx_lookup find = *job;
+    uint64_t row_bytes = sx_slice_wanted(&job->out) ? job->n * job->out.each : 0;
+    sx_plan plan;
+    sx_batch b = {.n = job->n};
+    void *at, *rows = NULL;
+    sx_status st = sx_alloc_array(&at, job->n, sizeof(uint64_t), "strings", err);
+
+    if (st != SX_OK)
+        return st;
+    plan = sx_plan_of(now, &b, 1, NULL, NULL);
+    if (row_bytes)                /* rows wait until there is space for keys */
+        st = sx_alloc(&rows, row_bytes, "rows", err);
+    find.keys = (sx_slice){0};
+    find.at = sx_slice_fixed(at, sizeof(uint64_t), job->n, SX_HOST);
+    if (row_bytes)
+        find.out = sx_slice_fixed(rows, job->out.each, job->n, SX_HOST);
+    if (st == SX_OK)
+        st = sx_answer_lookup(now, &find, err);
+    if (st == SX_OK)
+        st = sx_strings_measure(&plan, at, job->n, &job->keys, &job->how, verb, err);
+    if (st == SX_OK)
+        st = sx_strings_write(&plan, at, job->n, &job->keys, &job->how, err);
+    if (st == SX_OK && row_bytes && sx_slice_there(&job->out))
+        st = now->dev->backend->copy(now->dev->self, job->out.data, 1, rows, 0, row_bytes, err);
+    else if (st == SX_OK && row_bytes)
+        memcpy(job->out.data, rows, row_bytes);
+    sx_release(at);
+    sx_release(rows);
+    return st;
+}
+
+/* Ranks of all results of spans, which are summed up; a span may have changed meanwhile. */
+static void list_ranks(const sx_spans *spans, uint64_t total, uint64_t *rank)
+{
+    for (uint64_t i = 0, to = 0; i < spans->n; i++) {
+        uint64_t end = __atomic_load_n(&spans->first[i + 1], __ATOMIC_RELAXED);
+        end = end < total ? end : total;
+        for (uint64_t k = 0; to < end; to++, k++)
+            rank[to] = spans->start[i] + k;
+    }
+}
+
+sx_status sx_spans_strings(const sx_plan *plan, const sx_span_query *job, const sx_spans *spans,
+                           uint64_t total, const sx_slice *keys, uint64_t max_bytes, uint64_t **at,
+                           sx_err *err)
+{
+    const sx_device *dev = plan->by->dev;
+    sx_views views = sx_plan_views(plan);
+    sx_lookup find = {.op = SX_OP_KEY_AT, .key_type = job->key_type, .n = total, .how = job->how};
+    sx_status st;
+
+    if (max_bytes && total > max_bytes / sizeof(uint64_t))
+        return sx_fail(err, SX_ENOMEM, "sx_range: %llu strings need %llu bytes of scratch, more than "
+                       "max_bytes = %llu", (unsigned long long)total,
+                       (unsigned long long)total * sizeof(uint64_t), (unsigned long long)max_bytes);
+    st = sx_alloc_array((void **)at, total, sizeof **at, "strings", err);
+    if (st != SX_OK)
+        return st;
+    memset(*at, 0xff, total * sizeof **at);
+    list_ranks(spans, total, *at);
+    find.q = find.at = sx_slice_fixed(*at, sizeof **at, total, SX_HOST);
+    find.how.progress = NULL;
+    if (total > 0)
+        st = dev->backend->lookup(dev->self, &views, &find, err);
+    return st == SX_OK ? sx_strings_measure(plan, *at, total, keys, &job->how, "sx_range", err)
+                       : st;
+}

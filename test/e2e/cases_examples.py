@@ -1,0 +1,49 @@
+"""The programs of examples/ compile as their heads say, and print what they should."""
+import os
+import re
+import subprocess
+import tempfile
+
+from cases_readme import FLAGS, LIBRARY, ROOT, run
+from harness import case, check, equal
+
+AS_OF = """35999: no price yet
+36030: 101.8 since 36030
+39699: 101.8 since 36030
+99999: 99.9 since 43200
+36000 to 39599: 4 ticks
+39600 to 43199: 1 ticks
+"""
+SAYS = {
+    "ip_country": (("8.8.8.8", "192.0.2.77", "1.1.1.1", "8.128.0.0", "133.255.255.255"),
+                   "8.8.8.8 US\n192.0.2.77 documentation\n1.1.1.1 -\n8.128.0.0 -\n"
+                   "133.255.255.255 JP\n"),
+    "as_of": ((), AS_OF),
+    "ids_threads": ((), None),
+}
+
+
+@case(SAYS)
+def example_program(t, name):
+    words, expected = SAYS[name]
+    check(LIBRARY.exists(), "build/libsextant.a is not built")
+    with tempfile.TemporaryDirectory(prefix="sextant-example-") as folder:
+        program = f"{folder}/{name}"
+        run(*os.environ.get("CC", "cc").split(), *FLAGS, f"-I{ROOT / 'include'}",
+            str(ROOT / f"examples/{name}.c"), str(LIBRARY), "-lxxhash", "-lpthread", "-ldl", "-lm",
+            "-o", program)
+        out = run(program, *words)
+    if expected is not None:
+        equal(out, expected, "what it prints")
+        return
+    found = re.fullmatch(r"4 threads asked for (\d+) ids: (\d+) found, 0 wrong\n", out)
+    check(found and 0.49 < int(found[2]) / int(found[1]) < 0.51, out)
+
+
+@case()
+def all_examples_are_run(t):
+    sources = {path.stem for path in (ROOT / "examples").glob("*.c")}
+    equal(sources, set(SAYS), "programs in examples/")
+    done = subprocess.run(["make", "-n", "-C", str(ROOT), "examples", "NVCC="],
+                          capture_output=True, text=True)
+    equal(done.returncode, 0, done.stderr)

@@ -1,0 +1,54 @@
+/* texts.h - columns of strings with known answers, and every question about them. */
+#ifndef TEXTS_H
+#define TEXTS_H
+
+#include "oracle_strings.h"
+#include "support.h"
+
+typedef enum {
+    TEXTS_RANDOM,                 /* any bytes, 0 to 20 of them */
+    TEXTS_FEW_BYTES,              /* of two bytes, 0 and another: many begin with others */
+    TEXTS_EQUAL,                  /* one string, n times */
+    TEXTS_ZEROS,                  /* 0 to n zero bytes */
+    TEXTS_NESTED,                 /* each is the one before and a byte more; some twice */
+    TEXTS_PATHS,                  /* folders and files below 60 bytes that all share */
+    TEXTS_WORDS,                  /* syllables: many share 6 bytes and more */
+    TEXTS_DUPLICATES,             /* some syllables, each many times */
+    TEXTS_WIDE,                   /* each of 256 bytes first, then the same */
+    TEXTS_EMPTY,                  /* the empty string, n times */
+    TEXTS_KINDS
+} texts_kind;
+
+/* Strings and their offsets, in memory that traps behind its end. */
+typedef struct {
+    uint64_t n, bytes;
+    text *of;                     /* point into `data` */
+    guard data, offsets;
+    unsigned offset_bytes;
+} texts;
+
+texts texts_from(uint64_t n, const text *of, unsigned offset_bytes);
+texts texts_make(texts_kind kind, uint64_t n, unsigned offset_bytes, rnd *r);
+/* Strings that are there, and near those. */
+texts texts_near(const texts *keys, uint64_t n, unsigned offset_bytes, rnd *r);
+void texts_free(texts *t);
+sx_column texts_column(const texts *t);
+
+/* An index as it was built. */
+typedef struct {
+    const texts *keys;
+    const uint64_t *rows;         /* NULL: positions */
+    text_oracle *truth;
+    uint32_t verbs;               /* done, and right: bit i is sx_verb_at(i) */
+    char why[600];
+} text_case;
+
+text_case text_case_of(const texts *keys, const uint64_t *rows);
+void text_case_free(text_case *c);
+sx_status text_build(const text_case *c, sx_device *dev, const char *spec, const sx_call *call,
+                     sx_index **out);
+/* Every question, about n queries; NULL if all is right, or what is not. */
+const char *text_ask(text_case *c, const sx_index *ix, uint64_t n, rnd *r);
+void text_note(text_case *c, const char *verb);
+
+#endif
