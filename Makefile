@@ -281,7 +281,10 @@ $(B)/bench-sort: bench/bench_sort.c $(B)/libsextant.a
 # where that is not packaged, of libabsl-dev; and absl::btree_map of libabsl-dev,
 # which is left out where that is missing. TLX=DIR and ABSL=DIR have the headers
 # elsewhere.
-peers: $(B)/peers/absl_btree_map $(B)/peers/btree_map
+peers: $(B)/peers/absl_btree_map $(B)/peers/btree_map $(B)/peers/strings
+$(B)/peers/strings: bench/peers/strings.cc include/sextant.h $(B)/libsextant.a
+	@mkdir -p $(@D)
+	$(CXX) -O2 -std=c++17 -Wall -Wextra -Iinclude $< $(B)/libsextant.a -o $@ $(LDFLAGS) $(LIBS)
 $(B)/peers/absl_btree_map: bench/peers/btree_map.cc
 	@mkdir -p $(@D)
 	@if echo '#include <absl/container/btree_map.h>' | \
@@ -313,12 +316,13 @@ report:
 # ---- Python ------------------------------------------------------------------
 #
 # The package as a folder, build/python: PYTHONPATH=build/python python3. setup.py makes a
-# wheel of that folder. xxHash is inside the binaries where its static library can be
-# linked into them (PY_XXHASH=-lxxhash where it can't).
+# wheel of that folder. xxHash and zlib are inside the binaries where their static
+# libraries can be linked into them (PY_XXHASH=-lxxhash PY_ZLIB=-lz where they can't).
 
 PYTHON ?= python3
 PY := $(B)/python/sextant
 PY_XXHASH ?= -l:libxxhash.a
+PY_ZLIB ?= -l:libz.a
 PY_SRC := $(wildcard python/ext/*.c)
 PY_FILES := $(patsubst python/sextant/%,$(PY)/%,$(wildcard python/sextant/*.py python/sextant/*.pyi python/sextant/py.typed))
 PY_LINK = $(CFLAGS_ALL) -Wl,--gc-sections -s
@@ -342,7 +346,7 @@ $(PY)/_core.abi3.so: $(PY_SRC:python/%.c=$(B)/python/%.o) $(B)/libsextant.a pyth
 
 $(PY)/sextant: $(CLI_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
 	@mkdir -p $(@D)
-	$(CC) $(PY_LINK) $^ -o $@ $(LDFLAGS) $(PY_XXHASH) -pthread -ldl -lm
+	$(CC) $(PY_LINK) $^ -o $@ $(LDFLAGS) $(PY_XXHASH) $(if $(ZLIB),$(PY_ZLIB)) -pthread -ldl -lm
 
 $(PY)/libsextant-cuda.so: $(B)/libsextant-cuda.so
 	@mkdir -p $(@D)

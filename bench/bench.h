@@ -127,6 +127,7 @@ uint64_t bench_sweep(const bench_options *o, const spec_list *specs,
 typedef struct {                  /* what a line says of an index */
     const char *spec, *requested;
     const char *device;
+    const char *options;          /* of its name */
     uint32_t threads;
     double bytes_per_key, build_s;
     const char *explained;        /* JSON; NULL: not asked for */
@@ -136,6 +137,8 @@ typedef struct {                  /* what a line says of an index */
 void json_calls(json *j, const bench_result *result);
 
 const char *op_name(int op);
+/* The part of a device's name behind its first comma. */
+const char *options_of(const char *device);
 const char *rows_name(const bench_options *o);
 /* The distribution, or the file of --keys without its folder. */
 const char *keys_name(const bench_options *o);

@@ -6,14 +6,6 @@
 #include "json.h"
 #include "say.h"
 
-/* The part of a device's name behind its first comma. */
-static const char *options_of(const char *device)
-{
-    const char *comma = strchr(device, ',');
-
-    return comma ? comma + 1 : "";
-}
-
 static void put_workload(json *j, const bench_options *o)
 {
     json_string(j, "type", sx_type_name(o->type));

@@ -218,13 +218,14 @@ static void print_baseline(output *out, const bench_options *o,
     }
 }
 
-/* Returns the number of wrong answers. */
+/* name: the device's, as it was given. Returns the number of wrong answers. */
 static uint64_t bench_spec(output *out, const bench_options *o,
                            const bench_work *work, sx_device *device,
                            const sx_device_info *device_info,
-                           const char *spec)
+                           const char *name, const char *spec)
 {
     bench_subject subject = { .requested = spec, .device = device_info->name,
+                              .options = options_of(name),
                               .threads = device_info->threads };
     char *explained = NULL;
     double start = seconds_now();
@@ -257,9 +258,26 @@ static uint64_t bench_spec(output *out, const bench_options *o,
     return wrong;
 }
 
+/* All specs on one more device of the list. */
+static uint64_t bench_cpu_device(output *out, const bench_options *o,
+                                 const bench_work *work,
+                                 const spec_list *specs, sx_device *device,
+                                 const char *name)
+{
+    sx_device_info info = { .size = sizeof info };
+    uint64_t wrong = 0;
+
+    expect_ok(sx_device_describe(device, &info), NULL);
+    for (int i = 0; i < specs->count; i++)
+        wrong += bench_spec(out, o, work, device, &info, name,
+                            specs->spec[i]);
+    return wrong;
+}
+
+/* Those of a list work on the same keys and queries. */
 static uint64_t bench_cpu(const bench_options *o, const spec_list *specs,
-                          sx_device *device, const bool wanted[OP_ALL],
-                          const char *path)
+                          const device_list *devices, sx_device *device,
+                          const bool wanted[OP_ALL], const char *path)
 {
     sx_device_info info = { .size = sizeof info };
     uint64_t wrong = 0;
@@ -272,8 +290,20 @@ static uint64_t bench_cpu(const bench_options *o, const spec_list *specs,
     print_header(&out, o, &info);
     work = work_prepare(o, wanted);
     print_baseline(&out, o, &work);
-    for (int i = 0; i < specs->count; i++)
-        wrong += bench_spec(&out, o, &work, device, &info, specs->spec[i]);
+    for (int i = 0; i < devices->count; i++) {
+        open_options open = o->open;
+        sx_device *next = device;
+
+        open.device = devices->name[i];
+        if (i > 0)
+            next = open_device(&open);
+        if (!o->json && devices->count > 1)
+            fprintf(out.to, "%s\n", devices->name[i]);
+        wrong += bench_cpu_device(&out, o, &work, specs, next,
+                                  devices->name[i]);
+        if (i > 0)
+            sx_close(next);
+    }
     work_free(&work);
     output_close(&out);
     return wrong;
@@ -282,8 +312,8 @@ static uint64_t bench_cpu(const bench_options *o, const spec_list *specs,
 static void refuse_on_cpu(const bench_options *o, const device_list *devices,
                           const bool wanted[OP_ALL])
 {
-    const char *word = devices->count > 1 ? "a list of devices"
-                       : o->sorted ? "--sorted"
+    open_options open = o->open;
+    const char *word = o->sorted ? "--sorted"
                        : o->ranges ? "--ranges"
                        : o->from_host ? "--from-host"
                        : o->builds != NOT_GIVEN ? "--builds" : NULL;
@@ -294,6 +324,16 @@ static void refuse_on_cpu(const bench_options *o, const device_list *devices,
     if (word)
         fail_usage("%s is for a GPU, and %s is none", word,
                    o->open.device ? o->open.device : "the CPU");
+    for (int i = 1; i < devices->count; i++) {
+        sx_device *device;
+
+        open.device = devices->name[i];
+        device = open_device(&open);
+        if (is_gpu(device))
+            fail_usage("--device lists %s and %s, but a GPU has another "
+                       "bench", devices->name[0], devices->name[i]);
+        sx_close(device);
+    }
 }
 
 /* Fills in options that are not given; only --collect takes these. */
@@ -338,6 +378,7 @@ static uint64_t bench_all(bench_options *o, const spec_list *specs,
 {
     char *text = NULL;
     device_list devices = { .count = 0 };
+    sx_device_info info = { .size = sizeof info };
     sx_device *device;
     uint64_t wrong;
 
@@ -348,6 +389,10 @@ static uint64_t bench_all(bench_options *o, const spec_list *specs,
         o->open.device = devices.name[0];
     }
     device = open_device(&o->open);
+    if (!devices.count) {         /* the best that is there */
+        expect_ok(sx_device_describe(device, &info), NULL);
+        devices.name[devices.count++] = info.name;
+    }
     if (o->collect || o->sweep) {
         if (devices.count > 1)
             fail_usage("%s is for one device, not for %d",
@@ -362,7 +407,7 @@ static uint64_t bench_all(bench_options *o, const spec_list *specs,
         wrong = bench_gpu(o, specs, &devices, device, wanted, path);
     } else {
         refuse_on_cpu(o, &devices, wanted);
-        wrong = bench_cpu(o, specs, device, wanted, path);
+        wrong = bench_cpu(o, specs, &devices, device, wanted, path);
     }
     sx_close(device);
     free(text);
@@ -439,7 +484,7 @@ static int run(int argc, char **argv)
         OPTION_OUTPUT(&path, "where to (stdout)"),
         OPTION_JSON(&o.json),
         { "--device", 0, OPT_WORD, "LIST", &o.open.device,
-          "where to work, e.g. cpu:avx2; GPUs: a list, with ';' between" },
+          "where to work, e.g. cpu:avx2; or a list, with ';' between" },
         OPTION_THREADS(&o.open.threads),
         OPTION_END
     };

@@ -17,6 +17,13 @@ const char *op_name(int op)
     return names[op];
 }
 
+const char *options_of(const char *device)
+{
+    const char *comma = strchr(device, ',');
+
+    return comma ? comma + 1 : "";
+}
+
 const char *rows_name(const bench_options *o)
 {
     return o->rows == ROWS_NONE ? "none" : o->rows == ROWS_32 ? "32" : "64";
@@ -160,6 +167,7 @@ static void print_line_json(FILE *to, const bench_options *o,
 
     json_string(&j, "spec", s->spec);
     json_string(&j, "device", s->device);
+    json_string(&j, "options", s->options ? s->options : "");
     json_string(&j, "type", sx_type_name(o->type));
     json_string(&j, "dist", keys_name(o));
     json_unsigned(&j, "n", o->n);

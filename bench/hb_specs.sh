@@ -17,12 +17,16 @@ hb_fast_stand_in='eytzinger(k=9)'
 hb_peer_specs=("$hb_implicit" "$hb_regular" pivot 'pivot(layout=pairs)' guide 'guide(layout=pairs)')
 
 # Options of the device cpu. Figure 7: pages of inner nodes and of leaves.
-hb_pages=('pages=small' 'pages=inner' 'pages=huge')
+hb_pages=('pages=small' 'pages=upper' 'pages=huge')
 # Figure 8: how nodes are searched; the first one without software pipelining.
-hb_searches=('search_node=sequential,ahead=1' 'search_node=sequential' 'search_node=linear'
-    'search_node=hierarchical')
+hb_searches=('node=sequential,pipeline=1' 'node=sequential,pipeline=16' 'node=linear,pipeline=16'
+    'node=hierarchical,pipeline=16')
 # Figure 20: queries in flight.
-hb_ahead=('ahead=1' 'ahead=2' 'ahead=4' 'ahead=8' 'ahead=16' 'ahead=32')
+hb_ahead=('pipeline=1' 'pipeline=2' 'pipeline=4' 'pipeline=8' 'pipeline=16' 'pipeline=32')
+
+# What bench/peers.sh holds against each other, one behind the other: walks that go down
+# together, and pages.
+hb_ways=('pipeline=1' 'pipeline=16' 'pages=small' 'pages=huge')
 
 # Options of a GPU. Figure 10: how buckets are handled.
 hb_strategies=('strategy=sequential' 'strategy=pipelined' 'strategy=double')

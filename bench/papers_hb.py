@@ -158,10 +158,10 @@ def fig20(figure):
     print(f"{MILLIONS}, all threads / microseconds for a call of as many queries, one thread.\n")
 
     def cell(who, at):
-        calls = only(lines, **at, batch=at["ahead"])
-        whole = [x for x in only(lines, **at) if x["batch"] != at["ahead"]]
-        call = the_line(calls, who)
-        return f"{number(rate(the_line(whole, who)))} / {number(call['call_us']) if call else '-'}"
+        call = the_line(lines, who, **at, batch=at["ahead"])
+        most = max((x["batch"] for x in only(lines, **at)), default=0)
+        return f"{number(rate(the_line(lines, who, **at, batch=most)))} / " \
+            f"{number(call['call_us']) if call else '-'}"
     table(lines, "ahead", "in flight", cell)
 
 

@@ -6,7 +6,9 @@
 # u64 keys, uniform, with 64-bit rows; random hits. Both have the same keys and
 # the same queries, and take turns: the tree, then `sextant bench`, ROUNDS times.
 # The median of the rounds is printed, and every answer is checked. Run
-# `make peers` first. A spec that this build does not have is left out.
+# `make peers` first. A spec that this build does not have is left out. Behind it,
+# unless there are SPECs: what walks that go down together and huge pages give a btree,
+# as the paper HB+ asks, with a tool of `make lab` (SX_BIN=build/lab/sextant).
 #   LOG=26      2^26 keys         QUERIES=2^22   RUNS=3, ROUNDS=3
 #   OUT         a file for all lines, as JSON (none)
 #   SX_BIN, PEERS, PYTHON   another tool, other programs of `make peers`, python3
@@ -41,4 +43,18 @@ for ((i = 0; i < rounds; i++)); do
             --queries "$queries" --runs "${RUNS:-3}" --op get --spec "${specs#,}" --json || exit 1
 done >"$work/lines.json"
 [ -z "${OUT:-}" ] || cp "$work/lines.json" "$OUT" || exit 1
-"${PYTHON:-python3}" -B bench/peers_table.py "$work/lines.json"
+"${PYTHON:-python3}" -B bench/peers_table.py "$work/lines.json" || exit 1
+[ $# -eq 0 ] || exit 0
+
+ways=$(printf ';cpu,%s' "${hb_ways[@]}")
+if why=$(hb_refused "${ways#;}" "$hb_implicit"); then
+    echo "Pipelining and pages are not measured: $why"
+    exit 0
+fi
+for ((i = 0; i < rounds; i++)); do
+    "$tool" bench --keys "$work/keys.sosd" --type u64 --rows 64 --device "${ways#;}" --threads 1 \
+        --queries "$queries" --runs "${RUNS:-3}" --op get --spec "$hb_implicit" --json || exit 1
+done >"$work/ways.json"
+[ -z "${OUT:-}" ] || cat "$work/ways.json" >>"$OUT" || exit 1
+echo
+"${PYTHON:-python3}" -B bench/peers_table.py --ways "$work/ways.json"

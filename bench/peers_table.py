@@ -2,6 +2,7 @@
 """Prints what bench/peers.sh measured: medians, and how many times the peer each is.
 
     bench/peers_table.py FILE
+    bench/peers_table.py --ways FILE      pairs of options, the second over the first
 """
 import json
 import statistics
@@ -12,9 +13,27 @@ from gpu_table import number, power, print_table
 PEER = "absl::btree_map"
 
 
-def main():
-    with open(sys.argv[1]) as lines:
-        lines = [x for x in map(json.loads, lines) if "header" not in x]
+def read(path):
+    with open(path) as lines:
+        return [x for x in map(json.loads, lines) if "header" not in x]
+
+
+def ways(path):
+    """What the second option of each pair gives over the first, of lines in turns."""
+    lines = [x for x in read(path) if x["spec"] != "binary_search"]
+    speeds = {}
+    for line in lines:
+        speeds.setdefault(line["options"], []).append(line["mkeys_per_s"])
+    names, of = list(speeds), list(speeds.values())
+    rows = [[f"`{names[i + 1]}`, times `{names[i]}`", number(statistics.median(of[i + 1])),
+             number(statistics.median(a / b for a, b in zip(of[i + 1], of[i])))]
+            for i in range(0, len(of) - 1, 2)]
+    print_table([f"`{lines[0]['requested_spec']}`", "10^6 a second", "times"], rows)
+    return sum(x["wrong"] for x in lines)
+
+
+def beside_the_peer(path):
+    lines = read(path)
     wrong = sum(x["wrong"] for x in lines)
     speeds = {}
     for line in lines:
@@ -28,6 +47,11 @@ def main():
                 for name, of in speeds.items()]
         print_table(["index", "10^6 a second", f"times {PEER}"], rows)
     print(f"{len(lines)} measurements, {wrong} wrong answers.")
+    return wrong
+
+
+def main():
+    wrong = ways(sys.argv[2]) if sys.argv[1] == "--ways" else beside_the_peer(sys.argv[1])
     return 1 if wrong else 0
 
 

@@ -45,7 +45,7 @@ sx_device *open_device(const open_options *options)
                      (unsigned long long)options->threads);
             setenv("SEXTANT_THREADS", composed, 1);
         } else if ((size_t)snprintf(composed, sizeof composed, "%s%sthreads=%llu",
-                             name, strchr(name, ':') ? "," : ":",
+                             name, strpbrk(name, ":,") ? "," : ":",
                              (unsigned long long)options->threads) >=
             sizeof composed)
             fail_usage("--device %s is too long a name", name);

@@ -477,7 +477,7 @@ static void test_memory(void **state)
             for (unsigned fill = 50; fill <= 100; fill++)
                 for (uint64_t n = 100000; n < 1ull << 36; n += n / 2) {
                     sx_target target = { .node_bytes = 64 };
-                    sx_facts facts = { n, n, types[t].width, rows[r].bytes, 0 };
+                    sx_facts facts = { .n = n, .ranks = n, .width = types[t].width, .row_bytes = rows[r].bytes };
                     char text[40];
                     sx_spec spec;
                     sx_view v;

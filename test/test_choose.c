@@ -53,6 +53,8 @@ static void build(sx_device *dev, const char *spec, uint64_t *keys, char out[SX_
         fail_msg("%s: %llu bytes, estimated %llu and %llu", spec, (unsigned long long)info.bytes,
                  (unsigned long long)e.host_resident, (unsigned long long)e.device_resident);
     memcpy(out, info.spec, SX_SPEC_MAX);
+    if (!e.device_resident)       /* where there is no GPU, nothing is hybrid by itself */
+        assert_null(strstr(info.spec, "place="));
     sx_free(ix);
     free(row);
 }
@@ -318,7 +320,8 @@ static void test_memory(void **state)
     n = before;
 }
 
-/* The keys decide who takes part: a guide does if they lie well in one. */
+/* The keys decide who takes part: a guide does if they lie well in one. For points of keys that
+ * have rows a btree does. */
 static void test_contenders(void **state)
 {
     (void)state;
@@ -331,12 +334,19 @@ static void test_contenders(void **state)
     sx_device *dev = device_open("cpu");
     n = 1 << 17;
     for (unsigned i = 0; i < COUNT_OF(cases); i++) {
-        bool guide = false;
+        bool guide = false, btree = false;
         contest(dev, "auto(for=point)", cases[i].kind, (who){ 0 }, (who){ 0 });
-        for (unsigned m = 0; m < met_count; m++)
+        for (unsigned m = 0; m < met_count; m++) {
             guide |= met[m].family == SX_FAM_GUIDE;
+            btree |= met[m].family == SX_FAM_BTREE && met[m].pairs;
+        }
         if (guide != cases[i].guide)
             fail_msg("keys %u: guide %d", cases[i].kind, guide);
+        if (btree != (cases[i].kind != REPEATED))         /* which are stored once */
+            fail_msg("keys %u: btree %d", cases[i].kind, btree);
+        contest(dev, "auto(for=range)", cases[i].kind, (who){ 0 }, (who){ 0 });
+        for (unsigned m = 0; m < met_count; m++)
+            assert_int_not_equal(met[m].family, SX_FAM_BTREE);
     }
     sx_close(dev);
     n = before;

@@ -525,7 +525,8 @@ class Index(_core.Index):
         if self._code == _types.STR:
             self.close()
             raise TypeError(f"{path}: the keys are strings: {_types.NO_STRINGS}")
-        self.dtype = _types.dtype_of(self._code, self._notes().get(_UNIT))
+        notes = self._notes()
+        self.dtype = _types.dtype_of(self._code, notes.get(_UNIT), notes.get("keys-as"))
         return self
 
     # ---- looking at it ----

@@ -194,6 +194,25 @@ def _first_wrong(array, wrong, dtype, what):
                      f"exactly")
 
 
+# Attoseconds of each unit; of years and months the most there can be.
+_UNITS = {"Y": 366 * 86400 * 10**18, "M": 31 * 86400 * 10**18, "W": 7 * 86400 * 10**18,
+          "D": 86400 * 10**18, "h": 3600 * 10**18, "m": 60 * 10**18, "s": 10**18, "ms": 10**15,
+          "us": 10**12, "ns": 10**9, "ps": 10**6, "fs": 10**3, "as": 1}
+
+
+def too_far(array, dtype):
+    """Which times have no number in the unit of dtype. NumPy's own conversion of these wraps
+    round, raises, or (2.5, with many elements) ends the process: so they are looked for first."""
+    (unit, count), (to, to_count) = np.datetime_data(array.dtype), np.datetime_data(dtype)
+    number = array.view("i8")
+    if unit not in _UNITS or to not in _UNITS:
+        return np.zeros(array.shape, bool)
+    most = (2**63 - 1) * _UNITS[to] * to_count // (_UNITS[unit] * count)
+    if most >= 2**63 - 1:
+        return np.zeros(array.shape, bool)
+    return (number > most) | (number < -most) & (number != -2**63)
+
+
 def exact(array, dtype, what):
     """The same values as keys of dtype. ValueError names the first that there is none for.
 
@@ -210,9 +229,11 @@ def exact(array, dtype, what):
     if array.dtype.kind in "Mm" or dtype.kind in "Mm":
         if array.dtype.kind != dtype.kind:
             raise TypeError(f"{what} are {array.dtype}, and the keys are {dtype}")
-        with np.errstate(all="ignore"):
-            made = array.astype(dtype)
-            wrong = (made.astype(array.dtype) != array) & ~np.isnat(array)
+        wrong = too_far(array, dtype)
+        if wrong.any():
+            _first_wrong(array, wrong, dtype, what)
+        made = array.astype(dtype)
+        wrong = (made.astype(array.dtype) != array) & ~np.isnat(array)
     elif array.dtype.kind in numbers and dtype.kind in numbers:
         if np.can_cast(array.dtype, dtype, "safe") and not (
                 array.dtype.itemsize == 8 and dtype.kind == "f" and array.dtype.kind in "iu"):

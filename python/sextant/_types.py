@@ -47,8 +47,15 @@ def code_of(dtype):
     return T64 if dtype.kind in "Mm" else _CODES[dtype]
 
 
-def dtype_of(code, unit=None):
-    """And back; unit is the index's note, "datetime64[ns]" or the like."""
+def dtype_of(code, unit=None, notation=None):
+    """And back; unit and notation are the index's notes. The unit is "datetime64[ns]" or the
+    like; of indexes that the tool built from times, "ns".
+
+    >>> dtype_of(T64, "timedelta64[s]"), dtype_of(I64, "ns", "iso8601"), dtype_of(I64, "m")
+    (dtype('<m8[s]'), dtype('<M8[ns]'), dtype('int64'))
+    """
+    if notation == "iso8601" and code in (I64, T64):
+        return np.dtype(f"M8[{unit or 'ns'}]")
     if code == T64 and unit:
         try:
             dtype = np.dtype(unit)

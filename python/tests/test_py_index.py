@@ -138,6 +138,9 @@ def test_units_of_queries_are_compared():
     assert ix.get(aware) == 1
     with pytest.raises(ValueError, match=r"queries\[0\] is 2020-01-02T00:00:00.001"):
         ix.get(np.array(["2020-01-02T00:00:00.001"], "M8[ms]"))
+    with pytest.raises(ValueError, match=r"queries\[1\] is .*which no datetime64\[s\]"):
+        ix.get(np.array([1, 2**62] * 2000, "M8[D]"))
+    assert ix.get(np.array(["2020-01-02", "NaT"], "M8[W]")).tolist() == [1, -1]   # weeks begin there
     with pytest.raises(TypeError, match="timedelta64"):
         ix.get(np.array([1], "m8[s]"))
     with pytest.raises(TypeError, match="int64, and the keys are datetime64"):

@@ -186,8 +186,10 @@ static void list_cpu(sx_contenders *list, sx_spec spec, uint32_t purpose, uint32
 {
     int points = purpose == SX_FOR_POINT && row_bytes > 0;
 
-    if (points)
+    if (points) {                 /* a key and its row are in one line, or in two */
         add(list, with_layout(spec, SX_FAM_PIVOT, SX_PAIRS));
+        add(list, with_layout(spec, SX_FAM_BTREE, SX_PAIRS));
+    }
     if (points && (!looked || looked->cost[1] < GUIDE_CPU))
         add(list, guide[1]);
     if (!looked || looked->cost[0] < GUIDE_CPU)

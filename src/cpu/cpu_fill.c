@@ -163,7 +163,7 @@ static const unsigned char *result_at(const fill_work *w, uint64_t rank)
 
 /* A range mostly begins where no other did before, so its first lines are prefetched RANGES_AHEAD
  * ranges sooner. Those of a long one follow by themselves. */
-#define RANGES_AHEAD 6u
+#define RANGES_AHEAD 16u
 #define LINES_AHEAD 4u
 static void ask_range(const fill_work *w, uint64_t i)
 {

@@ -532,7 +532,7 @@ static const sx_backend cuda_backend = {
     cuda_open, cuda_close, cuda_describe,
     gpu_backend_alloc, gpu_backend_release, gpu_backend_settle, gpu_backend_copy,
     gpu_backend_sort, gpu_backend_once, gpu_backend_build, gpu_backend_peak,
-    gpu_backend_lookup, gpu_backend_spans, gpu_backend_fill, gpu_backend_fold,
+    gpu_backend_lookup, gpu_backend_spans, gpu_backend_fill, NULL, gpu_backend_fold,
     cuda_use_allocator, cuda_check_pointer,
     gpu_backend_scratch, gpu_backend_unscratch, gpu_backend_sum_up, gpu_backend_offsets,
     gpu_backend_steps, gpu_backend_bucket, gpu_backend_pin, gpu_backend_unpin, gpu_backend_space,

@@ -45,7 +45,7 @@ typedef struct {
  *   - a span of ranks is a span in each run, its results merged in the order of keys;
  *   - entries are of the oldest run, which has nearly all keys; the others are small.
  * So kernels will loop over the list where they take its one view now (gpu_args.h), and with
- * SX_RUNS_MAX grows what a launch carries: 552 bytes a view of the 4096 that every GPU takes. */
+ * SX_RUNS_MAX grows what a launch carries: 560 bytes a view of the 4096 that every GPU takes. */
 #define SX_RUNS_MAX 1u
 
 typedef struct {
@@ -93,6 +93,7 @@ typedef struct {
 typedef struct {
     int key_type;
     uint32_t last;                /* the limit keeps the last results of a range */
+    uint32_t prefix;              /* strings: ranges hold all that begin with lo; hi is lo */
     uint64_t n;
     sx_slice lo, hi;
     uint64_t limit;               /* UINT64_MAX: none */

@@ -64,6 +64,25 @@ def bench_rows(t, rows):
 
 
 @case()
+def bench_over_devices(t):
+    """Those of a list have the same keys and queries."""
+    devices = ["cpu:scalar", "cpu:scalar,threads=1", "cpu:scalar,walk=alone"]
+    lines = measurements(t, "--device", ";".join(devices), "--spec",
+                         "pivot,sorted", "--op", "get")
+    equal([(line["options"], line["requested_spec"]) for line in lines
+           if line["spec"] != "binary_search"],
+          [(device[11:], spec) for device in devices
+           for spec in ("pivot", "sorted")], "lines")
+    lines = measurements(t, "--device", "cpu,walk=alone;cpu:scalar",
+                         "--threads", "2", "--spec", "pivot", "--op", "get")
+    equal({line["threads"] for line in lines if line["spec"] != "binary_search"},
+          {2}, "threads")
+    text = t.tool.ok(*SMALL, "--spec", "pivot", "--op", "get", "--device",
+                     ";".join(devices)).out.decode()
+    check("\ncpu:scalar,walk=alone\n" in text, text)
+
+
+@case()
 def bench_as_a_table(t):
     text = t.tool.ok(*SMALL, "--spec", "pivot", "--op", "get").out.decode()
     for word in ("seed 1", "caches", "huge pages", "binary_search", "pivot",

@@ -106,6 +106,10 @@ def peers_take_turns(t):
     every = peers(t, folder=folder)
     equal(every.returncode, 0, every.stdout + every.stderr)
     check("`guide(layout=pairs)`" in every.stdout, every.stdout)
+    # A plain build has no options of a lab, and says so.
+    check("`pipeline=16`, times `pipeline=1`" in every.stdout and
+          "`pages=huge`, times `pages=small`" in every.stdout or
+          "Pipelining and pages are not measured: " in every.stdout, every.stdout)
 
 
 @case()
