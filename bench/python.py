@@ -9,6 +9,7 @@ Rows:
                  before, or is built in the call
     isin         10^7 in 10^7 int64
     asof         10^7 queries among 10^7 sorted keys
+    strings      5 * 10^6 random gets among as many strings, Arrow arrays, one thread
     never-below  all three at many sizes: the least ratio to NumPy
     torch        2^26 int64 keys and queries on a GPU, nine distributions (--torch)
 
@@ -99,6 +100,26 @@ def asof(args):
     peer, want = best(lambda: pd.merge_asof(left, right, on="t"), 2)
     assert np.array_equal(got, want["row"].fillna(-1).astype("i8").to_numpy())
     return [row("asof", ours, peer, "pandas.merge_asof", n=n)]
+
+
+def strings(args):
+    """Random gets among strings as Arrow arrays, one thread."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    rng = np.random.default_rng(6)
+    n = 10**5 if args.small else 5 * 10**6
+    words = [f"{x:x}" for x in rng.integers(0, 2**62, n).tolist()]
+    keys = pa.array(words)
+    asked = keys.take(pa.array(rng.integers(0, n, n)))
+    ix = sextant.Index(keys, spec="pivot", threads=1)
+    ours, got = best(lambda: ix.get(asked, threads=1), 2)
+    table, plain = {w: i for i, w in enumerate(words)}, asked.to_pylist()
+    peer, want = best(lambda: [table.get(w, -1) for w in plain], 2)
+    assert got.tolist() == want
+    arrow, want = best(lambda: pc.index_in(asked, keys), 1)
+    assert np.array_equal(want.to_numpy(), got)
+    return [row("strings, get", ours, peer, "dict", n=n),
+            row("strings, get", ours, arrow, "pyarrow.compute.index_in", n=n)]
 
 
 def in_turns(ours, peer):
@@ -235,10 +256,10 @@ def main():
     parser.add_argument("-o", "--output")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--torch", action="store_true", help="the rows of a GPU alone")
-    parser.add_argument("--only", help="some rows: overhead,searchsorted,isin,asof,never_below")
+    parser.add_argument("--only", help="some rows: overhead,searchsorted,isin,asof,strings,never_below")
     args = parser.parse_args()
     parts = [torch_rows, streams, cupy_rows] if args.torch else \
-        [overhead, searchsorted, isin, asof, never_below]
+        [overhead, searchsorted, isin, asof, strings, never_below]
     lines = []
     for part in parts:
         if args.only and part.__name__ not in args.only.split(","):

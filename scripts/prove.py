@@ -155,6 +155,8 @@ LEMMAS = [
     ("bplus", "bplus_slots", big_leaves, 1),
     ("bplus", "bplus_stretch", big_leaves, 1),
     ("bplus", "bplus_halve", big_leaves, 1),
+    ("radix", "radix_step", once, 9),
+    ("radix", "radix_enter", once, 1),
     ("eytzinger", "eytz_level", inner, 5),
     ("eytzinger", "eytz_finish", trees, 5),
     ("eytzinger", "eytz_from_entry", lambda w: [dict(UNIT=0, LEVELS=1)], 1),
@@ -228,6 +230,7 @@ BTREE_H = "family/btree/btree_walk_impl.h"
 BPLUS_H = "family/bplus/bplus_walk_impl.h"
 GUIDE_H = "family/guide/guide_walk_impl.h"
 PGM_H = "family/pgm/pgm_walk_impl.h"
+RADIX_H = "family/radix/radix_walk_impl.h"
 FAULTS = [
     (ARRAY_H, "F(array_unit)(v, at + half - 1, unit)", "F(array_unit)(v, at + 2 * half + 1, unit)",
      "array_halve", dict(UNIT=1)),
@@ -280,6 +283,10 @@ FAULTS = [
      "bplus_stretch", dict(ROWS=8, UNIT=4, BLOCK=4, LEVELS=1)),
     ("family/bplus/bplus.h", "r->first <= rank ? at + half : at", "r->first <= rank ? at + half + 1 : at",
      "bplus_halve", dict(ROWS=8, UNIT=4, BLOCK=4, LEVELS=1)),
+    (RADIX_H, "at = sx_min64(at, last);", "", "radix_step", dict()),
+    (RADIX_H, "return depth < W - 1 ? depth : W - 1;", "return depth;", "radix_step", dict()),
+    (RADIX_H, "start = sx_min64(start, v->n);", "", "radix_step", dict()),
+    (RADIX_H, "sx_min64(at & SX_RADIX_AT, t->units - 1)", "(at & SX_RADIX_AT)", "radix_enter", dict()),
     (EYTZ_H, "*slot = sx_pick(c < m, first + c, *slot);", "*slot = first + c;", "eytz_level",
      dict(UNIT=0, LEVELS=1)),
     (EYTZ_H, "return SX_TIMES(g, m + 1) + c;", "return SX_TIMES(g, m + 1) + c + 1;", "eytz_level",

@@ -715,6 +715,27 @@ static void test_forged(void **state)
         seal_header(bad, bytes);
         REFUSED(sx_load(&loaded, cpu, memory_file(bad, bytes), 0, NULL), SX_ECORRUPT, "damaged");
     }
+    /* A file that is right in itself, but has no groups: its last section is taken away. */
+    uint32_t sections = get32(file + F_SECTIONS);
+    uint64_t its, end = get64(file + F_TABLE + (sections - 1) * S_ENTRY + S_OFFSET) - S_ENTRY;
+    section(file, "groups", &its);
+    memcpy(bad, file, F_TABLE + (sections - 1) * S_ENTRY);
+    memcpy(bad + F_TABLE + (sections - 1) * S_ENTRY, file + F_TABLE + sections * S_ENTRY,
+           end + S_ENTRY - (F_TABLE + sections * S_ENTRY));
+    for (uint32_t i = 0; i < sections - 1; i++) {
+        unsigned char *e = bad + F_TABLE + i * S_ENTRY;
+        put(e + S_OFFSET, get64(e + S_OFFSET) - S_ENTRY, 8);
+    }
+    put(bad + F_SECTIONS, sections - 1, 4);
+    put(bad + R_SECTIONS, sections - 1, 4);
+    put(bad + F_FRONT_BYTES, F_TABLE + (sections - 1) * S_ENTRY, 4);
+    put(bad + F_BYTES, end, 8);
+    memset(bad + R_FORKS, 0, 4);
+    memset(bad + R_CELLS, 0, 10);
+    seal_sections(bad, end);
+    seal_header(bad, end);
+    REFUSED(sx_load(&loaded, cpu, memory_file(bad, end), 0, NULL), SX_ECORRUPT, "impossible size");
+
     /* And strings in a file of numbers. */
     uint64_t numbers[9] = { 5, 4, 3 };
     sx_column column_of = column(SX_U64, 9, numbers);

@@ -33,7 +33,8 @@ int errors_init(PyObject *module);
 typedef struct {
     sx_column column;
     Py_buffer view;               /* if has_view */
-    bool has_view;
+    Py_buffer offsets;            /* of strings, if has_offsets */
+    bool has_view, has_offsets;
     PyObject *owner;              /* or NULL */
 } held_column;
 

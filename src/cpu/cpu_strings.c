@@ -163,13 +163,15 @@ void sx_cpu_settle(const sx_settle *job, sx_side side)
     search all[SX_CHUNK];
     unsigned left = 0;
 
-    for (unsigned i = 0; i < job->m; i++)
-        if (job->open[i]) {
+    for (unsigned i = 0; i < job->m; i++) {
+        int opened = job->open[i] && job->position[i] < v->n; /* in a damaged file it may be n */
+        job->open[i] = 0;
+        if (opened) {
             search r = {job->position[i], run_end(v, job->position[i], job->code[i]), i};
             ask_offsets(&v->strings, &r);
-            job->open[i] = 0;
             all[left++] = r;
         }
+    }
     search_runs(job, all, left);
     for (unsigned i = 0; i < job->m && side == SX_RIGHT; i++)
         if (job->open[i]) {

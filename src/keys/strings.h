@@ -8,8 +8,9 @@
  *
  * A code never descends: if s <= t, then code(s) <= code(t), for all strings there are. So all
  * strings whose codes are below that of q are below q, and q's place is at or behind the left
- * bound of its code. From there strings are compared, one, or by doubling steps (sx_string_bound()).
- * That is right whatever the codes are, as long as they never descend.
+ * bound of its code, in the run of strings that have this code, or right behind that run. Comparing
+ * strings says where; a run is mostly one string. That is right whatever the codes are, as long as
+ * they never descend.
  *
  * The code of a string is the number of its group, then what is behind that which the group shares:
  *
@@ -21,8 +22,8 @@
  * occur, base is 0, and the next 64 - bits bits of the string stand there as they are.
  *
  * Groups are consecutive strings with a common prefix, the leaves of a small tree over prefixes
- * (section `groups`; keys/string_groups.c makes it). It branches only where strings would have equal codes,
- * and only as far as 3/4 of a byte a key allow, so that a cache holds it:
+ * (section `groups`; keys/string_groups.c makes it). It branches only where strings would have
+ * equal codes, and only as far as 3/4 of a byte a key allow, so that a cache holds it:
  *
  *     cells   a place of the tree: `skip` bytes of the pool that all strings there share, then
  *             a group, or a fork
