@@ -40,6 +40,7 @@ static void add_all_specs(spec_list *list, int type)
     add_spec(list, "pivot(layout=split)");
     add_spec(list, "pivot(layout=pairs)");
     add_spec(list, "btree");
+    add_spec(list, "btree(fill=100)");
     add_spec(list, "radix");
     add_spec(list, "guide(layout=split)");
     add_spec(list, "guide(layout=pairs)");

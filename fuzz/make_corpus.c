@@ -145,6 +145,9 @@ static const struct {
     { "btree(k=3)", SX_STR, 50, SX_U64, 0 },
     { "guide(bucket=2,pieces=3)", SX_STR, 40, 0, 0 },
     { "sorted", SX_STR, 1, 0, 0 },
+    { "btree(fill=70)", SX_B16, 60, SX_U32, 0 },
+    { "btree(fill=100)", SX_U64, 20, SX_U64, 0 },
+    { "btree(fill=50,layout=split)", SX_B16, 64, SX_U64, 0 },
 };
 
 int main(int argc, char **argv)
@@ -170,7 +173,8 @@ int main(int argc, char **argv)
         "sorted place=hybrid", "pgm place=both", "auto(for=point) place=both",
         "guide place=host place=both", "pgm(budget=1,cuts=32)",
         "btree", "btree(k=17)", "btree(k=9,layout=pairs)", "btree(k=2,layout=split) unique",
-        "btree(layout=once) place=hybrid", "btree(block=4)",
+        "btree(layout=once) place=hybrid", "btree(block=4)", "btree(fill=50,layout=once) unique",
+        "btree(layout=pairs,fill=100) place=both", "btree(fill=49)", "btree(k=3,fill=80)",
     };
     if (argc != 3) {
         fprintf(stderr, "usage: make_corpus LOAD-DIR SPEC-DIR\n");

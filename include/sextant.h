@@ -299,6 +299,10 @@ typedef struct sx_index sx_index;
  *                                k is 17, 9 or 5 at most for keys of 4, 8 or 16
  *                                bytes. Its layout is pairs unless you say another,
  *                                and a block is a line (there is no block=)
+ *         btree(fill=50..100)    nodes of up to 256, 64 or 16 children over large
+ *                                leaves, which point to each other and are laid out
+ *                                for updates. fill is what is used of each, in
+ *                                percent. The same layouts as btree(k), and no k=
  *         guide(bucket=1..128,pieces=1..65536)   sorted array under a histogram.
  *                                Parameters you leave out are chosen by a look at
  *                                the keys

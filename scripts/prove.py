@@ -108,6 +108,19 @@ def line_levels(width):
     return [dict(UNIT=64 // width, LEVELS=levels) for levels in (1, 2)]
 
 
+def big_leaves(width):
+    """Leaves of a tree of nodes in pools: pairs in halves of lines, or keys alone."""
+    def of_pairs(rows):
+        pairs_of_line = 32 // max(width, rows)
+        return dict(ROWS=rows, UNIT=pairs_of_line, BLOCK=pairs_of_line, LEVELS=1)
+    return [of_pairs(4), of_pairs(8), dict(ROWS=0, UNIT=64 // width, LEVELS=1),
+            dict(ROWS=8, UNIT=64 // width, LEVELS=1)]
+
+
+def pools(width):
+    return [dict(UNIT=64 // width, LEVELS=levels) for levels in (1, 2, 3)]
+
+
 def levels_1(width):
     return [dict(LEVELS=1)]
 
@@ -136,6 +149,12 @@ LEMMAS = [
     ("btree", "btree_enter", line_levels, 1),
     ("btree", "btree_finish", lines, 1),
     ("btree", "btree_slots", lines, 1),
+    ("bplus", "bplus_level", pools, 1),
+    ("bplus", "bplus_enter", pools, 1),
+    ("bplus", "bplus_finish", big_leaves, 1),
+    ("bplus", "bplus_slots", big_leaves, 1),
+    ("bplus", "bplus_stretch", big_leaves, 1),
+    ("bplus", "bplus_halve", big_leaves, 1),
     ("radix", "radix_step", once, 9),
     ("radix", "radix_enter", once, 1),
     ("eytzinger", "eytz_level", inner, 5),
@@ -166,6 +185,7 @@ LEMMAS = [
 
 PIVOT = "SX_FAM_PIVOT", "SX_PIVOT_K|SX_PIVOT_LEAF", ".of.pivot={.k=%d,.leaf=%d}"
 BTREE = "SX_FAM_BTREE", "SX_BTREE_K", ".of.btree={.k=%d}"
+BPLUS = "SX_FAM_BPLUS", "SX_BPLUS_FILL", ".of.bplus={.fill=%d}"
 EYTZ = "SX_FAM_EYTZ", "SX_EYTZ_K", ".of.eytzinger={.k=%d}"
 GUIDE = "SX_FAM_GUIDE", "SX_GUIDE_BUCKET|SX_GUIDE_PIECES", ".of.guide={.bucket=%d,.pieces=%d}"
 PGM = "SX_FAM_PGM", "SX_PGM_EPS|SX_PGM_EPS2", ".of.pgm={.eps=%d,.eps2=%d}"
@@ -191,6 +211,8 @@ WALKS = [
     shape(BTREE, (3,), 33, 4, 4), shape(BTREE, (2,), 26, 4, 8), shape(BTREE, (3,), 46, 8, 4),
     shape(BTREE, (9,), 37, 8, 8), shape(BTREE, (2,), 13, 16, 4), shape(BTREE, (4,), 9, 16, 8),
     shape(BTREE, (8,), 65, 8, 0),
+    dict(shape(BPLUS, (100,), 33, 16, 8), LINKED=1), dict(shape(BPLUS, (50,), 40, 16, 4), LINKED=1),
+    dict(shape(BPLUS, (80,), 9, 8, 8), LINKED=1),
     shape(EYTZ, (2,), 16, 4), shape(EYTZ, (3,), 17, 8), shape(EYTZ, (4,), 33, 8, 4, 2),
     shape(EYTZ, (4,), 4, 16), shape(EYTZ, (5,), 64, 16), shape(EYTZ, (17,), 33, 4), shape(EYTZ, (9,), 64, 8, 8, 8),
     shape(GUIDE, (1, 1), 17, 4), shape(GUIDE, (4, 3), 33, 8), shape(GUIDE, (1, 2), 9, 16, 8, 2),
@@ -205,6 +227,7 @@ ARRAY_H = "family/generic/array_walk_impl.h"
 PIVOT_H = "family/pivot/pivot_walk_impl.h"
 EYTZ_H = "family/eytzinger/eytzinger_walk_impl.h"
 BTREE_H = "family/btree/btree_walk_impl.h"
+BPLUS_H = "family/bplus/bplus_walk_impl.h"
 GUIDE_H = "family/guide/guide_walk_impl.h"
 PGM_H = "family/pgm/pgm_walk_impl.h"
 RADIX_H = "family/radix/radix_walk_impl.h"
@@ -242,6 +265,24 @@ FAULTS = [
      dict(ROWS=8, UNIT=5, BLOCK=8, LEVELS=1)),
     ("family/btree/btree.h", "rank / 5 * 8 + rank % 5", "rank / 5 * 8 + rank % 8", "btree_slots",
      dict(ROWS=8, UNIT=5, BLOCK=8, LEVELS=1)),
+    (BPLUS_H, "return next < latest ? next : latest;", "return next;", "bplus_level",
+     dict(UNIT=16, LEVELS=2)),
+    (BPLUS_H, "return c < BPLUS_M ? c : BPLUS_M - 1;", "return c;", "bplus_level",
+     dict(UNIT=16, LEVELS=1)),
+    (BPLUS_H, "? t->leaves : t->inner) -\n           1;", "? t->leaves : t->inner);", "bplus_enter",
+     dict(UNIT=16, LEVELS=2)),
+    (BPLUS_H, "return position < v->n ? position : v->n;", "return position;", "bplus_finish",
+     dict(ROWS=8, UNIT=4, BLOCK=4, LEVELS=1)),
+    (BPLUS_H, "(slot < v->slots ? slot : v->slots - 1)", "slot", "bplus_finish",
+     dict(ROWS=8, UNIT=4, BLOCK=4, LEVELS=1)),
+    ("family/bplus/bplus.h", "sx_min64(in, (1ull << t->slot_shift) - 1)", "in", "bplus_slots",
+     dict(ROWS=8, UNIT=4, BLOCK=4, LEVELS=1)),
+    ("family/bplus/bplus.h", "sx_min64(chain[place], t->leaves - 1)", "chain[place]", "bplus_slots",
+     dict(ROWS=8, UNIT=4, BLOCK=4, LEVELS=1)),
+    ("family/bplus/bplus.h", "r.n = r.first < end ? end - r.first : 0;", "r.n = end - r.first;",
+     "bplus_stretch", dict(ROWS=8, UNIT=4, BLOCK=4, LEVELS=1)),
+    ("family/bplus/bplus.h", "r->first <= rank ? at + half : at", "r->first <= rank ? at + half + 1 : at",
+     "bplus_halve", dict(ROWS=8, UNIT=4, BLOCK=4, LEVELS=1)),
     (RADIX_H, "at = sx_min64(at, last);", "", "radix_step", dict()),
     (RADIX_H, "return depth < W - 1 ? depth : W - 1;", "return depth;", "radix_step", dict()),
     (RADIX_H, "start = sx_min64(start, v->n);", "", "radix_step", dict()),

@@ -35,7 +35,11 @@ void pick_spec(rnd *r, char *out, size_t space)
                  layout);
         return;
     case 15: case 16: case 17:    /* every width has a node of so many */
-        snprintf(out, space, "btree(k=%u%s)", 2 + k % 4,
+        if (rnd_below(r, 2))
+            snprintf(more, sizeof more, "fill=%u", 50 + (unsigned)rnd_below(r, 51));
+        else
+            snprintf(more, sizeof more, "k=%u", 2 + k % 4);
+        snprintf(out, space, "btree(%s%s)", more,
                  strstr(layout, "split") ? ",layout=split" : strstr(layout, "once") ? ",layout=once"
                  : *layout ? ",layout=pairs" : "");
         return;

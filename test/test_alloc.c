@@ -104,7 +104,8 @@ static const char *const specs[] = {
     "sorted", "sorted(layout=pairs)", "eytzinger(k=2)",
     "eytzinger(k=9,layout=pairs)", "pivot", "pivot(k=5,layout=pairs,block=1)",
     "pivot unique", "pgm(eps=2,eps2=1)", "pgm(eps=1,cuts=9,layout=pairs)", "btree",
-    "btree(k=3,layout=split)", "radix(leaf=1)", "auto", "auto(for=range)",
+    "btree(k=3,layout=split)", "btree(fill=80)", "btree(fill=50,layout=once)", "auto", "auto(for=range)",
+    "radix(leaf=1)",
 };
 
 static void check_build(sx_device *dev, uint64_t n, bool with_auto)

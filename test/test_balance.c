@@ -42,7 +42,7 @@ static const char *spec_at(size_t i)
             break;
     if (family == SX_FAMILIES)
         return NULL;
-    snprintf(text, sizeof text, "%s place=hybrid", sx_family_of(family)->name);
+    snprintf(text, sizeof text, "%s place=hybrid", sx_family_listed(family));
     return text;
 }
 

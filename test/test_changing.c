@@ -211,7 +211,8 @@ static void test_sort(void **state)
 static const char *const specs[] = {
     "sorted", "sorted(layout=pairs)", "pivot", "pivot(layout=pairs)", "eytzinger(k=9)",
     "eytzinger(k=4,layout=pairs)", "guide", "guide(layout=pairs)", "pgm(eps=4,cuts=7)",
-    "pgm(eps=2,layout=pairs)", "btree", "radix(leaf=2)", "pivot unique",
+    "pgm(eps=2,layout=pairs)", "btree", "btree(fill=90)", "pivot unique",
+    "radix(leaf=2)",
 };
 
 /* The sort spreads only more keys than these. */

@@ -26,6 +26,7 @@ static const char *const specs[] = {
     "pivot", "pivot(k=3,levels=1)", "pivot(k=4,leaf=10)", "pivot(layout=pairs)",
     "pivot(k=5,layout=pairs,block=1)",
     "btree", "btree(k=2)", "btree(k=4,layout=split)", "btree(k=5,layout=once)",
+    "btree(fill=70)", "btree(fill=50,layout=split)",
     "radix", "radix(leaf=1)", "radix(leaf=2,layout=pairs)", "radix(leaf=1,layout=once)",
 };
 

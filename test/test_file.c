@@ -76,6 +76,7 @@ static void check_format(const specimen *s, size_t kind)
         const char *name = (const char *)e + S_NAME;
         uint64_t at = get64(e + S_OFFSET), n = get64(e + S_BYTES);
         static const char *const names[] = { "keys", "rows", "pairs", "starts", "pivots", "nodes", "pieces",
+                                             "inner", "last", "links",
                                              "guide", "levels", "segments", "tree", "why", "notes" };
         bool known = false;
         for (size_t j = 0; j < COUNT_OF(names); j++)
@@ -153,7 +154,8 @@ static void test_deterministic(void **state)
     static const char *const specs[] = {
         "sorted", "sorted(layout=pairs)", "eytzinger", "eytzinger(k=2)",
         "eytzinger(layout=pairs)", "pivot", "pivot(layout=pairs)", "btree",
-        "btree(k=3)", "btree(layout=split)", "radix", "radix(leaf=1,layout=pairs)",
+        "btree(k=3)", "btree(layout=split)", "btree(fill=80)", "btree(fill=60,layout=split)",
+        "radix", "radix(leaf=1,layout=pairs)",
     };
     static const uint64_t sizes[] = { 1000, 150000 };
     char *path = temp_path("same.sxt");

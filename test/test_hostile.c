@@ -198,7 +198,10 @@ static void test_forged_numbers(void **state)
                 forge(&s, "type", F_TYPE, type, 4);
         for (uint64_t i = 0; i < 256; i += i < 33 ? 1 : 31) {
             forge(&s, "width", R_WIDTH, i, 1);
-            forge(&s, "row bytes", R_ROW_BYTES, i, 1);
+            /* half a line holds as many rows of 4 bytes as of 8, if keys are as wide: then
+               sx_check() knows, not the size of a section */
+            if (!strstr(kinds[kind].spec, "fill=") || i != 8 || s.d->width < 8)
+                forge(&s, "row bytes", R_ROW_BYTES, i, 1);
         }
         for (unsigned bit = 2; bit < 16; bit++)
             forge(&s, "the run's flags", R_FLAGS, s.file[R_FLAGS] | 1u << bit, 2);
@@ -298,7 +301,9 @@ static void test_forged_specs(void **state)
         "sorted(layout=pairs,block=1)", "sorted(layout=split) unique unique",
         "eytzinger(k=9,layout=split) place=device",
         "eytzinger(k=2,layout=pairs,block=64)", "btree", "btree(k=2,layout=pairs)",
-        "btree(k=17,layout=split)", "btree(k=5,layout=once)", "radix(leaf=1)", "radix(leaf=255)", "unique", "\xff\xff\xff",
+        "btree(k=17,layout=split)", "btree(k=5,layout=once)", "btree(fill=50,layout=pairs)",
+        "btree(fill=100,layout=split)", "btree(fill=49,layout=pairs)", "unique", "\xff\xff\xff",
+        "radix(leaf=1)", "radix(leaf=255)",
     };
     for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
         specimen s = make_specimen(dev, kind, 1000);

@@ -34,6 +34,7 @@ static const char *const specs[] = {
     "pgm", "pgm(eps=1,eps2=1)", "pgm(eps=2,eps2=1,cuts=7)", "pgm(eps=1,eps2=2,layout=pairs)",
     "pgm(eps=3,cuts=64,layout=pairs,block=1)",
     "btree", "btree(k=2)", "btree(k=4,layout=split)", "btree(k=5)",
+    "btree(fill=50)", "btree(fill=80,layout=split)",
     "radix(leaf=1)", "radix(leaf=2,layout=pairs)", "radix",
 };
 

@@ -23,6 +23,7 @@ static const char *const specs[] = {
     "eytzinger", "eytzinger(k=2)", "eytzinger(k=4,layout=pairs)",
     "pgm(eps=8)", "pgm(eps=3,eps2=2,layout=pairs)",
     "btree", "btree(k=3)", "btree(k=5,layout=split)", "btree(k=2,layout=once)",
+    "btree(fill=60)", "btree(fill=100,layout=split)",
     "radix", "radix(leaf=1)", "radix(leaf=2,layout=pairs)", "radix(leaf=1,layout=once)",
 };
 

@@ -165,7 +165,8 @@ static const char *const specs[] = {
     "sorted", "eytzinger", "pivot", "sorted(layout=pairs)",
     "eytzinger(k=4,layout=pairs)", "pivot(layout=pairs)", "auto",
     "pivot(k=3,levels=4)", "auto(for=memory)", "pgm",
-    "pgm(eps=1,layout=pairs)", "pgm(budget=40)", "btree", "radix", "radix(leaf=3,layout=pairs)",
+    "pgm(eps=1,layout=pairs)", "pgm(budget=40)", "btree", "btree(fill=70)",
+    "radix", "radix(leaf=3,layout=pairs)",
 };
 
 static void test_shape(void **state)

@@ -27,7 +27,7 @@
 /* ---- the axes --------------------------------------------------------- */
 
 static const struct {
-    const char *name;
+    const char *name;             /* a spec that means it: parameters take the place of its own */
     const char *parameters[16];   /* of each spec, then NULL */
     bool no_layouts;              /* it takes none */
     bool no_blocks;               /* it takes no block: the last layout is not its */
@@ -50,6 +50,8 @@ static const struct {
                       "k=5,leaf=1", "k=17,leaf=3", "k=4,leaf=40,levels=1" } },
     { .name = "radix", .parameters = { "", "leaf=1", "leaf=2", "leaf=5", "leaf=255" } },
     { .name = "btree", .no_blocks = true, .parameters = { "", "k=2", "k=3", "k=4", "k=5" } },
+    { .name = "btree(fill=100)", .no_blocks = true,
+      .parameters = { "fill=50", "fill=77", "fill=100" } },
 };
 
 static const char *const places[] = { "host", "device", "hybrid", "both" };
@@ -400,8 +402,8 @@ static void test_subject(void **state)
         char spec[SX_SPEC_MAX];
         for (const char *const *p = families[s->family].parameters; *p; p++)
             for (int level = 0; level < SIMD_LEVELS; level++) {
-                snprintf(spec, sizeof spec, "%s(%s%s%s)",
-                         families[s->family].name, *p, **p && !no_layouts ? "," : "",
+                snprintf(spec, sizeof spec, "%.*s(%s%s%s)",
+                         (int)strcspn(families[s->family].name, "("), families[s->family].name, *p, **p && !no_layouts ? "," : "",
                          no_layouts ? "" : layouts[now.layout]);
                 try_spec(spec, level, s->type, &r);
             }

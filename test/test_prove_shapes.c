@@ -29,6 +29,8 @@ static const char *const specs[] = {
     "guide", "guide(pieces=65536,bucket=1)", "guide(pieces=3,bucket=128)", "guide(layout=pairs)",
     "guide(layout=pairs,block=64,pieces=256)",
     "btree", "btree(k=2)", "btree(k=3,layout=split)", "btree(k=5)", "btree(k=9)", "btree(k=17)",
+    "btree(fill=50)", "btree(fill=73)", "btree(fill=100)", "btree(fill=88,layout=split)",
+    "btree(fill=50,layout=once)",
     "radix", "radix(leaf=1)", "radix(leaf=255,layout=pairs)",
     "pgm(eps=1)", "pgm(eps=64)", "pgm(eps=1048576,eps2=1024)", "pgm(eps=4,eps2=2,layout=pairs)",
 };
@@ -71,6 +73,21 @@ static int lines_are(const sx_view *v)
         sx_section_bytes(v, v->block ? SX_SEC_PAIRS : SX_SEC_KEYS) != t->leaves * 64)
         return 0;
     return btree_is(v) && t->first[0] == 0 && (t->levels == 0 || t->first[1] == 1);
+}
+
+static int pools_are(const sx_view *v)
+{
+    const sx_bplus *t = &v->of.bplus;
+    uint64_t m = 64 / v->width;
+
+    if (sx_section_bytes(v, SX_SEC_INNER) != t->inner * (64 + 64 * m + 4 * m * m) ||
+        sx_section_bytes(v, SX_SEC_LAST) != t->leaves * (64 + 64 * m) ||
+        sx_section_bytes(v, SX_SEC_LINKS) != t->leaves * 20 + t->inner * 4 ||
+        sx_section_bytes(v, v->block ? SX_SEC_PAIRS : SX_SEC_KEYS) != t->leaves * m * m * 64)
+        return 0;
+    /* a walk begins at node 0 of a pool */
+    return bplus_is(v) && t->first[0] == 0 && t->first[t->levels - 1] == t->inner &&
+           (t->levels == 1 || t->first[1] == 1) && t->each * t->leaves + t->more == v->n;
 }
 
 static int tree_is(const sx_view *v)
@@ -152,6 +169,8 @@ static int view_is(sx_view *v)
         return guide_is(v);
     case SX_FAM_BTREE:
         return lines_are(v);
+    case SX_FAM_BPLUS:
+        return pools_are(v);
     case SX_FAM_RADIX:
         return trees_are(v);
     default:
@@ -225,6 +244,15 @@ static void test_others_are_refused(void **state)
     w = v;
     w.slots = w.of.btree.leaves * w.of.btree.leaf;
     assert_false(view_is(&w));
+    assert_true(shaped(&v, "btree(fill=60)", 64, 8, 4, 1000));
+    assert_true(view_is(&v));
+    w = v;
+    w.slots -= 4;                 /* the last leaf is not whole */
+    assert_false(view_is(&w));
+    w = v;
+    w.of.bplus.leaf *= 2;         /* keys lie where rows begin */
+    assert_false(view_is(&w));
+    assert_false(shaped(&v, "btree(fill=60)", 64, 8, 4, SX_KEYS_MAX));
     assert_true(shaped(&v, "guide", 64, 8, 4, 100));
     w = v;
     w.of.guide.piece_cells = 0;

@@ -67,6 +67,9 @@ static void test_bad_specs(void **state)
     bad_spec("btree(leaf=3)", "leaf", "k, layout");
     bad_spec("btree(k=1)", "1", "17");
     bad_spec("btree(k=18)", "18", "2");
+    bad_spec("btree(fill=49)", "49", "50 to 100");
+    bad_spec("btree(fill=101)", "101", "50 to 100");
+    bad_spec("btree(k=4,fill=80)", "btree with fill= has no parameter 'k'", "fill, layout");
     bad_spec("btree(layout=pairs,block=4)", "block", "k, layout");
     bad_spec("radix(leaf=0)", "0", "255");
     bad_spec("radix(k=4)", "k", "leaf, layout");
@@ -192,6 +195,9 @@ static void test_good_specs(void **state)
         { "btree(k=2) unique", "btree", "(k=2,layout=pairs) unique" },
         { "btree(layout=split,k=8)", "btree", "(k=8,layout=split)" },
         { "btree(layout=once)", "btree", "(k=9,layout=once)" },
+        { "btree(fill=50)", "btree", "(fill=50,layout=pairs)" },
+        { "btree(layout=split,fill=100) unique", "btree", "(fill=100,layout=split) unique" },
+        { "btree ( layout = once , fill = 66 )", "btree", "(fill=66,layout=once)" },
         { "radix", "radix", "(leaf=32,layout=split)" },
         { "radix(leaf=255,layout=pairs)", "radix", "(leaf=255,layout=pairs" },
         { "pgm", "pgm", "(eps=16,eps2=4,cuts=1,layout=split)" },
@@ -245,8 +251,9 @@ static void test_estimates_are_bounds(void **state)
         "eytzinger(layout=pairs,block=64)", "pivot", "pivot(k=2)",
         "pivot(k=33,leaf=1,layout=pairs)", "auto", "auto(for=memory)",
         "pgm", "pgm(budget=3)", "pgm(eps=1,layout=pairs)", "guide", "guide(layout=pairs)",
-        "btree", "btree(k=2)", "btree(layout=split)", "btree(layout=once)", "radix", "radix(leaf=1)",
-        "radix(leaf=255,layout=pairs)",
+        "btree", "btree(k=2)", "btree(layout=split)", "btree(layout=once)", "btree(fill=50)",
+        "btree(fill=83,layout=split)", "btree(fill=100,layout=once)",
+        "radix", "radix(leaf=1)", "radix(leaf=255,layout=pairs)",
     };
     static const uint64_t sizes[] = { 0, 1, 2, 63, 64, 65, 1000, 4096, 70000 };
     rnd r = rnd_start(test_seed());
@@ -300,8 +307,11 @@ static void test_families(void **state)
         assert_true(f.name[0] && f.what[0] && f.parameters[0]);
         pivot = pivot || (strcmp(f.name, "pivot") == 0 &&
                           strcmp(f.parameters, "k, leaf, levels, layout, block") == 0);
-        snprintf(spec, sizeof spec, "%s(nothing=1)", f.name);
-        bad_spec(spec, f.name, f.parameters);   /* the same lists */
+        size_t word = strcspn(f.name, "("), rest = strcspn(f.name, ")");
+        char name[32];
+        snprintf(name, sizeof name, "%.*s", (int)word, f.name);
+        snprintf(spec, sizeof spec, "%.*s%snothing=1)", (int)rest, f.name, f.name[word] ? "," : "(");
+        bad_spec(spec, name, f.parameters);     /* the same lists */
     }
     assert_true(n >= 7 && pivot);
     assert_int_equal(sx_family_at(n, &f), SX_EINVAL);

@@ -157,7 +157,9 @@ static void test_verbs(void **state)
         "sorted", "eytzinger(k=9)", "eytzinger(layout=pairs)", "pivot", "pivot(layout=pairs)",
         "guide", "guide(bucket=2,pieces=300)", "pgm(eps=2,eps2=1,cuts=5)", "pgm", "pgm(budget=64)",
         "auto", "auto(for=memory)", "pivot place=host", "pivot place=hybrid", "guide place=hybrid",
-        "pgm(eps=4) place=hybrid", "pivot place=both", "btree", "btree place=hybrid", "radix(leaf=1)", "radix(leaf=1) place=hybrid",
+        "pgm(eps=4) place=hybrid", "pivot place=both", "btree", "btree place=hybrid",
+        "btree(fill=70)", "btree(fill=90) place=hybrid",
+        "radix(leaf=1)", "radix(leaf=1) place=hybrid",
     };
     static const int types[] = { SX_U32, SX_F64, SX_B16 };
     size_t most = 0;

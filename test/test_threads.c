@@ -22,7 +22,8 @@
 
 static const char *const specs[] = {
     "sorted", "eytzinger(k=9)", "eytzinger(k=2,layout=pairs)", "pivot",
-    "pivot(k=5,layout=pairs)", "btree", "radix(leaf=2)",
+    "pivot(k=5,layout=pairs)", "btree", "btree(fill=75)",
+    "radix(leaf=2)",
 };
 
 /* ---- running threads ---------------------------------------------------- */

@@ -337,7 +337,7 @@ static int setup(void **state)
     simt = device_open("simt");
     for (unsigned i = 0; sx_family_at(i, &family) == SX_OK; i++) {
         add_spec(family.name, "");
-        if (strstr(family.parameters, "layout"))
+        if (strstr(family.parameters, "layout") && !strchr(family.name, '('))
             add_spec(family.name, "(layout=pairs)");
     }
     add_spec("auto", "");
@@ -520,7 +520,8 @@ static void test_questions_kernels(void **state)
     static const char *const placed_specs[] = {
         "sorted", "pivot(layout=pairs)", "eytzinger", "guide", "pgm(eps=4)", "pivot place=both",
         "guide place=host", "pivot place=hybrid", "pgm(eps=4) place=hybrid", "btree",
-        "btree place=hybrid", "radix(leaf=1)",
+        "btree place=hybrid", "btree(fill=75)",
+        "radix(leaf=1)",
     };
     for (unsigned s = 0; s < COUNT_OF(placed_specs); s++)
         ask_stopped(simt, placed_specs[s]);

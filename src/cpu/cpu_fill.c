@@ -61,12 +61,11 @@ static void fill_ascending(const fill_work *w, uint64_t slot, uint64_t rank, uin
 /* Ranks [a, b), leaf by leaf, to outputs [to, ...). */
 static void fill_leaves(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
 {
-    uint64_t leaves = sx_stretch_count(w->v, a, b), rank = a;
+    uint64_t leaves = sx_stretch_count(w->v, a, b);
 
     for (uint64_t i = 0; i < leaves; i++) {
         sx_stretch r = sx_stretch_of(w->v, i, a, b);
-        fill_ascending(w, r.slot, rank, r.n, to + (rank - a));
-        rank += r.n;
+        fill_ascending(w, r.slot, r.first, r.n, to + (r.first - a));
     }
 }
 

@@ -242,13 +242,16 @@ static void put_keys(const sx_view *v, const chunk *c, const sx_type_info *type,
     }
 }
 
-/* Writes the positions of the chunk's slots, all ones for none. */
+/* Writes the positions of the chunk's slots, all ones for none; also, in a damaged file, of a
+ * slot that has none. */
 static void put_positions(const sx_view *v, const chunk *c, const sx_slice *out, uint64_t at)
 {
     uint64_t *to = sx_slice_at(out, at);
 
-    for (unsigned i = 0; i < c->m; i++)
-        to[i] = c->slot[i] == SX_NO_SLOT ? SX_MISS : sx_rank_of_slot(v, c->slot[i]);
+    for (unsigned i = 0; i < c->m; i++) {
+        uint64_t position = c->slot[i] == SX_NO_SLOT ? v->n : sx_rank_of_slot(v, c->slot[i]);
+        to[i] = position < v->n ? position : SX_MISS;
+    }
 }
 
 /* Finds the bounds of strings [at, at + c->m) of a column: positions and slots. The chunk's flags
@@ -488,26 +491,10 @@ sx_status sx_cpu_spans(void *self, const sx_views *views, const sx_span_query *j
     return sx_progress_status(job->how.progress, err);
 }
 
-/* Slots that are used of each leaf, if leaves are small blocks and alike, so that a span of
- * several is taken in one go. 0: they are not. */
-static uint32_t slots_used(const sx_view *v, uint64_t a, uint64_t b)
-{
-    sx_stretch first, second;
-    uint64_t next;                /* the slot where the next block begins */
-
-    if (!v->block || v->block > SX_SMALL_BLOCK || !sx_slots_gaps(v))
-        return 0;
-    first = sx_stretch_of(v, 0, a, b);
-    second = sx_stretch_of(v, 1, a, b);
-    next = (first.slot | (v->block - 1u)) + 1;
-    return second.slot == next ? (uint32_t)(first.slot + first.n - (next - v->block)) : 0;
-}
-
 static void fold_span(const span_work *w, uint64_t start, uint64_t count, sx_fold *f)
 {
     const sx_view *v = w->v;
     uint64_t stretches;
-    uint32_t used;
 
     if (v->row_bytes == 0 && count > 0) {         /* rows are the ranks */
         uint64_t last = start + count - 1;
@@ -519,10 +506,10 @@ static void fold_span(const span_work *w, uint64_t start, uint64_t count, sx_fol
         return;
     }
     stretches = count > 0 ? sx_row_stretch_count(v, start, start + count) : 0;
-    used = stretches > 1 ? slots_used(v, start, start + count) : 0;
-    if (used) {
+    /* Leaves that are small blocks, and alike, are taken in one go. */
+    if (stretches > 1 && sx_block_keys(v) < v->block && v->block <= SX_SMALL_BLOCK) {
         sx_stretch r = sx_row_stretch_of(v, 0, start, start + count);
-        w->walks.keys->fold_slots(v, r.slot, count, used, f);
+        w->walks.keys->fold_slots(v, r.slot, count, sx_block_keys(v), f);
         return;
     }
     for (uint64_t i = 0; i < stretches; i++) {

@@ -83,11 +83,12 @@ pair_rows(const sx_view *v, uint64_t a, uint64_t b, unsigned char *to, uint32_t 
 
     for (uint64_t i = 0; i < stretches; i++) {
         sx_stretch r = sx_slots_gaps(v) ? sx_stretch_of(v, i, a, b) : sx_stretch_whole(a, b);
+        unsigned char *at = to + (r.first - a) * to_bytes;
         while (r.n > 0) {
             uint64_t n = v->block - (r.slot & (v->block - 1u));
             n = n < r.n ? n : r.n;
-            copy_rows(to, v->rows + sx_row_offset(v, r.slot), n, from_bytes, to_bytes);
-            to += n * to_bytes;
+            copy_rows(at, v->rows + sx_row_offset(v, r.slot), n, from_bytes, to_bytes);
+            at += n * to_bytes;
             r.slot += n;
             r.n -= n;
         }

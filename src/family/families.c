@@ -19,6 +19,11 @@ const sx_family *sx_family_of(uint32_t family)
     return families[family];
 }
 
+const char *sx_family_listed(uint32_t family)
+{
+    return families[family]->listed ? families[family]->listed : families[family]->name;
+}
+
 void sx_family_params(const sx_family *family, sx_text *t)
 {
     for (const sx_param *p = family->params; p->name; p++)

@@ -28,6 +28,9 @@ typedef struct {
 
 typedef struct {
     const char *name, *what;
+    /* Of a family whose name is that of one before it: the parameter that means this one, and a
+     * spec of it. NULL: its name is one. */
+    const char *by, *listed;
     uint32_t traits;              /* see view.h */
     const sx_param *params;
     const char *sections[SX_SECTIONS - SX_SEC_OWN];   /* names of its own sections */
@@ -62,6 +65,8 @@ typedef struct {
 } sx_family;
 
 const sx_family *sx_family_of(uint32_t family);
+/* What lists call it: a spec that means this family and no other. */
+const char *sx_family_listed(uint32_t family);
 /* Adds the names of its parameters: "k, layout, block". */
 void sx_family_params(const sx_family *family, sx_text *t);
 

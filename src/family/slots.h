@@ -54,6 +54,13 @@ SX_FN int sx_slots_gaps(const sx_view *v)
     }
 }
 
+/* Keys of a block of pairs: as many as its slots, unless numbers of slots have holes. Then a
+ * block is what a walk compares at once. */
+SX_FN uint32_t sx_block_keys(const sx_view *v)
+{
+    return v->block && v->unit < v->block && sx_slots_gaps(v) ? v->unit : v->block;
+}
+
 /* a < b */
 SX_FN uint64_t sx_stretch_count(const sx_view *v, uint64_t a, uint64_t b)
 {

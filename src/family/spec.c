@@ -84,7 +84,8 @@ static sx_status unknown_family(const reader *r, const char *at, const char *wor
     sx_text t = {list, sizeof list, 0};
 
     for (unsigned f = 0; f < SX_FAMILIES; f++)
-        sx_text_add(&t, "%s%s", f ? ", " : "", sx_family_of(f)->name);
+        if (!sx_family_of(f)->by)
+            sx_text_add(&t, "%s%s", f ? ", " : "", sx_family_of(f)->name);
     return complain_allowed(r, at, word, "unknown family", list);
 }
 
@@ -95,7 +96,10 @@ static sx_status unknown_param(const reader *r, const char *at,
     sx_text t = {list, sizeof list, 0};
 
     sx_family_params(family, &t);
-    snprintf(what, sizeof what, "%s has no parameter", family->name);
+    if (family->by)
+        snprintf(what, sizeof what, "%s with %s= has no parameter", family->name, family->by);
+    else
+        snprintf(what, sizeof what, "%s has no parameter", family->name);
     return complain_allowed(r, at, word, what, list);
 }
 
@@ -230,6 +234,25 @@ static sx_status check_together(const reader *r, const sx_spec *spec)
     return SX_OK;
 }
 
+/* Of the families of one name, of which f is the first: the one whose parameter comes in the
+ * parentheses that the reader is at. */
+static unsigned family_by(reader r, unsigned f)
+{
+    char word[32];
+
+    if (!accept(&r, '('))
+        return f;
+    do {
+        read_word(&r, word);
+        for (unsigned g = 0; g < SX_FAMILIES; g++)
+            if (sx_family_of(g)->by && strcmp(sx_family_of(g)->by, word) == 0 &&
+                strcmp(sx_family_of(g)->name, sx_family_of(f)->name) == 0)
+                return g;
+        r.at += strcspn(r.at, ",)");
+    } while (accept(&r, ','));
+    return f;
+}
+
 sx_status sx_spec_parse(sx_spec *out, const char *text, sx_err *err)
 {
     reader r = {text, text, err, {NULL}};
@@ -245,7 +268,7 @@ sx_status sx_spec_parse(sx_spec *out, const char *text, sx_err *err)
         f++;
     if (f == SX_FAMILIES)
         return unknown_family(&r, at, word);
-    spec.family = f;
+    spec.family = family_by(r, f);
     if (accept(&r, '('))
         st = read_params(&r, &spec);
     if (st == SX_OK)

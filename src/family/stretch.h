@@ -34,8 +34,8 @@
 
 typedef struct {
     uint64_t slot, n;             /* slots [slot, slot + n) */
-    uint64_t first;               /* the number of its first key in its level or leaf (or among
-                                     all) */
+    uint64_t first;               /* the number of its first key in its level; of a leaf: the
+                                     rank of that key, in the span whatever bytes say */
     uint64_t level;               /* or leaf */
 } sx_stretch;
 

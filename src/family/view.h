@@ -76,7 +76,7 @@ typedef struct {
 } sx_view;
 
 /* A view and its key type: what kernels of a user's own get by value. */
-#define SX_KERNEL_VIEW_VERSION 7u
+#define SX_KERNEL_VIEW_VERSION 8u
 typedef struct {
     uint32_t version;
     int32_t key_type;

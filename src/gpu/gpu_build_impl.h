@@ -379,6 +379,7 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
     if (st == SX_OK && !keep && shape->n > 0) {
         sx_view bound = *shape;
         sx_view_bind(&bound, (const void *const *)base);
+        a.v = bound;
         a.keys = (unsigned char *)bound.keys;
         a.rows = (unsigned char *)bound.rows;
         if ((shape->traits & SX_SLOTS_ARE_RANKS) && shape->block * shape->width % 16 == 0 &&

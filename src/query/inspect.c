@@ -231,16 +231,6 @@ static const char *memory_of(const sx_run *run)
                                       : "on the host";
 }
 
-/* Keys of a block: as many as its slots, but for holes. */
-static unsigned block_keys(const sx_view *v)
-{
-    unsigned keys = 0;
-
-    for (unsigned slot = 0; slot < v->block; slot++)
-        keys += sx_rank_of_slot(v, slot) != SX_HOLE;
-    return keys;
-}
-
 static void explain_text(const sx_index_version *now, const sx_notes *notes,
                          const sx_index_info *info, const sx_device_info *dev, sx_text *t)
 {
@@ -268,7 +258,7 @@ static void explain_text(const sx_index_version *now, const sx_notes *notes,
         sx_text_add(t, "layout   split: keys alone; layout=pairs is the same where no rows are "
                     "stored\n");
     else if (v->block)
-        sx_text_add(t, "layout   pairs, in blocks of %u keys and their rows\n", block_keys(v));
+        sx_text_add(t, "layout   pairs, in blocks of %u keys and their rows\n", sx_block_keys(v));
     else
         sx_text_add(t, "layout   split: keys and rows in arrays of their own\n");
     if (sx_family_of(v->family)->explain)
@@ -300,7 +290,7 @@ static void explain_json(const sx_index_version *now, const sx_notes *notes,
                 "\"layout\": \"%s\", \"block\": %u", sx_family_of(v->family)->name, v->ranks,
                 sx_type_name(s->key_type), v->width, s->spec.unique ? "true" : "false",
                 v->row_bytes, s->max_row,
-                v->traits & SX_ONCE ? "once" : v->block ? "pairs" : "split", block_keys(v));
+                v->traits & SX_ONCE ? "once" : v->block ? "pairs" : "split", sx_block_keys(v));
     if (v->traits & SX_ONCE)
         sx_text_add(t, ", \"stored_keys\": %" PRIu64, v->n);
     if (v->strings.offset_bytes)

@@ -44,7 +44,8 @@ static void list_upper(sx_text *t)
     const char *sep = "";
 
     for (unsigned i = 0; i < SX_FAMILIES; i++)
-        if ((sx_family_of(i)->traits & (SX_HAS_UPPER | SX_CHOSEN)) == SX_HAS_UPPER) {
+        if ((sx_family_of(i)->traits & (SX_HAS_UPPER | SX_CHOSEN)) == SX_HAS_UPPER &&
+            !sx_family_of(i)->by) {
             sx_text_add(t, "%s%s", sep, sx_family_of(i)->name);
             sep = ", ";
         }
@@ -193,7 +194,7 @@ sx_status sx_family_at(unsigned i, sx_family_info *out)
     if (st != SX_OK)
         return sx_report(&err, st);
     sx_text t = {info->parameters, sizeof info->parameters, 0};
-    snprintf(info->name, sizeof info->name, "%s", sx_family_of(i)->name);
+    snprintf(info->name, sizeof info->name, "%s", sx_family_listed(i));
     snprintf(info->what, sizeof info->what, "%s", sx_family_of(i)->what);
     info->parameters[0] = '\0';
     sx_family_params(sx_family_of(i), &t);

@@ -62,7 +62,7 @@ def a_place_is_not_in_the_file(t, spec, place):
 
 @case(["sorted", "pivot(k=5,leaf=8)", "guide(bucket=16)", "eytzinger(k=7)", "pgm(eps=8,cuts=3)",
        "pivot(k=5,leaf=4,layout=pairs,block=4)", "guide(bucket=9,layout=pairs,block=8)", "btree(k=4)",
-       "btree(k=3,layout=split)"])
+       "btree(k=3,layout=split)", "btree(fill=75)"])
 def told_parameters_make_the_same_file_in_every_place(t, spec):
     keys = KEY_SETS["mixed"](t.rng, "u64")
     plain = t.path(t.tool.build(keys, spec, "u64")).read_bytes()

@@ -14,6 +14,8 @@ def random_spec(rng):
     family = rng.choice(["sorted", "eytzinger", "pivot", "btree"])
     parameters = []
     if family == "btree":                 # every width has a node of so many
+        if rng.random() < 0.3:
+            return f"btree(fill={rng.integers(50, 101)})"
         return f"btree(k={rng.integers(2, 6)})" if rng.random() < 0.6 else "btree"
     if family != "sorted" and rng.random() < 0.8:
         parameters.append(f"k={rng.integers(2, 34)}")

@@ -1,6 +1,6 @@
 /* prove_walks.c - whole walks by one thread, from sx_shape() to the row, of a shape given by
- * parameters: FAMILY, N, SPEC (its parameters), ROWS; W. Sections have exactly their size and
- * any bytes.
+ * parameters: FAMILY, N, SPEC (its parameters), ROWS; W; LINKED, whether it is bytes that say
+ * which slot has which rank. Sections have exactly their size and any bytes.
  *
  * These are the walks of family/walks_impl.h, with the reads of a GPU's thread. */
 #include <stddef.h>
@@ -12,6 +12,10 @@
 #include "family/pgm/pgm_shape.h"
 #include "family/shape.h"
 #include "family/slots.h"
+
+#ifndef LINKED
+#define LINKED 0
+#endif
 
 #define ASSUME(x) __CPROVER_assume(x)
 #define ASSERT(x, what) __CPROVER_assert(x, what)
@@ -126,12 +130,14 @@ void walk(void)
     sx_view_bind(&v, base);
     rank = F(bound)(&v, nondet_key(), nondet_u32() & 1 ? SX_RIGHT : SX_LEFT, &slot);
     ASSERT(rank <= N, "a rank");
-    ASSERT(slot == SX_NO_SLOT || (slot < v.slots && sx_rank_of_slot(&v, slot) < N), "a slot");
+    ASSERT(slot == SX_NO_SLOT || (slot < v.slots && (LINKED || sx_rank_of_slot(&v, slot) < N)), "a slot");
     if (slot != SX_NO_SLOT) {
         F(slot_key)(&v, slot);
         sx_row_at(&v, slot, rank);
     }
-    if (rank < N)
+    if (rank < N && LINKED)
+        F(slot_key)(&v, sx_slot_of_rank(&v, rank));
+    else if (rank < N)
         ASSERT(sx_rank_of_slot(&v, sx_slot_of_rank(&v, rank)) == rank, "a rank has a slot");
     END;
 }

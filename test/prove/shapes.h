@@ -130,6 +130,25 @@ static inline int btree_level_is(const sx_view *v, uint32_t l)
            t->first[l + 1] <= t->first[t->levels];
 }
 
+/* Pools of nodes and leaves; a leaf has a power of two of slots. */
+static inline int bplus_is(const sx_view *v)
+{
+    const sx_bplus *t = &v->of.bplus;
+    uint64_t line = 64 / v->width;
+
+    if (!small(v->n) || v->n < 1 || v->n > SX_KEYS_MAX || t->leaves < 1 || t->leaves >> 32 ||
+        t->inner >> 32 || t->levels < 1 || t->levels > SX_BPLUS_LEVELS ||
+        (t->levels > 1) != (t->inner > 0) || 1u << t->fan_shift != line * line ||
+        !power_of_two(t->leaf) || t->slot_shift != t->fan_shift + sx_log2(t->leaf) ||
+        v->unit != t->leaf || v->slots != t->leaves << t->slot_shift || v->n > v->slots ||
+        t->each < 1 || t->each > 1ull << t->slot_shift || t->more >= t->leaves)
+        return 0;
+    if (v->block == 0)
+        return t->leaf == line && v->block_shift == 63;
+    return v->block == t->leaf && v->block_shift == sx_log2(v->block) && v->block_bytes == 64 &&
+           v->row_bytes > 0 && t->leaf * v->width <= 32 && t->leaf * v->row_bytes <= 32;
+}
+
 /* Full levels, and a bottom. */
 static inline int eytzinger_is(const sx_view *v)
 {

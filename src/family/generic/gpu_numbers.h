@@ -112,8 +112,8 @@ SX_DEV void sx_fold_span(const sx_view *v, sx_gpu_fold_state *f, uint64_t start,
     }
     if (count == 0)
         return;
-    if (sx_slots_gaps(v) && !v->starts) {         /* each lane has leaves of its own */
-        uint64_t leaves = sx_stretch_count(v, start, start + count);
+    uint64_t leaves = sx_slots_gaps(v) && !v->starts ? sx_stretch_count(v, start, start + count) : 0;
+    if (leaves * 8 > count) {     /* small ones: each lane has leaves of its own */
         for (uint64_t i = me; i < leaves; i += lanes) {
             sx_stretch r = sx_stretch_of(v, i, start, start + count);
             sx_fold_stretch(v, f, &r, 0, 1, extremes);
