@@ -53,14 +53,14 @@ B := build
 LIB_SRC := $(wildcard src/*/*.c src/*/*/*.c)
 CLI_SRC := $(wildcard cli/*.c)
 # The bench has the tool's ways to read, write and generate.
-BENCH_SRC := $(filter-out bench/bench_sort.c,$(wildcard bench/*.c)) \
+BENCH_SRC := $(filter-out bench/bench_sort.c bench/climbs.c,$(wildcard bench/*.c)) \
              $(filter-out cli/sextant.c cli/cmd_%.c cli/matrix.c,$(CLI_SRC))
 TESTS := $(patsubst test/%.c,%,$(wildcard test/test_*.c))
 SOAK := $(wildcard test/soak*.c)
 TEST_HELP := $(filter-out test/test_% $(SOAK),$(wildcard test/*.c))
 FUZZERS := load spec
 
-.PHONY: all help demo examples test test-more prove install uninstall clean bench gpu-bench papers peers report deps deps-test deps-more FORCE
+.PHONY: all help demo examples test test-more prove install uninstall clean bench gpu-bench papers climbs peers report deps deps-test deps-more FORCE
 all: $(B)/libsextant.a $(B)/libsextant.so $(B)/sextant $(B)/sextant-bench \
      $(if $(NVCC),$(B)/libsextant-cuda.so $(B)/libsextant-bench-cuda.so $(B)/sextant_device.cuh)
 
@@ -277,11 +277,27 @@ bench: all
 $(B)/bench-sort: bench/bench_sort.c $(B)/libsextant.a
 	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS)
 
+# For bench/papers_grt.sh.
+climbs: $(B)/climbs
+$(B)/climbs: bench/climbs.c $(B)/libsextant.a
+	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS)
+
 # What bench/papers.sh and bench/peers.sh compare with: a B+-tree of libtlx-dev or,
 # where that is not packaged, of libabsl-dev; and absl::btree_map of libabsl-dev,
-# which is left out where that is missing. TLX=DIR and ABSL=DIR have the headers
+# which is left out where that is missing; so is JudyL of libjudy-dev. TLX=DIR and ABSL=DIR have the headers
 # elsewhere.
-peers: $(B)/peers/absl_btree_map $(B)/peers/btree_map
+peers: $(B)/peers/absl_btree_map $(B)/peers/judyl $(B)/peers/btree_map $(B)/peers/strings
+$(B)/peers/judyl: bench/peers/btree_map.cc
+	@mkdir -p $(@D)
+	@if echo '#include <Judy.h>' | $(CXX) -x c++ -E - >/dev/null 2>&1; then \
+	    $(CXX) -O3 -std=c++17 -Wall -Wextra -DPEER_JUDY -static-libstdc++ -static-libgcc $< -o $@ \
+	        -lJudy; \
+	else \
+	    echo "judyl is left out, for want of the headers of Judy: apt-get install libjudy-dev" >&2; \
+	fi
+$(B)/peers/strings: bench/peers/strings.cc include/sextant.h $(B)/libsextant.a
+	@mkdir -p $(@D)
+	$(CXX) -O2 -std=c++17 -Wall -Wextra -Iinclude $< $(B)/libsextant.a -o $@ $(LDFLAGS) $(LIBS)
 $(B)/peers/absl_btree_map: bench/peers/btree_map.cc
 	@mkdir -p $(@D)
 	@if echo '#include <absl/container/btree_map.h>' | \
@@ -313,12 +329,13 @@ report:
 # ---- Python ------------------------------------------------------------------
 #
 # The package as a folder, build/python: PYTHONPATH=build/python python3. setup.py makes a
-# wheel of that folder. xxHash is inside the binaries where its static library can be
-# linked into them (PY_XXHASH=-lxxhash where it can't).
+# wheel of that folder. xxHash and zlib are inside the binaries where their static
+# libraries can be linked into them (PY_XXHASH=-lxxhash PY_ZLIB=-lz where they can't).
 
 PYTHON ?= python3
 PY := $(B)/python/sextant
 PY_XXHASH ?= -l:libxxhash.a
+PY_ZLIB ?= -l:libz.a
 PY_SRC := $(wildcard python/ext/*.c)
 PY_FILES := $(patsubst python/sextant/%,$(PY)/%,$(wildcard python/sextant/*.py python/sextant/*.pyi python/sextant/py.typed))
 PY_LINK = $(CFLAGS_ALL) -Wl,--gc-sections -s
@@ -342,7 +359,7 @@ $(PY)/_core.abi3.so: $(PY_SRC:python/%.c=$(B)/python/%.o) $(B)/libsextant.a pyth
 
 $(PY)/sextant: $(CLI_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
 	@mkdir -p $(@D)
-	$(CC) $(PY_LINK) $^ -o $@ $(LDFLAGS) $(PY_XXHASH) -pthread -ldl -lm
+	$(CC) $(PY_LINK) $^ -o $@ $(LDFLAGS) $(PY_XXHASH) $(if $(ZLIB),$(PY_ZLIB)) -pthread -ldl -lm
 
 $(PY)/libsextant-cuda.so: $(B)/libsextant-cuda.so
 	@mkdir -p $(@D)

@@ -1,10 +1,10 @@
 #!/bin/bash
-# How many times absl::btree_map indexes are, on one thread of this CPU:
+# How many times absl::btree_map, and JudyL where it is built, indexes are, on one thread of this CPU:
 #
 #     bench/peers.sh [SPEC]...       (btree, its relatives, pivot, guide)
 #
 # u64 keys, uniform, with 64-bit rows; random hits. Both have the same keys and
-# the same queries, and take turns: the tree, then `sextant bench`, ROUNDS times.
+# the same queries, and take turns: the trees, then `sextant bench`, ROUNDS times.
 # The median of the rounds is printed, and every answer is checked. Run
 # `make peers` first. A spec that this build does not have is left out. Behind it,
 # unless there are SPECs: what walks that go down together and huge pages give a btree,
@@ -16,6 +16,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 tool=${SX_BIN:-build/sextant}
 peer=${PEERS:-build/peers}/absl_btree_map
+judy=${PEERS:-build/peers}/judyl
 queries=${QUERIES:-2^22} rounds=${ROUNDS:-3}
 # shellcheck source=bench/hb_specs.sh
 . bench/hb_specs.sh
@@ -39,6 +40,7 @@ fi
     "$tool" gen --from "$work/keys.sosd" --type u64 --n "$queries" -o "$work/queries.sosd" || exit 1
 for ((i = 0; i < rounds; i++)); do
     "$peer" u64 "$work/keys.sosd" "$work/queries.sosd" "${RUNS:-3}" 0 &&
+        { [ ! -x "$judy" ] || "$judy" u64 "$work/keys.sosd" "$work/queries.sosd" "${RUNS:-3}" 0; } &&
         "$tool" bench --keys "$work/keys.sosd" --type u64 --rows 64 --device cpu --threads 1 \
             --queries "$queries" --runs "${RUNS:-3}" --op get --spec "${specs#,}" --json || exit 1
 done >"$work/lines.json"

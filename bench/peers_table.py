@@ -11,6 +11,7 @@ import sys
 from gpu_table import number, power, print_table
 
 PEER = "absl::btree_map"
+JUDY = "JudyL"
 
 
 def read(path):
@@ -38,14 +39,16 @@ def beside_the_peer(path):
     speeds = {}
     for line in lines:
         speeds.setdefault(line.get("requested_spec", line["spec"]), []).append(line["mkeys_per_s"])
+    peers = [peer for peer in (PEER, JUDY) if peer in speeds]
     one = lines[0]
     print(f"{power(one['n'])} u64 keys, {power(one['queries'])} random hits, one thread; the "
           f"median of {len(speeds[PEER])} rounds.\n")
     if not wrong:                     # a time for wrong answers means nothing
         rows = [[f"`{name}`", number(statistics.median(of)),
-                 number(statistics.median(a / b for a, b in zip(of, speeds[PEER])))]
+                 *(number(statistics.median(a / b for a, b in zip(of, speeds[peer])))
+                   for peer in peers)]
                 for name, of in speeds.items()]
-        print_table(["index", "10^6 a second", f"times {PEER}"], rows)
+        print_table(["index", "10^6 a second", *(f"times {peer}" for peer in peers)], rows)
     print(f"{len(lines)} measurements, {wrong} wrong answers.")
     return wrong
 

@@ -4,6 +4,7 @@
 
 #include "io.h"
 #include "json.h"
+#include "key_column.h"
 #include "lines.h"
 #include "networks.h"
 #include "open.h"
@@ -64,7 +65,8 @@ static void note_layout(const build_options *o, const sx_index *ix)
 /* Takes the notes of the command line into the index. */
 static void set_notes(const build_options *o, sx_index *ix)
 {
-    static const char *const own[] = { NOTE_KEYS_AS, NOTE_LINES, NOTE_NONE };
+    const char *const own[] = { NOTE_KEYS_AS, NOTE_LINES, NOTE_NONE,
+                                notation_at(o->keys_as)->unit ? NOTE_UNIT : NOTE_NONE };
 
     for (unsigned i = 0; i < o->notes.n; i++) {
         const char *word = o->notes.word[i], *value = strchr(word, '=');
@@ -109,7 +111,7 @@ static void note_notation(const build_options *o, const material *m, sx_index *i
 
     if (*as->name)
         expect_ok(sx_note(ix, NOTE_KEYS_AS, as->name), NULL);
-    if (as->unit && !sx_note_of(ix, NOTE_UNIT))
+    if (as->unit)
         expect_ok(sx_note(ix, NOTE_UNIT, as->unit), NULL);
     if (as->networks) {
         char none[VALUE_TEXT_MAX];
@@ -142,7 +144,8 @@ static sx_index *build(const build_options *o, const sx_column *keys,
                      .tick = progress_tick };
     sx_estimate_ask ask = { .size = sizeof ask, .n = keys->n,
                             .key_type = keys->type,
-                            .row_type = rows ? rows->type : 0 };
+                            .row_type = rows ? rows->type : 0,
+                            .bytes = keys->bytes };
     sx_estimate_info estimate = { .size = sizeof estimate };
     sx_index *ix;
 
@@ -220,7 +223,8 @@ int cmd_build(int argc, char **argv)
     build_options o = { .spec = "auto" };
     const operand operands[] = { OPERANDS("KEYS", &o.keys), OPERAND_END };
     const option options[] = {
-        OPTION_TYPE(&o.type, "type of the keys (as an .npy file or --keys-as says)"),
+        { "--type", 0, OPT_TYPE, KEY_TYPE_CHOICES, &o.type,
+          "type of the keys (as an .npy file or --keys-as says)" },
         { "--keys-as", 0, OPT_CHOICE, NOTATION_CHOICES, &o.keys_as,
           "how keys are written, and printed later (as the type is)" },
         OPTIONS_TEXT(&o.text, "keys"),
@@ -262,7 +266,7 @@ int cmd_build(int argc, char **argv)
     set_notes(&o, ix);
     note_notation(&o, &m, ix);
     free(o.keys.word);
-    free(m.keys.data);
+    key_free(&m.keys);
     if (m.has_rows)
         free(m.rows.data);
     progress_start("saving", 0);

@@ -4,6 +4,7 @@
 
 #include "io.h"
 #include "json.h"
+#include "key_column.h"
 #include "open.h"
 #include "opts.h"
 #include "progress.h"
@@ -33,38 +34,37 @@ typedef struct {                  /* of one call */
     sx_column keys;               /* found; only with --keys */
 } answers;
 
-static void ask(const sx_index *ix, const lookup_options *o, answers *a)
+static sx_status ask_once(const sx_index *ix, const lookup_options *o, answers *a)
 {
     sx_column *keys = o->keys ? &a->keys : NULL;
-    sx_status status = SX_OK;
 
     switch (o->mode) {
     case MODE_GET:
-        status = sx_get(ix, &a->queries, &a->rows, NULL);
-        break;
+        return sx_get(ix, &a->queries, &a->rows, NULL);
     case MODE_RANK:
-        status = sx_rank(ix, &a->queries, o->side == 2 ? SX_RIGHT : SX_LEFT,
-                         &a->rows, NULL);
-        break;
+        return sx_rank(ix, &a->queries, o->side == 2 ? SX_RIGHT : SX_LEFT, &a->rows,
+                       NULL);
     case MODE_FLOOR:
-        status = sx_floor(ix, &a->queries, &a->rows, keys, NULL);
-        break;
-    case MODE_CEIL:
-        status = sx_ceil(ix, &a->queries, &a->rows, keys, NULL);
-        break;
+        return sx_floor(ix, &a->queries, &a->rows, keys, NULL);
+    default:
+        return sx_ceil(ix, &a->queries, &a->rows, keys, NULL);
     }
+}
+
+static void ask(const sx_index *ix, const lookup_options *o, answers *a)
+{
+    sx_status status;
+
+    do {
+        status = ask_once(ix, o, a);
+    } while (key_again(status, &a->keys, a->queries.n));
     expect_ok(status, NULL);
 }
 
-static const void *value_at(const sx_column *c, uint64_t i)
+/* The keys that were found; NULL: there is none for this query. */
+static const sx_column *key_of(const answers *a, uint64_t i)
 {
-    return (const char *)c->data + i * sx_type_bytes(c->type);
-}
-
-/* The key that was found; NULL: there is none. */
-static const void *key_at(const answers *a, uint64_t i)
-{
-    return ((const uint64_t *)a->rows.data)[i] == SX_MISS ? NULL : value_at(&a->keys, i);
+    return ((const uint64_t *)a->rows.data)[i] == SX_MISS ? NULL : &a->keys;
 }
 
 static void print_json(FILE *to, const lookup_options *o, const show *s,
@@ -74,11 +74,11 @@ static void print_json(FILE *to, const lookup_options *o, const show *s,
         uint64_t row = ((const uint64_t *)a->rows.data)[i];
         json j = json_line(to);
 
-        json_key(&j, "query", s->as, a->queries.type, value_at(&a->queries, i));
+        key_json(&j, "query", s->as, &a->queries, i);
         if (o->mode == MODE_RANK)
             json_unsigned(&j, "rank", row);
         else
-            show_json(s, &j, row, key_at(a, i));
+            show_json(s, &j, row, key_of(a, i), i);
         json_end_line(&j);
     }
 }
@@ -86,7 +86,7 @@ static void print_json(FILE *to, const lookup_options *o, const show *s,
 static void print_text(FILE *to, const show *s, const answers *a)
 {
     for (uint64_t i = 0; i < a->queries.n; i++) {
-        show_print(s, to, ((const uint64_t *)a->rows.data)[i], key_at(a, i));
+        show_print(s, to, ((const uint64_t *)a->rows.data)[i], key_of(a, i), i);
         fputc('\n', to);
     }
 }
@@ -112,8 +112,7 @@ static void lookup_all(const sx_index *ix, const sx_column *queries,
     uint64_t space = queries->n < STEP ? queries->n : STEP;
     answers a = {
         .rows = column_over(SX_U64, space, must_alloc(space, 8)),
-        .keys = column_over(queries->type, space,
-                            must_alloc(space, sx_type_bytes(queries->type)))
+        .keys = key_space(queries->type, space)
     };
 
     progress_start("looking up", queries->n);
@@ -129,7 +128,7 @@ static void lookup_all(const sx_index *ix, const sx_column *queries,
     }
     progress_stop();
     free(a.rows.data);
-    free(a.keys.data);
+    key_free(&a.keys);
 }
 
 static void check_options(const lookup_options *o)
@@ -150,6 +149,7 @@ static void check_options(const lookup_options *o)
     if (o->queries)
         expect_other_file(o->out, o->queries);
     show_expect_other_files(&o->shown, o->out);
+    show_expect_one_stdin(&o->shown, o->queries);
 }
 
 /* What is asked if --mode does not say it, and what can't be. */
@@ -222,7 +222,7 @@ int cmd_lookup(int argc, char **argv)
     w.dash_for_miss = true;
     lookup_all(ix, &queries, &o, &s, &w);
     writer_close(&w);
-    free(queries.data);
+    key_free(&queries);
     show_close(&s);
     sx_free(ix);
     return EXIT_OK;

@@ -1,8 +1,10 @@
 /* cmd_range.c - sextant range: what lies between lo[i] and hi[i]. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "io.h"
 #include "json.h"
+#include "key_column.h"
 #include "open.h"
 #include "opts.h"
 #include "progress.h"
@@ -79,9 +81,9 @@ typedef struct {                  /* grows to the longest list met */
     sx_column out;                /* rows, or keys */
 } list_buffer;
 
-static const void *value_at(const sx_column *c, uint64_t i)
+static uint64_t row_at(const sx_column *rows, uint64_t i)
 {
-    return (const char *)c->data + i * sx_type_bytes(c->type);
+    return ((const uint64_t *)rows->data)[i];
 }
 
 static void print_json_list(FILE *to, const range_options *o, const show *s,
@@ -92,16 +94,14 @@ static void print_json_list(FILE *to, const range_options *o, const show *s,
 
     json_begin_array(&j, more ? "answers" : o->rows ? "rows" : "keys");
     for (uint64_t i = from; i < from + n; i++) {
-        const void *value = value_at(out, i);
-
         if (more) {
             json_begin_object(&j, NULL);
-            show_json(s, &j, *(const uint64_t *)value, NULL);
+            show_json(s, &j, row_at(out, i), NULL, 0);
             json_end_object(&j);
         } else if (o->rows) {
-            json_unsigned(&j, NULL, *(const uint64_t *)value);
+            json_unsigned(&j, NULL, row_at(out, i));
         } else {
-            json_key(&j, NULL, s->as, out->type, value);
+            key_json(&j, NULL, s->as, out, i);
         }
     }
     json_end_array(&j);
@@ -120,15 +120,12 @@ static void print_list(FILE *to, const range_options *o, const show *s,
         return;
     }
     for (uint64_t i = from; i < from + n; i++) {
-        char text[VALUE_TEXT_MAX];
-
         if (more) {
-            show_print(s, to, *(const uint64_t *)value_at(out, i), NULL);
+            show_print(s, to, row_at(out, i), NULL, 0);
             fputc('\n', to);
             continue;
         }
-        fwrite(text, 1, o->rows ? value_print(SX_U64, value_at(out, i), text)
-                                : s->as->print(out->type, value_at(out, i), text), to);
+        key_print(to, o->rows ? notation_at(0) : s->as, out, i, true);
         fputc(i + 1 < from + n ? ' ' : '\n', to);
     }
     if (!n && !more)
@@ -146,16 +143,21 @@ static void fill_and_print(const sx_index *ix, const range_options *o, const sho
     sx_ranges part = *ranges;
     const uint64_t *starts = first.data;
     sx_column *out = &buffer->out;
+    sx_status status;
 
     part.lo = &lo;
     part.hi = &hi;
     if (results > buffer->space) {
-        out->data = must_grow(out->data, results, sx_type_bytes(out->type));
+        key_free(out);
+        *out = key_space(out->type, results);
         buffer->space = results;
     }
     out->n = buffer->space;
-    expect_ok(sx_range(ix, &part, &first, o->rows ? out : NULL, o->keys ? out : NULL,
-                       NULL), NULL);
+    do {
+        status = sx_range(ix, &part, &first, o->rows ? out : NULL, o->keys ? out : NULL,
+                          NULL);
+    } while (key_again(status, out, results));
+    expect_ok(status, NULL);
     if (w->format != FORMAT_TEXT && o->keys)
         writer_put(w, out->data, results);
     else if (w->format != FORMAT_TEXT)
@@ -228,7 +230,7 @@ static void range_all(const sx_index *ix, const sx_column *lo,
                       const sx_column *hi, const range_options *o, const show *s,
                       column_writer *w)
 {
-    list_buffer buffer = { .out = column_over(o->rows ? SX_U64 : lo->type, 0, NULL) };
+    list_buffer buffer = { .out = key_space(o->rows ? SX_U64 : lo->type, 0) };
 
     progress_start("searching", lo->n);
     for (uint64_t i = 0; i < lo->n; i += STEP) {
@@ -245,7 +247,17 @@ static void range_all(const sx_index *ix, const sx_column *lo,
         progress_at(i + n);
     }
     progress_stop();
-    free(buffer.out.data);
+    key_free(&buffer.out);
+}
+
+static void expect_other_output(const range_options *o, const char *out)
+{
+    expect_other_file(out, o->index);
+    show_expect_other_files(&o->shown, out);
+    if (o->lo) {
+        expect_other_file(out, o->lo);
+        expect_other_file(out, o->hi);
+    }
 }
 
 static void check_options(range_options *o)
@@ -266,22 +278,19 @@ static void check_options(range_options *o)
         fail_usage("--last needs --limit");
     if (o->first && !o->rows && !o->keys)
         fail_usage("--first is for --rows and --keys");
+    if (o->first && !strcmp(o->first, o->out))
+        fail_usage("--first and -o are the same, %s", o->out);
     if (!o->lo && (!o->given_lo.n || o->given_lo.n != o->given_hi.n))
         fail_usage("LO and HI are missing, or as many --lo as --hi");
     if (o->lo && (o->given_lo.n || o->given_hi.n))
         fail_usage("give LO and HI, or --lo and --hi, not both");
-    expect_other_file(o->out, o->index);
-    show_expect_other_files(&o->shown, o->out);
-    if (!o->lo)
-        return;
-    expect_one_stdin(o->lo, o->hi);
-    expect_other_file(o->out, o->lo);
-    expect_other_file(o->out, o->hi);
-    if (o->first) {
-        expect_other_file(o->first, o->lo);
-        expect_other_file(o->first, o->hi);
-        expect_other_file(o->first, o->index);
-    }
+    if (o->lo)
+        expect_one_stdin(o->lo, o->hi);
+    show_expect_one_stdin(&o->shown, o->lo);
+    show_expect_one_stdin(&o->shown, o->hi);
+    expect_other_output(o, o->out);
+    if (o->first)
+        expect_other_output(o, o->first);
 }
 
 static sx_column read_bounds(const range_options *o, bool high, const show *s)
@@ -321,8 +330,8 @@ static void answer(const sx_index *ix, const range_options *o, const show *s,
         write_first(o, to_first, first, lo.n + 1);
     writer_close(&w);
     free(first);
-    free(lo.data);
-    free(hi.data);
+    key_free(&lo);
+    key_free(&hi);
 }
 
 int cmd_range(int argc, char **argv)

@@ -72,9 +72,16 @@ sx_column column_over(int type, uint64_t n, void *data)
 
 sx_column column_part(const sx_column *whole, uint64_t from, uint64_t n)
 {
-    return column_over(whole->type, n,
-                       (char *)whole->data +
-                           from * sx_type_bytes(whole->type));
+    sx_column part = column_over(whole->type, n, whole->data);
+
+    if (whole->type == SX_STR) {  /* the first offset need not be 0 */
+        part.offsets = (uint64_t *)whole->offsets + from;
+        part.offset_bytes = whole->offset_bytes;
+        part.bytes = whole->bytes;
+    } else {
+        part.data = (char *)whole->data + from * sx_type_bytes(whole->type);
+    }
+    return part;
 }
 
 void swap_if_big_endian(int type, void *values, uint64_t n)

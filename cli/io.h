@@ -84,10 +84,14 @@ typedef const char *(*text_taker)(void *context, const char *text, size_t length
 /* Hands the chosen field of every record to the taker. format: text, csv or tsv. */
 void read_text(const char *path, file_format format, const text_options *options,
                text_taker take, void *context, text_facts *facts);
+/* The same, but blanks round a field are parts of it. */
+void read_text_whole(const char *path, file_format format, const text_options *options,
+                     text_taker take, void *context, text_facts *facts);
 /* A column that keys are put behind, by a taker. */
 typedef struct {
     sx_column column;
-    uint64_t space;
+    uint64_t space;               /* for keys; of strings, for offsets */
+    uint64_t bytes_space;         /* for bytes of strings */
     const notation *as;
 } growing_column;
 const char *take_key(void *growing, const char *text, size_t length);

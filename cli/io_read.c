@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "io.h"
+#include "key_column.h"
 #include "progress.h"
 #include "say.h"
 
@@ -165,14 +166,21 @@ sx_column read_keys(const char *const *paths, unsigned n, const reading *how,
             fail_usage("%s: the file does not tell the type of its keys; add "
                        "--type%s", paths[i],
                        format_is_text(format) ? " or --keys-as" : "");
+        if (to.column.type == SX_STR && !format_is_text(format))
+            fail_usage("%s: strings are read from text, csv and tsv files", paths[i]);
         if (format_is_text(format))
-            read_text(paths[i], format, &how->text, take_key, &to,
-                      facts ? facts : &unasked);
+            (to.column.type == SX_STR ? read_text_whole : read_text)
+                (paths[i], format, &how->text, take_key, &to, facts ? facts : &unasked);
         else
             append_values(&to, paths[i], format);
     }
-    to.column.data = must_grow(to.column.data, to.column.n,
-                               sx_type_bytes(to.column.type));
+    if (to.column.type != SX_STR)
+        to.column.data = must_grow(to.column.data, to.column.n,
+                                   sx_type_bytes(to.column.type));
+    else if (!to.column.offsets)  /* no string was read */
+        to.column = key_space(SX_STR, 0);
+    if (to.column.type == SX_STR && to.column.n == 0)
+        ((uint64_t *)to.column.offsets)[0] = 0;
     return to.column;
 }
 

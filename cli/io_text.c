@@ -9,6 +9,7 @@
 
 #include "csv.h"
 #include "io.h"
+#include "key_column.h"
 #include "progress.h"
 #include "say.h"
 #include "table.h"
@@ -128,9 +129,14 @@ static unsigned choose_column(csv *c, const text_options *o)
     return 0;
 }
 
+typedef struct {                  /* what is done with a field */
+    text_taker take;
+    void *context;
+    bool whole;                   /* with the blanks round it */
+} taking;
+
 /* What is taken out of the record: NULL, or what its text should have been. */
-static const char *take_field(csv *c, unsigned i, text_taker take, void *context,
-                              char **scratch)
+static const char *take_field(csv *c, unsigned i, const taking *t, char **scratch)
 {
     csv_field f = csv_get(c, i);
     size_t length;
@@ -140,8 +146,9 @@ static const char *take_field(csv *c, unsigned i, text_taker take, void *context
         fail("%s:%llu: the line has %u fields, and the keys are in column %u", c->name,
              (unsigned long long)c->record_line, csv_fields(c), i + 1);
     text = csv_meant(&f, scratch, &length);
-    trim(&text, &length);
-    return take(context, text, length);
+    if (!t->whole)
+        trim(&text, &length);
+    return t->take(t->context, text, length);
 }
 
 /* "FILE:LINE:COLUMN: 'TEXT' is not ...", of a field that is no key. */
@@ -161,8 +168,8 @@ static void describe_field(csv *c, unsigned i, const char *expected, char *out,
 }
 
 /* Reads the first record: true if it was a header. */
-static bool take_first(csv *c, const text_options *o, unsigned *field, text_taker take,
-                       void *context, char **scratch, const char **expected)
+static bool take_first(csv *c, const text_options *o, unsigned *field, const taking *t,
+                       char **scratch, const char **expected)
 {
     bool named = column_is_named(o->column);
 
@@ -174,7 +181,7 @@ static bool take_first(csv *c, const text_options *o, unsigned *field, text_take
         csv_get(c, 0);            /* other records are held against its width */
         return true;
     }
-    *expected = take_field(c, *field, take, context, scratch);
+    *expected = take_field(c, *field, t, scratch);
     return *expected && c->how.delimiter && o->header == 0;
 }
 
@@ -193,8 +200,8 @@ static void expect_agreement(text_facts *facts, const char *path, bool header)
              header ? "a key" : "a header");
 }
 
-void read_text(const char *path, file_format format, const text_options *options,
-               text_taker take, void *context, text_facts *facts)
+static void read_fields(const char *path, file_format format,
+                        const text_options *options, const taking *t, text_facts *facts)
 {
     input in = input_open(path, true);
     csv c = csv_of_input(&in, dialect_of(format, options));
@@ -206,13 +213,13 @@ void read_text(const char *path, file_format format, const text_options *options
 
     progress_start("reading", in.packed);
     if (csv_next(&c)) {
-        header = take_first(&c, options, &field, take, context, &scratch, &expected);
+        header = take_first(&c, options, &field, t, &scratch, &expected);
         if (expected)
             describe_field(&c, field, expected, wrong, sizeof wrong);
         if (expected && !header)
             fail("%s", wrong);
         while (csv_next(&c)) {
-            expected = take_field(&c, field, take, context, &scratch);
+            expected = take_field(&c, field, t, &scratch);
             if (expected) {
                 describe_field(&c, field, expected, wrong, sizeof wrong);
                 fail("%s", wrong);
@@ -233,11 +240,27 @@ void read_text(const char *path, file_format format, const text_options *options
     input_close(&in);
 }
 
+void read_text(const char *path, file_format format, const text_options *options,
+               text_taker take, void *context, text_facts *facts)
+{
+    read_fields(path, format, options, &(taking){ take, context, false }, facts);
+}
+
+void read_text_whole(const char *path, file_format format, const text_options *options,
+                     text_taker take, void *context, text_facts *facts)
+{
+    read_fields(path, format, options, &(taking){ take, context, true }, facts);
+}
+
 const char *take_key(void *growing, const char *text, size_t length)
 {
     growing_column *to = growing;
     size_t size = sx_type_bytes(to->column.type);
 
+    if (to->column.type == SX_STR) {
+        key_append(to, text, length);
+        return NULL;
+    }
     if (to->column.n == to->space) {
         to->space += to->space / 2 + (1 << 14);
         to->column.data = must_grow(to->column.data, to->space, size);

@@ -63,7 +63,7 @@ static void list_axes(matrix *m)
         m->family[m->families].size = sizeof m->family[0];
     }
     for (int type = 1; type < TYPES_MAX; type++)
-        if (sx_type_bytes(type))
+        if (sx_type_bytes(type) || type == SX_STR)
             m->type[m->types++] = type;
     while ((verb = sx_verb_at(m->verbs)) != NULL) {
         m->verb[m->verbs++] = verb;

@@ -111,7 +111,7 @@ static const notation notations[] = {
       false },
     { "cidr", { SX_U32, SX_B16 }, parse_address, print_address, expected_address, NULL,
       false, true },
-    { "iso8601", { SX_I64 }, parse_time, print_time, expected_time, "ns", false, false },
+    { "iso8601", { SX_T64, SX_I64 }, parse_time, print_time, expected_time, "ns", false, false },
     { "date", { SX_I32 }, parse_date, print_date, expected_date, "D", false, false },
     { "uuid", { SX_B16 }, parse_uuid, print_uuid, expected_uuid, NULL, false, false },
     { "mac", { SX_U64 }, parse_mac, print_mac, expected_mac, NULL, false, false },
@@ -128,7 +128,7 @@ const notation *notation_at(int choice)
 static bool has_type(const notation *as, int type)
 {
     if (!as->types[0])            /* numbers; without a notation, anything */
-        return !as->name[0] || type != SX_B16;
+        return !as->name[0] || (type != SX_B16 && type != SX_STR);
     for (unsigned i = 0; i < sizeof as->types / sizeof *as->types; i++)
         if (as->types[i] == type)
             return true;
@@ -140,6 +140,8 @@ const notation *notation_of(const sx_index *ix)
     const char *name = sx_note_of(ix, NOTE_KEYS_AS);
     int type = describe(ix).key_type;
 
+    if (type == SX_STR)
+        fail("the index has keys of type str, which this tool only describes: explain, verify");
     if (!name)
         return &notations[0];
     for (unsigned i = 1; i < NOTATIONS; i++)

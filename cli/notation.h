@@ -57,7 +57,8 @@ typedef struct {                  /* both ends included; IPv4 in the lower 32 bi
  * what the text is. NULL: all is well; else what the text should have been. */
 const char *parse_network(int *type, const char *text, size_t length, address_span *out);
 
-/* Times: i64 nanoseconds since 1970 in UTC; dates: i32 days (notation_time.c). */
+/* Times: nanoseconds since 1970 in UTC, t64 or i64; dates: i32 days
+ * (notation_time.c). */
 bool parse_time(int type, const char *text, size_t length, void *out);
 size_t print_time(int type, const void *value, char text[VALUE_TEXT_MAX]);
 const char *expected_time(int type);

@@ -5,8 +5,9 @@
  *     2026-11-16T23:15:40.123456789  a comma for the point is allowed, too
  *     2026-11-16T23:15+01:00         Z, +hh, +hhmm or +hh:mm; no zone means UTC
  *
- * A time is nanoseconds since 1970 in UTC, in 64 bits: from 1677-09-21T00:12:43.145224192Z
- * to 2262-04-11T23:47:16.854775807Z. A date is days since 1970, in 32 bits. Years have
+ * A time is nanoseconds since 1970 in UTC, in 64 bits: from 1677-09-21T00:12:43.145224193Z
+ * to 2262-04-11T23:47:16.854775807Z; the nanosecond before these is "NaT", no time, which
+ * t64 keys have behind all others. A date is days since 1970, in 32 bits. Years have
  * four digits, or a sign and up to seven. UTC's leap seconds (23:59:60) have no number
  * of their own, so they are refused. */
 #include <stdio.h>
@@ -190,7 +191,10 @@ bool parse_time(int type, const char *text, size_t length, void *out)
     int64_t days, seconds = 0, ns = 0, ahead = 0;
     __int128 total;
 
-    (void)type;
+    if (type == SX_T64 && length == 3 && !memcmp(text, "NaT", 3)) {
+        *(int64_t *)out = INT64_MIN;
+        return true;
+    }
     if (!read_day(&r, &days))
         return false;
     if (r.at < r.end && ((!take(&r, 'T') && !take(&r, 't') && !take(&r, ' ')) ||
@@ -198,7 +202,7 @@ bool parse_time(int type, const char *text, size_t length, void *out)
         return false;
     total = ((__int128)days * DAY_S + seconds - ahead) * NS + ns;
     *(int64_t *)out = (int64_t)total;
-    return r.at == r.end && total >= INT64_MIN && total <= INT64_MAX;
+    return r.at == r.end && total >= INT64_MIN + (type == SX_T64) && total <= INT64_MAX;
 }
 
 size_t print_time(int type, const void *value, char text[VALUE_TEXT_MAX])
@@ -206,9 +210,11 @@ size_t print_time(int type, const void *value, char text[VALUE_TEXT_MAX])
     int64_t total = *(const int64_t *)value, seconds = down(total, NS);
     int64_t ns = total % NS + (total % NS < 0 ? NS : 0), day = down(seconds, DAY_S);
     int in_day = (int)(seconds - day * DAY_S);
-    size_t n = print_day(day, text);
+    size_t n;
 
-    (void)type;
+    if (type == SX_T64 && total == INT64_MIN)
+        return (size_t)snprintf(text, VALUE_TEXT_MAX, "NaT");
+    n = print_day(day, text);
     n += (size_t)snprintf(text + n, VALUE_TEXT_MAX - n, "T%02d:%02d:%02d", in_day / 3600,
                           in_day / 60 % 60, in_day % 60);
     if (ns) {

@@ -69,7 +69,10 @@ static void set_option(const option *o, const char *text)
                        text);
         return;
     case OPT_CHOICE:
+    case OPT_TYPE:
         *(int *)o->to = choice_of(o->value, text);
+        if (*(int *)o->to && o->kind == OPT_TYPE)
+            *(int *)o->to = sx_type_named(text);
         if (*(int *)o->to == 0)
             fail_usage("%s wants one of %s, not '%s'", o->name, o->value,
                        text);

@@ -16,7 +16,8 @@ typedef enum {
     OPT_SIZE,                     /* uint64_t, see parse_size() */
     OPT_COUNT,                    /* uint64_t, a size of at least 1 */
     OPT_FRACTION,                 /* double from 0 to 1 */
-    OPT_CHOICE                    /* int: 1 for the first word of value */
+    OPT_CHOICE,                   /* int: 1 for the first word of value */
+    OPT_TYPE                      /* int: the sx_type of one of the words of value */
 } option_kind;
 
 #define WORDS_MOST 64u
@@ -71,15 +72,16 @@ void require_option(bool given, const char *name);
  * devices' names; false if it is none. */
 bool parse_size(const char *text, uint64_t *out);
 
-/* Choices that several verbs share. The numbers of the words are those of
- * sx_type and of file_format. */
+/* Choices that several verbs share. The numbers of the words of formats are those of
+ * file_format. */
 #define TYPE_CHOICES   "u32|u64|i32|i64|f32|f64|b16|t64"
+#define KEY_TYPE_CHOICES TYPE_CHOICES "|str"   /* where keys are not generated */
 #define FORMAT_CHOICES "text|sosd|raw|npy"
 #define IN_FORMAT_CHOICES FORMAT_CHOICES "|csv|tsv"
 
 /* Options that several verbs share. */
 #define OPTION_TYPE(to, help) \
-    { "--type", 0, OPT_CHOICE, TYPE_CHOICES, to, help }
+    { "--type", 0, OPT_TYPE, TYPE_CHOICES, to, help }
 #define OPTION_FORMAT(to, help) \
     { "--format", 0, OPT_CHOICE, FORMAT_CHOICES, to, help }
 #define OPTION_IN_FORMAT(to, help) \

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "key_column.h"
 #include "say.h"
 
 sx_column ranks_from(uint64_t from, uint64_t n)
@@ -16,21 +17,19 @@ sx_column ranks_from(uint64_t from, uint64_t n)
 static void print_answers(FILE *to, const show *s, const sx_column *ranks,
                           const sx_column *rows, const sx_column *keys, uint64_t in_all)
 {
-    size_t size = sx_type_bytes(keys->type);
-
     for (uint64_t i = 0; i < ranks->n; i++) {
         uint64_t row = ((const uint64_t *)rows->data)[i];
         uint64_t rank = ((const uint64_t *)ranks->data)[i];
-        const void *key = rank < in_all ? (const char *)keys->data + i * size : NULL;
+        const sx_column *there = rank < in_all ? keys : NULL;
 
         if (s->json) {
             json j = json_line(to);
 
             json_unsigned(&j, "rank", rank);
-            show_json(s, &j, row, key);
+            show_json(s, &j, row, there, i);
             json_end_line(&j);
         } else {
-            show_print(s, to, row, key);
+            show_print(s, to, row, there, i);
             fputc('\n', to);
         }
     }
@@ -44,6 +43,7 @@ int print_ranks(const rank_options *o, rank_chooser choose, const void *context)
     sx_column ranks, rows, keys;
     sx_index *ix;
     output out;
+    sx_status status;
     uint64_t n;
     show s;
 
@@ -51,6 +51,7 @@ int print_ranks(const rank_options *o, rank_chooser choose, const void *context)
         fail_usage("a file of numbers holds one column: give --rows or --keys");
     expect_other_file(o->out, o->index);
     show_expect_other_files(&o->shown, o->out);
+    show_expect_one_stdin(&o->shown, NULL);
     out = output_open(o->out);
     ix = open_index(&o->open, o->index, 0);
     s = show_open(&o->shown, ix, format, o->keys || (both && format == FORMAT_TEXT),
@@ -60,9 +61,11 @@ int print_ranks(const rank_options *o, rank_chooser choose, const void *context)
     n = describe(ix).n;
     ranks = choose(context, n);
     rows = column_over(SX_U64, ranks.n, must_alloc(ranks.n, 8));
-    keys = column_over(s.key_type, ranks.n,
-                       must_alloc(ranks.n, sx_type_bytes(s.key_type)));
-    expect_ok(sx_key_at(ix, &ranks, &keys, &rows, NULL), NULL);
+    keys = key_space(s.key_type, ranks.n);
+    do {
+        status = sx_key_at(ix, &ranks, &keys, &rows, NULL);
+    } while (key_again(status, &keys, ranks.n));
+    expect_ok(status, NULL);
     if (format == FORMAT_TEXT) {
         show_settle(&s, rows.data, rows.n);
         print_answers(out.to, &s, &ranks, &rows, &keys, n);
@@ -76,7 +79,7 @@ int print_ranks(const rank_options *o, rank_chooser choose, const void *context)
     }
     free(ranks.data);
     free(rows.data);
-    free(keys.data);
+    key_free(&keys);
     show_close(&s);
     sx_free(ix);
     return EXIT_OK;

@@ -17,6 +17,8 @@ static const struct verb {
     { "build", cmd_build, "build an index over keys and save it" },
     { "lookup", cmd_lookup, "look queries up: get, rank, floor, ceil" },
     { "range", cmd_range, "count, sum or list what lies in ranges" },
+    { "prefix", cmd_prefix, "count or list keys that begin with some bits" },
+    { "climb", cmd_climb, "go from keys to parents, up to the top" },
     { "at", cmd_at, "print what is at given ranks" },
     { "head", cmd_head, "print the first keys" },
     { "tail", cmd_tail, "print the last keys" },

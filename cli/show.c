@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "key_column.h"
 #include "networks.h"
 #include "open.h"
 #include "say.h"
@@ -21,6 +22,8 @@ show show_open(const show_options *o, const sx_index *ix, file_format out_format
         fail_usage("--columns is for --lines");
     if (binary && o->lines.n)
         fail_usage("--lines needs text or --json output: other formats hold numbers");
+    if (binary && keys && s.key_type == SX_STR)
+        fail_usage("strings are written as text or --json");
     if (binary && keys + s.values > 1)
         fail_usage("a file of numbers holds one column: give --keys or one --values");
     if (o->fallback && !keys && !s.values)
@@ -50,12 +53,28 @@ void show_expect_other_files(const show_options *o, const char *out)
         expect_other_file(out, o->values.word[i]);
 }
 
+void show_expect_one_stdin(const show_options *o, const char *path)
+{
+    for (unsigned i = 0; i < o->lines.n; i++) {
+        if (path)
+            expect_one_stdin(path, o->lines.word[i]);
+        for (unsigned other = 0; other < i; other++)
+            expect_one_stdin(o->lines.word[other], o->lines.word[i]);
+    }
+}
+
 sx_column keys_of_words(const word_list *words, const char *name, const notation *as,
                         int type)
 {
     size_t size = sx_type_bytes(type);
-    char *data = must_alloc(words->n, size);
+    growing_column strings = { .column = column_over(type, 0, NULL) };
+    char *data;
 
+    for (unsigned i = 0; i < words->n && type == SX_STR; i++)
+        key_append(&strings, words->word[i], strlen(words->word[i]));
+    if (type == SX_STR)
+        return strings.column;
+    data = must_alloc(words->n, size);
     for (unsigned i = 0; i < words->n; i++)
         if (!as->parse(type, words->word[i], strlen(words->word[i]), data + i * size))
             fail_usage("%s '%s' is not %s", name, words->word[i], as->expected(type));
@@ -89,7 +108,7 @@ static void print_word(FILE *to, bool *any, const char *word, size_t length)
     fwrite(word, 1, length, to);
 }
 
-void show_print(const show *s, FILE *to, uint64_t row, const void *key)
+void show_print(const show *s, FILE *to, uint64_t row, const sx_column *keys, uint64_t i)
 {
     char text[VALUE_TEXT_MAX];
     const char *none = s->fallback ? s->fallback : "-";
@@ -99,16 +118,18 @@ void show_print(const show *s, FILE *to, uint64_t row, const void *key)
         print_word(to, &any, "-", 1);
     else if (s->rows)
         print_word(to, &any, text, value_print(SX_U64, &row, text));
-    if (s->keys && !key)
+    if (s->keys && !keys) {
         print_word(to, &any, none, strlen(none));
-    else if (s->keys)
-        print_word(to, &any, text, s->as->print(s->key_type, key, text));
-    for (unsigned i = 0; i < s->values; i++) {
+    } else if (s->keys) {
+        print_word(to, &any, "", 0);
+        key_print(to, s->as, keys, i, s->values || s->lines);
+    }
+    for (unsigned v = 0; v < s->values; v++) {
         if (miss)
             print_word(to, &any, none, strlen(none));
         else
-            print_word(to, &any, text, value_print(s->value[i].type,
-                                                   value_of(&s->value[i], row), text));
+            print_word(to, &any, text, value_print(s->value[v].type,
+                                                   value_of(&s->value[v], row), text));
     }
     if (s->lines) {
         print_word(to, &any, "", 0);
@@ -116,7 +137,7 @@ void show_print(const show *s, FILE *to, uint64_t row, const void *key)
     }
 }
 
-void show_json(const show *s, json *j, uint64_t row, const void *key)
+void show_json(const show *s, json *j, uint64_t row, const sx_column *keys, uint64_t i)
 {
     bool miss = row == SX_MISS;
 
@@ -124,17 +145,17 @@ void show_json(const show *s, json *j, uint64_t row, const void *key)
         json_null(j, "row");
     else
         json_unsigned(j, "row", row);
-    if (s->keys && !key)
+    if (s->keys && !keys)
         json_null(j, "key");
     else if (s->keys)
-        json_key(j, "key", s->as, s->key_type, key);
+        key_json(j, "key", s->as, keys, i);
     if (s->values) {
         json_begin_array(j, "values");
-        for (unsigned i = 0; i < s->values; i++)
+        for (unsigned v = 0; v < s->values; v++)
             if (miss)
                 json_null(j, NULL);
             else
-                json_value(j, NULL, s->value[i].type, value_of(&s->value[i], row));
+                json_value(j, NULL, s->value[v].type, value_of(&s->value[v], row));
         json_end_array(j);
     }
     if (s->lines)

@@ -50,14 +50,18 @@ sx_column keys_of_words(const word_list *words, const char *name, const notation
 /* Usage error if the output is a file that is read. */
 void show_expect_other_files(const show_options *o, const char *out);
 
+/* Usage error if stdin is to be read twice. path: another file that is read; NULL:
+ * none. */
+void show_expect_one_stdin(const show_options *o, const char *path);
+
 /* Makes rows that mean no match SX_MISS. */
 void show_settle(const show *s, uint64_t *rows, uint64_t n);
 
-/* One answer, without a line end. row: SX_MISS for no match. key: of the index's type;
- * NULL: there is none. */
-void show_print(const show *s, FILE *to, uint64_t row, const void *key);
+/* One answer, without a line end. row: SX_MISS for no match. Its key is number i of
+ * keys; NULL: there is none. */
+void show_print(const show *s, FILE *to, uint64_t row, const sx_column *keys, uint64_t i);
 /* The same as members of an object. */
-void show_json(const show *s, json *j, uint64_t row, const void *key);
+void show_json(const show *s, json *j, uint64_t row, const sx_column *keys, uint64_t i);
 
 /* Type of the column that a file of numbers gets, and its values: of n answers, the
  * first of which is number `from` (for errors). */

@@ -7,6 +7,8 @@ int cmd_gen(int argc, char **argv);
 int cmd_build(int argc, char **argv);
 int cmd_lookup(int argc, char **argv);
 int cmd_range(int argc, char **argv);
+int cmd_prefix(int argc, char **argv);
+int cmd_climb(int argc, char **argv);
 int cmd_at(int argc, char **argv);
 int cmd_head(int argc, char **argv);
 int cmd_tail(int argc, char **argv);

@@ -59,6 +59,20 @@ static void write_index(const char *dir, sx_device *dev, const char *spec,
     for (unsigned i = 0; i < 64; i++)
         rows[i] = i * 3;
     sx_column k = { .type = type, .n = n, .data = keys };
+    /* Strings of 0 to 11 bytes, most of which begin alike. */
+    uint32_t offsets[65] = { 0 };
+    for (unsigned i = 0; i < 64 && type == SX_STR; i++) {
+        unsigned which = strstr(spec, "once") ? i / 3 : i, length = which * 7 % 12;
+        memset(keys + offsets[i], 'a', length);
+        if (length > 9)
+            keys[offsets[i] + 9] = (unsigned char)which;
+        offsets[i + 1] = offsets[i] + length;
+    }
+    if (type == SX_STR) {
+        k.offsets = offsets;
+        k.offset_bytes = 4;
+        k.bytes = offsets[n];
+    }
     sx_column r = { .type = row_type, .n = n, .data = rows };
     sx_index *ix = NULL;
     snprintf(path, sizeof path, "%s/making", dir);
@@ -125,6 +139,12 @@ static const struct {
     { "sorted", SX_U64, 0, 0, 1 },
     { "auto", SX_U32, 20, SX_U32, 1 },
     { "pgm(eps=1)", SX_U32, 30, SX_U32, 1 },
+    { "sorted", SX_STR, 60, SX_U32, 0 },
+    { "pivot(k=3)", SX_STR, 64, 0, 0 },
+    { "eytzinger(k=3,layout=once)", SX_STR, 60, SX_U32, 0 },
+    { "btree(k=3)", SX_STR, 50, SX_U64, 0 },
+    { "guide(bucket=2,pieces=3)", SX_STR, 40, 0, 0 },
+    { "sorted", SX_STR, 1, 0, 0 },
 };
 
 int main(int argc, char **argv)

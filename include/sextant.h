@@ -466,6 +466,49 @@ SX_API sx_status sx_range_aggregate(const sx_index *ix,
                                     const sx_ranges *ranges,
                                     sx_aggregates *out, const sx_call *call);
 
+typedef struct {                  /* keys whose first bits are those of of[i], all i */
+    size_t size;                  /* sizeof(sx_prefixes) */
+    const sx_column *of;          /* of the index's type; bits behind the prefix
+                                     don't count */
+    const sx_column *bits;        /* U32, as many, in the same place: how many bits of
+                                     each, from the highest on; NULL: `length` of all */
+    uint32_t length;
+    uint32_t last;                /* as in sx_ranges */
+    uint64_t limit;               /* the same */
+    uint64_t reserved;            /* zero */
+} sx_prefixes;
+
+/* As sx_range() for all keys that begin with a prefix: CIDR blocks are prefixes of
+ * addresses. 0 bits: every key. Integers begin with their highest bit, 16 bytes with the
+ * first; floats, times and strings have none (SX_ENOSYS). A prefix longer than the key is
+ * refused (SX_EINVAL); where `bits` is in device memory it counts as all of the key. */
+SX_API sx_status sx_prefix(const sx_index *ix, const sx_prefixes *prefixes,
+                           sx_column *first, sx_column *rows,
+                           sx_column *keys, const sx_call *call);
+
+typedef struct {                  /* from of[i] to its parent, and on to the top */
+    size_t size;                  /* sizeof(sx_climbs) */
+    const sx_column *of;          /* keys */
+    const sx_column *parents;     /* parents[r] is the parent of the key with row r, a
+                                     key too; one for each row up to the largest */
+    uint32_t limit;               /* the most steps of each; 0: no limit */
+    uint32_t reserved;            /* zero */
+} sx_climbs;
+
+/* All steps in one call. The top is the first key that is its own parent, or whose parent
+ * is not in the index, or that is `limit` steps away. rows[i]: its row, and all ones if
+ * of[i] is not in the index; keys[i]: the top itself, left alone if there is none;
+ * steps[i] (U32): how many steps it is away. Any output may be NULL, not all.
+ *
+ * Without a limit, parents that lead in a circle have no top: the row is all ones and so
+ * are the steps. Then the call fails (SX_EINVAL), names the first such key in its detail,
+ * and has filled the outputs for all keys. There are no streams, and no climbs of strings
+ * (SX_ENOSYS). Parents on the host of an index on a GPU take as much memory there during
+ * the call. */
+SX_API sx_status sx_climb(const sx_index *ix, const sx_climbs *climbs,
+                          sx_column *rows, sx_column *keys, sx_column *steps,
+                          const sx_call *call);
+
 /* ---- collecting single keys ---------------------------------------------
  *
  * Threads that each have one key at a time hand it to a collector and wait;

@@ -136,6 +136,8 @@ LEMMAS = [
     ("btree", "btree_enter", line_levels, 1),
     ("btree", "btree_finish", lines, 1),
     ("btree", "btree_slots", lines, 1),
+    ("radix", "radix_step", once, 9),
+    ("radix", "radix_enter", once, 1),
     ("eytzinger", "eytz_level", inner, 5),
     ("eytzinger", "eytz_finish", trees, 5),
     ("eytzinger", "eytz_from_entry", lambda w: [dict(UNIT=0, LEVELS=1)], 1),
@@ -205,6 +207,7 @@ EYTZ_H = "family/eytzinger/eytzinger_walk_impl.h"
 BTREE_H = "family/btree/btree_walk_impl.h"
 GUIDE_H = "family/guide/guide_walk_impl.h"
 PGM_H = "family/pgm/pgm_walk_impl.h"
+RADIX_H = "family/radix/radix_walk_impl.h"
 FAULTS = [
     (ARRAY_H, "F(array_unit)(v, at + half - 1, unit)", "F(array_unit)(v, at + 2 * half + 1, unit)",
      "array_halve", dict(UNIT=1)),
@@ -239,6 +242,10 @@ FAULTS = [
      dict(ROWS=8, UNIT=5, BLOCK=8, LEVELS=1)),
     ("family/btree/btree.h", "rank / 5 * 8 + rank % 5", "rank / 5 * 8 + rank % 8", "btree_slots",
      dict(ROWS=8, UNIT=5, BLOCK=8, LEVELS=1)),
+    (RADIX_H, "at = sx_min64(at, last);", "", "radix_step", dict()),
+    (RADIX_H, "return depth < W - 1 ? depth : W - 1;", "return depth;", "radix_step", dict()),
+    (RADIX_H, "start = sx_min64(start, v->n);", "", "radix_step", dict()),
+    (RADIX_H, "sx_min64(at & SX_RADIX_AT, t->units - 1)", "(at & SX_RADIX_AT)", "radix_enter", dict()),
     (EYTZ_H, "*slot = sx_pick(c < m, first + c, *slot);", "*slot = first + c;", "eytz_level",
      dict(UNIT=0, LEVELS=1)),
     (EYTZ_H, "return SX_TIMES(g, m + 1) + c;", "return SX_TIMES(g, m + 1) + c + 1;", "eytz_level",

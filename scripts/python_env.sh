@@ -12,6 +12,7 @@ fi
 python=python3
 [ ! -f /usr/include/python3.11/Python.h ] || python=/usr/bin/python3
 [ -x build/venv/bin/pip ] || "$python" -m venv build/venv
+# shellcheck disable=SC2086  # several words
 build/venv/bin/python -c "import $modules" 2>/dev/null ||
     build/venv/bin/pip install -q --disable-pip-version-check $packages
 build/venv/bin/python -c "import $modules"

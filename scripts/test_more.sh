@@ -24,10 +24,11 @@ clang=build/clang/test/bin
 # shellcheck disable=SC2046  # several words
 SX_MATRIX=full programs $(ahead "$clang/test_matrix $clang/test_epsilon" $(all_tests $clang))
 
-echo "the tool under clang's sanitizers: tables, notations, completion"
+echo "the tool under clang's sanitizers: tables, notations, strings, completion"
 SX_MORE=1 end_to_end "tables" build/clang/sextant --only csv
 SX_MORE=1 end_to_end "notations" build/clang/sextant --only notation
 SX_MORE=1 end_to_end "networks" build/clang/sextant --only network
+end_to_end "strings" build/clang/sextant --only strings_
 end_to_end "completion" build/clang/sextant --only completion
 
 echo "fuzzers, $fuzz_s s each"

@@ -8,7 +8,7 @@ skipped=0
 failures=""
 # The makes of tests are not parts of this one; its command line's variables are exported.
 unset MAKEFLAGS MFLAGS MAKELEVEL
-# No step takes this long: one that does hangs, and fails.
+# No step takes this long on a machine of its own: one that does hangs, and fails.
 limit_s=1800
 
 # The random choices of all programs. They differ from run to run; SX_SEED=n repeats a run.
@@ -34,14 +34,24 @@ finish() {
 
 log_of() { echo "$logs/${1//[^a-zA-Z0-9]/_}.log"; }
 
+# limit_now: the limit beside what runs now: as many times as long as there are processes that
+# want each processor.
+limit_now() {
+    local running=1
+    read -r _ _ _ running _ </proc/loadavg || true
+    running=$((${running%/*} / jobs))
+    echo $((limit_s * (running > 1 ? running : 1)))
+}
+
 # run NAME COMMAND...: its output goes into a log; its status and seconds go beside that.
 run() {
-    local log begun=$SECONDS status
+    local log begun=$SECONDS status limit
     log=$(log_of "$1")
+    limit=$(limit_now)
     shift
-    timeout -k 10 "$limit_s" "$@" >"$log" 2>&1
+    timeout -k 10 "$limit" "$@" >"$log" 2>&1
     status=$?
-    [ $status -ne 124 ] || echo "ended after $limit_s s: it hangs" >>"$log"
+    [ $status -ne 124 ] || echo "ended after $limit s: it hangs" >>"$log"
     echo "$status $((SECONDS - begun))" >"$log.status"
 }
 
@@ -94,9 +104,9 @@ pytest_all() {
     run "$name" build/venv/bin/python -m pytest -q -rs -p no:cacheprovider python/tests "$@"
     log=$(log_of "$name")
     sed -i 's/^SKIPPED \(.*\)/skipped: \1/' "$log"
-    n=$(sed -n 's/.*\b\([0-9]*\) passed.*/\1/p' "$log" | tail -n 1)
-    m=$(sed -n 's/.*\b\([0-9]*\) \(failed\|error\).*/\1/p' "$log" | tail -n 1)
-    k=$(sed -n 's/.*\b\([0-9]*\) skipped.*/\1/p' "$log" | tail -n 1)
+    n=$(grep -oE '[0-9]+ passed' "$log" | tail -n 1 | cut -d' ' -f1)
+    m=$(grep -oE '[0-9]+ (failed|error)' "$log" | tail -n 1 | cut -d' ' -f1)
+    k=$(grep -oE '[0-9]+ skipped' "$log" | tail -n 1 | cut -d' ' -f1)
     tally "$name" "${n:-0}" "${m:-0}" "${k:-0}"
 }
 
@@ -104,8 +114,8 @@ pytest_all() {
 # in this order. build/asan/test/bin/test_file is called asan/test_file.
 programs() {
     local path
-    export -f run log_of name_of
-    export logs limit_s
+    export -f run log_of name_of limit_now
+    export logs limit_s jobs
     # shellcheck disable=SC2016  # the inner shell expands it
     printf '%s\n' "$@" | xargs -P "$jobs" -I PATH bash -c 'run "$(name_of "$1")" "$1"' run PATH
     for path in "$@"; do

@@ -581,6 +581,106 @@ static const char *ask_aggregates(asker *a, const sx_index *ix,
     return NULL;
 }
 
+/* ---- prefixes ---------------------------------------------------------- */
+
+/* Prefixes of the lower ends of ranges, all of one length or of many. */
+static const char *ask_prefix(asker *a, const sx_index *ix, const dataset *d, int out_type,
+                              const sx_call *call)
+{
+    const struct range_mode *mode = &range_modes[rnd_below(&a->r, RANGE_MODES)];
+    bool fits = out_type == SX_U64 || d->truth->max_row < SX_MISS32, each;
+    sx_status want = fits ? SX_OK : SX_EINVAL;
+    unsigned all = (unsigned)rnd_below(&a->r, 8 * d->width + 1);
+    uint32_t *bits = need((d->ranges + 1) * sizeof *bits);
+    oracle_span *spans = need((d->ranges + 1) * sizeof *spans);
+    uint64_t hits = 0;
+    const char *why = NULL;
+    const sx_call *how = begin(a, call);
+    each = a->way != WAY_MIXED && rnd_below(&a->r, 2);    /* both columns in one place */
+    for (uint64_t i = 0; i < d->ranges; i++) {
+        bits[i] = each ? (uint32_t)rnd_below(&a->r, 8 * d->width + 1) : all;
+        spans[i] = data_prefix(d, d->lo.data + i * d->width, bits[i], mode->limit, mode->last);
+        hits += spans[i].count;
+    }
+    sx_column of = input(a, BOX_LO, d->type, d->ranges, d->lo.data);
+    sx_column lengths = input(a, BOX_HI, SX_U32, d->ranges, bits);
+    sx_prefixes p = { .size = sizeof p, .of = &of, .bits = each ? &lengths : NULL, .length = all,
+                      .limit = mode->limit, .last = mode->last };
+    sx_column *first = output(a, BOX_FIRST, SX_U64, d->ranges + 1);
+    sx_column *rows = output(a, BOX_NUMBERS, out_type, hits);
+    sx_column *keys = output(a, BOX_KEYS, d->type, hits);
+    why = end(a, "prefix", sx_prefix(ix, &p, first, rows, keys, how), want);
+    if (!why && want == SX_OK)
+        why = check_first(a, d, spans);
+    if (!why && want == SX_OK)
+        why = check_hits(a, d, spans, true, true);
+    if (!why && want == SX_OK)
+        note_answers(a, "prefix", hits);
+    free(bits);
+    free(spans);
+    return why;
+}
+
+/* ---- climbs ------------------------------------------------------------ */
+
+#define PARENTS_MOST 100000u
+
+/* Each key's parent is below it, or it is nobody's, or itself. */
+static const char *ask_climb(asker *a, const sx_index *ix, const dataset *d, const sx_call *call)
+{
+    uint64_t n = d->n ? d->truth->max_row + 1 : 0, m = d->queries < 30 ? d->queries : 30;
+    uint32_t limit = (uint32_t)rnd_below(&a->r, 4);
+    const sx_call *how;
+    if (n > PARENTS_MOST)
+        return NULL;
+    unsigned char *parents = need((n + 1) * d->width);
+    uint64_t *places = need((m + 1) * sizeof *places);
+    uint32_t *steps = need((m + 1) * sizeof *steps);
+    const char *why = NULL;
+    memset(parents, 0, n * d->width);
+    for (uint64_t i = 0; i < d->n; i++) {
+        unsigned char *to = parents + d->truth->rows[i] * d->width;
+        if (rnd_below(&a->r, 9) == 0)
+            memset(to, (int)rnd_below(&a->r, 120), d->width);
+        else
+            memcpy(to, oracle_key(d->truth, i / 3), d->width);
+    }
+    for (uint64_t i = 0; i < d->n; i++) {         /* keys may share a row: no way leads up */
+        unsigned char *to = parents + d->truth->rows[i] * d->width;
+        if (oracle_compare(d->type, to, oracle_key(d->truth, i)) > 0)
+            memcpy(to, oracle_key(d->truth, 0), d->width);
+    }
+    for (uint64_t i = 0; i < m; i++)
+        places[i] = data_top(d, parents, d->q.data + i * d->width, limit, &steps[i]);
+    do
+        how = begin(a, call);
+    while (a->way == WAY_STREAM);
+    sx_column of = input(a, BOX_Q, d->type, m, d->q.data);
+    sx_column above = input(a, BOX_ROWS, d->type, n, parents);
+    sx_climbs c = { .size = sizeof c, .of = &of, .parents = &above, .limit = limit };
+    sx_column *rows = output(a, BOX_NUMBERS, SX_U64, m), *keys = output(a, BOX_KEYS, d->type, m);
+    sx_column *far = output(a, BOX_FIRST, SX_U32, m);
+    why = end(a, "climb", sx_climb(ix, &c, rows, keys, far, how), SX_OK);
+    for (uint64_t i = 0; i < m && !why; i++) {
+        uint64_t row = places[i] == ORACLE_NONE ? ORACLE_NONE : d->truth->rows[places[i]];
+        uint64_t got = number_at(&a->box[BOX_NUMBERS].seen, i);
+        uint32_t far_got = ((const uint32_t *)a->box[BOX_FIRST].seen.data)[i];
+        if (got != row || far_got != steps[i])
+            why = complain(a, "climb [%" PRIu64 "]: row %" PRIu64 ", %u steps, not %" PRIu64 ", %u", i,
+                           got, far_got, row, steps[i]);
+    }
+    if (!why)
+        why = check_keys(a, "climb", d->truth, places, m);
+    if (!why)
+        why = check_edges(a, "climb", BOX_NUMBERS, m);
+    if (!why)
+        note_answers(a, "climb", d->n ? m : 0);
+    free(parents);
+    free(places);
+    free(steps);
+    return why;
+}
+
 /* All questions about ranges with one limit, whose answers are known. */
 static const char *ask_spans(asker *a, const sx_index *ix, const dataset *d,
                              uint64_t limit, uint32_t last,
@@ -629,6 +729,9 @@ const char *ask(asker *a, const sx_index *ix, const dataset *d, int out_type,
                 const sx_call *call)
 {
     TRY(ask_points(a, ix, d, out_type, call));
+    if (d->type != SX_F32 && d->type != SX_F64 && d->type != SX_T64)
+        TRY(ask_prefix(a, ix, d, out_type, call));
+    TRY(ask_climb(a, ix, d, call));
     return ask_ranges(a, ix, d, out_type, call);
 }
 

@@ -49,6 +49,14 @@ bool rows_are_positions(row_kind kind);         /* sx_build() gets none */
 /* The spans of all ranges with a limit. Free them. */
 oracle_span *data_spans(const dataset *d, uint64_t limit, uint32_t last);
 
+/* The keys that begin with the first bits of a key, by the bits that the type has: looked at one
+ * by one. Then, from q up to its top: the top's place, or ORACLE_NONE, and the steps. parents:
+ * one key for each row. */
+oracle_span data_prefix(const dataset *d, const unsigned char *of, unsigned bits, uint64_t limit,
+                        uint32_t last);
+uint64_t data_top(const dataset *d, const unsigned char *parents, const void *q, uint32_t limit,
+                  uint32_t *steps);
+
 sx_status data_build(const dataset *d, sx_device *dev, const char *spec,
                      const sx_call *call, sx_index **out);
 

@@ -222,3 +222,52 @@ sx_status data_build(const dataset *d, sx_device *dev, const char *spec,
     return sx_build(out, dev, spec, &keys,
                     rows_are_positions(d->row_kind) ? NULL : &rows, call);
 }
+
+/* ---- prefixes and climbs ------------------------------------------------ */
+
+/* Whether a key begins with the first bits of another: whole bytes, and bits of one more. */
+static bool begins(const dataset *d, const unsigned char *key, const unsigned char *of, unsigned bits)
+{
+    for (unsigned i = 0; 8 * i < bits; i++) {
+        size_t byte = d->type == SX_B16 ? i : d->width - 1 - i;
+        unsigned rest = bits - 8 * i;
+        if ((key[byte] ^ of[byte]) >> (rest < 8 ? 8 - rest : 0))
+            return false;
+    }
+    return true;
+}
+
+oracle_span data_prefix(const dataset *d, const unsigned char *of, unsigned bits, uint64_t limit,
+                            uint32_t last)
+{
+    oracle_span s = { 0 };
+    for (uint64_t i = 0; i < d->n; i++)
+        if (begins(d, oracle_key(d->truth, i), of, bits)) {
+            s.first = s.count ? s.first : i;
+            s.count++;
+        }
+    if (limit && s.count > limit) {
+        s.first += last ? s.count - limit : 0;
+        s.count = limit;
+    }
+    return s;
+}
+
+uint64_t data_top(const dataset *d, const unsigned char *parents, const void *q, uint32_t limit,
+                       uint32_t *steps)
+{
+    uint64_t at = oracle_ceil(d->truth, q);
+    *steps = 0;
+    if (at == ORACLE_NONE || oracle_compare(d->type, oracle_key(d->truth, at), q) != 0)
+        return ORACLE_NONE;
+    while (!limit || *steps < limit) {
+        const unsigned char *above = parents + d->truth->rows[at] * d->width;
+        uint64_t next = oracle_ceil(d->truth, above);
+        if (next == ORACLE_NONE || next == at ||
+            oracle_compare(d->type, oracle_key(d->truth, next), above) != 0)
+            break;
+        at = next;
+        ++*steps;
+    }
+    return at;
+}

@@ -21,7 +21,7 @@ static sx_device *dev, *gpu;
 static sx_index *ix;
 static sx_collector *collector;
 static uint64_t key_array[N] = { 10, 20, 30, 40, 50, 60 }, hi_array[N], outs[N + 1];
-static sx_column keys, hi, out;
+static sx_column keys, hi, out, firsts;
 
 /* ---- one verb for each struct ------------------------------------------------- */
 
@@ -64,6 +64,16 @@ static sx_status with_family_info(void *s)
 static sx_status with_ranges(void *s)
 {
     return sx_range_count(ix, s, &out, NULL);
+}
+
+static sx_status with_prefixes(void *s)
+{
+    return sx_prefix(ix, s, &firsts, NULL, NULL, NULL);
+}
+
+static sx_status with_climbs(void *s)
+{
+    return sx_climb(ix, s, &out, NULL, NULL, NULL);
 }
 
 static sx_status with_aggregates(void *s)
@@ -111,6 +121,8 @@ static sx_estimate_ask an_ask = { .n = 1000, .key_type = SX_U64, .row_type = SX_
 static sx_estimate_info an_estimate;
 static sx_family_info a_family;
 static sx_ranges some_ranges = { .lo = &keys, .hi = &hi };
+static sx_prefixes some_prefixes = { .of = &keys, .length = 3 };
+static sx_climbs some_climbs = { .of = &keys, .parents = &keys };
 static sx_aggregates some_folds = { .sum = &out };
 static sx_collect_options some_options = { .batch = 4 };
 static sx_collector_info a_collector;
@@ -131,6 +143,8 @@ static const struct {
     { "sx_estimate_ask", with_estimate_ask, 24, sizeof(sx_estimate_ask), &an_ask, false },
     { "sx_estimate_info", with_estimate_info, 40, sizeof(sx_estimate_info), &an_estimate, true },
     { "sx_family_info", with_family_info, 264, sizeof(sx_family_info), &a_family, true },
+    { "sx_prefixes", with_prefixes, 48, sizeof(sx_prefixes), &some_prefixes, false },
+    { "sx_climbs", with_climbs, 32, sizeof(sx_climbs), &some_climbs, false },
     { "sx_ranges", with_ranges, 40, sizeof(sx_ranges), &some_ranges, false },
     { "sx_aggregates", with_aggregates, 40, sizeof(sx_aggregates), &some_folds, false },
     { "sx_collect_options", with_options, 24, sizeof(sx_collect_options), &some_options, false },
@@ -278,6 +292,7 @@ static int setup(void **state)
     memcpy(hi_array, key_array, sizeof hi_array);
     hi = column(SX_U64, N, hi_array);
     out = column(SX_U64, N, outs);
+    firsts = column(SX_U64, N + 1, outs);
     space = guard_new(MOST + 4096);
     return sx_build(&ix, dev, "sorted", &keys, NULL, NULL) ||
            sx_collector_new(&collector, ix, NULL);

@@ -204,8 +204,8 @@ static void test_told(void **state)
                      depth == levels || s == 0 ? "0.0000" : s == 1 ? "0.2500" : "0.9990",
                      strategies[s]);
             explained(ix, options, words);
-            explained(ix, "as the device's name says", depth == levels ? "\"hinted_from\": null"
-                                                                       : "\"hinted_from\": 16");
+            explained(ix, "as the device's name says", depth == levels ? "\"entered_from\": null"
+                                                                       : "\"entered_from\": 16");
             stand_in(dev, OF_ENTRIES);
             ask_beside(dev, ix, d, words);
             assert_int_equal(asked > 0, depth < levels);
@@ -561,7 +561,7 @@ static sx_status seen_gpu(void *self, const sx_views *v, const sx_steps *job, sx
     look();
     for (unsigned ms = 0; (bucket == 0 && atomic_load(&most_on_gpu) < wanted) ||
                           (bucket == 1 && wants_both && !atomic_load(&both_at_once)); ms++) {
-        if (ms > 30000)
+        if (ms > HANGS_S * 1000u)
             die("bucket %d waits for the other side", (int)bucket);
         usleep(1000);
     }

@@ -271,7 +271,7 @@ static void test_measured(void **state)
             assert_memory_equal(&now_of(ix)->cost.link, &first, sizeof first);
             explained(ix, now_of(ix)->cost.measured ? "cost     measured" : "usual numbers",
                       sx_run_place(run_of(ix)) == SX_PLACE_BOTH ? "\"crossover\": "
-                                                                : "\"hinted_from\": ");
+                                                                : "\"entered_from\": ");
             explained(ix, "answers  the CPU", "\"direct_ns\": ");
             sx_free(ix);
             data_free(d);

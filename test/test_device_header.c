@@ -51,13 +51,18 @@ typedef struct {
     const unsigned char *q, *lo, *hi;
     uint64_t *get, *left, *right, *floor; /* of q */
     uint64_t *start, *count;              /* of lo, hi */
+    uint64_t *begin, *begun;              /* of prefixes of lo; floats have none */
     uint64_t *row_at;                     /* of ranks 0, 1, ... */
     unsigned char *key_at;
     uint64_t *n;                          /* of each thread */
 } probe_args;
 
 /* How a key of the type is read from a column, passed, and returned. */
-#define PROBE(name, T)                                                             \
+#define PREFIX(name, width)                                                        \
+    ap->begun[i] = sx_device_prefix_##name(h, a, PREFIX_BITS(i, width), &ap->begin[i])
+#define NO_PREFIX(name, width) ap->begun[i] = ap->begin[i] = 0
+#define PREFIX_BITS(i, width) (uint32_t)((i) * 7 % (8 * (width) + 9))
+#define PROBE(name, T, prefix)                                                             \
     static void probe_##name(const probe_args *ap)                                 \
     {                                                                              \
         const sx_handle *h = &ap->h;                                               \
@@ -73,6 +78,7 @@ typedef struct {
             memcpy(&a, ap->lo + i * sizeof a, sizeof a);                           \
             memcpy(&b, ap->hi + i * sizeof a, sizeof a);                           \
             ap->count[i] = sx_device_range_##name(h, a, b, &ap->start[i]);         \
+            prefix(name, sizeof a);                                                \
         }                                                                          \
         for (uint64_t i = SX_THREAD; i < ap->ranks; i += SX_THREADS) {             \
             a = sx_device_key_at_##name(h, i);                                     \
@@ -80,13 +86,13 @@ typedef struct {
         }                                                                          \
     }
 
-PROBE(u32, uint32_t)
-PROBE(u64, uint64_t)
-PROBE(i32, int32_t)
-PROBE(i64, int64_t)
-PROBE(t64, int64_t)
-PROBE(f32, float)
-PROBE(f64, double)
+PROBE(u32, uint32_t, PREFIX)
+PROBE(u64, uint64_t, PREFIX)
+PROBE(i32, int32_t, PREFIX)
+PROBE(i64, int64_t, PREFIX)
+PROBE(t64, int64_t, NO_PREFIX)
+PROBE(f32, float, NO_PREFIX)
+PROBE(f64, double, NO_PREFIX)
 
 static void probe_b16(const probe_args *ap)
 {
@@ -98,8 +104,11 @@ static void probe_b16(const probe_args *ap)
         ap->right[i] = sx_device_rank_b16(h, ap->q + i * 16, SX_RIGHT);
         ap->floor[i] = sx_device_row_at(h, ap->right[i] - 1);
     }
-    for (uint64_t i = SX_THREAD; i < ap->ranges; i += SX_THREADS)
-        ap->count[i] = sx_device_range_b16(h, ap->lo + i * 16, ap->hi + i * 16, &ap->start[i]);
+    for (uint64_t i = SX_THREAD; i < ap->ranges; i += SX_THREADS) {
+        const unsigned char *a = ap->lo + i * 16;
+        ap->count[i] = sx_device_range_b16(h, a, ap->hi + i * 16, &ap->start[i]);
+        PREFIX(b16, 16);
+    }
     for (uint64_t i = SX_THREAD; i < ap->ranks; i += SX_THREADS)
         sx_device_key_at_b16(h, i, ap->key_at + i * 16);
 }
@@ -130,7 +139,7 @@ static probe_args probe_new(const sx_index *ix, const dataset *d)
     probe_args a = { .ask_as = d->type, .queries = d->queries, .ranges = d->ranges,
                      .ranks = d->n + PAST_END, .q = d->q.data, .lo = d->lo.data,
                      .hi = d->hi.data };
-    uint64_t numbers = 4 * a.queries + 2 * a.ranges + a.ranks;
+    uint64_t numbers = 4 * a.queries + 4 * a.ranges + a.ranks;
 
     assert_int_equal(sx_kernel_handle(ix, &a.h, sizeof a.h), SX_OK);
     a.get = need((numbers + THREADS * BLOCKS) * sizeof *a.get);
@@ -139,7 +148,9 @@ static probe_args probe_new(const sx_index *ix, const dataset *d)
     a.floor = a.right + a.queries;
     a.start = a.floor + a.queries;
     a.count = a.start + a.ranges;
-    a.row_at = a.count + a.ranges;
+    a.begin = a.count + a.ranges;
+    a.begun = a.begin + a.ranges;
+    a.row_at = a.begun + a.ranges;
     a.n = a.row_at + a.ranks;
     a.key_at = need(a.ranks * 16);
     return a;
@@ -180,6 +191,14 @@ static void expect_truth(const probe_args *a, const dataset *d, const char *wher
     for (uint64_t i = 0; i < d->ranges; i++) {
         AGREE(a->count[i], d->spans[0][i].count);
         AGREE(a->start[i], oracle_rank(d->truth, d->lo.data + i * d->width, 0));
+        if (d->type == SX_F32 || d->type == SX_F64 || d->type == SX_T64)
+            continue;
+        uint32_t bits = PREFIX_BITS(i, d->width);
+        oracle_span s = data_prefix(d, d->lo.data + i * d->width,
+                                    bits > 8 * d->width ? (unsigned)(8 * d->width) : bits, 0, 0);
+        AGREE(a->begun[i], s.count);
+        if (s.count)
+            AGREE(a->begin[i], s.first);
     }
     for (uint64_t i = 0; i < a->ranks; i++) {
         static const unsigned char zeros[16];
@@ -208,6 +227,8 @@ static void expect_nothing(const probe_args *a, const char *where, unsigned orde
     for (uint64_t i = 0; i < a->ranges; i++) {
         AGREE(a->count[i], 0);
         AGREE(a->start[i], 0);
+        AGREE(a->begun[i], 0);
+        AGREE(a->begin[i], 0);
     }
     for (uint64_t i = 0; i < a->ranks * width; i++)
         AGREE(a->key_at[i], 0);

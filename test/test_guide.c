@@ -14,6 +14,7 @@
 #include "on_device.h"
 #include "choose/choose.h"
 #include "inside.h"
+#include "stand_in.h"
 
 static unsigned looked;           /* units, by the walk below */
 
@@ -156,11 +157,30 @@ static void test_chosen(void **state)
     sx_close(dev);
 }
 
+/* What an index says of its guide. */
+static void test_explained(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed());
+    sx_device *dev = device_open("cpu");
+    uint64_t *keys = need(N * sizeof *keys);
+    sx_column k = column(SX_U64, N, keys);
+    sx_index *ix = NULL;
+    make_keys(0, &r, keys);
+    OK(sx_build(&ix, dev, "guide(bucket=4,pieces=2)", &k, NULL, NULL));
+    explained(ix, "2 pieces of 2500 cells, of 4 keys on average",
+              "\"bucket\": 4, \"pieces\": 2, \"piece_cells\": 2500");
+    sx_free(ix);
+    free(keys);
+    sx_close(dev);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_looks),
         cmocka_unit_test(test_chosen),
+        cmocka_unit_test(test_explained),
     };
     test_seed();
     return cmocka_run_group_tests_name("guide", tests, NULL, NULL) != 0;

@@ -731,7 +731,7 @@ static void test_small_index(void **state)
     dataset *d = data_make(SX_U64, KEYS_RANDOM, 3000, ROWS_U32, 500, &r);
     sx_device *dev = device_open(kernel_with("bucket=64"));
     sx_index *ix = index_of(dev, d, "pivot place=hybrid");
-    explained(ix, "answers  the CPU alone", "\"hinted_from\": null");
+    explained(ix, "answers  the CPU alone", "\"entered_from\": null");
     stand_in(dev, OF_ENTRIES);
     ask_beside(NULL, ix, d, "a small index");
     assert_int_equal(asked, 0);

@@ -21,7 +21,6 @@
 #include "on_device.h"
 
 #define HANDLED 77
-#define CHILD_SECONDS 30
 
 static pthread_t caller;
 
@@ -43,7 +42,7 @@ static void faults(int number, void (*fn)(void *arg), void *arg)
     if (pid < 0)
         die("fork");
     if (pid == 0) {
-        alarm(CHILD_SECONDS);
+        alarm(HANGS_S);
         caller = pthread_self();
         struct sigaction action = { .sa_handler = on_fault };
         sigaction(number, &action, NULL);

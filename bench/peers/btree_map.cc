@@ -10,7 +10,8 @@
 // search. The tree is tlx::btree_multimap, the successor of the STX B+-tree, if
 // its headers are installed, and otherwise absl::btree_multimap. With
 // -DPEER_ABSL_MAP it is absl::btree_map, which has each key once: of equal keys
-// the first, whose position is the answer as well.
+// the first, whose position is the answer as well. With -DPEER_JUDY it is JudyL, a
+// radix tree, which has each key once, too.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -24,7 +25,11 @@
 #include <utility>
 #include <vector>
 
-#if defined(PEER_ABSL_MAP)
+#if defined(PEER_JUDY)
+#include <Judy.h>
+#define PEER "JudyL"
+#define PEER_TLX 0
+#elif defined(PEER_ABSL_MAP)
 #include <absl/container/btree_map.h>
 #define PEER "absl::btree_map"
 #define PEER_TLX 0
@@ -66,7 +71,13 @@ bool operator==(const counting<T> &, const counting<U> &) { return true; }
 template <typename T, typename U>
 bool operator!=(const counting<T> &, const counting<U> &) { return false; }
 
-#if PEER_TLX
+#if defined(PEER_JUDY)
+// Takes 64 bits, which a smaller key has, too.
+template <typename Key> struct tree {
+    Pvoid_t root = nullptr;
+    ~tree() { JudyLFreeArray(&root, PJE0); }
+};
+#elif PEER_TLX
 template <typename Key> using tree =
     tlx::btree_multimap<Key, uint64_t, std::less<Key>,
                         tlx::btree_default_traits<Key, std::pair<Key, uint64_t>>,
@@ -114,7 +125,16 @@ template <typename Key> std::vector<Key> read(const char *path)
 template <typename Key>
 void build(tree<Key> &map, const std::vector<Key> &keys)
 {
-#if PEER_TLX
+#if defined(PEER_JUDY)
+    for (size_t i = keys.size(); i-- > 0;) {      // of equal keys the first stays
+        PPvoid_t at = JudyLIns(&map.root, keys[i], PJE0);
+
+        if (!at || at == PPJERR)
+            fail("JudyL", "has no memory");
+        *(uint64_t *)at = i;
+    }
+    bytes_taken = JudyLMemUsed(map.root);
+#elif PEER_TLX
     std::vector<std::pair<Key, uint64_t>> pairs(keys.size());
 
     for (size_t i = 0; i < keys.size(); i++)
@@ -129,9 +149,15 @@ void build(tree<Key> &map, const std::vector<Key> &keys)
 template <typename Key>
 uint64_t ask(const tree<Key> &map, Key key)
 {
+#if defined(PEER_JUDY)
+    const uint64_t *at = (const uint64_t *)JudyLGet(map.root, key, PJE0);
+
+    return at ? *at : UINT64_MAX;
+#else
     auto at = map.lower_bound(key);
 
     return at != map.end() && at->first == key ? at->second : UINT64_MAX;
+#endif
 }
 
 template <typename Key>

@@ -33,7 +33,8 @@ int errors_init(PyObject *module);
 typedef struct {
     sx_column column;
     Py_buffer view;               /* if has_view */
-    bool has_view;
+    Py_buffer offsets;            /* of strings, if has_offsets */
+    bool has_view, has_offsets;
     PyObject *owner;              /* or NULL */
 } held_column;
 
@@ -101,7 +102,18 @@ typedef struct {
 /* options: None, or a tuple (threads, hints, max_bytes, stream, progress). ticks: the
  * call can take long enough to be worth it. False: an exception is set. */
 bool begin_call(released *r, PyObject *options, bool ticks);
-void end_call(released *r);
+
+/* Takes the GIL again. An exception that the last tick has left, which the library does not
+ * ask, makes SX_ECANCELED of a status that is fine. */
+sx_status end_call(released *r, sx_status status);
+
+/* ---- core_look.c ------------------------------------------------------------- */
+
+int look_init(PyObject *module);
+
+/* ---- core_merge.c ------------------------------------------------------------ */
+
+int merge_init(PyObject *module);
 
 /* ---- core_collector.c --------------------------------------------------------- */
 

@@ -76,7 +76,7 @@ static sx_status asked(IndexObject *self, int verb, const sx_column *q, sx_colum
     *ok = begin_call(r, Py_None, q->n >= TICKS_FROM);
     if (*ok) {
         status = ask(self->ix, verb, q, rows, NULL, &r->call);
-        end_call(r);
+        status = end_call(r, status);
     }
     return status;
 }
@@ -259,7 +259,7 @@ static PyObject *whole_ask(IndexObject *self, PyObject *args)
     called = begin_call(&r, options, c.held[0].column.n >= TICKS_FROM);
     if (called) {
         status = ask(self->ix, verb, c.at[0], c.at[1], c.at[2], &r.call);
-        end_call(&r);
+        status = end_call(&r, status);
     }
     return done(self, &c, status, called);
 }
@@ -286,7 +286,7 @@ static PyObject *whole_key_at(IndexObject *self, PyObject *args)
     called = begin_call(&r, options, c.held[0].column.n >= TICKS_FROM);
     if (called) {
         status = sx_key_at(self->ix, c.at[0], c.at[1], c.at[2], &r.call);
-        end_call(&r);
+        status = end_call(&r, status);
     }
     return done(self, &c, status, called);
 }
@@ -334,7 +334,7 @@ static PyObject *whole_range(IndexObject *self, PyObject *args, range_verb verb)
             status = sx_range_count(self->ix, &ranges, c.at[2], &r.call);
         else
             status = sx_range_aggregate(self->ix, &ranges, &fold, &r.call);
-        end_call(&r);
+        status = end_call(&r, status);
     }
     return done(self, &c, status, called);
 }

@@ -62,7 +62,8 @@ bool begin_call(released *r, PyObject *options, bool ticks)
     return true;
 }
 
-void end_call(released *r)
+sx_status end_call(released *r, sx_status status)
 {
     PyEval_RestoreThread(r->thread);
+    return status == SX_OK && PyErr_Occurred() ? SX_ECANCELED : status;
 }

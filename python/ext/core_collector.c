@@ -29,6 +29,12 @@ static PyObject *collector_new(PyTypeObject *class, PyObject *args, PyObject *ke
         Py_DECREF(OBJECT(self));
         return NULL;
     }
+    if (((IndexObject *)index)->key_type == SX_STR) {
+        end_use((IndexObject *)index);
+        Py_DECREF(OBJECT(self));
+        PyErr_SetString(PyExc_TypeError, "a collector takes numbers and times, not strings");
+        return NULL;
+    }
     /* The index is in use, and so it stays, until the collector is freed. */
     self->index = (IndexObject *)Py_NewRef(index);
     status = sx_collector_new(&self->collector, self->index->ix, &options);

@@ -71,31 +71,67 @@ void let_go(held_column *held)
     if (held->has_view)
         PyBuffer_Release(&held->view);
     held->has_view = false;
+    if (held->has_offsets)
+        PyBuffer_Release(&held->offsets);
+    held->has_offsets = false;
     Py_CLEAR(held->owner);
+}
+
+/* Strings: bytes, and 4- or 8-byte offsets of one more than there are strings. */
+static int hold_strings(held_column *held, PyObject *bytes, PyObject *offsets, bool writable)
+{
+    int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
+    int type;
+
+    if (PyObject_GetBuffer(bytes, &held->view, flags))
+        return -1;
+    held->has_view = true;
+    if (PyObject_GetBuffer(offsets, &held->offsets, flags)) {
+        let_go(held);
+        return -1;
+    }
+    held->has_offsets = true;
+    type = type_of_format(held->offsets.format, held->offsets.itemsize);
+    if ((type != SX_I32 && type != SX_I64) || held->offsets.len < held->offsets.itemsize) {
+        PyErr_SetString(PyExc_TypeError, "offsets are int32 or int64, one more than strings");
+        let_go(held);
+        return -1;
+    }
+    held->column = (sx_column){
+        .type = SX_STR, .place = SX_HOST, .data = held->view.buf,
+        .n = (uint64_t)(held->offsets.len / held->offsets.itemsize - 1),
+        .offsets = held->offsets.buf, .offset_bytes = (uint32_t)held->offsets.itemsize,
+        .bytes = (uint64_t)held->view.len,
+    };
+    return 1;
 }
 
 /* ---- Column: memory of a stated type, or on a device --------------------------- */
 
 /* Column(source, type, place=0, n=0, writable=False, owner=None): source is an object with
  * a buffer, whose bytes are then elements of that type; or an address of n elements, which
- * owner keeps there. */
+ * owner keeps there. With offsets=, source is the bytes of strings. */
 static PyObject *column_new(PyTypeObject *class, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = { "source", "type", "place", "n", "writable", "owner", NULL };
-    PyObject *source, *owner = Py_None;
+    static char *names[] = { "source", "type", "place", "n", "writable", "owner", "offsets",
+                             NULL };
+    PyObject *source, *owner = Py_None, *offsets = Py_None;
     int type, place = SX_HOST, writable = 0;
     unsigned long long n = 0;
     ColumnObject *self;
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "Oi|iKpO", names, &source, &type, &place,
-                                     &n, &writable, &owner))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "Oi|iKpOO", names, &source, &type,
+                                     &place, &n, &writable, &owner, &offsets))
         return NULL;
-    if (!sx_type_bytes(type))
+    if (!sx_type_bytes(type) && type != SX_STR)
         return PyErr_Format(PyExc_ValueError, "there is no key type %d", type);
     self = (ColumnObject *)PyType_GenericAlloc(class, 0);
     if (!self)
         return NULL;
-    if (PyLong_Check(source)) {
+    if (type == SX_STR) {
+        if (hold_strings(&self->held, source, offsets, writable) < 0)
+            Py_CLEAR(self);
+    } else if (PyLong_Check(source)) {
         self->held.column = (sx_column){ .type = type, .place = place, .n = n,
                                          .data = PyLong_AsVoidPtr(source) };
         self->held.owner = Py_NewRef(owner);

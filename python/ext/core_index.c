@@ -80,6 +80,16 @@ static PyObject *taken(IndexObject *self, DeviceObject *device, sx_index *ix)
     Py_RETURN_NONE;
 }
 
+/* The same of a call that may have failed. An exception of its last tick is one, too. */
+static PyObject *made(IndexObject *self, DeviceObject *device, sx_index *ix, sx_status status)
+{
+    if (!status)
+        return taken(self, device, ix);
+    if (ix)
+        sx_free(ix);
+    return raise_status(status);
+}
+
 static bool is_new(IndexObject *self)
 {
     if (!self->ix && !self->device)
@@ -112,10 +122,10 @@ static PyObject *build(IndexObject *self, PyObject *args)
         return NULL;
     }
     status = sx_build(&ix, d->device, spec, &k.column, have_rows ? &r.column : NULL, &call.call);
-    end_call(&call);
+    status = end_call(&call, status);
     let_go(&k);
     let_go(&r);
-    return status ? raise_status(status) : taken(self, d, ix);
+    return made(self, d, ix, status);
 }
 
 /* _load(device, path, flags, options); the path is bytes. */
@@ -133,8 +143,8 @@ static PyObject *load(IndexObject *self, PyObject *args)
         !(d = device_of(device)) || !is_new(self) || !begin_call(&call, options, true))
         return NULL;
     status = sx_load(&ix, d->device, path, flags, &call.call);
-    end_call(&call);
-    return status ? raise_status(status) : taken(self, d, ix);
+    status = end_call(&call, status);
+    return made(self, d, ix, status);
 }
 
 /* _save(path, options) */
@@ -152,7 +162,7 @@ static PyObject *save(IndexObject *self, PyObject *args)
         return NULL;
     }
     status = sx_save(self->ix, path, &call.call);
-    end_call(&call);
+    status = end_call(&call, status);
     end_use(self);
     if (status)
         return raise_status(status);
@@ -172,7 +182,7 @@ static PyObject *check(IndexObject *self, PyObject *options)
         return NULL;
     }
     status = sx_check(self->ix, &call.call);
-    end_call(&call);
+    status = end_call(&call, status);
     end_use(self);
     if (status)
         return raise_status(status);

@@ -5,26 +5,23 @@ are NumPy's own: so no size is slower than NumPy by more than the look.
 """
 import numpy as np
 
-from . import _inputs, _types
+from . import _core, _inputs, _types
 from ._index import Index
 
 # Measured: a build costs 5 to 25 ns a key, and NumPy's binary search takes 100 to 1000 ns a
 # random query, but much less if queries ascend.
 _LEAST = 2048                     # fewer queries are not worth a build of any size
-_RANDOM_SHARE = 32                # random queries: at least one for so many keys
-_SORTED_SHARE = 2                 # ascending ones
+_RANDOM_SHARE = 8                 # random queries: at least one for so many keys
+_MERGE_SHARE = 8                  # sorted ones, which are merged with the keys
+_SORTED_SHARE = 2                 # ones that mostly ascend
 _SORTED_KEYS = 1 << 15            # ... and among so many keys at least
-_LOOKS = 64
 
 
-def _ascends(v):
-    """Whether queries mostly ascend, by a look at some neighbours."""
+def _look(v):
+    """(whether elements mostly ascend, a lower bound of greatest - least), by a few of them."""
     flat = v.reshape(-1)
-    if flat.size < 2 or flat.dtype.kind == "V":
-        return False
-    step = max(1, (flat.size - 1) // _LOOKS)
-    here = np.arange(0, flat.size - 1, step)
-    return bool((flat[here] <= flat[here + 1]).mean() > 0.9)
+    told = _core.look(flat.view("i8") if flat.dtype.kind in "Mm" else flat)
+    return told if told is not None else (False, 0.0)
 
 
 def _can_be_keys(dtype):
@@ -56,22 +53,44 @@ def searchsorted(a, v, side="left", sorter=None, *, threads=0):
     v, nulls = _inputs.raw(v, "v") if not isinstance(v, (str, bytes)) else (np.asarray(v),
                                                                            _inputs.Nulls())
     nulls.refuse("v")
-    if not _worth_it(a, v):
+    if side not in ("left", "right") or not _worth_it(a, v):
         return np.searchsorted(a, v, side, sorter)
     dtype = np.result_type(a, v)
-    if not _can_be_keys(dtype):
+    if not _can_be_keys(dtype) or (dtype.kind in "Mm" and not _same_unit(a, v, dtype)):
         return np.searchsorted(a, v, side, sorter)
-    ascending = _ascends(v)
-    if ascending and (v.size * _SORTED_SHARE < a.size or a.size < _SORTED_KEYS):
+    ascending = _look(v)[0]
+    if ascending and v.size * _MERGE_SHARE < a.size:
         return np.searchsorted(a, v, side, sorter)
     keys = a if sorter is None else a[sorter]
+    if ascending:
+        ranks = _merged(keys, v, side, dtype)
+        if ranks is not None:
+            return ranks
+        if v.size * _SORTED_SHARE < a.size or a.size < _SORTED_KEYS:
+            return np.searchsorted(a, v, side, sorter)
     index = Index(keys.astype(dtype, copy=False), spec="pivot", threads=threads)
     return index.rank(v.astype(dtype, copy=False), side, ascending=ascending, threads=threads)
+
+
+def _merged(keys, v, side, dtype):
+    """Ranks by one pass over both, if both are sorted; otherwise None."""
+    keys, v = (np.ascontiguousarray(x, _types.key_dtype(dtype)) for x in (keys, v))
+    if keys.dtype.kind in "Mm":               # NaT is last for NumPy, and the least number here
+        if np.isnat(keys[:1]).any() or np.isnat(v.reshape(-1)[:1]).any():
+            return None
+        keys, v = keys.view("i8"), v.view("i8")
+    ranks = np.empty(v.shape, np.int64)
+    return ranks if _core.merge(keys, v, side == "right", ranks) else None
 
 
 def _worth_it(a, v):
     return (a.ndim == 1 and v.size >= _LEAST and v.size * _RANDOM_SHARE >= a.size
             and a.size > 64 and _can_be_keys(a.dtype) and _can_be_keys(v.dtype))
+
+
+def _same_unit(a, b, dtype):
+    """Whether times of both can be had in the unit of dtype."""
+    return all(x.dtype.kind == dtype.kind and not _inputs.too_far(x, dtype).any() for x in (a, b))
 
 
 def _exact_common(a, b):
@@ -84,7 +103,7 @@ def _exact_common(a, b):
         dtype = np.result_type(a.dtype, b.dtype)
     except TypeError:
         return None
-    if not _can_be_keys(dtype):
+    if not _can_be_keys(dtype) or (dtype.kind in "Mm" and not _same_unit(a, b, dtype)):
         return None
     if dtype.kind == "f" and (a.dtype.kind in "iu" and a.dtype.itemsize == 8 or
                               b.dtype.kind in "iu" and b.dtype.itemsize == 8):
@@ -93,10 +112,9 @@ def _exact_common(a, b):
 
 
 def _small_range(b, most):
-    """Whether NumPy would look values up in a table."""
-    if b.dtype.kind not in "biu":
-        return False
-    return b.size == 0 or int(b.max()) - int(b.min()) <= most
+    """Whether NumPy would look values up in a table. If only the look says so, NumPy's own
+    way is as good as NumPy."""
+    return b.dtype.kind in "biu" and _look(b)[1] <= most
 
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None, threads=0):
@@ -117,8 +135,10 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
         a, b = _plain(a), _plain(b)
     if a.size + b.size < 4096 or b.size < 32 or a.size == 0 or kind is not None:
         return np.isin(a, b, assume_unique, invert, kind=kind)
+    if _small_range(b, 6 * (a.size + b.size)):
+        return np.isin(a, b, assume_unique, invert)
     dtype = _exact_common(a, b)
-    if dtype is None or _small_range(b, 6 * (a.size + b.size)):
+    if dtype is None:
         return np.isin(a, b, assume_unique, invert)
     flat = np.ascontiguousarray(a, dtype).reshape(-1)
     keys = np.ascontiguousarray(b, dtype).reshape(-1)
@@ -130,7 +150,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
         found = seen[index.get(flat, threads=threads)]
     else:
         index = Index(keys, spec="pivot", threads=threads)
-        found = index.get(flat, threads=threads, ascending=_ascends(flat)) != -1
+        found = index.get(flat, threads=threads, ascending=_look(flat)[0]) != -1
     if dtype.kind == "f":
         found &= flat == flat                 # no NaN is equal to any
     elif dtype.kind in "Mm":
@@ -173,10 +193,13 @@ def asof(keys, queries, direction="backward", tolerance=None, by=None, *,
     """
     if direction not in _DIRECTIONS:
         raise ValueError(f"direction is {direction!r}; it can be backward, forward or nearest")
+    if _inputs.is_gpu(keys):
+        keys = Index(keys, spec="pivot")
     if isinstance(keys, Index):
         if by is not None or tolerance is not None or direction == "nearest" \
                 or not allow_exact_matches:
-            raise TypeError("of an Index asof() takes a direction alone: backward or forward")
+            raise TypeError("of an Index, or of keys on a GPU, asof() takes a direction alone: "
+                            "backward or forward")
         return (keys.floor if direction == "backward" else keys.ceil)(queries, threads=threads)
     a, nulls = _inputs.host(keys, "keys")
     nulls.refuse("keys")
@@ -188,7 +211,13 @@ def asof(keys, queries, direction="backward", tolerance=None, by=None, *,
         if array.dtype.kind in "fMm" and _any_nan(array):
             raise ValueError(f"{name} have NaN or NaT")
     shape, q = q.shape, np.ascontiguousarray(q).reshape(-1)
-    finder = _Plain(a, q, threads) if by is None else _Grouped(a, q, by, threads)
+    a = a.reshape(-1)
+    if by is not None:
+        finder = _Grouped(a, q, by, threads)
+    elif q.size * _MERGE_SHARE >= a.size and _look(q)[0] and _look(a)[0]:
+        finder = _Sorted(a, q, threads)
+    else:
+        finder = _Plain(a, q, threads)
     back = front = None
     if direction != "forward":
         back = finder.before(allow_exact_matches)
@@ -215,7 +244,7 @@ class _Plain:
     def __init__(self, a, q, threads):
         self.index = Index(a, spec="pivot", threads=threads)
         self.q = q
-        self.how = {"threads": threads, "ascending": _ascends(q)}
+        self.how = {"threads": threads, "ascending": _look(q)[0]}
 
     def before(self, exact):
         if exact:
@@ -232,6 +261,33 @@ class _Plain:
         rows = np.full(ranks.size, -1)
         rows[inside] = self.index.key_at(ranks[inside], rows=True)[1]
         return rows
+
+
+class _Sorted:
+    """The same of arrays that seem to be sorted: rows are ranks then."""
+
+    def __init__(self, a, q, threads):
+        self.a, self.q, self.threads, self.plain = a, q, threads, None
+
+    def _ranks(self, side):
+        ranks = _merged(self.a, self.q, side, self.a.dtype)
+        if ranks is None:
+            self.plain = self.plain or _Plain(self.a, self.q, self.threads)
+        return ranks
+
+    def before(self, exact):
+        ranks = self._ranks("right" if exact else "left")
+        if ranks is None:
+            return self.plain.before(exact)
+        ranks -= 1
+        return ranks
+
+    def behind(self, exact):
+        ranks = self._ranks("left" if exact else "right")
+        if ranks is None:
+            return self.plain.behind(exact)
+        ranks[ranks == self.a.size] = -1
+        return ranks
 
 
 class _Grouped:

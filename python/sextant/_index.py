@@ -7,7 +7,7 @@ import tempfile
 
 import numpy as np
 
-from . import _core, _gpu, _inputs, _types
+from . import _core, _gpu, _inputs, _strings, _types
 from ._progress import ticking
 
 GET, RANK_LEFT, RANK_RIGHT, FLOOR, CEIL = range(5)
@@ -16,6 +16,7 @@ _ASCENDING = 1
 _LOAD_COPY, _LOAD_VERIFY = 1, 2
 _LOAD_PLACES = {None: 0, "host": 4, "device": 8, "hybrid": 16, "both": 32}
 _MISS = -1
+_TEXT = np.dtype(object)          # the dtype of an index of strings
 
 Ranges = collections.namedtuple("Ranges", "first rows keys")
 Ranges.__doc__ = """What range() finds: rows[first[i]:first[i + 1]] are those of range i, in
@@ -78,7 +79,9 @@ def _check_nulls(nulls):
 
 
 def _column(array, code):
-    """A NumPy array as a column of that type."""
+    """A NumPy array, or Strings, as a column of that type."""
+    if code == _types.STR:
+        return array.column()
     array = array.view(np.int64) if array.dtype.kind in "Mm" else array
     return _core.Column(array, code) if code in (_types.T64, _types.B16) else array
 
@@ -135,9 +138,10 @@ class Index(_core.Index):
                 missing.refuse("keys")
             elif missing.mask is not None:
                 there = ~missing.mask
-                array = array[there]
+                array = array.without(missing.mask) if isinstance(array, _strings.Strings) \
+                    else array[there]
                 rows = np.flatnonzero(there) if rows is None else np.asarray(rows)[there]
-            self.dtype = array.dtype
+            self.dtype = _TEXT if isinstance(array, _strings.Strings) else array.dtype
             self._name = device or "cpu"
             column = _column(array, _types.code_of(self.dtype))
             row_column = None if rows is None else self._rows(rows, array.size)
@@ -147,6 +151,8 @@ class Index(_core.Index):
             self._name = opened.describe()["name"]
         self._build(opened, spec, column, row_column,
                     _options(threads, False, max_bytes, stream, progress))
+        if self.dtype == _TEXT:
+            self._note(_strings.NOTE, "str" if array.text else "bytes")
         if self.dtype.kind in "Mm":
             self._note(_UNIT, self.dtype.name)
 
@@ -251,13 +257,19 @@ class Index(_core.Index):
         shape = array.shape
         rows = np.empty(shape, np.int64) if out is None else _out(out, array.size)
         found_keys = None
-        if keys:
-            found_keys = np.empty(shape, self.dtype)
-            found_keys[...] = _types.nothing(self.dtype)
         threads, ascending, progress = how
-        self._ask(verb, _column(array, self._code), rows,
-                  None if found_keys is None else _writable(found_keys, self._code),
-                  _options(threads, ascending, 0, 0, progress))
+        options = _options(threads, ascending, 0, 0, progress)
+        column = _column(array, self._code)
+        if keys and self._code == _types.STR:
+            found_keys = _strings.filled(
+                lambda out_keys: self._ask(verb, column, rows, out_keys, options),
+                array.size, shape, self._text)
+        else:
+            if keys:
+                found_keys = np.empty(shape, self.dtype)
+                found_keys[...] = _types.nothing(self.dtype)
+            self._ask(verb, column, rows,
+                      None if found_keys is None else _writable(found_keys, self._code), options)
         if missing is not None:
             rows[missing] = -1 if rows.dtype.kind == "i" else np.iinfo(rows.dtype).max
             if keys:
@@ -270,6 +282,10 @@ class Index(_core.Index):
         array, missing = _inputs.raw(queries, what)
         if nulls == "error":
             missing.refuse(what)
+        if self._code == _types.STR:
+            return self._string_queries(array, what), missing.mask
+        if isinstance(array, _strings.Strings):
+            raise TypeError(f"{what} are strings, and the keys are {self.dtype}")
         if self._code == _types.T64 and self.dtype.kind == "i" and array.dtype.kind in "Mm":
             array = array.view(np.int64)      # a file that does not say the unit
         if array.dtype == self.dtype and array.dtype.isnative:
@@ -282,6 +298,25 @@ class Index(_core.Index):
             array = np.where(missing.mask, 0, array)
         array = _inputs.exact(array, self.dtype, what)
         return (array if array.flags.c_contiguous else np.ascontiguousarray(array)), missing.mask
+
+    def _string_queries(self, array, what):
+        if isinstance(array, np.ndarray):
+            if array.size == 0:
+                return _strings.of_list([], self._text, array.shape)
+            if array.ndim == 0 and array.dtype.kind == "V":   # 16 bytes, taken for an id
+                return _strings.of_scalar(array.tobytes())
+            array = _strings.of_array(array, what)
+        if not isinstance(array, _strings.Strings):
+            raise TypeError(f"{what} are no strings, and the keys are")
+        if array.size and array.text != self._text:
+            raise TypeError(f"{what} are {'str' if array.text else 'bytes'}, and the keys are "
+                            f"{'str' if self._text else 'bytes'}")
+        return array
+
+    @property
+    def _text(self):
+        """Whether keys that are strings come back as str."""
+        return self._notes().get(_strings.NOTE) != "bytes"
 
     def _gpu_points(self, verb, queries, default, mask, keys, out, how):
         given = _gpu.GpuArray(queries, "queries")
@@ -352,9 +387,14 @@ class Index(_core.Index):
             i = int(np.flatnonzero(wrong.reshape(-1))[0])
             raise IndexError(f"ranks[{i}] is {array.reshape(-1)[i]}; the index has {n} keys")
         array = _inputs.native(array, np.dtype("u8"))
-        keys = np.empty(array.shape, self.dtype)
         found = np.empty(array.shape, np.int64) if rows else None
-        self._key_at(array, _writable(keys, self._code), found, _options(threads))
+        if self._code == _types.STR:
+            keys = _strings.filled(
+                lambda out_keys: self._key_at(array, out_keys, found, _options(threads)),
+                array.size, array.shape, self._text)
+        else:
+            keys = np.empty(array.shape, self.dtype)
+            self._key_at(array, _writable(keys, self._code), found, _options(threads))
         if array.ndim == 0:
             keys, found = keys[()], None if found is None else int(found[()])
         return (keys, found) if rows else keys
@@ -392,6 +432,12 @@ class Index(_core.Index):
             found_rows = out
             if keys:
                 raise ValueError("out= is for rows alone: leave keys=True out")
+        if keys and self._code == _types.STR:
+            found_keys = _strings.filled(
+                lambda out_keys: self._range(lo_column, hi_column, limit, last, first, found_rows,
+                                             out_keys, options),
+                int(first[-1]), (int(first[-1]),), self._text)
+            return Ranges(first, found_rows, found_keys)
         found_keys = np.empty(first[-1], self.dtype) if keys else None
         self._range(lo_column, hi_column, limit, last, first, found_rows,
                     None if found_keys is None else _writable(found_keys, self._code), options)
@@ -522,10 +568,8 @@ class Index(_core.Index):
         flags = _LOAD_PLACES[place] | (_LOAD_COPY if copy else 0) | (_LOAD_VERIFY if verify else 0)
         self._load(opened, os.fsencode(path), flags, _options(0, False, max_bytes, 0, progress))
         self._code = self._describe()["key_type"]
-        if self._code == _types.STR:
-            self.close()
-            raise TypeError(f"{path}: the keys are strings: {_types.NO_STRINGS}")
-        self.dtype = _types.dtype_of(self._code, self._notes().get(_UNIT))
+        notes = self._notes()
+        self.dtype = _types.dtype_of(self._code, notes.get(_UNIT), notes.get("keys-as"))
         return self
 
     # ---- looking at it ----

@@ -4,12 +4,13 @@ host() gives a contiguous NumPy array in native byte order, without a copy where
 caller's memory is that already. Arrays on a GPU are _gpu.py's.
 """
 import datetime
+import struct
 import sys
 import uuid
 
 import numpy as np
 
-from . import _core, _types
+from . import _core, _strings, _types
 
 _ARROW = {
     "c": "i1", "C": "u1", "s": "i2", "S": "u2", "i": "i4", "I": "u4", "l": "i8", "L": "u8",
@@ -56,10 +57,61 @@ def _arrow_chunk(format_, chunk, what):
     return (array if stored == dtype else array.astype("i8").view(dtype)), mask
 
 
+def _view_strings(length, offset, null_count, buffers, owner):
+    """Strings that lie in several buffers, as polars has them: (list of bytes, mask).
+
+    A view has 16 bytes: the length, then up to 12 bytes of the string; or its first 4
+    bytes, the number of a buffer and where it begins there."""
+    mask = ~_bits(buffers[0], offset, length, owner) if null_count and buffers[0] \
+        else np.zeros(length, bool)
+    views = bytes(memoryview(_core.Memory(buffers[1] + offset * 16, length * 16, owner))) \
+        if length else b""
+    pools = len(buffers) - 3                  # the last buffer has their sizes
+    sizes = np.frombuffer(_core.Memory(buffers[-1], 8 * pools, owner), "i8").tolist() if pools \
+        else []
+    memory = [memoryview(_core.Memory(address, size, owner))
+              for address, size in zip(buffers[2:], sizes)]
+    parts = []
+    for i in range(length):
+        n, _, which, at = struct.unpack_from("<iiii", views, 16 * i)
+        if mask[i]:
+            parts.append(b"")
+        elif n <= 12:
+            parts.append(views[16 * i + 4:16 * i + 4 + n])
+        else:
+            parts.append(bytes(memory[which][at:at + n]))
+    return parts, mask
+
+
+def _arrow_strings(format_, chunks, what):
+    """Without a copy, if there is one chunk and they are no views."""
+    if format_ in ("vu", "vz"):
+        made = [_view_strings(*chunk) for chunk in chunks]
+        return _strings.of_list([s for parts, _ in made for s in parts], False, None, what).as_text(
+            format_ == "vu"), Nulls(np.concatenate([m for _, m in made]) if made else None)
+    text, width = format_ in "uU", 8 if format_ in "UZ" else 4
+    made, masks = [], []
+    for length, offset, null_count, buffers, owner in chunks:
+        at = _core.Memory(buffers[1] + offset * width, (length + 1) * width, owner) \
+            if buffers[1] else None
+        offsets = np.frombuffer(at, f"i{width}") if at is not None else np.zeros(1, f"i{width}")
+        bytes_ = int(offsets[-1])
+        data = np.frombuffer(_core.Memory(buffers[2], bytes_, owner), np.uint8) if bytes_ \
+            else np.empty(0, np.uint8)
+        made.append(_strings.Strings(data, offsets, (length,), text))
+        masks.append(~_bits(buffers[0], offset, length, owner) if null_count and buffers[0]
+                     else np.zeros(length, bool))
+    if len(made) == 1:
+        return made[0], Nulls(masks[0])
+    parts = [s for one in made for s in one.tolist()]
+    return _strings.of_list(parts, text, None, what), Nulls(
+        np.concatenate(masks) if masks else None)
+
+
 def _arrow(parts, what):
     (format_, dictionary), chunks = parts
-    if format_ in _ARROW_TEXT:
-        raise TypeError(f"{what} are Arrow strings: {_types.NO_STRINGS}")
+    if format_ in _ARROW_TEXT and not dictionary:
+        return _arrow_strings(format_, chunks, what)
     if dictionary or not (format_ in _ARROW or format_ == "b" or format_.startswith("ts")):
         kind = "a dictionary" if dictionary else f"of format '{format_}'"
         raise TypeError(f"{what} are an Arrow array {kind}; numbers, times and 16 bytes are keys")
@@ -93,7 +145,9 @@ def _pandas(obj, what):
         zero = dtype.numpy_dtype.type(0)
         return obj.to_numpy(dtype=dtype.numpy_dtype, na_value=zero), Nulls(mask)
     if str(dtype).startswith("string") or str(dtype) == "str":
-        raise TypeError(f"{what} are strings of pandas: {_types.NO_STRINGS}")
+        mask = np.asarray(obj.isna())
+        made = obj.to_numpy(dtype=object, na_value="")
+        return _strings.of_list(made.tolist(), True, None, what), Nulls(mask)
     raise TypeError(f"{what} have the dtype {dtype} of pandas, which can't be keys")
 
 
@@ -119,6 +173,8 @@ def _scalar(obj):
 
 
 def _from_list(obj, what):
+    if isinstance(obj, (list, tuple)) and obj and isinstance(obj[0], (str, bytes)):
+        return _strings.of_list(list(obj), isinstance(obj[0], str), None, what)
     array = np.asarray(obj)
     if array.dtype == object and array.size:
         first = array.reshape(-1)[0]
@@ -128,8 +184,6 @@ def _from_list(obj, what):
         if isinstance(first, (datetime.date, datetime.timedelta)) or hasattr(first, "to_datetime64"):
             parts = [_scalar(x) for x in array.reshape(-1)]
             return np.stack(parts).reshape(array.shape)
-        if isinstance(first, (str, bytes)):
-            raise TypeError(f"{what} are strings: {_types.NO_STRINGS}")
         if isinstance(first, int):
             raise TypeError(f"{what} have integers of more than 64 bits")
         raise TypeError(f"{what} are objects of {type(first).__name__}; numbers and times are keys")
@@ -164,7 +218,7 @@ def raw(obj, what):
     if single is not None:
         return single, Nulls()
     if isinstance(obj, (str, bytes)):
-        raise TypeError(f"{what} are a string: {_types.NO_STRINGS}")
+        return _strings.of_scalar(obj), Nulls()
     if hasattr(obj, "__arrow_c_array__"):
         return _arrow(_core.arrow_array(*obj.__arrow_c_array__()), what)
     if hasattr(obj, "__arrow_c_stream__"):
@@ -182,8 +236,14 @@ def native(array, dtype):
 
 
 def host(obj, what):
-    """(array, nulls): contiguous, native, of a dtype that keys can have."""
+    """(array, nulls): contiguous, native, of a dtype that keys can have; or Strings."""
     array, nulls = raw(obj, what)
+    if isinstance(array, np.ndarray):
+        array = _strings.of_array(array, what) if array.dtype.kind in "SUTO" else array
+        if array is None:
+            raise TypeError(f"{what} are objects; numbers, times and strings are keys")
+    if isinstance(array, _strings.Strings):
+        return array, nulls
     return native(array, _types.key_dtype(array.dtype, what)), nulls
 
 
@@ -192,6 +252,25 @@ def _first_wrong(array, wrong, dtype, what):
     value = array.reshape(-1)[i]
     raise ValueError(f"{what}[{i}] is {value!s} ({array.dtype}), which no {dtype} key can be "
                      f"exactly")
+
+
+# Attoseconds of each unit; of years and months the most there can be.
+_UNITS = {"Y": 366 * 86400 * 10**18, "M": 31 * 86400 * 10**18, "W": 7 * 86400 * 10**18,
+          "D": 86400 * 10**18, "h": 3600 * 10**18, "m": 60 * 10**18, "s": 10**18, "ms": 10**15,
+          "us": 10**12, "ns": 10**9, "ps": 10**6, "fs": 10**3, "as": 1}
+
+
+def too_far(array, dtype):
+    """Which times have no number in the unit of dtype. NumPy's own conversion of these wraps
+    round, raises, or (2.5, with many elements) ends the process: so they are looked for first."""
+    (unit, count), (to, to_count) = np.datetime_data(array.dtype), np.datetime_data(dtype)
+    number = array.view("i8")
+    if unit not in _UNITS or to not in _UNITS:
+        return np.zeros(array.shape, bool)
+    most = (2**63 - 1) * _UNITS[to] * to_count // (_UNITS[unit] * count)
+    if most >= 2**63 - 1:
+        return np.zeros(array.shape, bool)
+    return (number > most) | (number < -most) & (number != -2**63)
 
 
 def exact(array, dtype, what):
@@ -210,9 +289,11 @@ def exact(array, dtype, what):
     if array.dtype.kind in "Mm" or dtype.kind in "Mm":
         if array.dtype.kind != dtype.kind:
             raise TypeError(f"{what} are {array.dtype}, and the keys are {dtype}")
-        with np.errstate(all="ignore"):
-            made = array.astype(dtype)
-            wrong = (made.astype(array.dtype) != array) & ~np.isnat(array)
+        wrong = too_far(array, dtype)
+        if wrong.any():
+            _first_wrong(array, wrong, dtype, what)
+        made = array.astype(dtype)
+        wrong = (made.astype(array.dtype) != array) & ~np.isnat(array)
     elif array.dtype.kind in numbers and dtype.kind in numbers:
         if np.can_cast(array.dtype, dtype, "safe") and not (
                 array.dtype.itemsize == 8 and dtype.kind == "f" and array.dtype.kind in "iu"):

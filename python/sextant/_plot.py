@@ -25,7 +25,7 @@ def _upper_part(index):
     if isinstance(told.get("segments"), list):
         return f"{told['segments'][-1]:,} segments within {told['eps']} ranks"
     if "bucket" in told:
-        return f"{told['pieces']:,} pieces of {told['piece_buckets']:,} cells"
+        return f"{told['pieces']:,} pieces of {told['piece_cells']:,} cells"
     if "leaves" in told:
         return f"{told['leaves']:,} leaves under {told['levels']} levels"
     return f"{told['levels']} levels" if "levels" in told else told["family"]

@@ -15,7 +15,7 @@ WIDER = {
     np.dtype("u1"): np.dtype("u4"), np.dtype("u2"): np.dtype("u4"), np.dtype("f2"): np.dtype("f4"),
 }
 
-NO_STRINGS = "strings are not supported as keys by this build"
+NO_STRINGS = "strings have no dtype that could say how many bytes they are"
 _KEYS = ("keys are integers and floats of up to 64 bits, bool, datetime64, timedelta64 "
          "or 16-byte void")
 
@@ -44,11 +44,22 @@ def key_dtype(dtype, what="keys"):
 
 def code_of(dtype):
     """The library's number for a dtype that key_dtype() gave."""
+    if dtype == object:
+        return STR
     return T64 if dtype.kind in "Mm" else _CODES[dtype]
 
 
-def dtype_of(code, unit=None):
-    """And back; unit is the index's note, "datetime64[ns]" or the like."""
+def dtype_of(code, unit=None, notation=None):
+    """And back; unit and notation are the index's notes. The unit is "datetime64[ns]" or the
+    like; of indexes that the tool built from times, "ns".
+
+    >>> dtype_of(T64, "timedelta64[s]"), dtype_of(I64, "ns", "iso8601"), dtype_of(I64, "m")
+    (dtype('<m8[s]'), dtype('<M8[ns]'), dtype('int64'))
+    """
+    if code == STR:
+        return np.dtype(object)
+    if notation == "iso8601" and code in (I64, T64):
+        return np.dtype(f"M8[{unit or 'ns'}]")
     if code == T64 and unit:
         try:
             dtype = np.dtype(unit)

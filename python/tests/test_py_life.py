@@ -245,6 +245,14 @@ def test_progress(rng, tmp_path, capsys, monkeypatch):
             raise Stop("enough")
         with pytest.raises(Stop, match="enough"):
             call(stop)
+
+        def stop_late(done, total):
+            if done == total:
+                raise Stop("too late")
+        with pytest.raises(Stop, match="too late"):
+            call(stop_late)
+    with pytest.raises(ZeroDivisionError):
+        sextant.Index(keys, spec="pivot", progress=lambda done, total: 1 // (total - done))
     assert ix.get(int(keys[0])) >= 0          # all is as it was
     with pytest.raises(TypeError, match="progress is 5"):
         ix.get(keys, progress=5)
@@ -335,3 +343,18 @@ def test_tool(tmp_path):
                           str(tmp_path / "t.npy"), "--mode", "ceil"], capture_output=True,
                          text=True, check=True, env=os.environ).stdout
     assert out.split() == ["2", "1", "0"]
+
+
+def test_times_that_the_tool_has_read(tmp_path):
+    table = tmp_path / "a.csv"
+    table.write_text("when,what\n2026-01-02T03:04:05Z,b\n2026-01-01T00:00:00Z,a\n")
+    path = tmp_path / "a.sxt"
+    subprocess.run([sys.executable, "-m", "sextant", "build", str(table), "--column", "when",
+                    "--keys-as", "iso8601", "-o", str(path)], check=True, env=os.environ,
+                   capture_output=True)
+    ix = sextant.load(path)
+    assert ix.dtype == np.dtype("M8[ns]")
+    assert ix.floor(np.datetime64("2026-01-01T12:00")) == 1
+    assert ix.get(np.array(["2026-01-02T03:04:05"], "M8[ns]")).tolist() == [0]
+    assert str(ix.key_at(0))[:19] == "2026-01-01T00:00:00"
+    assert ix.floor(np.array(["2027-01-01"], "M8[D]"), keys=True)[1].dtype == ix.dtype

@@ -266,6 +266,7 @@ const sx_backend sx_backend_cpu = {
     .fill = sx_cpu_fill,
     .take_strings = sx_cpu_take_strings,
     .fold = sx_cpu_fold,
+    .climb = sx_cpu_climb,
     .steps = sx_cpu_steps,
     .search = cpu_search,
     .travel = cpu_travel,

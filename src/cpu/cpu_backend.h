@@ -37,6 +37,9 @@ sx_status sx_cpu_fill(void *self, const sx_views *views, const sx_span_query *jo
 sx_status sx_cpu_fold(void *self, const sx_views *views, const sx_span_query *job,
                       const sx_range_folds *out, sx_err *err);
 
+sx_status sx_cpu_climb(void *self, const sx_views *views, const sx_climb_query *job,
+                       sx_circles *circles, sx_err *err);
+
 sx_status sx_cpu_steps(void *self, const sx_views *views, const sx_steps *job, sx_err *err);
 
 /* The device's threads that take part: at most `threads`, or all (0). */

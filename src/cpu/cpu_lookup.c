@@ -256,13 +256,15 @@ static void put_positions(const sx_view *v, const chunk *c, const sx_slice *out,
 static void find_strings(const sx_cpu *cpu, const means *w, const sx_view *v, chunk *c,
                          const sx_slice *q, uint64_t at, sx_side side, const sx_state *entry)
 {
-    uint64_t before[SX_CHUNK];
+    uint64_t before[SX_CHUNK], same[SX_CHUNK];
+    uint64_t *code = (uint64_t *)(void *)c->q;
+    sx_settle settle = {v, q, at, c->m, code, same, c->flag, c->at};
 
-    sx_cpu_codes(cpu, v, q, at, c->m, (uint64_t *)(void *)c->q);
+    sx_cpu_codes(cpu, v, q, at, c->m, code, same);
     w->bounds(v, c->q, c->m, SX_LEFT, entry, c->at, c->slot, 0);
     w->keys->equal(v, c->q, c->slot, c->flag, c->m);
     memcpy(before, c->at, c->m * sizeof *before);
-    sx_cpu_settle(v, q, at, c->m, side, c->flag, c->at);
+    sx_cpu_settle(&settle, side);
     for (unsigned i = 0; i < c->m; i++)
         if (c->at[i] != before[i])
             c->slot[i] = c->at[i] < v->n ? sx_slot_of_rank(v, c->at[i]) : SX_NO_SLOT;
@@ -418,6 +420,21 @@ static void find_end(const span_work *w, chunk *c, uint64_t at, const sx_slice *
     to_ranks(w->v, c);
 }
 
+/* Finds where strings that begin with the chunk's end. */
+static void find_prefix_ends(const span_work *w, chunk *c, uint64_t at)
+{
+    const sx_view *v = w->v;
+
+    find_strings(w->cpu, &w->walks, v, c, &w->job->lo, at, SX_LEFT,
+                 w->job->entry_lo ? w->job->entry_lo + at : NULL);
+    for (unsigned i = 0; i < c->m; i++) {
+        uint64_t length;
+        const unsigned char *q = sx_slice_string(&w->job->lo, at + i, &length);
+        c->at[i] = sx_string_prefix_end(&v->strings, v->n, c->at[i], q, length);
+    }
+    to_ranks(v, c);
+}
+
 /* Ranges [at, at + c->m) as spans of ranks. */
 static void span_chunk(const span_work *w, chunk *c, uint64_t at,
                        uint64_t *start, uint64_t *count)
@@ -430,7 +447,10 @@ static void span_chunk(const span_work *w, chunk *c, uint64_t at,
     find_end(w, c, at, &job->lo, SX_LEFT, job->entry_lo);
     memcpy(start, c->at, c->m * sizeof *start);
     take_upper(w, c, at, empty);
-    find_end(w, c, at, &job->hi, SX_RIGHT, job->entry_hi);
+    if (job->prefix)
+        find_prefix_ends(w, c, at);
+    else
+        find_end(w, c, at, &job->hi, SX_RIGHT, job->entry_hi);
     for (unsigned i = 0; i < c->m; i++) {
         /* If keys do not ascend (a damaged file), a range may end before it starts. */
         count[i] = empty[i] || c->at[i] < start[i] ? 0 : c->at[i] - start[i];

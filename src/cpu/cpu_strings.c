@@ -1,16 +1,53 @@
 #include "cpu/cpu_strings.h"
 
 #include "family/generic/simd.h"
+#include "family/slots.h"
 
-/* Compiled twice, since counting bits is an instruction that not every processor has. */
+#define WALKS 64u                 /* that go down together */
+
+/* Has a cell's fork on its way, or the bytes that it skips. */
+static inline void ask_cell(const sx_strings *s, uint32_t cell)
+{
+    const sx_cell *c = sx_cell_at(s, cell);
+    const sx_fork *f = sx_fork_of(s, c);
+
+    if (f) {
+        __builtin_prefetch(f);
+        __builtin_prefetch((const unsigned char *)(f + 1) - 1);
+    }
+    if (c->skip && c->skip_at < s->pool)
+        __builtin_prefetch(s->groups + sx_groups_bytes(s) - s->pool + c->skip_at);
+}
+
+/* Walks go down the tree together, a level a round, so that their misses overlap. Compiled twice,
+ * since counting bits is an instruction that not every processor has. */
 #define CODES(name, attributes)                                                               \
     attributes static void name(const sx_strings *s, const sx_slice *q, uint64_t at, unsigned m, \
-                                uint64_t *code)                                               \
+                                uint64_t *code, uint64_t *same)                               \
     {                                                                                         \
+        sx_code_walk walk[WALKS];                                                             \
+        unsigned char on[WALKS];                                                              \
         for (unsigned i = 0; i < m; i++) {                                                    \
-            uint64_t length;                                                                  \
-            const unsigned char *p = sx_slice_string(q, at + i, &length);                     \
-            code[i] = sx_string_code(s, p, length);                                           \
+            walk[i] = (sx_code_walk){0, 0, 0, 0};                                             \
+            on[i] = (unsigned char)i;                                                         \
+        }                                                                                     \
+        for (unsigned left = m, kept; left > 0; left = kept) {                                \
+            kept = 0;                                                                         \
+            for (unsigned k = 0; k < left && s->forks; k++)                                   \
+                ask_cell(s, walk[on[k]].cell);                                                \
+            for (unsigned k = 0; k < left; k++) {                                             \
+                unsigned i = on[k];                                                           \
+                uint64_t length;                                                              \
+                const unsigned char *p = sx_slice_string(q, at + i, &length);                 \
+                if (!sx_code_step(s, p, length, &walk[i])) {                                  \
+                    __builtin_prefetch(sx_cell_at(s, walk[i].cell));                          \
+                    on[kept++] = (unsigned char)i;                                            \
+                }                                                                             \
+            }                                                                                 \
+        }                                                                                     \
+        for (unsigned i = 0; i < m; i++) {                                                    \
+            code[i] = walk[i].code;                                                           \
+            same[i] = walk[i].same;                                                           \
         }                                                                                     \
     }
 CODES(codes_plain, )
@@ -19,51 +56,130 @@ CODES(codes_popcnt, __attribute__((flatten, target("popcnt,bmi,bmi2"))))
 #endif
 
 void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_slice *q, uint64_t at, unsigned m,
-                  uint64_t *code)
+                  uint64_t *code, uint64_t *same)
 {
-    if (v->n == 0)
-        memset(code, 0, m * sizeof *code);
+    for (unsigned i = 0; i < m; i += WALKS) {
+        unsigned some = m - i < WALKS ? m - i : WALKS;
+        if (v->n == 0) {
+            memset(code + i, 0, some * sizeof *code);
+            memset(same + i, 0, some * sizeof *same);
 #ifdef SX_HAVE_X86
-    else if (cpu->level != SX_SCALAR)
-        codes_popcnt(&v->strings, q, at, m, code);
+        } else if (cpu->level != SX_SCALAR) {
+            codes_popcnt(&v->strings, q, at + i, some, code + i, same + i);
 #endif
-    else
-        codes_plain(&v->strings, q, at, m, code);
+        } else {
+            codes_plain(&v->strings, q, at + i, some, code + i, same + i);
+        }
+    }
 }
 
-/* Has the offsets of strings on their way for all of a chunk, then their bytes, and compares when
- * both are here. */
-void sx_cpu_settle(const sx_view *v, const sx_slice *q, uint64_t at, unsigned m, sx_side side,
-                   unsigned char *open, uint64_t *position)
-{
-    const sx_strings *s = &v->strings;
-    uint64_t length;
+/* ---- from codes to strings ------------------------------------------------------------- */
 
-    for (unsigned i = 0; i < m; i++)
-        if (open[i])
-            __builtin_prefetch(s->offsets + position[i] * s->offset_bytes);
-    for (unsigned i = 0; i < m; i++)
-        if (open[i]) {
-            const unsigned char *p = sx_string_at(s, position[i], &length);
-            __builtin_prefetch(p);
-            if (((uintptr_t)p & 63) + length > 64)
-                __builtin_prefetch(p + 64);
-        }
-    for (unsigned i = 0; i < m; i++) {
-        const unsigned char *p;
-        int order;
-        if (!open[i])
-            continue;
-        p = sx_slice_string(q, at + i, &length);
-        order = sx_string_order(s, position[i], p, length);
-        if (order < 0) {
-            position[i] = sx_string_bound(s, v->n, position[i] + 1, p, length, 0);
-            order = position[i] < v->n ? sx_string_order(s, position[i], p, length) : 1;
-        }
-        open[i] = order == 0;
-        if (side == SX_RIGHT && order == 0)
-            position[i] = sx_string_bound(s, v->n, position[i] + 1, p, length, 1);
+static uint64_t code_at(const sx_view *v, uint64_t position)
+{
+    uint64_t code;
+
+    memcpy(&code, v->keys + sx_key_offset(v, sx_slot_of_rank(v, position)), sizeof code);
+    return code;
+}
+
+/* Where strings with the code at position `from` end. Mostly that is the next one. */
+static uint64_t run_end(const sx_view *v, uint64_t from, uint64_t code)
+{
+    uint64_t step = 1, end;
+
+    while (step < v->n - from && code_at(v, from + step) == code) {
+        from += step;
+        step *= 2;
     }
+    end = step < v->n - from ? from + step : v->n;
+    while (end - from > 1) {
+        uint64_t half = from + (end - from) / 2;
+        if (code_at(v, half) == code)
+            from = half;
+        else
+            end = half;
+    }
+    return end;
+}
+
+/* A string that is searched for in a run of equal codes, [lo, hi). */
+typedef struct {
+    uint64_t lo, hi;
+    unsigned i;
+} search;
+
+static void ask_offsets(const sx_strings *s, const search *r)
+{
+    __builtin_prefetch(s->offsets + (r->lo + (r->hi - r->lo) / 2) * s->offset_bytes);
+}
+
+static void ask_bytes(const sx_strings *s, const search *r, uint64_t same)
+{
+    uint64_t length;
+    const unsigned char *p = sx_string_at(s, r->lo + (r->hi - r->lo) / 2, &length);
+    uint64_t from = same < length ? same : length;
+
+    __builtin_prefetch(p + from);
+    if (((uintptr_t)(p + from) & 63) + (length - from) > 64)
+        __builtin_prefetch(p + from + 64);
+}
+
+/* All strings of a chunk go on together, each by one comparison a round: their offsets are asked
+ * for, then their bytes, and they are compared when both are here. A run of one code is halved. */
+static void search_runs(const sx_settle *job, search *all, unsigned left)
+{
+    const sx_strings *s = &job->v->strings;
+
+    while (left > 0) {
+        unsigned kept = 0;
+        for (unsigned k = 0; k < left; k++)
+            ask_bytes(s, &all[k], job->same[all[k].i]);
+        for (unsigned k = 0; k < left; k++) {
+            search r = all[k];
+            uint64_t length, mid = r.lo + (r.hi - r.lo) / 2;
+            const unsigned char *q = sx_slice_string(job->q, job->at + r.i, &length);
+            int order = sx_string_order_from(s, mid, q, length, job->same[r.i]);
+            if (order < 0) {
+                r.lo = mid + 1;
+            } else {
+                r.hi = mid;
+                job->open[r.i] = order == 0;      /* the last one that is not below q counts */
+            }
+            if (r.lo < r.hi) {
+                ask_offsets(s, &r);
+                all[kept++] = r;
+            } else {
+                job->position[r.i] = r.lo;
+            }
+        }
+        left = kept;
+    }
+}
+
+void sx_cpu_settle(const sx_settle *job, sx_side side)
+{
+    const sx_view *v = job->v;
+    search all[SX_CHUNK];
+    unsigned left = 0;
+
+    for (unsigned i = 0; i < job->m; i++) {
+        int opened = job->open[i] && job->position[i] < v->n; /* in a damaged file it may be n */
+        job->open[i] = 0;
+        if (opened) {
+            search r = {job->position[i], run_end(v, job->position[i], job->code[i]), i};
+            ask_offsets(&v->strings, &r);
+            all[left++] = r;
+        }
+    }
+    search_runs(job, all, left);
+    for (unsigned i = 0; i < job->m && side == SX_RIGHT; i++)
+        if (job->open[i]) {
+            uint64_t length;
+            const unsigned char *q = sx_slice_string(job->q, job->at + i, &length);
+            job->position[i] = sx_string_bound(&v->strings, v->n, job->position[i] + 1, q, length,
+                                               1);
+        }
 }
 
 /* ---- strings as results ---------------------------------------------------------------- */

@@ -19,14 +19,22 @@ void sx_cpu_string_print(const sx_strings *s, uint64_t i, char *text, size_t spa
 
 /* ---- cpu_strings.c ------------------------------------------------------------------- */
 
-/* The codes of strings [at, at + m) of a column. */
+/* The codes of strings [at, at + m) of a column, and what these share with strings of that code. */
 void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_slice *q, uint64_t at, unsigned m,
-                  uint64_t *code);
+                  uint64_t *code, uint64_t *same);
 /* Left bounds of these codes become those of the strings, left or right. open[i]: the code at the
  * bound is the string's; where it is not, the bound is right as it is. Says then in open[i] whether
- * there is a string equal to it. */
-void sx_cpu_settle(const sx_view *v, const sx_slice *q, uint64_t at, unsigned m, sx_side side,
-                   unsigned char *open, uint64_t *position);
+ * there is a string equal to it. m <= SX_CHUNK. */
+typedef struct {
+    const sx_view *v;
+    const sx_slice *q;
+    uint64_t at;                  /* the first string of q */
+    unsigned m;
+    const uint64_t *code, *same;
+    unsigned char *open;
+    uint64_t *position;
+} sx_settle;
+void sx_cpu_settle(const sx_settle *job, sx_side side);
 
 sx_status sx_cpu_take_strings(void *self, const sx_views *views, const sx_string_take *job,
                               sx_err *err);

@@ -25,6 +25,8 @@
  *   uint64_t sx_device_range_u64(h, lo, hi, &start)
  *       How many keys are in lo <= key <= hi. They have the ranks from
  *       `start` on. start is set in any case.
+ *   uint64_t sx_device_prefix_u64(h, key, bits, &start)
+ *       The same for keys whose first bits are those of `key`. Floats and times have none.
  *   uint64_t sx_device_row_at(h, rank)
  *   uint64_t sx_device_key_at_u64(h, rank)
  *   void     sx_device_key_at_b16(h, rank, key)
@@ -160,6 +162,16 @@ SX_DEVICE_FUNCTION uint64_t sx_device_row_at(const sx_handle *h, uint64_t rank)
                    ? sx_dev_range_##width(&h->view, encoded(lo), encoded(hi), start) : 0;       \
     }
 
+/* The same for keys that have prefixes. */
+#define SX_DEVICE_PREFIX(TAG, name, T, width, encoded)                                          \
+    SX_DEVICE_FUNCTION uint64_t sx_device_prefix_##name(const sx_handle *h, T key,              \
+                                                        uint32_t bits, uint64_t *start)         \
+    {                                                                                           \
+        *start = 0;                                                                             \
+        return sx_handle_is(h, TAG)                                                             \
+                   ? sx_dev_prefix_##width(&h->view, encoded(key), bits, start) : 0;            \
+    }
+
 /* The bits of a key as an unsigned number, and back. */
 #define SX_DEVICE_TYPE(TAG, name, T, bits, width)                                               \
     SX_DEV bits sx_dev_encode_##name(T key)                                                     \
@@ -187,12 +199,18 @@ SX_DEVICE_TYPE(SX_T64, t64, int64_t, uint64_t, 8)
 SX_DEVICE_TYPE(SX_F32, f32, float, uint32_t, 4)
 SX_DEVICE_TYPE(SX_F64, f64, double, uint64_t, 8)
 
+SX_DEVICE_PREFIX(SX_U32, u32, uint32_t, 4, sx_dev_encode_u32)
+SX_DEVICE_PREFIX(SX_U64, u64, uint64_t, 8, sx_dev_encode_u64)
+SX_DEVICE_PREFIX(SX_I32, i32, int32_t, 4, sx_dev_encode_i32)
+SX_DEVICE_PREFIX(SX_I64, i64, int64_t, 8, sx_dev_encode_i64)
+
 SX_DEV sx_key16 sx_dev_encode_b16(const void *key)
 {
     return sx_enc_b16((const unsigned char *)key);
 }
 
 SX_DEVICE_ASK(SX_B16, b16, const void *, 16, sx_dev_encode_b16)
+SX_DEVICE_PREFIX(SX_B16, b16, const void *, 16, sx_dev_encode_b16)
 
 SX_DEVICE_FUNCTION void sx_device_key_at_b16(const sx_handle *h, uint64_t rank, void *key)
 {
@@ -202,6 +220,7 @@ SX_DEVICE_FUNCTION void sx_device_key_at_b16(const sx_handle *h, uint64_t rank, 
 }
 
 #undef SX_DEVICE_TYPE
+#undef SX_DEVICE_PREFIX
 #undef SX_DEVICE_ASK
 
 /* ---- of a type that a template names ------------------------------------------- */

@@ -29,6 +29,14 @@ SX_DEV uint64_t F(range)(const sx_view *v, KEY lo, KEY hi, uint64_t *start)
     return end > *start ? end - *start : 0;       /* lo > hi: none */
 }
 
+/* Keys that begin with the first bits of this one; more bits than it has are all of it. */
+SX_DEV uint64_t F(prefix)(const sx_view *v, KEY key, uint32_t bits, uint64_t *start)
+{
+    KEY rest = bits < 8 * W ? (KEY)((KEY)~(KEY)0 >> bits) : 0;
+
+    return F(range)(v, (KEY)(key & (KEY)~rest), (KEY)(key | rest), start);
+}
+
 /* rank is below v->ranks. */
 SX_DEV KEY F(key)(const sx_view *v, uint64_t rank)
 {

@@ -79,6 +79,18 @@ typedef struct {                  /* see sx_span_query */
     uint64_t *start, *count;      /* start may be NULL */
 } sx_gpu_spans;
 
+typedef struct {                  /* see sx_climb_query; keys [before, before + n) */
+    sx_gpu_views views;
+    int key_type;
+    uint32_t limit, row_bytes;
+    uint64_t n, before;
+    const void *of, *parents;
+    uint64_t parents_n;
+    void *rows, *keys;            /* or NULL */
+    uint32_t *steps;              /* the same */
+    unsigned long long *circles;  /* the first key of one, and how many */
+} sx_gpu_climb;
+
 enum { SX_SCAN_THREAD = 1, SX_SCAN_MIXED, SX_SCAN_WARP };
 
 typedef struct {                  /* see sx_range_folds */

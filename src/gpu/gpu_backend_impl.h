@@ -96,6 +96,10 @@ static sx_status gpu_backend_copy(void *self, void *to, int to_there, const void
                        : st;
 }
 
+/* ---- climbs, prefixes --------------------------------------------------------------------- */
+
+#include "gpu/gpu_climbs_impl.h"
+
 /* ---- some levels of walks, for hybrid indexes ------------------------------------------------- */
 
 enum { STEPS_Q, STEPS_IN, STEPS_OUT, STEPS_COLUMNS };

@@ -72,6 +72,18 @@ SX_KERNEL_2048(F(k_fill), sx_gpu_fill)
 
 /* ---- building ----------------------------------------------------------------------- */
 
+/* The ends of ranges that prefixes are: zeros behind the prefix, and ones. */
+SX_KERNEL(F(k_prefix_ends), sx_prefix_ends)
+{
+    for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
+        uint32_t bits = ap->bits ? ap->bits[i] : ap->length;
+        KEY key = F(read_key)(ap->key_type, ap->of, i);
+        KEY rest = bits >= 8 * W ? 0 : (KEY)((KEY)~(KEY)0 >> bits);
+        F(write_key)(ap->key_type, ap->lo, i, (KEY)(key & ~rest));
+        F(write_key)(ap->key_type, ap->hi, i, (KEY)(key | rest));
+    }
+}
+
 SX_KERNEL(F(k_encode), sx_gpu_input)
 {
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS)

@@ -18,9 +18,11 @@
 #define LEAST_BYTES 4096u         /* that few strings may take, too */
 #define MOST_BYTES (2u << 20)     /* what a core's cache holds */
 #define TIES_FIRST 2u             /* string comparisons that nobody notices */
+#define FEW_TIES 8u               /* one in so many is not worth a step down for all */
 #define LARGE_SKIP 16u            /* a skip of this part of all bytes is too large */
-/* Bytes of a string that a code has behind 2^16 groups: what decides whether codes are equal. */
-#define CODE_BYTES 6u
+#define GROUP_BITS 16u            /* of groups that are still to be made: decides whether codes are
+                                     equal */
+#define BASE_MOST 181u           /* more take as many bits as bytes do */
 
 typedef struct {
     uint64_t begin, end;          /* strings */
@@ -33,6 +35,8 @@ typedef struct {
     sx_strings *s;
     const uint32_t *shared;
     uint64_t most, ties;
+    uint32_t chars;               /* of a code */
+    uint16_t digits[256];
     task *tasks;
     unsigned char *out;           /* cells grow from the front, forks from the back */
     uint32_t cells, forks;
@@ -43,12 +47,17 @@ uint64_t sx_groups_most(uint64_t n)
 {
     uint64_t most = n / 4 * 3;    /* an index of strings has 18 bytes a key beside these */
 
-    return most < LEAST_BYTES ? LEAST_BYTES : most < MOST_BYTES ? most : MOST_BYTES;
+    return (most < LEAST_BYTES ? LEAST_BYTES : most < MOST_BYTES ? most : MOST_BYTES);
+}
+
+static uint64_t tree_most(uint64_t n)
+{
+    return sx_groups_most(n) - SX_DIGITS_BYTES;
 }
 
 static uint64_t cells_most(uint64_t n)
 {
-    return sx_groups_most(n) / sizeof(sx_cell);
+    return tree_most(n) / sizeof(sx_cell);
 }
 
 uint64_t sx_groups_scratch(uint64_t n)
@@ -89,7 +98,7 @@ static uint64_t count_ties(const maker *m, const task *t, uint64_t depth)
     uint64_t ties = 0;
 
     for (uint64_t i = t->begin + 1; i < t->end; i++)
-        ties += m->shared[i] != SX_EQUAL && m->shared[i] >= depth + CODE_BYTES;
+        ties += m->shared[i] != SX_EQUAL && m->shared[i] >= depth + m->chars;
     return ties;
 }
 
@@ -139,7 +148,7 @@ static int make_fork(maker *m, sx_cell *c, const task *t, uint64_t depth)
 static int make_cell(maker *m, uint32_t i)
 {
     const task *t = &m->tasks[i];
-    uint64_t depth = shared_by_all(m, t), skip;
+    uint64_t depth = shared_by_all(m, t), skip, ties;
     sx_cell *c = cell_at(m, i);
 
     *c = (sx_cell){.skip_at = (uint32_t)m->pool};
@@ -148,7 +157,8 @@ static int make_cell(maker *m, uint32_t i)
     skip = depth - t->depth;
     if (skip > m->most / (i ? LARGE_SKIP : 2) || !fits(m, 0, 0, skip))
         return 1;
-    if (count_ties(m, t, depth) > m->ties && !make_fork(m, c, t, depth))
+    ties = count_ties(m, t, depth);
+    if (ties > m->ties && ties > (t->end - t->begin) / FEW_TIES && !make_fork(m, c, t, depth))
         return 0;
     c->skip = (uint32_t)skip;
     m->pool += skip;
@@ -185,6 +195,23 @@ static void number_groups(maker *m)
     }
 }
 
+/* Which bytes occur decides the digits, and the base. */
+static void take_digits(maker *m)
+{
+    sx_strings *s = m->s;
+    unsigned char occurs[256] = {0};
+    uint32_t next = 1;
+
+    for (uint64_t i = 0; i < s->size; i++)
+        occurs[s->bytes[i]] = 1;
+    for (unsigned c = 0; c < 256; c++) {
+        m->digits[c] = (uint16_t)(2 * next + occurs[c]);
+        next += occurs[c];
+    }
+    s->base = (uint16_t)(next + 1 <= BASE_MOST ? next + 1 : 0);
+    m->chars = sx_code_chars(s->base, 64 - GROUP_BITS);
+}
+
 /* Forks, cells and the pool as the section has them. */
 static sx_status put_together(const maker *m, void **out, sx_err *err)
 {
@@ -197,10 +224,15 @@ static sx_status put_together(const maker *m, void **out, sx_err *err)
     s->cells = m->cells;
     s->pool = (uint32_t)m->pool;
     s->bits = (uint16_t)sx_group_bits(m->cells - m->forks);
+    s->chars = (uint16_t)sx_code_chars(s->base, 64 - s->bits);
     st = sx_alloc(out, sx_groups_bytes(s), "groups of strings", err);
     if (st != SX_OK)
         return st;
     to = *out;
+    if (s->base) {
+        memcpy(to, m->digits, SX_DIGITS_BYTES);
+        to += SX_DIGITS_BYTES;
+    }
     for (uint32_t i = 0; i < m->forks; i++, to += sizeof(sx_fork))
         memcpy(to, fork_at(m, i), sizeof(sx_fork));
     memcpy(to, m->out, m->cells * sizeof(sx_cell));
@@ -218,11 +250,12 @@ static sx_status put_together(const maker *m, void **out, sx_err *err)
 sx_status sx_groups_make(sx_strings *s, uint64_t n, const uint32_t *shared, void **groups,
                          sx_err *err)
 {
-    maker m = {.s = s, .shared = shared, .most = sx_groups_most(n), .ties = TIES_FIRST};
+    maker m = {.s = s, .shared = shared, .most = tree_most(n), .ties = TIES_FIRST};
     sx_status st = sx_alloc_array((void **)&m.tasks, cells_most(n), sizeof(task),
                                   "groups of strings", err);
     int fit = 0;
 
+    take_digits(&m);
     if (st == SX_OK)
         st = sx_alloc((void **)&m.out, m.most, "groups of strings", err);
     for (; st == SX_OK && !fit; m.ties *= 2) {    /* with n ties nothing forks, and all fits */
@@ -282,11 +315,29 @@ static sx_status check_fork(const sx_strings *s, uint32_t i, uint32_t child, sx_
     return f->end == next ? SX_OK : broken("another group is said to be behind fork", i, err);
 }
 
+/* Whether digits ascend with their bytes, each by one, and the base is as many as there are. */
+static sx_status check_digits(const sx_strings *s, sx_err *err)
+{
+    const uint16_t *digits = (const uint16_t *)(const void *)s->groups;
+    uint32_t next = 1;
+
+    for (unsigned c = 0; c < 256 && s->base; c++) {
+        if (digits[c] >> 1 != next)
+            return broken("another digit should be that of byte", c, err);
+        next += digits[c] & 1;
+    }
+    return !s->base || s->base == next + 1 ? SX_OK : broken("digits are not as many as", s->base,
+                                                              err);
+}
+
 sx_status sx_groups_check(const sx_strings *s, sx_err *err)
 {
     uint32_t forks = 0, child = 1, first, end;
     uint64_t pool = 0;
-    sx_status st = SX_OK;
+    sx_status st = check_digits(s, err);
+
+    if (st != SX_OK)
+        return st;
 
     for (uint32_t i = 0; i < s->cells; i++) {
         const sx_cell *c = sx_cell_at(s, i);

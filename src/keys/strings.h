@@ -8,24 +8,30 @@
  *
  * A code never descends: if s <= t, then code(s) <= code(t), for all strings there are. So all
  * strings whose codes are below that of q are below q, and q's place is at or behind the left
- * bound of its code. From there strings are compared, one, or by doubling steps (sx_string_bound()).
- * That is right whatever the codes are, as long as they never descend.
+ * bound of its code, in the run of strings that have this code, or right behind that run. Comparing
+ * strings says where; a run is mostly one string. That is right whatever the codes are, as long as
+ * they never descend.
  *
- * The code of a string is the number of its group, then the bytes behind what the group shares:
+ * The code of a string is the number of its group, then what is behind that which the group shares:
  *
- *     | group: `bits` bits | the next 64 - bits bits of the string, 0 behind its end |
+ *     | group: `bits` bits | the next `chars` bytes of the string, as digits of base `base` |
+ *
+ * The digit of a byte is its place among the bytes that occur in strings, from 1 on, and 0 behind
+ * the string's end. A byte that does not occur, as only queries have it, takes the digit of the next
+ * one that does, and zeros follow: so codes of queries don't descend either. Where nearly all bytes
+ * occur, base is 0, and the next 64 - bits bits of the string stand there as they are.
  *
  * Groups are consecutive strings with a common prefix, the leaves of a small tree over prefixes
- * (section `groups`; keys/string_groups.c makes it). It branches only where strings would have equal codes,
- * and only as far as 3/4 of a byte a key allow, so that a cache holds it:
+ * (section `groups`; keys/string_groups.c makes it). It branches only where strings would have
+ * equal codes, and only as far as 3/4 of a byte a key allow, so that a cache holds it:
  *
  *     cells   a place of the tree: `skip` bytes of the pool that all strings there share, then
  *             a group, or a fork
  *     forks   a branch by one byte: a bit for each byte that has a child. Children are consecutive
  *             cells; `group` and `end` are the first group below and the one behind the last
  *
- *     groups | fork 0 | fork 1 | ... | cell 0 | cell 1 | ... | pool |
- *              48 bytes each           12 bytes each
+ *     groups | digits, if there is a base | fork 0 | fork 1 | ... | cell 0 | cell 1 | ... | pool |
+ *              512 bytes                       48 bytes each           12 bytes each
  *
  * Cell 0 is the root. Numbers ascend level by level: children of fork i lie before those of fork
  * i + 1, forks are referred to in the order of their cells, and so are skipped bytes. A string that
@@ -66,7 +72,11 @@ typedef struct {
     uint32_t forks, cells, pool;
     uint16_t offset_bytes;        /* 4, 8; 0: keys are not strings */
     uint16_t bits;                /* of a group's number */
+    uint16_t base, chars;
 } sx_strings;
+
+/* digits[c] of byte c: 2 * digit + 1, or, if it does not occur, 2 * the next one's. */
+#define SX_DIGITS_BYTES 512u
 
 #define SX_STRING_MOST UINT32_MAX /* bytes of one */
 
@@ -78,7 +88,26 @@ SX_FN uint32_t sx_offset_bytes(uint64_t size)
 
 SX_FN uint64_t sx_groups_bytes(const sx_strings *s)
 {
-    return s->forks * (uint64_t)sizeof(sx_fork) + s->cells * (uint64_t)sizeof(sx_cell) + s->pool;
+    return (s->base ? SX_DIGITS_BYTES : 0) + s->forks * (uint64_t)sizeof(sx_fork) +
+           s->cells * (uint64_t)sizeof(sx_cell) + s->pool;
+}
+
+SX_FN const unsigned char *sx_forks_of(const sx_strings *s)
+{
+    return s->groups + (s->base ? SX_DIGITS_BYTES : 0);
+}
+
+/* Digits that fit into so many bits. */
+SX_FN uint32_t sx_code_chars(uint32_t base, uint32_t bits)
+{
+    uint64_t most = bits >= 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    uint32_t chars = 0;
+
+    if (base < 2)
+        return bits / 8;
+    for (; most >= base - 1; chars++)    /* most is the largest rest below base ^ chars */
+        most = (most - (base - 1)) / base;
+    return chars;
 }
 
 /* Bits that number so many groups. */
@@ -93,12 +122,12 @@ SX_FN uint32_t sx_group_bits(uint32_t groups)
 
 SX_FN const sx_fork *sx_fork_at(const sx_strings *s, uint32_t i)
 {
-    return (const sx_fork *)(const void *)s->groups + (i < s->forks ? i : s->forks - 1);
+    return (const sx_fork *)(const void *)sx_forks_of(s) + (i < s->forks ? i : s->forks - 1);
 }
 
 SX_FN const sx_cell *sx_cell_at(const sx_strings *s, uint32_t i)
 {
-    return (const sx_cell *)(const void *)(s->groups + s->forks * (uint64_t)sizeof(sx_fork)) +
+    return (const sx_cell *)(const void *)(sx_forks_of(s) + s->forks * (uint64_t)sizeof(sx_fork)) +
            (i < s->cells ? i : s->cells - 1);
 }
 
@@ -146,11 +175,42 @@ SX_FN uint64_t sx_string_word(const unsigned char *q, uint64_t length, uint64_t 
     return x;
 }
 
+/* What a code has behind the group's number. *same: bytes of q up to which all strings with this
+ * code are like it. */
+SX_FN uint64_t sx_string_tail(const sx_strings *s, const unsigned char *q, uint64_t length,
+                              uint64_t at, uint64_t *same)
+{
+    const uint16_t *digits = (const uint16_t *)(const void *)s->groups;
+    uint32_t chars = s->chars, i = 0;
+    uint64_t x = 0;
+
+    *same = at + chars;
+    if (!s->base)
+        return sx_string_word(q, length, at) >> s->bits;
+    for (; i < chars && at + i < length; i++) {
+        uint32_t d = digits[q[at + i]];
+        x = x * s->base + (d >> 1);
+        if (!(d & 1)) {
+            *same = at + i++;
+            break;
+        }
+    }
+    for (; i < chars; i++)
+        x *= s->base;
+    return x;
+}
+
 /* Below 0, 0, or above 0: the bytes of q from `at` on, compared with m others. 0: q goes on with
  * these. */
 SX_FN int sx_skip_order(const unsigned char *q, uint64_t length, uint64_t at,
                         const unsigned char *skip, uint64_t m)
 {
+#ifndef __CUDA_ARCH__
+    if (m >= 8 && length - at >= m) {
+        int order = memcmp(q + at, skip, m);
+        return (order > 0) - (order < 0);
+    }
+#endif
     for (uint64_t i = 0; i < m; i++) {
         if (at + i >= length)
             return -1;
@@ -160,43 +220,68 @@ SX_FN int sx_skip_order(const unsigned char *q, uint64_t length, uint64_t at,
     return 0;
 }
 
-SX_FN uint64_t sx_string_code(const sx_strings *s, const unsigned char *q, uint64_t length)
+/* A walk down the tree: the cell where it is, and how many bytes of q are behind it; in the end the
+ * code. */
+typedef struct {
+    uint64_t at;
+    uint64_t code;
+    uint64_t same;                /* bytes that q shares with each string of its code, if both have
+                                     as many */
+    uint32_t cell;
+} sx_code_walk;
+
+SX_FN int sx_code_done(sx_code_walk *w, uint64_t code)
+{
+    w->code = code;
+    return 1;
+}
+
+/* One step down, which takes a byte of q. Returns 1 in the end. */
+SX_FN int sx_code_step(const sx_strings *s, const unsigned char *q, uint64_t length,
+                       sx_code_walk *w)
 {
     const unsigned char *pool = s->groups + sx_groups_bytes(s) - s->pool;
-    const sx_cell *c = sx_cell_at(s, 0);
-    uint64_t at = 0;
+    const sx_cell *c = sx_cell_at(s, w->cell);
+    const sx_fork *f = sx_fork_of(s, c);
+    uint32_t begin = c->skip_at < s->pool ? c->skip_at : s->pool;
+    uint32_t skip = c->skip < s->pool - begin ? c->skip : s->pool - begin;
+    uint32_t word, child;
+    uint64_t bit;
+    int order = skip ? sx_skip_order(q, length, w->at, pool + begin, skip) : 0;
 
-    for (;;) {                    /* each time around takes a byte of q */
-        const sx_fork *f = sx_fork_of(s, c);
-        uint32_t begin = c->skip_at < s->pool ? c->skip_at : s->pool;
-        uint32_t skip = c->skip < s->pool - begin ? c->skip : s->pool - begin;
-        uint32_t word, child;
-        uint64_t bit;
-        int order = skip ? sx_skip_order(q, length, at, pool + begin, skip) : 0;
-
-        if (order < 0)
-            return sx_group_code(s, f ? f->group : c->to);
-        if (order > 0)
-            return sx_group_code(s, f ? f->end : c->to + 1);
-        at += skip;
-        if (!f)
-            return sx_group_code(s, c->to) | sx_string_word(q, length, at) >> s->bits;
-        if (at >= length)
-            return sx_group_code(s, f->group);
-        word = q[at] >> 6;
-        bit = (uint64_t)1 << (q[at] & 63);
-        child = f->before[word] + sx_popcount(f->bits[word] & (bit - 1));
-        if (!(f->bits[word] & bit)) {
-            const sx_fork *next;
-            if (child >= sx_fork_children(f))
-                return sx_group_code(s, f->end);
-            c = sx_cell_at(s, f->child + child);
-            next = sx_fork_of(s, c);
-            return sx_group_code(s, next ? next->group : c->to);
-        }
-        c = sx_cell_at(s, f->child + child);
-        at++;
+    if (order < 0)
+        return sx_code_done(w, sx_group_code(s, f ? f->group : c->to));
+    if (order > 0)
+        return sx_code_done(w, sx_group_code(s, f ? f->end : c->to + 1));
+    w->at += skip;
+    if (!f)
+        return sx_code_done(w, sx_group_code(s, c->to) |
+                                   sx_string_tail(s, q, length, w->at, &w->same));
+    if (w->at >= length)
+        return sx_code_done(w, sx_group_code(s, f->group));
+    word = q[w->at] >> 6;
+    bit = (uint64_t)1 << (q[w->at] & 63);
+    child = f->before[word] + sx_popcount(f->bits[word] & (bit - 1));
+    w->cell = f->child + child;
+    if (!(f->bits[word] & bit)) { /* the first group behind that place */
+        const sx_fork *next;
+        if (child >= sx_fork_children(f))
+            return sx_code_done(w, sx_group_code(s, f->end));
+        c = sx_cell_at(s, w->cell);
+        next = sx_fork_of(s, c);
+        return sx_code_done(w, sx_group_code(s, next ? next->group : c->to));
     }
+    w->at++;
+    return 0;
+}
+
+SX_FN uint64_t sx_string_code(const sx_strings *s, const unsigned char *q, uint64_t length)
+{
+    sx_code_walk w = {0, 0, 0, 0};
+
+    while (!sx_code_step(s, q, length, &w))
+        ;
+    return w.code;
 }
 
 /* ---- the strings -------------------------------------------------------------------- */
@@ -245,6 +330,18 @@ SX_FN int sx_string_order(const sx_strings *s, uint64_t i, const unsigned char *
     return sx_bytes_order(p, own, q, length);
 }
 
+/* The same if both share their first `same` bytes, as far as they have these. */
+SX_FN int sx_string_order_from(const sx_strings *s, uint64_t i, const unsigned char *q,
+                               uint64_t length, uint64_t same)
+{
+    uint64_t own;
+    const unsigned char *p = sx_string_at(s, i, &own);
+
+    same = same < own ? same : own;
+    same = same < length ? same : length;
+    return sx_bytes_order(p + same, own - same, q + same, length - same);
+}
+
 /* The first position from `from` on, of n, whose string is not before q: not below it, or (right)
  * above it. Strings before `from` are before q. Takes doubling steps, then halves the last one. */
 SX_FN uint64_t sx_string_bound(const sx_strings *s, uint64_t n, uint64_t from,
@@ -262,6 +359,39 @@ SX_FN uint64_t sx_string_bound(const sx_strings *s, uint64_t n, uint64_t from,
     while (end - from > 1) {      /* `from` is before q, and `end` is not */
         uint64_t half = from + (end - from) / 2;
         if (sx_string_order(s, half, q, length) < right)
+            from = half;
+        else
+            end = half;
+    }
+    return end;
+}
+
+/* Whether string i begins with q. */
+SX_FN int sx_string_begins(const sx_strings *s, uint64_t i, const unsigned char *q, uint64_t length)
+{
+    uint64_t own;
+    const unsigned char *p = sx_string_at(s, i, &own);
+
+    return own >= length && sx_bytes_order(p, length, q, length) == 0;
+}
+
+/* The first position from `from` on, of n, whose string does not begin with q. Strings before
+ * `from` are below q. */
+SX_FN uint64_t sx_string_prefix_end(const sx_strings *s, uint64_t n, uint64_t from,
+                                    const unsigned char *q, uint64_t length)
+{
+    uint64_t step = 1, end;
+
+    if (from >= n || !sx_string_begins(s, from, q, length))
+        return from;
+    while (step < n - from && sx_string_begins(s, from + step, q, length)) {
+        from += step;
+        step *= 2;
+    }
+    end = step < n - from ? from + step : n;
+    while (end - from > 1) {      /* `from` begins with q, and `end` does not */
+        uint64_t half = from + (end - from) / 2;
+        if (sx_string_begins(s, half, q, length))
             from = half;
         else
             end = half;

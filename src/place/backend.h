@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/slice.h"
 
-#define SX_BACKEND_ABI 22
+#define SX_BACKEND_ABI 24
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -45,7 +45,7 @@ typedef struct {
  *   - a span of ranks is a span in each run, its results merged in the order of keys;
  *   - entries are of the oldest run, which has nearly all keys; the others are small.
  * So kernels will loop over the list where they take its one view now (gpu_args.h), and with
- * SX_RUNS_MAX grows what a launch carries: 552 bytes a view of the 4096 that every GPU takes. */
+ * SX_RUNS_MAX grows what a launch carries: 560 bytes a view of the 4096 that every GPU takes. */
 #define SX_RUNS_MAX 1u
 
 typedef struct {
@@ -93,6 +93,7 @@ typedef struct {
 typedef struct {
     int key_type;
     uint32_t last;                /* the limit keeps the last results of a range */
+    uint32_t prefix;              /* strings: ranges hold all that begin with lo; hi is lo */
     uint64_t n;
     sx_slice lo, hi;
     uint64_t limit;               /* UINT64_MAX: none */
@@ -146,6 +147,34 @@ typedef struct {
 typedef struct {
     sx_slice count, min, max, sum;
 } sx_range_folds;
+
+#define SX_CLIMB_ENDLESS (UINT32_MAX - 1)     /* no limit, so circles are looked for */
+
+/* One batch of climbs; see sx_climbs. */
+typedef struct {
+    int key_type;
+    uint32_t limit;               /* steps; at most SX_CLIMB_ENDLESS */
+    uint64_t n;
+    sx_slice of, parents;         /* parents has its own number of elements */
+    sx_slice rows, keys, steps;   /* or none */
+    sx_how how;
+} sx_climb_query;
+
+/* Keys whose parents lead in a circle: the first of them, UINT64_MAX if there is none; and how
+ * many there are. */
+typedef struct {
+    uint64_t first, count;
+} sx_circles;
+
+/* Prefixes in device memory, and the ends of the ranges that they are. */
+typedef struct {
+    int key_type;
+    uint32_t length;              /* bits of all, if `bits` is NULL */
+    uint64_t n;
+    const void *of;
+    const uint32_t *bits;
+    void *lo, *hi;
+} sx_prefix_ends;
 
 /* Keys as they come in; and sorted, below. */
 typedef struct {
@@ -318,6 +347,10 @@ typedef struct {
     sx_status (*fold)(void *self, const sx_views *views, const sx_span_query *job,
                       const sx_range_folds *out, sx_err *err);
 
+    /* All steps of climbs. */
+    sx_status (*climb)(void *self, const sx_views *views, const sx_climb_query *job,
+                       sx_circles *circles, sx_err *err);
+
     /* The rest is a GPU's, and NULL for a CPU unless a comment says otherwise. First: memory
      * from the caller's allocator. */
     sx_status (*use_allocator)(void *self, const sx_allocator *allocator, sx_err *err);
@@ -335,6 +368,9 @@ typedef struct {
                         uint64_t *bytes, uint64_t *total, sx_err *err);
     sx_status (*offsets)(void *self, const sx_how *how, const sx_spans *spans, uint64_t *to,
                          sx_err *err);
+
+    /* Queues the making of ends. */
+    sx_status (*prefix_ends)(void *self, void *stream, const sx_prefix_ends *job, sx_err *err);
 
     /* steps: some levels of walks. `upper` is an index of which this device may have only the
      * upper part. A CPU has it, too. bucket: how many queries are worth a trip. pin: pinned

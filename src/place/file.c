@@ -65,7 +65,8 @@ typedef struct {
     uint32_t forks;               /* of strings (keys/strings.h), as what follows; else 0 */
     uint64_t string_bytes;
     uint32_t cells, pool;
-    unsigned char zero[8];
+    uint16_t base;
+    unsigned char zero[6];
 } file_run;
 
 typedef struct {
@@ -152,6 +153,7 @@ static void lay_out(const sx_store *store, uint64_t why_bytes, uint64_t notes_by
     front->run.forks = v->strings.forks;
     front->run.cells = v->strings.cells;
     front->run.pool = v->strings.pool;
+    front->run.base = v->strings.base;
 
     for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
         uint64_t bytes = sx_section_bytes(v, kind);
@@ -318,15 +320,16 @@ static sx_status read_strings(sx_strings *out, const file_front *front, const ch
 
     *out = (sx_strings){0};
     if (!strings || r->stored == 0)
-        return r->string_bytes || r->forks || r->cells || r->pool
+        return r->string_bytes || r->forks || r->cells || r->pool || r->base
                    ? damaged(path, "it has no strings, but their numbers", err) : SX_OK;
     if (r->string_bytes > most || r->cells == 0 || r->cells > most || r->forks >= r->cells ||
-        r->cells >= SX_TO_FORK || r->pool > most)
+        r->cells >= SX_TO_FORK || r->pool > most || r->base == 1 || r->base > 257)
         return damaged(path, "its strings have an impossible size", err);
     *out = (sx_strings){.size = r->string_bytes, .forks = r->forks, .cells = r->cells,
                         .pool = r->pool,
                         .offset_bytes = (uint16_t)sx_offset_bytes(r->string_bytes),
-                        .bits = (uint16_t)sx_group_bits(r->cells - r->forks)};
+                        .bits = (uint16_t)sx_group_bits(r->cells - r->forks), .base = r->base};
+    out->chars = (uint16_t)sx_code_chars(out->base, 64u - out->bits);
     return SX_OK;
 }
 

@@ -451,3 +451,44 @@ sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
     st = leave(&all, st, err);
     return st == SX_OK ? space : st;
 }
+
+/* ---- climbs ------------------------------------------------------------------------------ */
+
+sx_status sx_answer_climb(const sx_index_version *now, const sx_climb_query *job,
+                          sx_circles *circles, sx_err *err)
+{
+    sx_batch b = {.n = job->n, .in_bytes = job->of.each,
+                  .out_bytes = (job->rows.data ? job->rows.each : 0) +
+                               (job->keys.data ? job->keys.each : 0),
+                  .searches = 1, .trips = 1, .threads = job->how.threads};
+    uint32_t there = sx_slice_there(&job->of) | sx_slice_there(&job->parents) |
+                     sx_slice_there(&job->rows) | sx_slice_there(&job->keys) |
+                     sx_slice_there(&job->steps);
+    sx_plan plan = sx_plan_of(now, &b, on_host(&job->how, there), job->of.data, NULL);
+    const sx_device *dev;
+    visits brought = {.dev = now->dev};
+    sx_climb_query here = *job;
+    sx_views views;
+    sx_status st = SX_OK;
+
+    do {
+        dev = plan.by->dev;
+        views = sx_plan_views(&plan);
+        if (!plan.visit)
+            st = dev->backend->climb(dev->self, &views, job, circles, err);
+    } while (!plan.visit && sx_plan_again(&plan, st));
+    if (!plan.visit)
+        return st;
+    st = bring(&brought, &here.of, job->n, 1, 0, err);
+    if (st == SX_OK)
+        st = bring(&brought, &here.parents, job->parents.n, 1, 0, err);
+    if (st == SX_OK)
+        st = bring(&brought, &here.rows, job->n, 0, 1, err);
+    if (st == SX_OK)              /* keys without a top stay as they are */
+        st = bring(&brought, &here.keys, job->n, 1, 1, err);
+    if (st == SX_OK)
+        st = bring(&brought, &here.steps, job->n, 0, 1, err);
+    if (st == SX_OK)
+        st = dev->backend->climb(dev->self, &views, &here, circles, err);
+    return leave(&brought, st, err);
+}

@@ -229,11 +229,11 @@ static void explain_json(const sx_index_version *now, sx_text *t)
     } else {
         add(t, ", \"entries\": {\"call_ns\": ", c->entries.call_ns, 1, ", ");
         add(t, "\"query_ns\": ", c->entries.query_ns, 4, ", ");
-        add(t, "\"hinted_query_ns\": ", c->entries.entered_ns, 4, ", ");
+        add(t, "\"entered_query_ns\": ", c->entries.entered_ns, 4, ", ");
         add(t, "\"gain\": ", c->entries.gain, 3, ", ");
         add(t, "\"range_gain\": ", c->entries.range_gain, 3, "}");
         json_balance(now, t);
-        json_from("hinted_from", entered_from(now), t);
+        json_from("entered_from", entered_from(now), t);
     }
     sx_text_add(t, "}");
 }

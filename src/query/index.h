@@ -59,6 +59,13 @@ typedef struct {
 void sx_timing_begin(sx_timing *timing, sx_how *how);
 void sx_timing_end(const sx_timing *timing, sx_status st);
 
+/* ---- range.c --------------------------------------------------------------------- */
+
+/* sx_range() of a version, in the name of another verb. */
+sx_status sx_read_ranges(const sx_index_version *now, const sx_ranges *ranges, sx_column *first,
+                         sx_column *rows, sx_column *keys, const sx_call *call, const char *verb,
+                         sx_err *err);
+
 /* ---- plan.c: who answers ------------------------------------------------------- */
 
 typedef struct {
@@ -91,6 +98,9 @@ sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
                           const sx_range_out *out, sx_err *err);
 sx_status sx_answer_fold(const sx_index_version *now, const sx_span_query *job,
                          const sx_range_folds *out, sx_err *err);
+
+sx_status sx_answer_climb(const sx_index_version *now, const sx_climb_query *job,
+                          sx_circles *circles, sx_err *err);
 
 /* ---- strings.c: strings as results ------------------------------------------------- */
 

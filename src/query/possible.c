@@ -10,10 +10,11 @@
 
 /* Everything that can be done with an index. test_matrix.c does each of these with
  * every index that can be. */
-enum { ANYWHERE, WITH_A_GPU, ON_A_GPU };
+enum { ANYWHERE, OF_PREFIXES, OF_CLIMBS, WITH_A_GPU, ON_A_GPU };
 static const struct {
     const char *name;
-    int where;                    /* ON_A_GPU: with streams */
+    int where;                    /* OF_PREFIXES, OF_CLIMBS: of keys that have some;
+                                     ON_A_GPU: with streams */
 } verbs[] = {
     {"build", ANYWHERE},
     {"get", ANYWHERE},
@@ -25,6 +26,8 @@ static const struct {
     {"range_rows", ANYWHERE},
     {"range_keys", ANYWHERE},
     {"aggregate", ANYWHERE},
+    {"prefix", OF_PREFIXES},
+    {"climb", OF_CLIMBS},
     {"check", ANYWHERE},
     {"save", ANYWHERE},
     {"load", ANYWHERE},
@@ -81,9 +84,28 @@ sx_status sx_check_streams(uint32_t place, const sx_backend_kind *kind, sx_err *
     return SX_OK;
 }
 
+sx_status sx_check_prefixes(int key_type, sx_err *err)
+{
+    if (key_type == SX_F32 || key_type == SX_F64 || key_type == SX_T64 || are_strings(key_type))
+        return sx_fail(err, SX_ENOSYS, "keys of %s have no prefixes of bits; allowed: integers and "
+                       "b16", sx_type_name(key_type));
+    return SX_OK;
+}
+
+sx_status sx_check_climbs(int key_type, sx_err *err)
+{
+    if (are_strings(key_type))
+        return sx_fail(err, SX_ENOSYS, "strings have no parents yet; allowed: keys of a fixed width");
+    return SX_OK;
+}
+
 static sx_status check_verb(unsigned verb, int key_type, uint32_t place,
                             const sx_backend_kind *kind, sx_err *err)
 {
+    if (verbs[verb].where == OF_PREFIXES)
+        return sx_check_prefixes(key_type, err);
+    if (verbs[verb].where == OF_CLIMBS)
+        return sx_check_climbs(key_type, err);
     if (verbs[verb].where == WITH_A_GPU && !kind->gpu)
         return sx_fail(err, SX_ENOSYS, "%s has no memory of its own that columns could be in",
                        kind->name);

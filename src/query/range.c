@@ -131,11 +131,10 @@ static sx_status check_scratch(const sx_index_version *now, const sx_span_query 
                    (unsigned long long)((job->n + 1) * each), (unsigned long long)out->max_bytes);
 }
 
-static sx_status read_ranges(const sx_index_version *now, const sx_ranges *ranges,
-                             sx_column *first, sx_column *rows, sx_column *keys,
-                             const sx_call *call, sx_err *err)
+sx_status sx_read_ranges(const sx_index_version *now, const sx_ranges *ranges, sx_column *first,
+                         sx_column *rows, sx_column *keys, const sx_call *call, const char *verb,
+                         sx_err *err)
 {
-    static const char verb[] = "sx_range";
     sx_span_query job;
     sx_call how;
     sx_timing timing;
@@ -176,7 +175,7 @@ sx_status sx_range(const sx_index *ix, const sx_ranges *ranges, sx_column *first
     if (st == SX_OK) {
         SX_UNCANCELLED_IF(ix->dev->backend->gpu);
         held = sx_hold_version(ix);
-        st = read_ranges(held.now, ranges, first, rows, keys, call, &err);
+        st = sx_read_ranges(held.now, ranges, first, rows, keys, call, "sx_range", &err);
         sx_let_go(ix, &held);
     }
     return sx_report(&err, st);

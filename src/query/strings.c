@@ -137,7 +137,7 @@ sx_status sx_answer_strings(const sx_index_version *now, const sx_lookup *job, c
     find.at = sx_slice_fixed(at, sizeof(uint64_t), job->n, SX_HOST);
     if (row_bytes)
         find.out = sx_slice_fixed(rows, job->out.each, job->n, SX_HOST);
-    if (st == SX_OK)
+    if (st == SX_OK && job->n > 0)
         st = sx_answer_lookup(now, &find, err);
     if (st == SX_OK)
         st = sx_strings_measure(&plan, at, job->n, &job->keys, &job->how, verb, err);

@@ -25,7 +25,7 @@ def matrix_has_every_cell_once(t):
     cells = t.tool.json("devices", "--matrix")
     values = {axis: sorted({c[axis] for c in cells}) for axis in AXES}
     equal(set(values["family"]), families_of_errors(t), "families")
-    equal(set(values["type"]), {*TYPES, "t64"}, "types")
+    equal(set(values["type"]), {*TYPES, "t64", "str"}, "types")
     equal(values["place"], ["both", "device", "host", "hybrid"], "places")
     equal(values["backend"], ["cpu", "cuda", "simt"], "backends")
     check({"build", "get", "aggregate", "load"} <= set(values["verb"]),

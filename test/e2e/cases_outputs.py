@@ -21,6 +21,10 @@ READERS = {
     "lookup's index": ("lookup k.sxt q.sosd", "k.sxt"),
     "range's lo": ("range k.sxt q.sosd k.sosd --count", "q.sosd"),
     "range's hi": ("range k.sxt k.sosd q.sosd --count", "q.sosd"),
+    "build's second file": ("build k.sosd q.sosd --type u64 --spec sorted", "q.sosd"),
+    "lookup's lines": ("lookup k.sxt --key 3 --lines l.txt", "l.txt"),
+    "range's values": ("range k.sxt --lo 3 --hi 9 --values v.npy", "v.npy"),
+    "head's lines": ("head k.sxt --lines l.txt", "l.txt"),
     "range's index": ("range k.sxt k.sosd q.sosd --count", "k.sxt"),
     "bench's keys": ("bench --keys q.sosd --type u64 --spec sorted", "q.sosd"),
 }
@@ -30,6 +34,9 @@ WRITERS = {
     "lookup": "lookup k.sxt q.sosd",
     "lookup, JSON": "lookup k.sxt q.sosd --json",
     "range": "range k.sxt q.sosd q.sosd --rows",
+    "range, numbers": "range k.sxt q.sosd q.sosd --keys --out-format npy",
+    "lines": "lookup k.sxt q.sosd --lines l.txt",
+    "tail": "tail k.sxt -n 20000 --values v.npy",
     "bench": "bench --n 99 --runs 1 --spec sorted",
     "bench, JSON": "bench --n 99 --runs 1 --spec sorted --json",
     "bench --collect": "bench --collect --n 99 --ms 1 --submitters 1",
@@ -42,6 +49,8 @@ def prepare(t):
     keys = np.arange(20000, dtype="<u8") * 3
     t.tool.build(keys, "sorted", "u64", name="k")
     formats.write(t.path("q.sosd"), keys)
+    formats.write(t.path("v.npy"), keys, "npy")
+    t.path("l.txt").write_text("a line\n" * len(keys))
 
 
 def contents(t):

@@ -1,5 +1,6 @@
 """Real files of Debian packages: makers of network cards (ieee-data), places of time zones
-(tzdata). Python's csv module says what is right."""
+(tzdata), words (wamerican). Python's csv and bisect modules say what is right."""
+import bisect
 import csv
 from pathlib import Path
 
@@ -58,3 +59,21 @@ def places_of_time_zones(t):
     equal(out, [f"{row[0]}\t{row[3] if len(row) > 3 else ''}" for row in picked], "fields")
     check(t.tool.ok("head", "z.sxt", "-n", 1, "--keys").lines == [min(r[2] for r in short)],
           "another first zone")
+
+
+@case("pivot", "radix")
+def words_of_a_dictionary(t, spec):
+    path = needed(Path("/usr/share/dict/american-english"), "wamerican")
+    words = path.read_bytes().split(b"\n")[:-1]
+    ordered = sorted((word, i) for i, word in enumerate(words))
+    t.tool.ok("build", path, "--format", "text", "--type", "str", "--spec", spec, "-o", "w.sxt")
+    queries = [words[i] for i in t.rng.integers(0, len(words), 200)]
+    queries += [q[:-1] for q in queries] + [q + b"~" for q in queries]
+    t.path("q.txt").write_bytes(b"".join(q + b"\n" for q in queries))
+    places = [bisect.bisect_right(ordered, (q, len(words))) - 1 for q in queries]
+    out = t.tool.ok("lookup", "w.sxt", "q.txt", "--mode", "floor", "--keys").out
+    equal(out.split(b"\n")[:-1],
+          [b"- -" if i < 0 else b"%d %s" % (ordered[i][1], ordered[i][0]) for i in places],
+          "rows and words")
+    equal(t.tool.ok("lookup", "w.sxt", "q.txt", "--mode", "floor", "--lines", path).out.split(b"\n")
+          [:-1], [b"-" if i < 0 else ordered[i][0] for i in places], "lines")

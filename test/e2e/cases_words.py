@@ -6,7 +6,7 @@ import numpy as np
 import formats
 from harness import case, check, equal
 
-VERBS = ["gen", "build", "lookup", "range", "at", "head", "tail", "explain", "verify",
+VERBS = ["gen", "build", "lookup", "range", "prefix", "climb", "at", "head", "tail", "explain", "verify",
          "bench", "devices"]
 
 

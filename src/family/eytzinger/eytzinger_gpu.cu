@@ -49,7 +49,8 @@ static uint32_t staged_bytes(const sx_view *v, uint32_t staged, uint64_t space)
 #define NONE(w) GPU_LAUNCH_PLAN(k_lookup_##w);
 GPU_POINTS_HOST(GPU_LAUNCH_ANY_ORDER, NONE)
 GPU_HOSTS
+GPU_CLIMB_HOST
 GPU_STEPS_HOST
 
 const sx_family_gpu sx_gpu_of_eytzinger = {habits, search_bytes, staged_bytes, NULL, points, spans,
-                                           fold, steps, NULL, NULL};
+                                           fold, climb, steps, NULL, NULL};

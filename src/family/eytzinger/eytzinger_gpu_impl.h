@@ -28,6 +28,7 @@ SX_KERNEL_1024(F(k_lines), sx_gpu_lookup)
 }
 
 #include "family/generic/gpu_ranges_impl.h"
+#include "family/generic/gpu_climb_impl.h"
 #include "family/generic/gpu_reorders_impl.h"
 
 SX_DEV uint64_t F(enter)(const sx_view *v, uint32_t l, uint64_t at)

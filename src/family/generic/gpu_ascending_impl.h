@@ -71,8 +71,8 @@ SX_KERNEL_1536(F(k_ascending), sx_gpu_lookup)
                 rank = sx_min64(from + at, v->n);
                 if (ap->op == SX_OP_GET)
                     equal = at < count && window[at] == q;
-            } else {
-                rank = F(left_far)(v, w, ap->unit);
+            } else {              /* no call, which would read the view from memory */
+                rank = F(bound_near)(v, w, &slot, ap->unit, 0, 0);
             }
             if (i == end - 1)
                 next[0] = rank;

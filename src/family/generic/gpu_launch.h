@@ -135,6 +135,11 @@
     {                                                                                      \
         GPU_RUN_W(k_fold, SX_GPU_VIEW(&a->spans.views)->width, threads, stream, a);        \
     }
+#define GPU_CLIMB_HOST                                                                     \
+    static void climb(sx_gpu *g, gpu_stream stream, const sx_gpu_climb *a)                 \
+    {                                                                                      \
+        GPU_RUN_W(k_climb, GPU_VIEW->width, a->n, stream, a);                              \
+    }
 #define GPU_STEPS_HOST                                                                     \
     static void steps(sx_gpu *g, gpu_stream stream, const sx_gpu_steps *a)                 \
     {                                                                                      \

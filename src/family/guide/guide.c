@@ -130,10 +130,10 @@ static void explain(const sx_view *v, const sx_spec *spec, sx_text *t, sx_format
 
     (void)spec;
     if (format == SX_JSON)
-        sx_text_add(t, ", \"bucket\": %u, \"pieces\": %u, \"piece_buckets\": %" PRIu64, g->bucket,
+        sx_text_add(t, ", \"bucket\": %u, \"pieces\": %u, \"piece_cells\": %" PRIu64, g->bucket,
                     g->pieces, g->piece_cells);
     else
-        sx_text_add(t, "guide    %u piece%s of %" PRIu64 " buckets, of %u key%s on average\n",
+        sx_text_add(t, "guide    %u piece%s of %" PRIu64 " cells, of %u key%s on average\n",
                     g->pieces, g->pieces == 1 ? "" : "s", g->piece_cells, g->bucket,
                     g->bucket == 1 ? "" : "s");
 }

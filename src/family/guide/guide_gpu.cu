@@ -35,6 +35,7 @@ static void shared_args(const sx_view *v, sx_gpu_lookup *a)
 #define SHARED(w) GPU_LAUNCH_WINDOW(k_window, w)
 GPU_POINTS_HOST(GPU_LAUNCH_POINTS, SHARED)
 GPU_HOSTS
+GPU_CLIMB_HOST
 GPU_STEPS_HOST
 
 static void fill(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *keys,
@@ -52,5 +53,5 @@ static void fill(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *key
     GPU_RUN_W(k_guide, v->width, sx_guide_records(guide), stream, &a);
 }
 
-const sx_family_gpu sx_gpu_of_guide = {habits, search_bytes, NULL, shared_args, points, spans, fold,
+const sx_family_gpu sx_gpu_of_guide = {habits, search_bytes, NULL, shared_args, points, spans, fold, climb,
                                        steps, NULL, fill};

@@ -92,6 +92,7 @@ static sx_status constant_launch(sx_gpu *g, const gpu_plan *p, gpu_stream stream
 GPU_POINTS_HOST(GPU_LAUNCH_POINTS, SHARED)
 #undef points
 GPU_HOSTS
+GPU_CLIMB_HOST
 GPU_STEPS_HOST
 
 static sx_status points(sx_gpu *g, const gpu_plan *p, gpu_stream stream, const sx_gpu_lookup *a,
@@ -310,4 +311,4 @@ static sx_status fit(sx_gpu *g, gpu_stream stream, sx_view *v, const void *keys,
 }
 
 const sx_family_gpu sx_gpu_of_pgm = {habits, search_bytes, staged_bytes, shared_args, points, spans,
-                                     fold, steps, fit, NULL};
+                                     fold, climb, steps, fit, NULL};

@@ -63,6 +63,7 @@ static void shared_args(const sx_view *v, sx_gpu_lookup *a)
 GPU_POINTS_HOST(GPU_LAUNCH_POINTS, SHARED)
 #undef points
 GPU_HOSTS
+GPU_CLIMB_HOST
 GPU_STEPS_HOST
 
 /* Lanes that read together need to know which levels are whole in shared memory. */
@@ -92,4 +93,4 @@ static void fill(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *key
 }
 
 const sx_family_gpu sx_gpu_of_pivot = {habits, search_bytes, staged_bytes, shared_args, points,
-                                       spans, fold, steps, NULL, fill};
+                                       spans, fold, climb, steps, NULL, fill};

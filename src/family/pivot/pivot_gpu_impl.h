@@ -26,6 +26,7 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 #include "family/generic/gpu_points_impl.h"
 #include "family/generic/gpu_ascending_impl.h"
 #include "family/generic/gpu_ranges_impl.h"
+#include "family/generic/gpu_climb_impl.h"
 #include "family/generic/gpu_reorders_impl.h"
 
 SX_DEV uint64_t F(enter)(const sx_view *v, uint32_t l, uint64_t at)

@@ -34,10 +34,12 @@
  *     a leaf   | 1 | how many keys, 15 bits | rank of the first, 48 bits |
  *     a node   | 0 | unused | kind, 4 bits | depth, 8 bits | how many units behind this, 40 bits |
  *
- * A count of SX_RADIX_MANY stands for so many or more, all equal. What a leaf's entry says is
- * also what a walk ends with, and that of a node is where a walk stands: a state (state.h), in
- * which the units are counted from the section's start. So a step knows the kind and the depth
- * before it reads the node, and asks for the head and the entry at the same time.
+ * A count of SX_RADIX_MANY stands for so many or more, or one or two less. Only keys that are all
+ * equal are so many. What a leaf's entry says is also what a walk ends with: a count of 0 if no
+ * key is the query, and SX_RADIX_HERE, which no entry has, if the key of this rank is the query
+ * for certain. What a node's entry says is where a walk stands: its state (state.h), in which the
+ * units are counted from the section's start. So a step knows the kind and the depth before it
+ * reads the node, and asks for the head and the entry at the same time.
  *
  * Bits are for nodes whose stems lack one byte and whose keys are distinct: each key is one
  * bit, and 256 of them take 48 bytes.
@@ -51,7 +53,7 @@
  * the skipped bytes, whose first 8 take the stem's place, and the rest are compared with the
  * key at the node's rank. A key that ends where others go on is a child of its own before byte 0.
  *
- * Invariants (index_check.c, radix.c):
+ * Invariants (index_check.c, radix_check.c):
  *   P1, P2  as of a sorted array (sorted.h)
  *   T1  nodes lie in the order of a walk through all of the tree that visits a node before its
  *       children, and fill the section: each is reached exactly once
@@ -92,6 +94,7 @@ enum { SX_SEC_TREE = SX_SEC_OWN, SX_SEC_RADIX_NODES };
 #define SX_RADIX_SPARE 2112u      /* the largest node has 32 + 257 * 8 bytes, in units */
 #define SX_RADIX_DONE (1ull << 63)
 #define SX_RADIX_MANY 0x7fffu
+#define SX_RADIX_HERE 0x7ffeu
 #define SX_RADIX_RANK 0xffffffffffffull
 #define SX_RADIX_AT 0xffffffffffull
 #define SX_RADIX_NARROW_MOST 65535u
@@ -110,7 +113,7 @@ typedef struct {
 
 SX_FN uint64_t sx_radix_window(uint64_t start, uint64_t count)
 {
-    return SX_RADIX_DONE | (count < SX_RADIX_MANY ? count : SX_RADIX_MANY) << 48 | start;
+    return SX_RADIX_DONE | (count < SX_RADIX_HERE ? count : SX_RADIX_MANY) << 48 | start;
 }
 
 SX_FN uint64_t sx_radix_state(uint32_t kind, uint32_t depth, uint64_t units)

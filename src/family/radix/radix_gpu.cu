@@ -46,9 +46,17 @@ static uint64_t search_bytes(const sx_view *v, const void **top)
     return sx_section_bytes(v, SX_SEC_RADIX_NODES);
 }
 
+/* Lanes read nothing together, so that SHARED is never asked for. */
 #define NONE(w) GPU_LAUNCH_PLAN(k_lookup_##w);
-GPU_POINTS_HOST(GPU_LAUNCH_POINTS, NONE)
+#define LAUNCH_RADIX(w, SHARED)                                  \
+    if (!p->ascending && p->reorder == SX_REORDER_NONE &&        \
+        p->walk == SX_WALK_ALONE)                                \
+        GPU_LAUNCH_PLAN(k_radix_##w);                            \
+    else                                                         \
+        GPU_LAUNCH_POINTS(w, SHARED)
+GPU_POINTS_HOST(LAUNCH_RADIX, NONE)
 GPU_HOSTS
+GPU_CLIMB_HOST
 GPU_STEPS_HOST
 
 /* ---- building --------------------------------------------------------------------------- */
@@ -183,5 +191,5 @@ static sx_status fit(sx_gpu *g, gpu_stream stream, sx_view *v, const void *keys,
     return st;
 }
 
-const sx_family_gpu sx_gpu_of_radix = {habits, search_bytes, NULL, NULL, points, spans, fold, steps,
+const sx_family_gpu sx_gpu_of_radix = {habits, search_bytes, NULL, NULL, points, spans, fold, climb, steps,
                                        fit, NULL};

@@ -19,7 +19,33 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 #include "family/generic/gpu_bound_impl.h"
 #include "family/generic/gpu_points_impl.h"
 #include "family/generic/gpu_ascending_impl.h"
+
+/* As k_lookup. But where the walk knows whether there is such a key, a get reads no key: of keys
+ * without gaps it only reads the row. */
+SX_KERNEL_1024(F(k_radix), sx_gpu_lookup)
+{
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
+
+    for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
+        KEY q = F(read_query)(ap->key_type, ap->q, i), w;
+        uint64_t slot = SX_NO_SLOT, at = 0, state = 0, count, number;
+        int end;
+        w = F(walked)(q, sx_side_of(ap->op), &end);
+        if (v->n > 0) {
+            state = F(radix_walk)(v, w);
+            at = F(radix_ended)(v, state, &count);
+            at = F(array_slot)(v, F(radix_finish)(v, at, count, w, ap->unit), &slot);
+        }
+        at = F(bounded_slot)(v, end, at, &slot);
+        if (ap->op == SX_OP_GET && state >> 48 == SX_RADIX_DONE >> 48)
+            slot = SX_NO_SLOT;
+        number = F(number)(ap, q, at, &slot, state >> 48 == (SX_RADIX_DONE >> 48 | SX_RADIX_HERE));
+        F(put)(ap, i, number, slot);
+    }
+}
+
 #include "family/generic/gpu_ranges_impl.h"
+#include "family/generic/gpu_climb_impl.h"
 #include "family/generic/gpu_reorders_impl.h"
 
 SX_DEV uint64_t F(enter)(const sx_view *v, uint32_t l, uint64_t at)

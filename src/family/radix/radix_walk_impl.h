@@ -131,8 +131,12 @@ SX_WALK uint64_t F(radix_step)(const sx_view *v, uint64_t state, KEY q)
 
     if (path != stem)
         return F(radix_beside)(v, body, kind, start, path > stem);
-    if ((kind & 7u) >= SX_RADIX_BITS)
-        return F(radix_inside)(v, start + F(radix_bits)(body, b), 0);
+    if ((kind & 7u) >= SX_RADIX_BITS) {
+        start = sx_min64(start + F(radix_bits)(body, b), v->n);
+        hit = ((const uint32_t *)(const void *)body)[b / 32] >> b % 32 & 1u;
+        return hit ? SX_RADIX_DONE | (uint64_t)SX_RADIX_HERE << 48 | start
+                   : sx_radix_window(start, 0);
+    }
     i = F(radix_child)(body, kind, b, &hit);
     entries = body + sx_radix_entries(kind);
     if (kind & SX_RADIX_WIDE)
@@ -164,6 +168,8 @@ SX_WALK uint64_t F(radix_ended)(const sx_view *v, uint64_t state, uint64_t *coun
     *count = state >> 48 & SX_RADIX_MANY;
     if (!(state & SX_RADIX_DONE))
         start = 0;
+    if (*count == SX_RADIX_HERE)
+        *count = 0;
     if (*count == SX_RADIX_MANY || !(state & SX_RADIX_DONE) || *count > v->n - start)
         *count = v->n - start;
     return start;

@@ -28,6 +28,7 @@ static uint64_t search_bytes(const sx_view *v, const void **top)
 #define NONE(w) GPU_LAUNCH_PLAN(k_lookup_##w);
 GPU_POINTS_HOST(GPU_LAUNCH_POINTS, NONE)
 GPU_HOSTS
+GPU_CLIMB_HOST
 
 const sx_family_gpu sx_gpu_of_sorted = {habits, search_bytes, gpu_staged_halvings, NULL, points,
-                                        spans, fold, NULL, NULL, NULL};
+                                        spans, fold, climb, NULL, NULL, NULL};

@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+"""The Python package beside NumPy, pandas and torch, each row in one run with its peer.
+
+    PYTHONPATH=build/python python3 bench/python.py -o bench/results/python-NAME.json
+
+Rows:
+    overhead     a call for one query
+    searchsorted 2^24 float64 keys, 2^22 random queries, one thread; the index was built
+                 before, or is built in the call
+    isin         10^7 in 10^7 int64
+    asof         10^7 queries among 10^7 sorted keys
+    strings      5 * 10^6 random gets among as many strings, Arrow arrays, one thread
+    never-below  all three at many sizes: the least ratio to NumPy
+    torch        2^26 int64 keys and queries on a GPU, nine distributions (--torch)
+
+Each time is the best of some; ratios are peer / ours. --small takes sizes that end in
+seconds, to try the script.
+"""
+import argparse
+import json
+import os
+import platform
+import subprocess
+import time
+
+import numpy as np
+
+import sextant
+
+
+def best(f, times=3):
+    """The least seconds of some calls, and the last answer."""
+    least, answer = float("inf"), None
+    for _ in range(times):
+        begun = time.perf_counter()
+        answer = f()
+        least = min(least, time.perf_counter() - begun)
+    return least, answer
+
+
+def row(name, ours, peer, peer_name, **more):
+    line = {"row": name, "ours_s": ours, "peer": peer_name, "peer_s": peer,
+            "ratio": peer / ours, **more}
+    print(f"{name:42} {ours * 1e3:10.2f} ms  {peer_name} {peer * 1e3:10.2f} ms  "
+          f"{line['ratio']:6.2f} x", flush=True)
+    return line
+
+
+def overhead(args):
+    """A call for one query. What the library takes of it is less than a tenth of a
+    microsecond, so all of it counts as Python's. Loops are short, and the best one is
+    taken: others on the machine then matter little."""
+    ix = sextant.Index(np.arange(1000) * 3)
+    q, calls = np.array([300]), 500
+    lines = []
+    for name, f in (("array", lambda: ix.get(q)), ("number", lambda: ix.get(300))):
+        def loop():
+            for _ in range(calls):
+                f()
+        seconds = best(loop, 50 if args.small else 2000)[0] / calls
+        lines.append({"row": f"overhead, one query as {name}", "ours_s": seconds})
+        print(f"{lines[-1]['row']:42} {seconds * 1e6:10.3f} us a call", flush=True)
+    return lines
+
+
+def searchsorted(args):
+    rng = np.random.default_rng(1)
+    n, m = (1 << 16, 1 << 14) if args.small else (1 << 24, 1 << 22)
+    a, v = np.sort(rng.random(n)), rng.random(m)
+    peer, want = best(lambda: np.searchsorted(a, v), 1 if n > 1 << 20 else 3)
+    ix = sextant.Index(a, spec="pivot", threads=1)
+    before, got = best(lambda: ix.rank(v, threads=1))
+    assert np.array_equal(got, want)
+    inside, got = best(lambda: sextant.searchsorted(a, v, threads=1))
+    assert np.array_equal(got, want)
+    return [row("searchsorted, index built before", before, peer, "np.searchsorted", n=n, m=m),
+            row("searchsorted, built in the call", inside, peer, "np.searchsorted", n=n, m=m)]
+
+
+def isin(args):
+    rng = np.random.default_rng(2)
+    n = 10**5 if args.small else 10**7
+    a, b = rng.integers(-2**62, 2**62, n), rng.integers(-2**62, 2**62, n)
+    b[::2] = rng.choice(a, b[::2].size)
+    ours, got = best(lambda: sextant.isin(a, b), 2)
+    peer, want = best(lambda: np.isin(a, b), 1)
+    assert np.array_equal(got, want)
+    return [row("isin", ours, peer, "np.isin", n=n)]
+
+
+def asof(args):
+    import pandas as pd
+    rng = np.random.default_rng(3)
+    n = 10**5 if args.small else 10**7
+    keys = np.sort(rng.integers(0, 2**40, n))
+    queries = np.sort(rng.integers(0, 2**40, n))
+    left = pd.DataFrame({"t": queries})
+    right = pd.DataFrame({"t": keys, "row": np.arange(n)})
+    ours, got = best(lambda: sextant.asof(keys, queries))
+    peer, want = best(lambda: pd.merge_asof(left, right, on="t"), 2)
+    assert np.array_equal(got, want["row"].fillna(-1).astype("i8").to_numpy())
+    return [row("asof", ours, peer, "pandas.merge_asof", n=n)]
+
+
+def strings(args):
+    """Random gets among strings as Arrow arrays, one thread."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    rng = np.random.default_rng(6)
+    n = 10**5 if args.small else 5 * 10**6
+    words = [f"{x:x}" for x in rng.integers(0, 2**62, n).tolist()]
+    keys = pa.array(words)
+    asked = keys.take(pa.array(rng.integers(0, n, n)))
+    ix = sextant.Index(keys, spec="pivot", threads=1)
+    ours, got = best(lambda: ix.get(asked, threads=1), 2)
+    table, plain = {w: i for i, w in enumerate(words)}, asked.to_pylist()
+    peer, want = best(lambda: [table.get(w, -1) for w in plain], 2)
+    assert got.tolist() == want
+    arrow, want = best(lambda: pc.index_in(asked, keys), 1)
+    assert np.array_equal(want.to_numpy(), got)
+    return [row("strings, get", ours, peer, "dict", n=n),
+            row("strings, get", ours, arrow, "pyarrow.compute.index_in", n=n)]
+
+
+def in_turns(ours, peer):
+    """Both in turns, so that whoever else is on the machine slows both: best of each."""
+    a = b = float("inf")
+    begun = time.perf_counter()
+    for turn in range(1000):
+        a = min(a, best(ours, 1)[0])
+        b = min(b, best(peer, 1)[0])
+        if turn >= 14 and time.perf_counter() - begun > 0.5:
+            break
+    return a, b
+
+
+def never_below(args):
+    rng = np.random.default_rng(4)
+    lines = []
+    sizes = (1, 10, 10**3, 10**4, 10**5) if args.small else (1, 10, 10**3, 10**4, 10**5, 10**6)
+    for n in sizes:
+        for m in sizes:
+            a, v = np.sort(rng.random(n)), rng.random(m)
+            k, e = rng.integers(0, 2**60, n), rng.integers(0, 2**60, m)
+            near = rng.integers(0, 10 * n + 10, m)
+            for name, ours, peer in (
+                    ("searchsorted, random", lambda: sextant.searchsorted(a, v),
+                     lambda: np.searchsorted(a, v)),
+                    ("searchsorted, sorted", lambda s=np.sort(v): sextant.searchsorted(a, s),
+                     lambda s=np.sort(v): np.searchsorted(a, s)),
+                    ("isin", lambda: sextant.isin(e, k), lambda: np.isin(e, k)),
+                    ("isin, small range", lambda: sextant.isin(near, k % (10 * n + 10)),
+                     lambda: np.isin(near, k % (10 * n + 10)))):
+                ours_s, peer_s = in_turns(ours, peer)
+                lines.append({"row": f"never below: {name}", "n": n, "m": m, "ours_s": ours_s,
+                              "peer_s": peer_s, "ratio": peer_s / ours_s})
+    for name in sorted({line["row"] for line in lines}):
+        worst = min((line for line in lines if line["row"] == name), key=lambda x: x["ratio"])
+        print(f"{name:42} least ratio {worst['ratio']:.2f} at n = {worst['n']}, m = {worst['m']}",
+              flush=True)
+    return lines
+
+
+def distributions(torch, n):
+    """Nine, as keys on the GPU."""
+    g = torch.Generator(device="cuda").manual_seed(5)
+
+    def whole(most):
+        return torch.randint(0, most, (n,), generator=g, device="cuda", dtype=torch.int64)
+
+    def real(x):
+        return x.to(torch.float64).clamp(0, 9e18).to(torch.int64)
+
+    u = torch.rand(n, generator=g, device="cuda", dtype=torch.float64).clamp_min(1e-12)
+    z = torch.randn(n, generator=g, device="cuda", dtype=torch.float64)
+    yield "uniform", whole(2**62)
+    yield "dense", torch.randperm(n, generator=g, device="cuda")
+    yield "normal", real(z * 2.0**58 + 2.0**61)
+    yield "lognormal", real(torch.exp(2 * z) * 2.0**40)
+    yield "exponential", real(-torch.log(u) * 2.0**55)
+    yield "pareto", real(u ** -1.0 * 2.0**20)
+    yield "squares", whole(2**31) ** 2
+    yield "clusters", (whole(1024) << 50) + whole(2**30)
+    yield "duplicates", whole(n // 16)
+
+
+def torch_rows(args):
+    import torch
+    n = 1 << (16 if args.small else 26)
+    lines = []
+
+    def timed(f):
+        f()
+        least = float("inf")
+        for _ in range(5):
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            begin.record()
+            answer = f()
+            end.record()
+            end.synchronize()
+            least = min(least, begin.elapsed_time(end) / 1e3)
+        return least, answer
+
+    for name, keys in distributions(torch, n):
+        queries = keys[torch.randint(0, n, (n,), device="cuda")]
+        queries[::2] += 1                     # half of them are mostly misses
+        ordered = torch.sort(keys).values
+        ix = sextant.Index(keys)
+        ours, got = timed(lambda: ix.rank(queries))
+        peer, want = timed(lambda: torch.searchsorted(ordered, queries))
+        assert torch.equal(got, want), name
+        lines.append(row(f"torch, {name}", ours, peer, "torch.searchsorted", n=n, spec=ix.spec,
+                         answers_per_s=n / ours))
+        ix.close()
+        del keys, queries, ordered, got, want
+    return lines
+
+
+def streams(args):
+    """Answers on several streams at once, compared with torch's."""
+    import torch
+    n = 1 << (12 if args.small else 20)
+    keys = torch.randint(0, 2**40, (n,), device="cuda")
+    ordered, ix = torch.sort(keys).values, sextant.Index(keys)
+    lines = []
+    for turn in range(20):
+        made = []
+        for _ in range(4):
+            with torch.cuda.stream(torch.cuda.Stream()):
+                q = torch.randint(0, 2**40, (n,), device="cuda")
+                made.append((q, ix.rank(q), ix.range(q[:1000], q[:1000] + 10**6)))
+        torch.cuda.synchronize()
+        for q, got, found in made:
+            assert torch.equal(got, torch.searchsorted(ordered, q))
+            counts = torch.searchsorted(ordered, q[:1000] + 10**6, right=True) - \
+                torch.searchsorted(ordered, q[:1000])
+            assert torch.equal(found.first[1:] - found.first[:-1], counts)
+    lines.append({"row": "torch, 4 streams, answers equal", "ok": True})
+    print(lines[-1]["row"], flush=True)
+    return lines
+
+
+def cupy_rows(args):
+    import cupy
+    keys = cupy.random.randint(0, 2**40, 1 << 20)
+    ix = sextant.Index(keys)
+    got = ix.rank(keys)
+    assert isinstance(got, cupy.ndarray)
+    assert bool((got == cupy.searchsorted(cupy.sort(keys), keys)).all())
+    print("cupy, answers equal", flush=True)
+    return [{"row": "cupy, answers equal", "ok": True}]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-o", "--output")
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--torch", action="store_true", help="the rows of a GPU alone")
+    parser.add_argument("--only", help="some rows: overhead,searchsorted,isin,asof,strings,never_below")
+    args = parser.parse_args()
+    parts = [torch_rows, streams, cupy_rows] if args.torch else \
+        [overhead, searchsorted, isin, asof, strings, never_below]
+    lines = []
+    for part in parts:
+        if args.only and part.__name__ not in args.only.split(","):
+            continue
+        try:
+            lines += part(args)
+        except ImportError as error:          # a peer that is not installed here
+            print(f"{part.__name__}: {error}", flush=True)
+            lines.append({"row": part.__name__, "left_out": str(error)})
+    if args.output:
+        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True,
+                                text=True).stdout.strip()
+        with open(args.output, "w", encoding="utf-8") as file:
+            json.dump({"what": "bench/python.py", "commit": commit, "sextant": sextant.__version__,
+                       "numpy": np.__version__, "python": platform.python_version(),
+                       "load": os.getloadavg(), "devices": sextant.devices(), "rows": lines},
+                      file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Strings as keys: bytes and offsets, as Arrow has them. str is UTF-8 (surrogateescape)."""
+import numpy as np
+
+from . import _core, _types
+from ._errors import SpaceError
+
+NOTE = "python"                   # the index's note: whether keys come back as str or bytes
+
+
+class Strings:
+    """Some strings, of any shape, as the library takes them."""
+
+    def __init__(self, data, offsets, shape, text):
+        self.data, self.offsets, self.shape, self.text = data, offsets, shape, text
+        self.ndim, self.size = len(shape), int(np.prod(shape, dtype=np.int64))
+
+    def column(self):
+        return _core.Column(self.data, _types.STR, offsets=self.offsets)
+
+    def as_text(self, text):
+        """The same bytes, as str or bytes."""
+        self.text = text
+        return self
+
+    def without(self, mask):
+        """Those that are not masked."""
+        return of_list([s for s, gone in zip(self.tolist(), mask) if not gone], self.text)
+
+    def tolist(self):
+        """Each as bytes or str."""
+        data, at = self.data.tobytes(), self.offsets.tolist()
+        made = [data[a:b] for a, b in zip(at, at[1:])]
+        return [s.decode("utf-8", "surrogateescape") for s in made] if self.text else made
+
+    def array(self):
+        """An array of objects."""
+        made = np.empty(self.size, object)
+        made[:] = self.tolist()
+        return made.reshape(self.shape)
+
+
+def _joined(parts, shape, text):
+    offsets = np.zeros(len(parts) + 1, np.int64)
+    np.cumsum([len(p) for p in parts], out=offsets[1:])
+    return Strings(np.frombuffer(b"".join(parts), np.uint8), offsets, shape, text)
+
+
+def of_list(items, text, shape=None, what="keys"):
+    """A list of str, or of bytes; TypeError if they are mixed."""
+    kind = str if text else bytes
+    for i, item in enumerate(items):
+        if not isinstance(item, kind):
+            raise TypeError(f"{what}[{i}] is {type(item).__name__}, and {what}[0] is "
+                            f"{kind.__name__}")
+    if text:
+        items = [s.encode("utf-8", "surrogateescape") for s in items]
+    return _joined(items, (len(items),) if shape is None else shape, text)
+
+
+def of_array(array, what="keys"):
+    """A NumPy array of S, U, StringDType or objects; None: it has no strings."""
+    flat = array.reshape(-1)
+    if array.dtype.kind == "S":               # NUL at the end does not count, as in NumPy
+        width = array.dtype.itemsize
+        lengths = np.char.str_len(flat)
+        square = np.frombuffer(flat.tobytes(), np.uint8).reshape(flat.size, width) if width \
+            else np.empty((flat.size, 0), np.uint8)
+        data = square[np.arange(width) < lengths[:, None]]
+        offsets = np.zeros(flat.size + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return Strings(data, offsets, array.shape, False)
+    if array.dtype.kind in "UT":
+        return of_list([str(s) for s in flat.tolist()], True, array.shape, what)
+    if array.dtype == object and array.size and isinstance(flat[0], (str, bytes)):
+        return of_list(flat.tolist(), isinstance(flat[0], str), array.shape, what)
+    return None
+
+
+def of_scalar(value):
+    return of_list([value], isinstance(value, str), ())
+
+
+def filled(ask, n, shape, text):
+    """What ask(column) finds: it is called again when the bytes are known."""
+    offsets = np.zeros(n + 1, np.int64)
+    data = np.empty(0, np.uint8)
+    try:
+        ask(_core.Column(data, _types.STR, writable=True, offsets=offsets))
+    except SpaceError:
+        data = np.empty(int(offsets[-1]), np.uint8)
+        ask(_core.Column(data, _types.STR, writable=True, offsets=offsets))
+    return Strings(data, offsets, shape, text).array()

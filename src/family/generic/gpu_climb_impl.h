@@ -1,0 +1,56 @@
+/* gpu_climb_impl.h - the kernel for climbs, for one width and one family: a thread goes up from
+ * its key, all steps. Behind gpu_bound_impl.h.
+ *
+ * To see a circle it leaves a mark, each time twice as far from the last one, and looks whether
+ * it comes by there again (as cpu_climb.c). */
+
+/* The row of q, or SX_MISS. */
+SX_DEV uint64_t F(climb_get)(const sx_view *v, KEY q)
+{
+    uint64_t slot, at = F(bound_near)(v, q, &slot, v->unit, 0, 0);
+
+    return slot == SX_NO_SLOT || F(slot_key)(v, slot) != q ? SX_MISS : sx_row_of(v, slot, at, 0);
+}
+
+SX_KERNEL_1024(F(k_climb), sx_gpu_climb)
+{
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
+
+    for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
+        KEY key = F(read_key)(ap->key_type, ap->of, i), mark = key;
+        uint64_t row = F(climb_get)(v, key);
+        uint32_t steps = 0, next_mark = 2;
+        int circle = 0;
+        while (row < ap->parents_n && steps < ap->limit) {    /* SX_MISS is not below */
+            KEY above = F(read_key)(ap->key_type, ap->parents, row);
+            uint64_t its;
+            if (above == key)     /* the top is its own parent */
+                break;
+            its = F(climb_get)(v, above);
+            if (its == SX_MISS)   /* nobody knows the parent */
+                break;
+            key = above;
+            row = its;
+            steps++;
+            circle = ap->limit == SX_CLIMB_ENDLESS && key == mark;
+            if (circle)
+                break;
+            if (steps == next_mark) {
+                mark = key;
+                next_mark *= 2;
+            }
+        }
+        if (circle) {
+            row = SX_MISS;
+            steps = SX_MISS32;
+            atomicAdd(&ap->circles[1], 1ull);
+            atomicMin(&ap->circles[0], (sx_word)(ap->before + i));
+        }
+        if (ap->rows)
+            sx_put_result(ap->rows, ap->row_bytes, i, row);
+        if (ap->steps)
+            ap->steps[i] = steps;
+        if (ap->keys && row != SX_MISS)
+            F(write_key)(ap->key_type, ap->keys, i, key);
+    }
+}

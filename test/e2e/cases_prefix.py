@@ -1,0 +1,68 @@
+"""sextant prefix and sextant climb, against plain Python."""
+import json
+
+import numpy as np
+
+from harness import case, equal
+
+SPECS = ["radix", "radix(leaf=1)", "pivot", "btree", "guide", "sorted", "eytzinger(k=5)", "pgm(eps=4)"]
+
+
+def write(t, name, values):
+    path = t.path(name)
+    path.write_text("".join(f"{value}\n" for value in values))
+    return path.name
+
+
+@case(SPECS)
+def prefix_of_addresses(t, spec):
+    """Blocks of addresses of one length and of many; counts, keys and the last rows."""
+    keys = np.unique(t.rng.integers(0, 2**32, 500, dtype=np.uint64) >> 3 << 3)
+    keys = [int(key) for key in keys] + [167772161, 167772162, 167837697]
+    index = t.tool.build(np.array(sorted(keys), dtype="<u4"), spec, "u32")
+    keys = sorted(keys)
+    of = [167772160, 0, keys[7], 2**32 - 1]
+    bits = [8, 0, 32, 1]
+    found = [[(key, row) for row, key in enumerate(keys) if key >> (32 - n) == p >> (32 - n)]
+             for p, n in zip(of, bits)]
+    p, n = write(t, "of.txt", of), write(t, "bits.txt", bits)
+    run = t.tool.ok("prefix", index, p, "--bits-from", n, "--count")
+    equal([int(word) for word in run.lines], [len(one) for one in found], "counts")
+    run = t.tool.ok("prefix", index, p, "--bits-from", n, "--keys")
+    equal([[int(word) for word in line.split()] for line in run.lines],
+          [[key for key, _ in one] for one in found], "keys")
+    run = t.tool.ok("prefix", index, p, "--bits", "8", "--rows", "--limit", "2", "--last", "--json")
+    equal([json.loads(line)["rows"] for line in run.lines],
+          [[row for row, key in enumerate(keys) if key >> 24 == q >> 24][-2:] for q in of], "rows")
+
+
+@case("radix", "pivot", "btree")
+def climb_to_the_top(t, spec):
+    """A tree of tens, an orphan, and a key that is not there."""
+    keys = list(range(1, 400))
+    parents = [key // 10 if key >= 10 else key for key in keys]
+    parents[250] = 4000                   # key 251's is unknown
+    index = t.tool.build(np.array(keys, dtype="<u8"), spec, "u64")
+    of = [399, 7, 251, 40, 1000]
+    p, q = write(t, "parents.txt", parents), write(t, "of.txt", of)
+    run = t.tool.ok("climb", index, q, p, "--keys")
+    equal(run.lines, ["3", "7", "251", "4", "-"], "tops")
+    run = t.tool.ok("climb", index, q, p, "--steps")
+    equal(run.lines, ["2", "0", "0", "1", "-"], "steps")
+    run = t.tool.ok("climb", index, q, p, "--rows", "--limit", "1")
+    equal(run.lines, ["38", "6", "250", "3", "-"], "rows after one step")
+
+
+@case()
+def prefix_and_climb_refuse(t):
+    index = t.tool.build(np.arange(5, dtype="<u4"), "radix", "u32")
+    of = write(t, "of.txt", [1, 2])
+    circle = write(t, "circle.txt", [1, 2, 0, 3, 4])
+    for code, words, said in ((1, ("prefix", index, of, "--bits", "33", "--count"), "33"),
+                              (2, ("prefix", index, of, "--count"), "--bits"),
+                              (2, ("prefix", index, of, "--bits", "3"), "--count"),
+                              (1, ("prefix", index, of, "--bits-from", circle, "--count"), "5"),
+                              (1, ("climb", index, of, of, "--keys"), "2 parents"),
+                              (1, ("climb", index, of, circle, "--keys"), "circle"),
+                              (2, ("climb", index, of, circle), "--rows")):
+        t.tool.fails(code, said, *words)

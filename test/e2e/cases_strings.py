@@ -1,0 +1,103 @@
+"""Strings as keys of the tool, against bisect over bytes."""
+import bisect
+import csv
+import io
+
+from harness import case, check, equal
+
+SPECS = ("sorted", "pivot", "radix", "auto")
+
+
+def random_string(rng):
+    """Few letters, so that keys share beginnings; blanks, quotes and line ends among them."""
+    letters = 'ab "\n,x\u00e4'
+    return "".join(letters[i] for i in rng.integers(0, len(letters), rng.integers(0, 12)))
+
+
+def prepare(t, spec, n=150):
+    """k.sxt over the second column of k.csv; the texts, and (bytes, row) in order."""
+    texts = [random_string(t.rng) for _ in range(n - 2)] + ["", "x" * 5000]
+    out = io.StringIO(newline="")
+    csv.writer(out).writerows([["n", "key"]] + [[str(i), text] for i, text in enumerate(texts)])
+    t.path("k.csv").write_text(out.getvalue(), newline="")
+    t.tool.ok("build", "k.csv", "--type", "str", "--column", "key", "--spec", spec, "-o", "k.sxt",
+              chatty=spec == "auto")
+    return texts, sorted((text.encode(), i) for i, text in enumerate(texts))
+
+
+def asked(t, texts):
+    """q.csv with these queries, and the words that name them."""
+    out = io.StringIO(newline="")
+    csv.writer(out).writerows([["q", "n"]] + [[text, "1"] for text in texts])
+    t.path("q.csv").write_text(out.getvalue(), newline="")
+    return ("q.csv", "--column", "q")
+
+
+@case(SPECS)
+def strings_are_keys(t, spec):
+    texts, ordered = prepare(t, spec)
+    keys = [key for key, _ in ordered]
+    queries = texts[:60] + [random_string(t.rng) for _ in range(60)] + ["", "zzz"]
+    raw = [q.encode() for q in queries]
+    left = [bisect.bisect_left(keys, q) for q in raw]
+    right = [bisect.bisect_right(keys, q) for q in raw]
+    words = asked(t, queries)
+    equal(t.tool.ok("lookup", "k.sxt", *words, "--mode", "rank").lines, [str(i) for i in left],
+          "ranks")
+    equal(t.tool.ok("lookup", "k.sxt", *words).lines,
+          [str(ordered[a][1]) if a < b else "-" for a, b in zip(left, right)], "rows")
+    for mode, places in (("floor", [b - 1 for b in right]), ("ceil", left)):
+        found = [ordered[i] if 0 <= i < len(keys) else (None, None) for i in places]
+        equal(t.tool.json("lookup", "k.sxt", *words, "--mode", mode, "--keys"),
+              [{"query": q, "row": row, "key": key if key is None else key.decode()}
+               for q, (key, row) in zip(queries, found)], mode)
+    rows = [i for _, i in ordered]
+    got = t.tool.json("head", "k.sxt", "-n", 1000)
+    equal([(o["key"].encode(), o["row"]) for o in got], ordered, "head")
+    out = t.tool.ok("head", "k.sxt", "-n", 1000, "--lines", "k.csv", "--columns", "n",
+                    "--rows").out.decode()
+    equal(out.split("\n")[:-1], [f"{i} {i}" for i in rows], "lines")
+
+
+@case(SPECS)
+def strings_in_ranges(t, spec):
+    texts, ordered = prepare(t, spec)
+    keys = [key for key, _ in ordered]
+    bounds = [sorted((random_string(t.rng), random_string(t.rng))) for _ in range(20)]
+    words = [w for lo, hi in bounds for w in ("--lo=" + lo, "--hi=" + hi)]
+    spans = [(bisect.bisect_left(keys, lo.encode()), bisect.bisect_right(keys, hi.encode()))
+             for lo, hi in bounds]
+    equal(t.tool.ok("range", "k.sxt", *words, "--count").lines,
+          [str(max(0, b - a)) for a, b in spans], "counts")
+    equal(t.tool.json("range", "k.sxt", *words, "--keys"),
+          [{"keys": [k.decode() for k in keys[a:b]]} for a, b in spans], "keys")
+    whole = t.tool.ok("range", "k.sxt", "--lo=", "--hi=y", "--keys").out.decode()
+    a, b = bisect.bisect_left(keys, b""), bisect.bisect_right(keys, b"y")
+    got = next(csv.reader(io.StringIO(whole, newline=""), delimiter=" ", strict=True))
+    equal(got, [k.decode() for k in keys[a:b]], "keys as text, with quotes where needed")
+
+
+@case()
+def strings_of_text(t):
+    """Whole lines: blanks and empty lines are keys, too."""
+    t.path("k.txt").write_bytes(b" a\n\nb \n\xff\x00\n\ta\r\n")
+    t.tool.ok("build", "k.txt", "--type", "str", "--spec", "sorted", "-o", "k.sxt")
+    equal(t.tool.ok("head", "k.sxt").out, b"1 \n4 \ta\n0  a\n2 b \n3 \xff\x00\n", "keys")
+    equal(t.tool.ok("lookup", "k.sxt", "k.txt").lines, ["0", "1", "2", "3", "4"], "rows")
+    t.path("e.txt").write_bytes(b"")
+    t.tool.ok("build", "e.txt", "--type", "str", "--spec", "sorted", "-o", "e.sxt")
+    equal(t.tool.ok("lookup", "e.sxt", "--key", "x", "--mode", "floor", "--keys").lines, ["- -"],
+          "of no keys")
+    equal(t.tool.ok("head", "e.sxt").lines, [], "no keys")
+
+
+@case()
+def strings_and_what_is_not_for_them(t):
+    t.path("k.txt").write_text("a\n")
+    t.tool.ok("build", "k.txt", "--type", "str", "--spec", "sorted", "-o", "k.sxt")
+    t.tool.fails(2, "strings are written as text", "head", "k.sxt", "--keys", "-o", "k.npy")
+    t.tool.fails(2, "--keys-as uuid", "build", "k.txt", "--type", "str", "--keys-as", "uuid", "-o",
+                 "n.sxt")
+    t.tool.fails(2, "strings are read from text", "build", "k.raw", "--type", "str", "-o", "n.sxt")
+    t.tool.fails(2, "not 'str'", "gen", "--type", "str", "--n", 5)
+    check(not t.path("n.sxt").exists() and not t.path("k.npy").exists(), "a file was left behind")
