@@ -188,7 +188,7 @@ static void test_told(void **state)
     uint32_t levels = levels_of(ix);
     char options[100], words[100];
     explained(ix, "the CPU walks 0, the GPU the rest\n", "\"depth\": 0, \"share\": 0.0000, \"told\": "
-              "false, \"strategy\": \"pipelined\", \"tried\": []}");
+              "false, \"strategy\": \"double\", \"tried\": []}");
     sx_free(ix);
     sx_close(plain);
     assert_true(levels > 2);
@@ -439,7 +439,7 @@ static void discover_on(const char *options, unsigned rounds)
 static void test_discovery(void **state)
 {
     (void)state;
-    discover_on("bucket=64", UNDER_TSAN ? 1 : 2);
+    discover_on("bucket=64,strategy=pipelined", UNDER_TSAN ? 1 : 2);
 }
 
 /* Whether the GPU makes entries for as many gets as there are queries, and for as many ranges. */
@@ -466,7 +466,7 @@ static void test_ranges_tried(void **state)
     static const double second[] = { 0, 1 };
     rnd r = rnd_start(test_seed());
     dataset *d = data_make(SX_U64, KEYS_RANDOM, 9000, ROWS_U32, 500, &r);
-    sx_device *dev = device_open(kernel_with("bucket=64"));
+    sx_device *dev = device_open(kernel_with("bucket=64,strategy=pipelined"));
     sx_index *ix = index_of(dev, d, "btree place=hybrid");
     for (unsigned i = 0; i < COUNT_OF(second); i++) {
         const sx_cost_entries *e = &now_of(ix)->cost.entries;
@@ -500,7 +500,7 @@ static void test_ranges_tried(void **state)
 static void test_discovery_told(void **state)
 {
     (void)state;
-    discover_on("bucket=64,side=gpu", 1);
+    discover_on("bucket=64,side=gpu,strategy=pipelined", 1);
 }
 
 /* The explanation has what was found, and by what times. */
@@ -509,7 +509,7 @@ static void test_explained(void **state)
     (void)state;
     rnd r = rnd_start(test_seed());
     dataset *d = data_make(SX_U64, KEYS_RANDOM, 9000, ROWS_U32, 500, &r);
-    sx_device *dev = device_open(kernel_with("bucket=64"));
+    sx_device *dev = device_open(kernel_with("bucket=64,strategy=pipelined"));
     sx_index *ix = index_of(dev, d, "eytzinger(k=4) place=hybrid");
     memset(&sim, 0, sizeof sim);
     sim.levels = levels_of(ix);

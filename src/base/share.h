@@ -18,9 +18,7 @@ typedef struct {
  * thread that is woken has at least SX_SHARE_EACH grains to do: 2048 queries take 40 us and
  * more, and waking one thread takes 9 (Zen 4, idle). */
 typedef void sx_share_fn(void *work, uint64_t first, uint64_t end);
-#ifndef SX_SHARE_EACH
 #define SX_SHARE_EACH 8u
-#endif
 void sx_share(const sx_sharing *sharing, uint64_t n, uint64_t grain, sx_share_fn *fn, void *work);
 
 #endif

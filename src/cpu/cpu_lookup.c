@@ -364,6 +364,14 @@ static void lookup_share(void *work, uint64_t first, uint64_t end)
     }
 }
 
+/* Queries of an index beyond the caches take so long that half as many of them are worth waking a
+ * thread for: on 16 cores a call of 2^14 took 81 us instead of 117. */
+#define FAR_BYTES (64ull << 20)
+static uint64_t grain_of(const sx_view *v)
+{
+    return v->slots * (v->width + v->row_bytes) > FAR_BYTES ? SX_CHUNK / 2 : SX_CHUNK;
+}
+
 sx_status sx_cpu_lookup(void *self, const sx_views *views, const sx_lookup *job, sx_err *err)
 {
     const sx_cpu *cpu = self;
@@ -372,7 +380,7 @@ sx_status sx_cpu_lookup(void *self, const sx_views *views, const sx_lookup *job,
     const sx_type_info *type = sx_type_of(job->key_type);
     lookup_work w = {means_for(cpu, v, job->entry != NULL), v, job, type, type->bytes ? NULL : cpu};
 
-    sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, SX_CHUNK, lookup_share, &w);
+    sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, grain_of(v), lookup_share, &w);
     return sx_progress_status(job->how.progress, err);
 }
 

@@ -186,7 +186,7 @@ static void json_trial(const sx_trial *x, sx_text *t)
 
 static void json_balance(const sx_index_version *now, sx_text *t)
 {
-    static const char *const by[] = {"pipelined", "sequential", "pipelined", "double"};
+    static const char *const by[] = {"double", "sequential", "pipelined", "double"};
     const sx_cost_entries *h = &now->cost.entries;
 
     sx_text_add(t, ", \"balance\": {\"levels\": %u, \"depth\": %u, ", levels_of(now),

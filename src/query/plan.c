@@ -35,6 +35,13 @@ static int cut_for(const sx_index_version *now, const sx_replica *upper, const s
     return sx_cost_entries_pay(&now->cost, b, bucket, b->searches);
 }
 
+/* Two, unless the strategy says otherwise: while one bucket is copied the GPU walks for the
+ * other. Ranges are bound by the CPU, which a second worker takes time from. */
+static unsigned workers_for(uint32_t strategy, const sx_batch *b)
+{
+    return strategy == SX_BUCKETS_DOUBLE || (!strategy && b->searches < 2) ? 2 : 1;
+}
+
 sx_plan sx_plan_of(const sx_index_version *now, const sx_batch *b, int on_host, const void *in,
                    const void *out)
 {
@@ -47,7 +54,7 @@ sx_plan sx_plan_of(const sx_index_version *now, const sx_batch *b, int on_host, 
     if (second->part == SX_UPPER) {
         plan.entries = cut_for(now, second, b, &plan.cut) ? second : NULL;
         plan.balance = now->cost.entries.balance;
-        plan.workers = now->cost.travel.strategy == SX_BUCKETS_DOUBLE ? 2 : 1;
+        plan.workers = workers_for(now->cost.travel.strategy, b);
     } else if (on_host && b->n > 0) {
         if (faster(now, b, in, out) == SX_SIDE_CPU)
             plan.by = second;
