@@ -298,7 +298,8 @@ static void test_nodes_are_few(void **state)
             for (uint64_t n = 10000; n < SX_KEYS_MAX / 2; n += n / 3)
                 for (unsigned gpu = 0; gpu < 2; gpu++) {
                     sx_target target = { .gpu = gpu, .node_bytes = 64 };
-                    sx_facts facts = { n, n, types[t].width, rows[r].bytes, 0 };
+                    sx_facts facts = { .n = n, .ranks = n, .width = types[t].width,
+                                       .row_bytes = rows[r].bytes };
                     sx_spec spec;
                     sx_view v;
                     sx_err err;
