@@ -129,6 +129,7 @@ static void shared_args(const sx_view *v, sx_gpu_lookup *a)
 GPU_POINTS_HOST(GPU_LAUNCH_ANY_ORDER, SHARED)
 #undef points
 GPU_HOSTS
+GPU_CLIMB_HOST
 GPU_STEPS_HOST
 
 /* Lanes that read together need to know which levels are whole in shared memory. */
@@ -168,4 +169,4 @@ static void fill(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *key
 }
 
 const sx_family_gpu sx_gpu_of_bplus = {habits, search_bytes, staged_bytes, shared_args, points,
-                                       spans, fold, steps, NULL, fill};
+                                       spans, fold, climb, steps, NULL, fill};

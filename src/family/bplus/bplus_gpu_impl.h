@@ -21,6 +21,7 @@ SX_DEV void F(fill_top)(const sx_gpu_lookup *ap)
 #include "family/generic/gpu_bound_impl.h"
 #include "family/generic/gpu_points_impl.h"
 #include "family/generic/gpu_ranges_impl.h"
+#include "family/generic/gpu_climb_impl.h"
 #include "family/generic/gpu_reorders_impl.h"
 #include "family/generic/gpu_leaf_impl.h"
 
