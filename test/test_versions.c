@@ -322,12 +322,14 @@ static const char *ask_once(reader *r)
 static const char *walk_handle(const reader *r, const sx_kernel_view *h)
 {
     static _Thread_local answer a;
+    sx_view v = { 0 };
     sx_err err;
+    memcpy(&v, h->view, sizeof h->view);
     a.used = 0;
     sx_column rows = take(&a, QUERIES);
     sx_lookup job = { .op = SX_OP_GET, .key_type = h->key_type, .n = QUERIES,
                       .q = sx_slice_of(&r->q), .out = sx_slice_of(&rows) };
-    if (r->dev->backend->lookup(r->dev->self, SX_ONE_VIEW(&h->view), &job, &err) != SX_OK)
+    if (r->dev->backend->lookup(r->dev->self, SX_ONE_VIEW(&v), &job, &err) != SX_OK)
         return "a handle can't be asked";
     return whose(0, &a) == VERSIONS ? "a handle answers like no version" : NULL;
 }

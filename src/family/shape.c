@@ -6,7 +6,7 @@
 const sx_target sx_any_target = {.gpu = 0, .node_bytes = SX_LINE};
 
 _Static_assert(offsetof(sx_view, of) <= 128, "what every walk needs is small");
-_Static_assert(sizeof(sx_kernel_view) <= 576, "so is what kernels get by value");
+_Static_assert(sizeof(sx_kernel_view) <= 512, "so is what kernels get by value");
 
 void sx_shape_slots(sx_view *v, uint64_t used)
 {

@@ -32,6 +32,8 @@
 #ifndef SX_VIEW_H
 #define SX_VIEW_H
 
+#include <stddef.h>
+
 #include "family/parts.h"
 #include "family/state.h"
 #include "keys/strings.h"
@@ -66,13 +68,15 @@ typedef struct {
     const unsigned char *rows;    /* slot 0's row, or (`once`) that of rank 0; or NULL */
     const unsigned char *starts;  /* `once`: the rank of each position's first key, how
                                      many ranks there are, and first rows; or NULL */
-    sx_strings strings;           /* of each position, if keys are codes of strings; walks do
-                                     not look at them */
     union {
 #define SX_FAMILY(TAG, name) struct sx_part_##name name;
 #include "family/families.def"
 #undef SX_FAMILY
     } of;
+#ifndef SX_HANDLE_VIEW
+    sx_strings strings;           /* of each position, if keys are codes of strings; walks do
+                                     not look at them, and kernels of a user's own lack them */
+#endif
 } sx_view;
 
 /* A view and its key type: what kernels of a user's own get by value. */
@@ -80,7 +84,11 @@ typedef struct {
 typedef struct {
     uint32_t version;
     int32_t key_type;
+#ifdef SX_HANDLE_VIEW
     sx_view view;
+#else
+    uint64_t view[offsetof(sx_view, strings) / 8];    /* the same bytes */
+#endif
 } sx_kernel_view;
 
 /* Keys that fill a line: the natural node. */

@@ -59,6 +59,7 @@
 #define SX_DEVICE_FUNCTION SX_DEV
 #endif
 
+#define SX_HANDLE_VIEW            /* a view as a handle has it */
 #include "family/view.h"
 
 typedef sx_kernel_view sx_handle;

@@ -186,9 +186,9 @@ sx_status sx_kernel_handle(const sx_index *ix, void *handle, size_t bytes)
     if (st == SX_OK) {
         /* Nobody says when a handle is given up, so the version stays. */
         atomic_store(&((sx_index_version *)held.now)->stays, 1);
-        *(sx_kernel_view *)handle = (sx_kernel_view){.version = SX_KERNEL_VIEW_VERSION,
-                                                     .key_type = held.now->key_type,
-                                                     .view = whole->view};
+        sx_kernel_view *to = handle;
+        *to = (sx_kernel_view){.version = SX_KERNEL_VIEW_VERSION, .key_type = held.now->key_type};
+        memcpy(to->view, &whole->view, sizeof to->view);
     }
     sx_let_go(ix, &held);
     return sx_report(&err, st);
