@@ -45,7 +45,7 @@ CUDA_CODE := $(foreach a,$(CUDA_MACHINE),-gencode arch=compute_$(a),code=sm_$(a)
              -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
 # What the backend needs of the library, inside it and hidden.
 CUDA_PARTS := $(addprefix src/,base/alloc.c base/fork.c base/machine.c base/pool.c \
-                base/tick.c base/size.c base/status.c base/text.c base/thread.c keys/types.c \
+                base/tick.c base/size.c base/status.c base/text.c base/thread.c keys/string_groups.c keys/types.c \
                 gpu/gpu_tune.c place/ranges.c) \
               $(filter-out %_cpu.c,$(wildcard src/family/*.c src/family/*/*.c))
 
