@@ -302,7 +302,8 @@ static void test_failing_gpu(void **state)
         memset(rows, GUARD_FILL, n * 8);
         OK(sx_get(ix, &q, &out, NULL));
         assert_memory_equal(rows, d->get, n * 8);
-        /* A GPU that fails ends the call; answers up to there are right. */
+        /* A GPU that fails ends the call; answers up to there are right. Two workers ask for
+         * neighbours in any order, so that may be one bucket sooner. */
         fail_with = SX_EDEVICE;
         asked = 0;
         memset(rows, GUARD_FILL, n * 8);
@@ -311,8 +312,11 @@ static void test_failing_gpu(void **state)
             continue;
         }
         REFUSED(sx_get(ix, &q, &out, NULL), SX_EDEVICE, "told to fail");
-        assert_memory_equal(rows, d->get, fail_from * BUCKET * 8);
-        for (uint64_t i = fail_from * BUCKET * 8; i < n * 8; i++)
+        uint64_t answered = fail_from * BUCKET;
+        if (fail_from > 0 && rows[answered - 1] == GUARD_FILL * 0x0101010101010101ull)
+            answered -= BUCKET;
+        assert_memory_equal(rows, d->get, answered * 8);
+        for (uint64_t i = answered * 8; i < n * 8; i++)
             assert_int_equal(((unsigned char *)rows)[i], GUARD_FILL);
     }
     fail_with = SX_ENOMEM;
