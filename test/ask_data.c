@@ -240,12 +240,16 @@ static bool begins(const dataset *d, const unsigned char *key, const unsigned ch
 oracle_span data_prefix(const dataset *d, const unsigned char *of, unsigned bits, uint64_t limit,
                             uint32_t last)
 {
+    /* Keys with the same first bits are neighbours, and `of` would be among them or beside them. */
+    uint64_t at = oracle_ceil(d->truth, of), end;
     oracle_span s = { 0 };
-    for (uint64_t i = 0; i < d->n; i++)
-        if (begins(d, oracle_key(d->truth, i), of, bits)) {
-            s.first = s.count ? s.first : i;
-            s.count++;
-        }
+    at = at == ORACLE_NONE ? d->n : at;
+    for (end = at; end < d->n && begins(d, oracle_key(d->truth, end), of, bits); end++)
+        ;
+    while (at > 0 && begins(d, oracle_key(d->truth, at - 1), of, bits))
+        at--;
+    s.first = at;
+    s.count = end - at;
     if (limit && s.count > limit) {
         s.first += last ? s.count - limit : 0;
         s.count = limit;
