@@ -23,7 +23,7 @@ check "planted faults" python3 -B scripts/plant.py --check
 check "bare compiler" cc -std=gnu11 -fsyntax-only -Iinclude -Isrc src/*/*.c
 check "exported symbols" scripts/check_symbols.sh
 check "install" scripts/check_install.sh
-check "device header" scripts/check_device_header.sh
+check "device header" env NVCC= scripts/check_device_header.sh
 
 echo "C tests; with AddressSanitizer and UndefinedBehaviorSanitizer; with ThreadSanitizer"
 plain=build/test/bin asan=build/asan/test/bin tsan=build/tsan/test/bin

@@ -31,6 +31,9 @@ SX_MORE=1 end_to_end "networks" build/clang/sextant --only network
 end_to_end "strings" build/clang/sextant --only strings_
 end_to_end "completion" build/clang/sextant --only completion
 
+# By nvcc, too, if that is there: it takes two minutes.
+check "device header" scripts/check_device_header.sh
+
 echo "fuzzers, $fuzz_s s each"
 for f in load spec; do
     # An input that fails is left in build/fuzz-found; the corpus stays as it is.
