@@ -590,15 +590,20 @@ static const char *ask_prefix(asker *a, const sx_index *ix, const dataset *d, in
     const struct range_mode *mode = &range_modes[rnd_below(&a->r, RANGE_MODES)];
     bool fits = out_type == SX_U64 || d->truth->max_row < SX_MISS32, each;
     sx_status want = fits ? SX_OK : SX_EINVAL;
-    unsigned all = (unsigned)rnd_below(&a->r, 8 * d->width + 1);
+    unsigned most = 8 * (unsigned)d->width, least = 0, all;
     uint32_t *bits = need((d->ranges + 1) * sizeof *bits);
     oracle_span *spans = need((d->ranges + 1) * sizeof *spans);
     uint64_t hits = 0;
     const char *why = NULL;
     const sx_call *how = begin(a, call);
     each = a->way != WAY_MIXED && rnd_below(&a->r, 2);    /* both columns in one place */
+    /* Many prefixes are long, so that all hits are a few times the keys; the first may be short. */
+    while (d->ranges >> least > 4)
+        least++;
+    all = least + (unsigned)rnd_below(&a->r, most + 1 - least);
     for (uint64_t i = 0; i < d->ranges; i++) {
-        bits[i] = each ? (uint32_t)rnd_below(&a->r, 8 * d->width + 1) : all;
+        unsigned from = i < 3 ? 0 : least;
+        bits[i] = each ? from + (uint32_t)rnd_below(&a->r, most + 1 - from) : all;
         spans[i] = data_prefix(d, d->lo.data + i * d->width, bits[i], mode->limit, mode->last);
         hits += spans[i].count;
     }
