@@ -20,11 +20,16 @@ def families_of_errors(t):
     return set(listed.strip().split(", "))
 
 
+def word_of(family):
+    """A family that has the name of another is listed by a spec: btree(fill=100)."""
+    return family.split("(")[0]
+
+
 @case()
 def matrix_has_every_cell_once(t):
     cells = t.tool.json("devices", "--matrix")
     values = {axis: sorted({c[axis] for c in cells}) for axis in AXES}
-    equal(set(values["family"]), families_of_errors(t), "families")
+    equal({word_of(f) for f in values["family"]}, families_of_errors(t), "families")
     equal(set(values["type"]), {*TYPES, "t64", "str"}, "types")
     equal(values["place"], ["both", "device", "host", "hybrid"], "places")
     equal(values["backend"], ["cpu", "cuda", "simt"], "backends")
@@ -49,7 +54,7 @@ def matrix_text_agrees(t):
     reasons = re.findall(r"^\[\d+\] (.*)$", text, re.M)
     equal(sorted(reasons), sorted({c["why"] for c in cells if not c["tested"]}),
           "reasons")
-    equal(re.findall(r"^(\w+): ", text, re.M),
+    equal(re.findall(r"^(\w+(?:\(.*?\))?): ", text, re.M),
           list(dict.fromkeys(c["family"] for c in cells)), "tables")
     tested = [c for c in cells if c["tested"]]
     on_gpu = sum(c["needs_gpu"] for c in tested)
@@ -69,6 +74,7 @@ def matrix_builds_what_it_promises(t, type_name):
              if c["tested"] and c["type"] == type_name and c["verb"] == "build"
              and (c["backend"], c["place"]) in (("cpu", "host"), ("simt", "device"))}
     families = families_of_errors(t)
-    equal(built, set(itertools.product(families, ("cpu", "simt"))), "tested")
+    equal({(word_of(f), backend) for f, backend in built},
+          set(itertools.product(families, ("cpu", "simt"))), "tested")
     for family, backend in sorted(built):
         t.tool.build(keys, family, type_name, "--device", backend)
