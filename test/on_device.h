@@ -67,6 +67,27 @@ static inline void ask_all(asker *a, sx_device *dev, const sx_index *ix, const d
         fail_msg("%s: %s", what, wrong);
 }
 
+/* An index of the data, in a place ("": the usual one), which has answered everything, with
+ * columns of the device too (kernels), or a failed test. */
+static inline sx_index *asked_index(asker *a, sx_device *dev, bool kernels, const dataset *d,
+                                    const char *spec, const char *place)
+{
+    char whole[SX_SPEC_MAX];
+    const char *wrong;
+    snprintf(whole, sizeof whole, "%s%s%s", spec, *place ? " place=" : "", place);
+    asker_use(a, kernels ? dev : NULL);
+    a->no_streams = strcmp(place, "hybrid") == 0;
+    sx_index *ix = index_of(dev, d, whole);
+    wrong = ask_description(a, ix, d);
+    if (!wrong)
+        wrong = ask(a, ix, d, SX_U64, NULL);
+    asker_use(a, NULL);
+    if (wrong)
+        fail_msg("%s, %llu keys of %s, rows %d: %s", whole, (unsigned long long)d->n,
+                 sx_type_name(d->type), (int)d->row_kind, wrong);
+    return ix;
+}
+
 #define DEVICE_SPECS 8
 static const char *const device_specs[DEVICE_SPECS] = {
     "sorted", "eytzinger(k=9)", "eytzinger(k=4,layout=pairs)", "pivot", "pivot(k=5,layout=pairs)",

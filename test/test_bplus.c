@@ -54,33 +54,21 @@ static unsigned levels_of(uint64_t leaves, unsigned fan, unsigned fill)
 }
 
 static void try_size(sx_device *dev, bool kernels, unsigned t, unsigned r, unsigned fill, uint64_t n,
-                     const char *more, rnd *random)
+                     const char *place, rnd *random)
 {
     static unsigned turn;
     dataset *d = data_make(types[t].type, ++turn % 2 ? KEYS_DUPLICATES : KEYS_DENSE, n, rows[r].kind, 60,
                            random);
     char spec[SX_SPEC_MAX];
-    sx_index *ix = NULL;
-    const char *wrong;
-    snprintf(spec, sizeof spec, "btree(fill=%u)%s%s", fill, *more ? " place=" : "", more);
-    asker_use(asking, kernels ? dev : NULL);
-    asking->no_streams = strcmp(more, "hybrid") == 0;
-    if (data_build(d, dev, spec, NULL, &ix) != SX_OK)
-        fail_msg("%s: %s", spec, sx_detail());
+    snprintf(spec, sizeof spec, "btree(fill=%u)", fill);
+    sx_index *ix = asked_index(asking, dev, kernels, d, spec, place);
     const sx_bplus *tree = &view_of(ix)->of.bplus;
     unsigned fan = types[t].fan;
     uint64_t most = fan * line_keys(types[t].width, view_of(ix)->row_bytes, true);
     if (tree->leaves != nodes_of(n, most, fill) || tree->levels != levels_of(tree->leaves, fan, fill))
         fail_msg("%s of %llu keys has %llu leaves and %u levels", spec, (unsigned long long)n,
                  (unsigned long long)tree->leaves, tree->levels);
-    wrong = ask_description(asking, ix, d);
-    if (!wrong)
-        wrong = ask(asking, ix, d, SX_U64, NULL);
-    if (wrong)
-        fail_msg("%s, %llu keys of %s, rows %d: %s", spec, (unsigned long long)n,
-                 sx_type_name(d->type), (int)rows[r].kind, wrong);
     sx_free(ix);
-    asker_use(asking, NULL);
     data_free(d);
 }
 

@@ -66,23 +66,8 @@ static void shared_args(const sx_view *v, sx_gpu_lookup *a)
     a->leaf_key_bytes = t->leaf * (uint32_t)v->width;
 }
 
-#define GET_OR_ANY(w, rows)                                   \
-    if (a->op == SX_OP_GET && a->out && !a->keys)             \
-        GPU_LAUNCH_PLAN(k_shared_get_##w##_##rows);           \
-    else                                                      \
-        GPU_LAUNCH_PLAN(k_shared_##w##_##rows)
-#define SHARED(w)                                             \
-    {                                                         \
-        if (!GPU_VIEW->block)                                 \
-            GPU_LAUNCH_PLAN(k_shared_##w##_0);                \
-        else if (GPU_VIEW->row_bytes == 4) {                  \
-            GET_OR_ANY(w, 4);                                 \
-        } else {                                              \
-            GET_OR_ANY(w, 8);                                 \
-        }                                                     \
-    }
 #define points points_launch
-GPU_POINTS_HOST(GPU_LAUNCH_POINTS, SHARED)
+GPU_POINTS_HOST(GPU_LAUNCH_POINTS, GPU_LAUNCH_LINES)
 #undef points
 GPU_HOSTS
 GPU_CLIMB_HOST

@@ -121,6 +121,22 @@
         GPU_LAUNCH_GROUP(w);                        \
     else                                            \
         GPU_LAUNCH_ALONE(w)
+/* Lanes that read lines together (gpu_line_impl.h). */
+#define GPU_LAUNCH_LINES_OF(w, rows)                          \
+    if (a->op == SX_OP_GET && a->out && !a->keys)             \
+        GPU_LAUNCH_PLAN(k_shared_get_##w##_##rows);           \
+    else                                                      \
+        GPU_LAUNCH_PLAN(k_shared_##w##_##rows)
+#define GPU_LAUNCH_LINES(w)                                   \
+    {                                                         \
+        if (!GPU_VIEW->block)                                 \
+            GPU_LAUNCH_PLAN(k_shared_##w##_0);                \
+        else if (GPU_VIEW->row_bytes == 4) {                  \
+            GPU_LAUNCH_LINES_OF(w, 4);                        \
+        } else {                                              \
+            GPU_LAUNCH_LINES_OF(w, 8);                        \
+        }                                                     \
+    }
 #ifndef GPU_LAUNCH_ALONE          /* a family may have more kernels for it */
 #define GPU_LAUNCH_ALONE(w) GPU_LAUNCH_PLAN(k_lookup_##w)
 #endif
