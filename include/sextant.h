@@ -669,7 +669,7 @@ typedef struct {
     size_t size;                  /* sizeof(sx_index_info) */
     uint64_t n;                   /* keys */
     uint64_t max_row;             /* 0 when empty */
-    uint64_t bytes;               /* of all sections */
+    uint64_t bytes;               /* of all sections, and of memory they have to grow */
     int32_t key_type;             /* sx_type */
     int32_t row_type;             /* SX_U32 if every row fits, else SX_U64 */
     uint32_t unique;              /* built as unique */
