@@ -194,6 +194,34 @@ static void test_codes(void **state)
     }
 }
 
+/* What a GPU compares by, 8 bytes at a time: at any place in memory, up to any byte. */
+static void test_by_words(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed() + 18);
+    uint64_t words[2][8];
+    for (unsigned i = 0; i < 4000; i++) {
+        unsigned char *a = (unsigned char *)words[0] + rnd_below(&r, 16);
+        unsigned char *b = (unsigned char *)words[1] + rnd_below(&r, 16);
+        uint64_t m = rnd_below(&r, 49), same = 0, left = rnd_below(&r, 49);
+        memset(words, (int)rnd_next(&r), sizeof words);
+        for (unsigned k = 0; k < m; k++)
+            a[k] = b[k] = (unsigned char)rnd_next(&r);
+        if (m > 0 && i % 3)
+            b[rnd_below(&r, m)] ^= 1;
+        while (same < m && a[same] == b[same])
+            same++;
+        assert_true(sx_bytes_same(a, b, m) == same);
+        /* The words that are read end before the bytes do. */
+        assert_true(!sx_word_inside(a, left) || ((uintptr_t)a + 7) / 8 * 8 + 8 <= (uintptr_t)a + left);
+        assert_true(sx_word_inside(a, left) || left < 15);
+        uint64_t x = sx_word_swapped(sx_word_from(a)), first = 0;
+        for (unsigned k = 0; k < 8; k++)
+            first = first << 8 | a[k];
+        assert_true(x == first);
+    }
+}
+
 /* ---- words ------------------------------------------------------------------------------- */
 
 static void test_words(void **state)
@@ -650,6 +678,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_by_words),
         cmocka_unit_test(test_families),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_long),

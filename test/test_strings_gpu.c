@@ -1,5 +1,7 @@
 /* test_strings_gpu.c - strings on a device that runs kernels: every family and place, columns in
  * device memory, streams, hostile offsets and files. */
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -8,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/alloc.h"
 #include "sxfile.h"
 #include "texts.h"
 
@@ -155,6 +158,149 @@ static void test_hostile_offsets(void **state)
     sx_close(kernels);
 }
 
+/* A thread that changes offsets of a column for as long as it is asked about. */
+typedef struct {
+    uint32_t *offset;
+    uint64_t n, bytes;
+    _Atomic int stop;
+} changing;
+
+static void *change(void *work)
+{
+    changing *w = work;
+    rnd r = rnd_start(77);
+    while (!w->stop) {
+        uint64_t i = rnd_below(&r, w->n + 1);
+        uint32_t before = __atomic_load_n(&w->offset[i], __ATOMIC_RELAXED);
+        uint32_t wrong = rnd_below(&r, 2) ? (uint32_t)w->bytes : (uint32_t)rnd_below(&r, w->bytes);
+        __atomic_store_n(&w->offset[i], wrong, __ATOMIC_RELAXED);
+        sched_yield();
+        __atomic_store_n(&w->offset[i], before, __ATOMIC_RELAXED);
+        for (unsigned k = 0; k < 50; k++)
+            sched_yield();
+    }
+    return NULL;
+}
+
+/* Offsets on the host that change meanwhile: answers may be any, but all stays inside of the columns
+ * and of the memory that they travel through. */
+static void test_changing(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed() + 6);
+    sx_device *kernels = device_open(kernel_with(""));
+    texts keys = texts_make(TEXTS_PATHS, 200, 4, &r), q = texts_near(&keys, 400, 4, &r);
+    text_case c = text_case_of(&keys, NULL);
+    uint64_t *row = need(q.n * sizeof *row);
+    sx_column queries = texts_column(&q), rows = column(SX_U64, q.n, row);
+    sx_ranges ranges = { .size = sizeof ranges, .lo = &queries, .hi = &queries };
+    answers a = answers_new(q.n, 1 << 17, 4);
+    sx_index *ix = NULL;
+    pthread_t thread;
+    unsigned right = 0;
+    changing w = { .offset = queries.offsets, .n = q.n, .bytes = q.bytes };
+    assert_int_equal(text_build(&c, kernels, "pivot", NULL, &ix), SX_OK);
+    assert_int_equal(pthread_create(&thread, NULL, change, &w), 0);
+    for (unsigned i = 0; i < 60; i++) {
+        sx_status st[] = { sx_get(ix, &queries, &rows, NULL),
+                           sx_range_count(ix, &ranges, &rows, NULL),
+                           sx_floor(ix, &queries, &rows, &a.given, NULL) };
+        for (size_t k = 0; k < COUNT_OF(st); k++) {
+            assert_true(st[k] == SX_OK || st[k] == SX_EINVAL || st[k] == SX_ESPACE);
+            right += st[k] == SX_OK;
+        }
+    }
+    w.stop = 1;
+    pthread_join(thread, NULL);
+    assert_true(right > 0 && guard_intact(&a.data) && guard_intact(&a.offsets));
+    sx_free(ix);
+    answers_free(&a);
+    free(row);
+    text_case_free(&c);
+    texts_free(&q);
+    texts_free(&keys);
+    sx_close(kernels);
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+static void test_estimates(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "pivot", "sorted(layout=once)", "guide place=both" };
+    rnd r = rnd_start(test_seed() + 4);
+    for (size_t s = 0; s < COUNT_OF(specs); s++) {
+        sx_device *kernels = device_open(kernel_with("side=gpu"));
+        uint64_t n = 3000;
+        texts keys = texts_make(s == 1 ? TEXTS_DUPLICATES : TEXTS_PATHS, n, 4, &r);
+        text_case c = text_case_of(&keys, NULL);
+        sx_estimate_ask ask = { .size = sizeof ask, .n = n, .key_type = SX_STR,
+                                .bytes = keys.bytes };
+        sx_estimate_info e = { .size = sizeof e };
+        sx_index_info info = { .size = sizeof info };
+        sx_index *ix = NULL;
+        assert_int_equal(sx_estimate(kernels, specs[s], &ask, &e), SX_OK);
+        assert_int_equal(text_build(&c, kernels, specs[s], NULL, &ix), SX_OK);
+        assert_int_equal(sx_describe(ix, &info), SX_OK);
+        assert_true(info.bytes <= e.device_resident);
+        sx_free(ix);
+        uint64_t live = sx_alloc_live();          /* with what a device keeps */
+        sx_alloc_most();
+        assert_int_equal(text_build(&c, kernels, specs[s], NULL, &ix), SX_OK);
+        if (!kernel_is_gpu())     /* the emulator takes both from one allocator */
+            assert_true(sx_alloc_most() - live <= e.host_peak + e.device_peak);
+        sx_free(ix);
+        sx_call call = { .size = sizeof call, .max_bytes = e.host_peak + e.device_peak - 1 };
+        ix = NULL;
+        REFUSED(text_build(&c, kernels, specs[s], &call, &ix), SX_ENOMEM, "max_bytes");
+        text_case_free(&c);
+        texts_free(&keys);
+        sx_close(kernels);
+    }
+}
+
+/* Each allocation of a build and of questions fails once; nothing is lost. */
+static void test_allocations(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "pivot", "sorted(layout=once)", "pivot place=hybrid",
+                                         "pivot place=both" };
+    if (kernel_is_gpu())
+        SKIP("allocations of a GPU don't fail when a test wants it");
+    rnd r = rnd_start(test_seed() + 5);
+    texts keys = texts_make(TEXTS_WORDS, 300, 4, &r), q = texts_near(&keys, 90, 4, &r);
+    text_case c = text_case_of(&keys, NULL);
+    answers a = answers_new(90, 90 * 300, 4);
+    uint64_t row[90];
+    sx_column queries = texts_column(&q), rows = column(SX_U64, 90, row);
+    for (size_t s = 0; s < COUNT_OF(specs); s++)
+        for (long nth = 1, works = 0; works < 12; nth++) {       /* some failures are made good */
+            uint64_t live = sx_alloc_live();
+            sx_device *kernels = device_open(kernel_with("bucket=16,side=gpu"));
+            sx_index *ix = NULL;
+            sx_ranges ranges = { .size = sizeof ranges, .lo = &queries, .hi = &queries };
+            sx_alloc_fail_at(nth);
+            sx_status st = text_build(&c, kernels, specs[s], NULL, &ix);
+            if (st == SX_OK)
+                st = sx_floor(ix, &queries, &rows, &a.given, NULL);
+            if (st == SX_OK)
+                st = sx_range_count(ix, &ranges, &rows, NULL);
+            sx_alloc_fail_at(0);
+            works = st == SX_OK ? works + 1 : 0;
+            if (st != SX_OK && st != SX_ENOMEM)
+                fail_msg("%s, allocation %ld: %s", specs[s], nth, sx_detail());
+            if (st == SX_OK)
+                assert_int_equal(row[0], text_range(c.truth, q.of[0], q.of[0], 0, 0).count);
+            sx_free(ix);
+            sx_close(kernels);
+            assert_true(sx_alloc_live() == live);
+        }
+    answers_free(&a);
+    text_case_free(&c);
+    texts_free(&q);
+    texts_free(&keys);
+}
+
 /* ---- hostile files ------------------------------------------------------------------------ */
 
 /* Walks of damaged indexes end, and read nothing outside. */
@@ -210,6 +356,9 @@ int main(void)
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_there),
         cmocka_unit_test(test_hostile_offsets),
+        cmocka_unit_test(test_changing),
+        cmocka_unit_test(test_estimates),
+        cmocka_unit_test(test_allocations),
         cmocka_unit_test(test_hostile),
     };
     if (getenv("SX_STRINGS_ONLY"))

@@ -110,7 +110,7 @@ enum { TRIPS_COUNT = 1, TRIPS_FOLD = 2, TRIPS_RANGE = 2 };
 
 static sx_batch batch_of(const sx_span_query *job, uint32_t out_bytes, uint32_t trips)
 {
-    return (sx_batch){.n = job->n, .in_bytes = job->lo.each + job->hi.each,
+    return (sx_batch){.n = job->n, .in_bytes = sx_query_bytes(&job->lo) + sx_query_bytes(&job->hi),
                       .out_bytes = out_bytes, .searches = 2, .trips = trips,
                       .threads = job->how.threads};
 }
@@ -194,7 +194,7 @@ static sx_status answer_points(void *work, uint64_t at, uint64_t n, const sx_sta
 
 sx_status sx_answer_lookup(const sx_index_version *now, const sx_lookup *job, sx_err *err)
 {
-    sx_batch b = {.n = job->n, .in_bytes = job->q.each,
+    sx_batch b = {.n = job->n, .in_bytes = sx_query_bytes(&job->q),
                   .out_bytes = (job->out.data ? job->out.each : 0) +
                                (job->keys.data ? job->keys.each : 0),
                   .searches = job->op != SX_OP_KEY_AT, .trips = 1, .threads = job->how.threads};

@@ -111,7 +111,8 @@ static sx_status estimate(sx_device *at, sx_spec spec, const sx_estimate_ask *of
                 e->host_peak += sorted_strings(n, row_bytes, of->bytes);
             if (spec.place == SX_PLACE_BOTH) {
                 e->host_resident += most.resident;
-                e->host_peak = e->host_resident + measuring;
+                if (e->host_peak < e->host_resident + measuring)
+                    e->host_peak = e->host_resident + measuring;
             }
         } else {
             e->host_resident += most.resident;

@@ -80,6 +80,14 @@ typedef struct {
     int visit;                    /* columns in device memory come to the host for it */
 } sx_plan;
 
+/* Bytes that a query has on its way, of strings on average. */
+static inline uint32_t sx_query_bytes(const sx_slice *q)
+{
+    uint64_t each = q->offsets && q->n > 0 ? q->bytes / q->n : 0;
+
+    return q->each + (uint32_t)(each < 1u << 20 ? each : 1u << 20);
+}
+
 /* The plan for a batch. on_host: all its columns are on the host, and it has no stream. in
  * and out are two of these columns; out may be NULL. */
 sx_plan sx_plan_of(const sx_index_version *now, const sx_batch *b, int on_host, const void *in,

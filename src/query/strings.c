@@ -216,7 +216,7 @@ static sx_status answer_by(const sx_plan *plan, const sx_lookup *job, const char
 sx_status sx_answer_strings(const sx_index_version *now, const sx_lookup *job, const char *verb,
                             sx_err *err)
 {
-    sx_batch b = {.n = job->n, .in_bytes = job->q.each, .out_bytes = 2 * sizeof(uint64_t),
+    sx_batch b = {.n = job->n, .in_bytes = sx_query_bytes(&job->q), .out_bytes = 2 * sizeof(uint64_t),
                   .searches = job->op != SX_OP_KEY_AT, .trips = 2, .threads = job->how.threads};
     sx_plan plan = sx_plan_of(now, &b,
                               !(sx_slice_there(&job->q) | sx_slice_there(&job->out) |
