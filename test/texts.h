@@ -77,7 +77,8 @@ const char *compare_answers(text_case *c, const answers *a, uint64_t n, const te
 void text_must(const char *wrong, const char *spec, const char *device, uint64_t n, int kind);
 bool text_can_be(const char *family, const char *verb, const char *place, const char *device);
 /* All kinds of strings with one spec, and through files that are loaded with these flags. Returns
- * the verbs that were done and right. there: it is a device that runs kernels. */
+ * the verbs that were done and right. there: it is a device that runs kernels; then there is a third
+ * of the kinds, unless SX_MATRIX is full. */
 uint32_t text_try(const char *spec, sx_device *dev, const char *device, unsigned load, bool there,
                   rnd *r);
 /* Fails the test unless exactly these verbs can be. */
