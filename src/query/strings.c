@@ -165,7 +165,7 @@ static void list_ranks(const sx_spans *spans, uint64_t total, uint64_t *rank)
 
 sx_status sx_spans_strings(const sx_plan *plan, const sx_span_query *job, const sx_spans *spans,
                            uint64_t total, const sx_slice *keys, uint64_t max_bytes, uint64_t **at,
-                           sx_err *err)
+                           const char *verb, sx_err *err)
 {
     const sx_device *dev = plan->by->dev;
     sx_views views = sx_plan_views(plan);
@@ -173,8 +173,8 @@ sx_status sx_spans_strings(const sx_plan *plan, const sx_span_query *job, const 
     sx_status st;
 
     if (max_bytes && total > max_bytes / sizeof(uint64_t))
-        return sx_fail(err, SX_ENOMEM, "sx_range: %llu strings need %llu bytes of scratch, more than "
-                       "max_bytes = %llu", (unsigned long long)total,
+        return sx_fail(err, SX_ENOMEM, "%s: %llu strings need %llu bytes of scratch, more than "
+                       "max_bytes = %llu", verb, (unsigned long long)total,
                        (unsigned long long)total * sizeof(uint64_t), (unsigned long long)max_bytes);
     st = sx_alloc_array((void **)at, total, sizeof **at, "strings", err);
     if (st != SX_OK)
@@ -185,6 +185,5 @@ sx_status sx_spans_strings(const sx_plan *plan, const sx_span_query *job, const 
     find.how.progress = NULL;
     if (total > 0)
         st = dev->backend->lookup(dev->self, &views, &find, err);
-    return st == SX_OK ? sx_strings_measure(plan, *at, total, keys, &job->how, "sx_range", err)
-                       : st;
+    return st == SX_OK ? sx_strings_measure(plan, *at, total, keys, &job->how, verb, err) : st;
 }
