@@ -103,6 +103,8 @@ $(KNOWS_LIBDIR): CFLAGS_ALL += -DSX_LIBDIR='"$(abspath $(LIBDIR))"'
 # Kernels of families: for the emulator they are C.
 FAMILY_GPU := $(wildcard src/family/*/*.cu)
 SIMT_OBJ := $(FAMILY_GPU:%.cu=$(B)/simt/%.o)
+# Nobody waits for the emulator but tests, and those wait for the compiler, too.
+$(B)/simt/%.o: CFLAGS_ALL += -O1
 $(B)/simt/%.o: %.cu
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -MMD -MP -x c -c $< -o $@
@@ -129,7 +131,11 @@ $(B)/cli/input.o: CFLAGS_ALL += $(if $(ZLIB),-DSX_ZLIB)
 $(B)/sextant-bench: $(BENCH_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
 	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(TOOL_LIBS)
 
-$(B)/%.o: %.cu
+# The same for the GPUs that machine code is made for.
+$(B)/cuda-code: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CUDA_CODE)' | cmp -s - $@ || echo '$(CUDA_CODE)' >$@
+$(B)/%.o: %.cu $(B)/cuda-code
 	@mkdir -p $(@D)
 	$(NVCC) -std=c++17 -O3 $(CUDA_CODE) --threads 0 -fmad=false --default-stream per-thread \
 	    $(if $(LAB),-DSX_LAB) -Xcompiler -fPIC,-fvisibility=hidden -Iinclude -Isrc -MMD -MP \

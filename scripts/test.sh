@@ -10,8 +10,9 @@ export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=pri
 export TSAN_OPTIONS=halt_on_error=1
 
 echo "building"
-# If nvcc is there, the CUDA backend and examples are built, too: a kernel that does not
-# compile fails.
+# If nvcc is there, the CUDA backend and examples are built, too: a kernel that does not compile
+# fails. Where no GPU is, one kind of machine code does.
+command -v nvidia-smi >/dev/null || export CUDA_ARCH="${CUDA_ARCH:-90}"
 build "three variants" make -s -j"$jobs" test-build
 
 echo "the tree"
@@ -30,10 +31,12 @@ plain=build/test/bin asan=build/asan/test/bin tsan=build/tsan/test/bin
 # The longest first, so that the others fill the time beside them.
 long="$asan/test_matrix $tsan/test_threads $plain/test_matrix $tsan/test_balance"
 long="$long $tsan/test_tick $asan/test_tick $asan/test_hostile_kernels $tsan/test_hybrid"
-# Tests that take long with a sanitizer and seldom change have clang's, in test_more.sh.
+# Tests that take long with a sanitizer and seldom change have clang's, in test_more.sh. What is
+# about wrong bytes and stopped calls has a sanitizer here and is plain there.
 seldom='/test_(epsilon|total|large|changing|pgm|device_memory|alloc|choose)$'
 # shellcheck disable=SC2046  # several words
-programs $(ahead "$long" $(all_tests $asan | grep -Ev "$seldom") $(all_tests $plain) \
+programs $(ahead "$long" $(all_tests $asan | grep -Ev "$seldom") \
+                         $(all_tests $plain | grep -Ev "/($plain_later)$") \
                          $(make -s tsan-tests | sed "s|[^ ]*|$tsan/&|g"))
 for f in load spec; do
     check "fuzz corpus $f" "build/asan/fuzz/replay_$f" "fuzz/corpus/$f"

@@ -2,8 +2,9 @@
  *
  * families x parameters x layouts x key types x instruction sets, each with
  * all small data sets and some of the larger and of the hard ones. SX_MATRIX=full
- * does all of it. Otherwise each gets a sample of about 15 data sets, which depends
- * on the seed. Each index is checked, described and asked every question (ask.h).
+ * does all of it. Otherwise each gets a sample of about 15 data sets, or 6 under a
+ * sanitizer, which depends on the seed. Each index is checked, described and asked
+ * every question (ask.h).
  * One cmocka test is one family with one key type. The last one compares what was
  * done with what the library says can be (sx_possible()), so that what `sextant
  * devices --matrix` calls tested is.
@@ -201,8 +202,8 @@ static bool can_be(const char *family, int type, const char *verb, unsigned plac
  * DATA_SETS, so that all sets come up. SX_KERNEL_CELLS=1 gives kernels all cells. In the full
  * matrix a family with a type has at least 22 such cells in a row, more than there are lists
  * of options. */
-static const struct { uint64_t cells, kernel_cells; } sampled = { 7, 149 }, full = { 1, 23 };
-_Static_assert(DATA_SETS % 7 != 0 && DATA_SETS % 23 != 0 && DATA_SETS % 149 != 0,
+static const struct { uint64_t cells, kernel_cells; } sampled = { UNDER_ASAN ? 17 : 7, 149 }, full = { 1, 23 };
+_Static_assert(DATA_SETS % 7 != 0 && DATA_SETS % 17 != 0 && DATA_SETS % 23 != 0 && DATA_SETS % 149 != 0,
                "the same sets each time");
 
 static sx_device *devices[DEVICES];

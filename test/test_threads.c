@@ -216,7 +216,8 @@ static void test_lifetimes(void **state)
 {
     (void)state;
     rnd r = rnd_start(test_seed() + 2);
-    dataset *d = data_make(SX_I32, KEYS_DUPLICATES, KEYS, ROWS_U32, 20000, &r);
+    /* Readers have batches for the pool; here ThreadSanitizer, which is slow, needs few. */
+    dataset *d = data_make(SX_I32, KEYS_DUPLICATES, KEYS, ROWS_U32, UNDER_TSAN ? 2000 : 20000, &r);
     worker w[THREADS], like = { .d = d };
     start_workers(w, come_and_go, &like);
     join_workers(w);

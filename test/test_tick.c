@@ -97,7 +97,7 @@ static unsigned open_files(void)
 
 /* Sanitizers take long: they stop at the first ticks and then at some. */
 #define FIRST_TICKS 8u
-#define STRIDE (UNDER_TSAN ? 13u : UNDER_ASAN ? 5u : 1u)
+#define STRIDE (UNDER_TSAN ? 29u : UNDER_ASAN ? 7u : 1u)
 
 /* Stops the call at each tick in turn, until it succeeds; nothing is left behind. Returns
  * how many ticks there were in the end. */
