@@ -114,7 +114,8 @@ static sx_status take_strings(work *w, sx_err *err)
         st = sx_alloc(&s->bytes, size, "strings", err);
     if (st != SX_OK)
         return st;
-    s->strings = (sx_strings){.offsets = s->offsets, .bytes = s->bytes, .size = size,
+    s->strings = (sx_strings){.offsets = s->offsets, .bytes = s->bytes ? s->bytes : s->offsets,
+                              .size = size,
                               .offset_bytes = (uint16_t)offset_bytes};
     for (uint64_t i = 0; i < n; i++) {
         uint64_t p = position(w, i);
