@@ -114,14 +114,14 @@ typedef struct {                  /* keys, queries, rows, results */
                                      otherwise 0 */
 } sx_column;                      /* 64 bytes */
 
-/* A column of strings is as Arrow has it: string i is data[offsets[i]] up to
- * data[offsets[i + 1]]. Offsets never descend, and the last one is not above `bytes`; the first
- * need not be 0. A string has fewer than 4 GiB.
- *
- * Strings that are results (sx_floor(), sx_ceil(), sx_key_at(), sx_range()) take two calls if
- * you don't know how long they are. If `bytes` is too few, offsets are written, nothing else is,
- * and the call ends in SX_ESPACE: the last offset is how many bytes are needed. data may be NULL
- * if bytes is 0. A query without a result has an empty string. */
+/* A column of strings is as Arrow has it: string i is data[offsets[i]] up to data[offsets[i + 1]].
+ * Offsets, in the place of data, never descend, and the last one is not above `bytes`; the first
+ * need not be 0. A string has fewer than 4 GiB. Wrong offsets are refused (SX_EINVAL); those of
+ * queries in device memory, which nobody looks at before, count as far as there are data.
+ * Strings that are results (sx_floor(), sx_ceil(), sx_key_at(), sx_range()) take two calls if you
+ * don't know how long they are; a call with a stream can't have them (SX_ENOSYS). If `bytes` is too
+ * few, only offsets are written, and the call ends in SX_ESPACE: the last offset says how many are
+ * needed. data may be NULL if bytes is 0. A query without a result has an empty string. */
 
 /* "No match" in a column of rows, by the column's type. */
 #define SX_MISS32 UINT32_MAX
@@ -470,22 +470,22 @@ SX_API sx_status sx_range_aggregate(const sx_index *ix,
                                     const sx_ranges *ranges,
                                     sx_aggregates *out, const sx_call *call);
 
-typedef struct {                  /* keys whose first bits are those of of[i], all i */
+typedef struct {                  /* keys that begin as of[i] does, all i */
     size_t size;                  /* sizeof(sx_prefixes) */
-    const sx_column *of;          /* of the index's type; bits behind the prefix
-                                     don't count */
+    const sx_column *of;          /* of the index's type; of strings all bytes count, of
+                                     others only the bits of the prefix */
     const sx_column *bits;        /* U32, as many, in the same place: how many bits of
                                      each, from the highest on; NULL: `length` of all */
-    uint32_t length;
+    uint32_t length;              /* strings: 0, and bits NULL */
     uint32_t last;                /* as in sx_ranges */
     uint64_t limit;               /* the same */
     uint64_t reserved;            /* zero */
 } sx_prefixes;
 
-/* As sx_range() for all keys that begin with a prefix: CIDR blocks are prefixes of
- * addresses. 0 bits: every key. Integers begin with their highest bit, 16 bytes with the
- * first; floats, times and strings have none (SX_ENOSYS). A prefix longer than the key is
- * refused (SX_EINVAL); where `bits` is in device memory it counts as all of the key. */
+/* As sx_range() for all keys that begin with a prefix: CIDR blocks, completions of words. 0
+ * bits, or no bytes: every key. Integers begin with their highest bit, 16 bytes with the
+ * first; floats and times have none (SX_ENOSYS). More bits than a key has are refused
+ * (SX_EINVAL); where `bits` is in device memory they count as all of the key. */
 SX_API sx_status sx_prefix(const sx_index *ix, const sx_prefixes *prefixes,
                            sx_column *first, sx_column *rows,
                            sx_column *keys, const sx_call *call);

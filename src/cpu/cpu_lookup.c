@@ -255,15 +255,21 @@ static void put_positions(const sx_view *v, const chunk *c, const sx_slice *out,
 }
 
 /* Finds the bounds of strings [at, at + c->m) of a column: positions and slots. The chunk's flags
- * say where a string is equal. */
+ * say where a string is equal. known: the column's codes, if they are. */
 static void find_strings(const sx_cpu *cpu, const means *w, const sx_view *v, chunk *c,
-                         const sx_slice *q, uint64_t at, sx_side side, const sx_state *entry)
+                         const sx_slice *q, const sx_text_codes *known, uint64_t at, sx_side side,
+                         const sx_state *entry)
 {
     uint64_t before[SX_CHUNK], same[SX_CHUNK];
     uint64_t *code = (uint64_t *)(void *)c->q;
     sx_settle settle = {v, q, at, c->m, code, same, c->flag, c->at};
 
-    sx_cpu_codes(cpu, v, q, at, c->m, code, same);
+    if (known->code) {
+        memcpy(code, known->code + at, c->m * sizeof *code);
+        memcpy(same, known->same + at, c->m * sizeof *same);
+    } else {
+        sx_cpu_codes(cpu, v, q, at, c->m, code, same);
+    }
     w->bounds(v, c->q, c->m, SX_LEFT, entry, c->at, c->slot, 0);
     w->keys->equal(v, c->q, c->slot, c->flag, c->m);
     memcpy(before, c->at, c->m * sizeof *before);
@@ -289,7 +295,7 @@ static void find(const lookup_work *w, chunk *c, uint64_t at, sx_side side, int 
     int rows = slots && job->out.data && !w->v->starts;        /* the walk can prefetch them */
 
     if (w->cpu)
-        find_strings(w->cpu, &w->walks, w->v, c, &job->q, at, side, entry);
+        find_strings(w->cpu, &w->walks, w->v, c, &job->q, &job->codes, at, side, entry);
     else
         w->walks.bounds(w->v, c->q, c->m, side, entry, c->at, slots ? c->slot : NULL, rows);
 }
@@ -412,30 +418,49 @@ static __attribute__((noinline)) void take_upper(const span_work *w, chunk *c, u
 }
 
 /* Finds one end of ranges, whose keys are encoded unless they are strings. */
-static void find_end(const span_work *w, chunk *c, uint64_t at, const sx_slice *q, sx_side side,
-                     const sx_state *entry)
+static void find_end(const span_work *w, chunk *c, uint64_t at, const sx_slice *q,
+                     const sx_text_codes *known, sx_side side, const sx_state *entry)
 {
     entry = entry ? entry + at : NULL;
     if (w->type->bytes)
         find_bounds(&w->walks, w->v, c, side, entry);
     else
-        find_strings(w->cpu, &w->walks, w->v, c, q, at, side, entry);
+        find_strings(w->cpu, &w->walks, w->v, c, q, known, at, side, entry);
     to_ranks(w->v, c);
 }
 
-/* Finds where strings that begin with the chunk's end. */
-static void find_prefix_ends(const span_work *w, chunk *c, uint64_t at)
+/* Finds strings that begin with the chunk's: the ranks of the first of them go to `start`, those
+ * behind the last into the chunk. */
+static void find_prefixes(const span_work *w, chunk *c, uint64_t at, uint64_t *start)
 {
     const sx_view *v = w->v;
+    uint64_t position[SX_CHUNK];
 
-    find_strings(w->cpu, &w->walks, v, c, &w->job->lo, at, SX_LEFT,
+    find_strings(w->cpu, &w->walks, v, c, &w->job->lo, &w->job->codes_lo, at, SX_LEFT,
                  w->job->entry_lo ? w->job->entry_lo + at : NULL);
+    memcpy(position, c->at, c->m * sizeof *position);
+    to_ranks(v, c);
+    memcpy(start, c->at, c->m * sizeof *start);
     for (unsigned i = 0; i < c->m; i++) {
         uint64_t length;
         const unsigned char *q = sx_slice_string(&w->job->lo, at + i, &length);
-        c->at[i] = sx_string_prefix_end(&v->strings, v->n, c->at[i], q, length);
+        c->at[i] = sx_string_prefix_end(&v->strings, v->n, position[i], q, length);
     }
     to_ranks(v, c);
+}
+
+/* Finds both ends of ranges, and says which of them are empty; ends as above. */
+static void find_ends(const span_work *w, chunk *c, uint64_t at, uint64_t *start,
+                      unsigned char empty[SX_CHUNK])
+{
+    const sx_span_query *job = w->job;
+
+    if (w->type->bytes)
+        w->type->encode(c->q, sx_slice_at(&job->lo, at), c->m);
+    find_end(w, c, at, &job->lo, &job->codes_lo, SX_LEFT, job->entry_lo);
+    memcpy(start, c->at, c->m * sizeof *start);
+    take_upper(w, c, at, empty);
+    find_end(w, c, at, &job->hi, &job->codes_hi, SX_RIGHT, job->entry_hi);
 }
 
 /* Ranges [at, at + c->m) as spans of ranks. */
@@ -443,17 +468,12 @@ static void span_chunk(const span_work *w, chunk *c, uint64_t at,
                        uint64_t *start, uint64_t *count)
 {
     const sx_span_query *job = w->job;
-    unsigned char empty[SX_CHUNK];
+    unsigned char empty[SX_CHUNK] = {0};
 
-    if (w->type->bytes)
-        w->type->encode(c->q, sx_slice_at(&job->lo, at), c->m);
-    find_end(w, c, at, &job->lo, SX_LEFT, job->entry_lo);
-    memcpy(start, c->at, c->m * sizeof *start);
-    take_upper(w, c, at, empty);
     if (job->prefix)
-        find_prefix_ends(w, c, at);
+        find_prefixes(w, c, at, start);
     else
-        find_end(w, c, at, &job->hi, SX_RIGHT, job->entry_hi);
+        find_ends(w, c, at, start, empty);
     for (unsigned i = 0; i < c->m; i++) {
         /* If keys do not ascend (a damaged file), a range may end before it starts. */
         count[i] = empty[i] || c->at[i] < start[i] ? 0 : c->at[i] - start[i];

@@ -98,8 +98,8 @@ static sx_status check_last(checking *c, uint64_t p)
 static sx_status check_node(checking *c, uint32_t l, uint64_t at)
 {
     const sx_bplus *t = &c->v->of.bplus;
-    const unsigned char *node = t->nodes + at * SX_BPLUS_INNER(c->v->width);
-    const uint32_t *child = (const uint32_t *)(const void *)(node + SX_BPLUS_LAST(c->v->width));
+    const unsigned char *node;
+    const uint32_t *child;
     uint32_t fan = 1u << t->fan_shift, size;
     sx_status st = SX_OK;
 
@@ -107,6 +107,8 @@ static sx_status check_node(checking *c, uint32_t l, uint64_t at)
         return check_last(c, at);
     if (c->nodes++ == t->inner)
         return broken(c, "T5", "more inner nodes than there are, at node", at);
+    node = t->nodes + at * SX_BPLUS_INNER(c->v->width);
+    child = (const uint32_t *)(const void *)(node + SX_BPLUS_LAST(c->v->width));
     size = sx_bplus_size_of(t, at);
     if (size > fan || size < (l == 0 ? 2 : fan / 2))
         return broken(c, "T6", "too few children, or too many, has inner node", at);
