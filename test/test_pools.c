@@ -423,6 +423,8 @@ static void test_model(void **state)
             OK(sx_check(ix, NULL));
             if (round % 4 == 3)
                 ask_all(asking, NULL, ix, d, trees[i].spec);
+            sx_call little = { .size = sizeof little, .max_bytes = 1000 };
+            REFUSED(sx_save(ix, path, &little), SX_ENOMEM, "max_bytes = 1000");
             after = saved_bytes(ix, path, &again);
             assert_int_equal(again, bytes);
             assert_memory_equal(after, before, bytes);

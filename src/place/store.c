@@ -85,6 +85,25 @@ void sx_store_leave(sx_store *on_host, const sx_backend *backend)
         sx_store_drop(on_host, &sx_backend_cpu, NULL);
 }
 
+/* Whether it has nodes, or numbers of some. */
+static int tidied(const sx_view *v, unsigned kind)
+{
+    return kind >= SX_SEC_OWN || sx_section_pool(v, kind);
+}
+
+uint64_t sx_tidy_bytes(const sx_view *v)
+{
+    const sx_family *family = sx_family_of(v->family);
+    sx_view tidy;
+    uint64_t bytes = 0;
+
+    if (!family->tidy || !family->tidy_shape(v, &tidy))
+        return 0;
+    for (unsigned kind = 0; kind < SX_SECTIONS; kind++)
+        bytes += tidied(&tidy, kind) ? sx_section_bytes(&tidy, kind) : 0;
+    return bytes;
+}
+
 sx_status sx_store_tidy(const sx_store *store, sx_store *out, sx_err *err)
 {
     const sx_family *family = sx_family_of(store->view.family);
@@ -95,7 +114,7 @@ sx_status sx_store_tidy(const sx_store *store, sx_store *out, sx_err *err)
         return SX_OK;
     for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
         uint64_t bytes = sx_section_bytes(&out->view, kind);
-        if (kind < SX_SEC_OWN && !sx_section_pool(&out->view, kind))
+        if (!tidied(&out->view, kind))
             continue;
         out->base[kind] = NULL;
         if (bytes > 0 && st == SX_OK)

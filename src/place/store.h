@@ -55,6 +55,8 @@ void sx_store_leave(sx_store *on_host, const sx_backend *backend);
  * has sections of its own, which sx_store_untidy() gives back. */
 sx_status sx_store_tidy(const sx_store *store, sx_store *out, sx_err *err);
 void sx_store_untidy(sx_store *tidy, const sx_store *store);
+/* Bytes of those sections. */
+uint64_t sx_tidy_bytes(const sx_view *v);
 
 /* Moves a store from the host to where the backend wants it. On failure it is
  * gone. */

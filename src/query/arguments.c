@@ -82,12 +82,17 @@ sx_status sx_check_work(const sx_call *call, const sx_device *dev, int streams, 
     return st;
 }
 
-sx_status sx_check_copy(const sx_index_version *now, const sx_call *how, const char *verb,
+sx_status sx_check_copy(const sx_index_version *now, const sx_call *how, int saved, const char *verb,
                         sx_err *err)
 {
     const sx_run *run = sx_one_run(now);
     uint64_t bytes = run->replica[0].dev->backend->gpu ? sx_run_used(run) : 0;
+    uint64_t tidy = saved ? sx_tidy_bytes(&run->replica[0].view) : 0;
 
+    if (how->max_bytes && tidy > 0 && bytes + tidy > how->max_bytes)
+        return sx_fail(err, SX_ENOMEM, "%s: nodes of the index are free, and what a file has of it "
+                       "is copied first: %llu bytes, more than max_bytes = %llu", verb,
+                       (unsigned long long)(bytes + tidy), (unsigned long long)how->max_bytes);
     if (how->max_bytes && bytes > how->max_bytes)
         return sx_fail(err, SX_ENOMEM, "%s: the index is on a GPU, and a copy on the host takes "
                        "%llu bytes, more than max_bytes = %llu", verb, (unsigned long long)bytes,

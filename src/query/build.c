@@ -567,7 +567,7 @@ static sx_status save(const sx_index_version *now, const sx_notes *notes, const 
     sx_status st = sx_check_work(call, now->dev, 0, &how, "sx_save", err);
 
     if (st == SX_OK)
-        st = sx_check_copy(now, &how, "sx_save", err);
+        st = sx_check_copy(now, &how, 1, "sx_save", err);
     if (st == SX_OK) {
         progress = sx_progress_begin(&memory, &how, "sx_save");
         sx_progress_phase(progress, run->replica[0].dev->backend->gpu ? SX_PART_COPIED : 0);

@@ -34,8 +34,9 @@ sx_status sx_check_question(const sx_call *call, const sx_index_version *now, sx
  * and, but for sx_build(), no stream. */
 sx_status sx_check_work(const sx_call *call, const sx_device *dev, int streams, sx_call *out,
                         const char *verb, sx_err *err);
-/* Whether the copy on the host that an index on a GPU needs is within max_bytes. */
-sx_status sx_check_copy(const sx_index_version *now, const sx_call *how, const char *verb,
+/* Whether the copies on the host that an index needs are within max_bytes: one if it is on a GPU,
+ * and one to be saved if its pools have free nodes. */
+sx_status sx_check_copy(const sx_index_version *now, const sx_call *how, int saved, const char *verb,
                         sx_err *err);
 /* The part of saving and checking that is making such a copy (base/tick.h). */
 #define SX_PART_COPIED (SX_PROGRESS_ALL / 100 * 20)

@@ -115,7 +115,7 @@ static sx_status check(const sx_index_version *now, const sx_call *call, sx_err 
     sx_status st = sx_check_work(call, now->dev, 0, &how, "sx_check", err);
 
     if (st == SX_OK)
-        st = sx_check_copy(now, &how, "sx_check", err);
+        st = sx_check_copy(now, &how, 0, "sx_check", err);
     if (st == SX_OK) {
         progress = sx_progress_begin(&memory, &how, "sx_check");
         sx_progress_phase(progress, run->replica[0].dev->backend->gpu ? SX_PART_COPIED : 0);
