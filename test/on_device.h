@@ -72,7 +72,7 @@ static inline void ask_all(asker *a, sx_device *dev, const sx_index *ix, const d
 static inline sx_index *asked_index(asker *a, sx_device *dev, bool kernels, const dataset *d,
                                     const char *spec, const char *place)
 {
-    char whole[SX_SPEC_MAX];
+    char whole[2 * SX_SPEC_MAX];
     const char *wrong;
     snprintf(whole, sizeof whole, "%s%s%s", spec, *place ? " place=" : "", place);
     asker_use(a, kernels ? dev : NULL);
