@@ -470,22 +470,22 @@ SX_API sx_status sx_range_aggregate(const sx_index *ix,
                                     const sx_ranges *ranges,
                                     sx_aggregates *out, const sx_call *call);
 
-typedef struct {                  /* keys whose first bits are those of of[i], all i */
+typedef struct {                  /* keys that begin as of[i] does, all i */
     size_t size;                  /* sizeof(sx_prefixes) */
-    const sx_column *of;          /* of the index's type; bits behind the prefix
-                                     don't count */
+    const sx_column *of;          /* of the index's type; of strings all bytes count, of
+                                     others only the bits of the prefix */
     const sx_column *bits;        /* U32, as many, in the same place: how many bits of
                                      each, from the highest on; NULL: `length` of all */
-    uint32_t length;
+    uint32_t length;              /* strings: 0, and bits NULL */
     uint32_t last;                /* as in sx_ranges */
     uint64_t limit;               /* the same */
     uint64_t reserved;            /* zero */
 } sx_prefixes;
 
-/* As sx_range() for all keys that begin with a prefix: CIDR blocks are prefixes of
- * addresses. 0 bits: every key. Integers begin with their highest bit, 16 bytes with the
- * first; floats, times and strings have none (SX_ENOSYS). A prefix longer than the key is
- * refused (SX_EINVAL); where `bits` is in device memory it counts as all of the key. */
+/* As sx_range() for all keys that begin with a prefix: CIDR blocks, completions of words. 0
+ * bits, or no bytes: every key. Integers begin with their highest bit, 16 bytes with the
+ * first; floats and times have none (SX_ENOSYS). More bits than a key has are refused
+ * (SX_EINVAL); where `bits` is in device memory they count as all of the key. */
 SX_API sx_status sx_prefix(const sx_index *ix, const sx_prefixes *prefixes,
                            sx_column *first, sx_column *rows,
                            sx_column *keys, const sx_call *call);
@@ -669,7 +669,7 @@ typedef struct {
     size_t size;                  /* sizeof(sx_index_info) */
     uint64_t n;                   /* keys */
     uint64_t max_row;             /* 0 when empty */
-    uint64_t bytes;               /* of all sections */
+    uint64_t bytes;               /* of all sections, and of memory they have to grow */
     int32_t key_type;             /* sx_type */
     int32_t row_type;             /* SX_U32 if every row fits, else SX_U64 */
     uint32_t unique;              /* built as unique */

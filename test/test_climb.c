@@ -161,7 +161,57 @@ static void test_prefix_arguments(void **state)
     ix = NULL;
     OK(sx_build(&ix, cpu, "radix", &odd, NULL, NULL));
     p.of = &odd;
-    REFUSED(sx_prefix(ix, &p, &f, NULL, NULL, NULL), SX_ENOSYS, "no prefixes");
+    REFUSED(sx_prefix(ix, &p, &f, NULL, NULL, NULL), SX_ENOSYS, "have no prefixes");
+    sx_free(ix);
+}
+
+/* Prefixes of strings are whole strings; what is wrong with them is said in the name of the verb. */
+static void test_string_prefix_arguments(void **state)
+{
+    (void)state;
+    static const char words[] = "aababcabd";      /* a, ab, abc, abd */
+    uint64_t offsets[5] = { 0, 1, 3, 6, 9 }, first[4] = { 0 }, rows[4];
+    uint32_t of_offsets[4] = { 0, 0, 2, 6 }, bits[3] = { 0 };     /* "", ab, abcd */
+    char asked[] = "ababcd", bytes[64];
+    uint64_t found[5];
+    sx_column keys = { .type = SX_STR, .n = 4, .data = (void *)words, .offsets = offsets,
+                       .offset_bytes = 8, .bytes = 9 },
+              of = { .type = SX_STR, .n = 3, .data = asked, .offsets = of_offsets, .offset_bytes = 4,
+                     .bytes = 6 },
+              out = { .type = SX_STR, .n = 7, .data = bytes, .offsets = found, .offset_bytes = 8,
+                      .bytes = 6 },
+              f = column(SX_U64, 4, first), r = column(SX_U64, 4, rows),
+              lengths = column(SX_U32, 3, bits);
+    sx_prefixes p = { .size = sizeof p, .of = &of };
+    sx_index *ix = NULL;
+    OK(sx_build(&ix, cpu, "pivot", &keys, NULL, NULL));
+    OK(sx_prefix(ix, &p, &f, NULL, NULL, NULL));
+    assert_int_equal(first[1], 4);
+    assert_int_equal(first[2], 7);
+    assert_int_equal(first[3], 7);                /* no key begins with a longer one */
+    REFUSED(sx_prefix(ix, &p, &f, &r, NULL, NULL), SX_ESPACE, "sx_prefix: rows has room for 4, but 7");
+    out.n = 6;
+    REFUSED(sx_prefix(ix, &p, &f, NULL, &out, NULL), SX_ESPACE, "sx_prefix: keys has room for 6, but 7");
+    p.limit = 1;                  /* a, ab */
+    out.bytes = 2;
+    REFUSED(sx_prefix(ix, &p, &f, NULL, &out, NULL), SX_ESPACE, "sx_prefix: keys has room for 2 bytes");
+    assert_int_equal(found[2], 3);
+    out.bytes = 3;
+    OK(sx_prefix(ix, &p, &f, &r, &out, NULL));
+    assert_memory_equal(bytes, "aab", 3);
+    p.length = 8;
+    REFUSED(sx_prefix(ix, &p, &f, NULL, NULL, NULL), SX_EINVAL, "length of sx_prefixes is not 0");
+    p.length = 0;
+    p.bits = &lengths;
+    REFUSED(sx_prefix(ix, &p, &f, NULL, NULL, NULL), SX_EINVAL, "bits of sx_prefixes is not 0");
+    p.bits = NULL;
+    of_offsets[1] = 3;
+    REFUSED(sx_prefix(ix, &p, &f, NULL, NULL, NULL), SX_EINVAL, "sx_prefix: offset 2 of of is 2, below");
+    of_offsets[1] = 0;
+    sx_call tight = { .size = sizeof tight, .max_bytes = 48 };
+    p.limit = 0;
+    out.n = 7;
+    REFUSED(sx_prefix(ix, &p, &f, NULL, &out, &tight), SX_ENOMEM, "sx_prefix: 7 strings need 56 bytes");
     sx_free(ix);
 }
 
@@ -171,6 +221,7 @@ int main(void)
         cmocka_unit_test(test_circles),
         cmocka_unit_test(test_climb_arguments),
         cmocka_unit_test(test_prefix_arguments),
+        cmocka_unit_test(test_string_prefix_arguments),
     };
     cpu = device_open("cpu");
     kernels = device_open(kernel_with(""));

@@ -348,10 +348,26 @@ static const char *ask_points(text_case *c, const sx_index *ix, const texts *q, 
     return wrong;
 }
 
-static const char *compare_range(text_case *c, const sx_index *ix, const sx_ranges *ranges,
+/* A question whose answers are lists: of ranges, or of prefixes. */
+typedef struct {
+    const char *verb;
+    uint64_t n;
+    const sx_ranges *ranges;
+    const sx_prefixes *prefixes;  /* or NULL */
+} list_ask;
+
+static sx_status ask_list(const list_ask *a, const sx_index *ix, sx_column *first, sx_column *rows,
+                          sx_column *keys)
+{
+    return a->prefixes ? sx_prefix(ix, a->prefixes, first, rows, keys, NULL)
+                       : sx_range(ix, a->ranges, first, rows, keys, NULL);
+}
+
+/* Rows and keys of lists, first with space for a byte too few. */
+static const char *compare_lists(text_case *c, const sx_index *ix, const list_ask *ask,
                                  const oracle_span *want, unsigned offset_bytes)
 {
-    uint64_t n = ranges->lo->n, total = 0, bytes = 0, at = 0;
+    uint64_t n = ask->n, total = 0, bytes = 0, at = 0;
     uint64_t *first = need((n + 1) * sizeof *first), *rows;
     text *strings;
     const char *wrong = NULL;
@@ -369,29 +385,27 @@ static const char *compare_range(text_case *c, const sx_index *ix, const sx_rang
     if (bytes > 0) {
         a.given.bytes = bytes - 1;
         rows[0] = 4711;
-        if (sx_range(ix, ranges, &to, &out, &a.given, NULL) != SX_ESPACE ||
-            offset_of(&a, total) != bytes || first[n] != total || rows[0] != 4711)
-            wrong = WRONG("range: a byte too few, and not SX_ESPACE with offsets alone");
+        if (ask_list(ask, ix, &to, &out, &a.given) != SX_ESPACE ||
+            offset_of(&a, total) != bytes || first[n] != total || rows[0] != 4711 ||
+            strncmp(sx_detail(), ask->verb, strlen(ask->verb)) != 0)
+            wrong = WRONG("%s: a byte too few, and not SX_ESPACE with offsets alone: %s", ask->verb,
+                          sx_detail());
         a.given.bytes = bytes;
     }
-    if (!wrong && sx_range(ix, ranges, &to, &out, &a.given, NULL) != SX_OK)
-        wrong = WRONG("range: %s", sx_detail());
+    if (!wrong && ask_list(ask, ix, &to, &out, &a.given) != SX_OK)
+        wrong = WRONG("%s: %s", ask->verb, sx_detail());
     at = 0;
-    for (uint64_t i = 0; i < n && !wrong; i++) {
+    for (uint64_t i = 0; i <= n && !wrong; i++) {
         if (first[i] != at)
-            wrong = WRONG("range %llu begins at %llu, not %llu", (unsigned long long)i,
+            wrong = WRONG("%s: %llu begins at %llu, not %llu", ask->verb, (unsigned long long)i,
                           (unsigned long long)first[i], (unsigned long long)at);
-        for (uint64_t k = 0; k < want[i].count && !wrong; k++, at++)
+        for (uint64_t k = 0; i < n && k < want[i].count && !wrong; k++, at++)
             if (rows[at] != c->truth->rows[want[i].first + k])
-                wrong = WRONG("range %llu has another row %llu", (unsigned long long)i,
+                wrong = WRONG("%s: %llu has another row %llu", ask->verb, (unsigned long long)i,
                               (unsigned long long)k);
     }
     if (!wrong)
-        wrong = compare_answers(c, &a, total, strings, "range");
-    if (!wrong) {
-        text_note(c, "range_rows");
-        text_note(c, "range_keys");
-    }
+        wrong = compare_answers(c, &a, total, strings, ask->verb);
     answers_free(&a);
     free(first);
     free(rows);
@@ -425,12 +439,69 @@ static const char *ask_ranges(text_case *c, const sx_index *ix, const texts *lo,
     if (!wrong) {
         text_note(c, "range_count");
         text_note(c, "aggregate");
-        wrong = compare_range(c, ix, &ranges, want, rnd_below(r, 2) ? 4 : 8);
+        list_ask list = { "sx_range", n, &ranges, NULL };
+        wrong = compare_lists(c, ix, &list, want, rnd_below(r, 2) ? 4 : 8);
+    }
+    if (!wrong) {
+        text_note(c, "range_rows");
+        text_note(c, "range_keys");
     }
     free(counts);
     free(min);
     free(max);
     free(sum);
+    free(want);
+    return wrong;
+}
+
+/* The beginnings of some strings, which may be empty; the last one is longer than all keys. */
+static texts some_prefixes(const texts *near, uint64_t n, rnd *r)
+{
+    text *of = need((n + 1) * sizeof *of);
+    uint64_t most = 1;
+    for (uint64_t i = 0; i < near->n; i++)
+        most = near->of[i].bytes >= most ? near->of[i].bytes + 1 : most;
+    unsigned char *zeros = need(most + 1);
+    memset(zeros, 0, most);
+    for (uint64_t i = 0; i < n; i++) {
+        of[i] = near->of[rnd_below(r, near->n)];
+        of[i].bytes -= rnd_below(r, of[i].bytes + 1);
+    }
+    of[n] = (text){ zeros, most };
+    texts some = texts_from(n + 1, of, rnd_below(r, 2) ? 4 : 8);
+    free(zeros);
+    free(of);
+    return some;
+}
+
+static const char *ask_prefixes(text_case *c, const sx_index *ix, const texts *q, uint64_t limit,
+                                uint32_t last, rnd *r)
+{
+    uint64_t n = q->n, *first = need((n + 1) * sizeof *first), total = 0;
+    oracle_span *want = need(n * sizeof *want);
+    sx_column of = texts_column(q), to = column(SX_U64, n + 1, first);
+    sx_prefixes prefixes = { .size = sizeof prefixes, .of = &of, .limit = limit, .last = last };
+    list_ask list = { "sx_prefix", n, NULL, &prefixes };
+    const char *wrong = NULL;
+    if (sx_prefix(ix, &prefixes, &to, NULL, NULL, NULL) != SX_OK)
+        wrong = WRONG("prefix: %s", sx_detail());
+    for (uint64_t i = 0; i < n && !wrong; i++) {
+        want[i] = text_prefix(c->truth, q->of[i]);
+        if (limit && want[i].count > limit) {
+            want[i].first += last ? want[i].count - limit : 0;
+            want[i].count = limit;
+        }
+        if (first[i] != total || first[i + 1] - first[i] != want[i].count)
+            wrong = WRONG("prefix %llu: %llu keys, not %llu", (unsigned long long)i,
+                          (unsigned long long)(first[i + 1] - first[i]),
+                          (unsigned long long)want[i].count);
+        total += want[i].count;
+    }
+    if (!wrong)
+        wrong = compare_lists(c, ix, &list, want, rnd_below(r, 2) ? 4 : 8);
+    if (!wrong)
+        text_note(c, "prefix");
+    free(first);
     free(want);
     return wrong;
 }
@@ -450,6 +521,10 @@ const char *text_ask(text_case *c, const sx_index *ix, uint64_t n, rnd *r)
     texts lo = texts_near(c->keys, n / 8 + 1, 8, r), hi = texts_near(c->keys, n / 8 + 1, 4, r);
     for (unsigned mode = 0; mode < 3 && !wrong; mode++)
         wrong = ask_ranges(c, ix, &lo, &hi, mode ? 3 : 0, mode == 2, r);
+    texts few = some_prefixes(&q, n / 32 + 1, r);
+    for (unsigned mode = 0; mode < 3 && !wrong; mode++)
+        wrong = ask_prefixes(c, ix, &few, mode ? 3 : 0, mode == 2, r);
+    texts_free(&few);
     texts_free(&q);
     texts_free(&lo);
     texts_free(&hi);

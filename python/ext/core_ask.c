@@ -354,6 +354,70 @@ static PyObject *aggregate(IndexObject *self, PyObject *args)
     return whole_range(self, args, FOLD);
 }
 
+/* _prefix(of, bits, length, limit, last, first, rows, keys, options); bits: None, and the length is
+ * that of all. */
+static PyObject *prefix(IndexObject *self, PyObject *args)
+{
+    static const char *const names[] = { "of", "bits", "first", "rows", "keys" };
+    PyObject *o[5], *options;
+    unsigned length;
+    unsigned long long limit;
+    int last;
+    columns c;
+    released r;
+    sx_status status = SX_OK;
+    bool called;
+
+    if (!PyArg_ParseTuple(args, "OOIKpOOOO", &o[0], &o[1], &length, &limit, &last, &o[2], &o[3],
+                          &o[4], &options) ||
+        !hold_all(&c, 5, 2, o, names))
+        return NULL;
+    if (!begin_use(self)) {
+        let_go_all(&c);
+        return NULL;
+    }
+    for (int i = 1; i < 4; i++)
+        as_rows(c.at[i]);
+    called = begin_call(&r, options, true);
+    if (called) {
+        sx_prefixes prefixes = { .size = sizeof prefixes, .of = c.at[0], .bits = c.at[1],
+                                 .length = length, .limit = limit, .last = (uint32_t)last };
+        status = sx_prefix(self->ix, &prefixes, c.at[2], c.at[3], c.at[4], &r.call);
+        status = end_call(&r, status);
+    }
+    return done(self, &c, status, called);
+}
+
+/* _climb(of, parents, limit, rows, keys, steps, options) */
+static PyObject *climb(IndexObject *self, PyObject *args)
+{
+    static const char *const names[] = { "of", "parents", "rows", "keys", "steps" };
+    PyObject *o[5], *options;
+    unsigned limit;
+    columns c;
+    released r;
+    sx_status status = SX_OK;
+    bool called;
+
+    if (!PyArg_ParseTuple(args, "OOIOOOO", &o[0], &o[1], &limit, &o[2], &o[3], &o[4], &options) ||
+        !hold_all(&c, 5, 2, o, names))
+        return NULL;
+    if (!begin_use(self)) {
+        let_go_all(&c);
+        return NULL;
+    }
+    as_rows(c.at[2]);
+    as_rows(c.at[4]);
+    called = begin_call(&r, options, true);
+    if (called) {
+        sx_climbs climbs = { .size = sizeof climbs, .of = c.at[0], .parents = c.at[1],
+                             .limit = limit };
+        status = sx_climb(self->ix, &climbs, c.at[2], c.at[3], c.at[4], &r.call);
+        status = end_call(&r, status);
+    }
+    return done(self, &c, status, called);
+}
+
 PyMethodDef index_questions[] = {
     { "_quick", (PyCFunction)(void (*)(void))quick, METH_FASTCALL, NULL },
     { "_ask", (PyCFunction)whole_ask, METH_VARARGS, NULL },
@@ -361,6 +425,8 @@ PyMethodDef index_questions[] = {
     { "_range", (PyCFunction)range, METH_VARARGS, NULL },
     { "_count", (PyCFunction)count, METH_VARARGS, NULL },
     { "_aggregate", (PyCFunction)aggregate, METH_VARARGS, NULL },
+    { "_prefix", (PyCFunction)prefix, METH_VARARGS, NULL },
+    { "_climb", (PyCFunction)climb, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
 

@@ -29,12 +29,6 @@ static PyObject *collector_new(PyTypeObject *class, PyObject *args, PyObject *ke
         Py_DECREF(OBJECT(self));
         return NULL;
     }
-    if (((IndexObject *)index)->key_type == SX_STR) {
-        end_use((IndexObject *)index);
-        Py_DECREF(OBJECT(self));
-        PyErr_SetString(PyExc_TypeError, "a collector takes numbers and times, not strings");
-        return NULL;
-    }
     /* The index is in use, and so it stays, until the collector is freed. */
     self->index = (IndexObject *)Py_NewRef(index);
     status = sx_collector_new(&self->collector, self->index->ix, &options);
@@ -99,28 +93,47 @@ static bool is_open(CollectorObject *self)
     return false;
 }
 
+/* A key as sx_collect() takes it, which lives as long as the object. */
+typedef union {
+    unsigned char fixed[16];
+    sx_string string;
+} collected_key;
+
+/* False: the object is none, and no exception is set. */
+static bool collected_key_of(int type, PyObject *value, collected_key *key)
+{
+    if (type != SX_STR && key_of_scalar(type, value, key->fixed))
+        return true;
+    if (!PyBytes_CheckExact(value))
+        return false;
+    if (type == SX_STR) {
+        key->string = (sx_string){ PyBytes_AsString(value), (uint64_t)PyBytes_Size(value) };
+        return true;
+    }
+    /* The bytes of a key, as sextant._inputs makes them. */
+    if ((size_t)PyBytes_Size(value) != sx_type_bytes(type))
+        return false;
+    memcpy(key->fixed, PyBytes_AsString(value), sx_type_bytes(type));
+    return true;
+}
+
 /* _collect(what, key, timeout in us): the key is a number or bytes. */
 static PyObject *collector_ask(CollectorObject *self, PyObject *args)
 {
     PyObject *value;
     int what;
     long long timeout_us;
-    unsigned char key[16];
+    collected_key key;
     uint64_t answer = SX_MISS;
     sx_status status;
 
     if (!PyArg_ParseTuple(args, "iOL", &what, &value, &timeout_us) || !is_open(self))
         return NULL;
-    if (!key_of_scalar(self->index->key_type, value, key)) {
-        /* The bytes of a key, as sextant._inputs makes them. */
-        if (!PyBytes_CheckExact(value) ||
-            (size_t)PyBytes_Size(value) != sx_type_bytes(self->index->key_type))
-            Py_RETURN_NONE;
-        memcpy(key, PyBytes_AsString(value), (size_t)PyBytes_Size(value));
-    }
+    if (!collected_key_of(self->index->key_type, value, &key))
+        Py_RETURN_NONE;
     self->uses++;
     Py_BEGIN_ALLOW_THREADS
-    status = sx_collect(self->collector, (sx_ask)what, key, &answer, timeout_us);
+    status = sx_collect(self->collector, (sx_ask)what, &key, &answer, timeout_us);
     Py_END_ALLOW_THREADS
     if (--self->uses == 0 && self->closing) {
         PyObject *kept = status ? raise_status(status) : NULL;

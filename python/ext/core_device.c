@@ -97,17 +97,19 @@ static PyObject *estimate(PyObject *module, PyObject *args)
 {
     PyObject *device;
     const char *spec;
-    unsigned long long n;
+    unsigned long long n, bytes = 0;
     sx_estimate_ask ask = { .size = sizeof ask };
     sx_estimate_info out = { .size = sizeof out };
     DeviceObject *d;
     sx_status status;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "OzKii", &device, &spec, &n, &ask.key_type, &ask.row_type) ||
+    if (!PyArg_ParseTuple(args, "OzKii|K", &device, &spec, &n, &ask.key_type, &ask.row_type,
+                          &bytes) ||
         !(d = device_of(device)))
         return NULL;
     ask.n = n;
+    ask.bytes = bytes;
     status = sx_estimate(d->device, spec, &ask, &out);
     if (status)
         return raise_status(status);
@@ -135,7 +137,8 @@ static PyObject *families(PyObject *module, PyObject *none)
 
 static PyMethodDef functions[] = {
     { "devices", devices, METH_NOARGS, "All devices, as a list of dicts." },
-    { "estimate", estimate, METH_VARARGS, "(device, spec, n, key type, row type) -> bytes" },
+    { "estimate", estimate, METH_VARARGS,
+      "(device, spec, n, key type, row type, bytes of strings) -> bytes" },
     { "families", families, METH_NOARGS, "Families: (name, what, parameters)." },
     { NULL, NULL, 0, NULL },
 };

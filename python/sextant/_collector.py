@@ -13,17 +13,25 @@ class Collector(_core.Collector):
     >>> with Collector(Index([10, 20, 30])) as c:
     ...     c.get(20), c.floor(29), c.rank(99, "right"), c.get(21)
     (1, 1, 3, -1)
+    >>> with Collector(Index(["pear", "apple", "fig"])) as c:
+    ...     c.get("fig"), c.floor("banana"), c.get("kiwi")
+    (2, 1, -1)
     """
 
-    __slots__ = ("_dtype",)
+    __slots__ = ("_dtype", "_index")
 
     def __new__(cls, index, batch=0, interval_us=0, eager=False):
         self = super().__new__(cls, index, batch, interval_us, eager)
-        self._dtype = index.dtype
+        self._dtype, self._index = index.dtype, index
         return self
 
     def _one(self, what, key, timeout):
         us = -1 if timeout is None else max(0, int(timeout * 1e6))
+        if self._dtype == object:
+            given, _ = self._index._queries(key, "key")
+            if given.ndim:
+                raise TypeError("a collector takes one key at a time")
+            return self._collect(what, given.data.tobytes(), us)
         answer = self._collect(what, key, us)
         if answer is None:                    # not a number of the index's own kind
             array, nulls = _inputs.host(key, "key")

@@ -7,7 +7,7 @@ import tempfile
 
 import numpy as np
 
-from . import _core, _gpu, _inputs, _strings, _types
+from . import _core, _gpu, _inputs, _prefixes, _strings, _types
 from ._progress import ticking
 
 GET, RANK_LEFT, RANK_RIGHT, FLOOR, CEIL = range(5)
@@ -53,17 +53,35 @@ def devices():
     return _core.devices()
 
 
-def estimate(n, dtype="int64", spec="auto", device=None, rows=None):
+def estimate(n, dtype="int64", spec="auto", device=None, rows=None, *, nbytes=None):
     """Bytes that an index of n keys takes at most, and building it.
 
-    rows is the dtype of rows; None: rows are positions.
+    rows is the dtype of rows; None: rows are positions. Keys that are strings have the dtype
+    str or bytes, and nbytes is how many bytes they have together; a dtype such as "S20" says
+    it, too, as the most that n of them can have.
 
     >>> estimate(10**6, "int64", "sorted").host_resident >= 8 * 10**6
     True
+    >>> estimate(10**6, str, "sorted", nbytes=10**7).host_resident >= 10**7
+    True
     """
-    key_type = _types.code_of(_types.key_dtype(np.dtype(dtype)))
+    n, nbytes, key_type = _estimated(n, dtype, nbytes)
     row_type = 0 if rows is None else (_types.U32 if np.dtype(rows).itemsize <= 4 else _types.U64)
-    return Estimate(*_core.estimate(open_device(device), spec, int(n), key_type, row_type))
+    return Estimate(*_core.estimate(open_device(device), spec, n, key_type, row_type, nbytes))
+
+
+def _estimated(n, dtype, nbytes):
+    """(n, bytes of strings, key type) of keys that are not there yet"""
+    dtype = np.dtype(dtype)
+    if not _types.is_text(dtype) and dtype != _TEXT:
+        if nbytes is not None:
+            raise ValueError(f"nbytes is {nbytes}, which strings have, and keys are {dtype}")
+        return int(n), 0, _types.code_of(_types.key_dtype(dtype))
+    if nbytes is None and dtype.kind in "SU" and dtype.itemsize:
+        nbytes = int(n) * dtype.itemsize      # a character is at most 4 bytes in U and in UTF-8
+    if nbytes is None:
+        raise TypeError(f"keys are strings: {_types.NO_STRINGS}; nbytes= says it")
+    return int(n), int(nbytes), _types.STR
 
 
 def _options(threads=0, ascending=False, max_bytes=0, stream=0, progress=None):
@@ -418,14 +436,55 @@ class Index(_core.Index):
         ([0, 1, 2], [1, 0], [10, 30])
         """
         if _inputs.is_gpu(lo):
-            return self._gpu_range(lo, hi, limit, last, rows, keys, out, threads)
+            given, a, b, stream = self._gpu_bounds(lo, hi)
+            return self._gpu_lists(lambda *to: self._range(a, b, limit, last, *to), given, stream,
+                                   rows, keys, out, threads)
         a, b = self._bounds(lo, hi)
-        options = _options(threads, False, 0, 0, progress)
-        first = np.empty(a.size + 1, np.int64)
         lo_column, hi_column = _column(a, self._code), _column(b, self._code)
+        return self._lists(lambda *to: self._range(lo_column, hi_column, limit, last, *to), a.size,
+                           rows, keys, out, threads, progress)
+
+    def prefix(self, of, bits=None, *, limit=0, last=False, rows=True, keys=False, out=None,
+               threads=0, progress=None):
+        """All keys that begin as of[i] does, as Ranges(first, rows, keys).
+
+        of      strings, of which all bytes count; integers or 16 bytes, of which the first
+                `bits` do; or networks of the ipaddress module, which say their bits.
+        bits    a number, or one for each of `of`; None: of strings and networks.
+
+        The rest is as in range(): np.diff(first) counts, limit= takes the first ones.
+
+        >>> words = Index(["pear", "apple", "peach", "plum"])
+        >>> words.prefix("pea", keys=True).keys.tolist()
+        ['peach', 'pear']
+        >>> np.diff(words.prefix(["p", "pl", "x", ""]).first).tolist()
+        [3, 1, 0, 4]
+        >>> Index(np.array([0x0a000001, 0x0a010203], np.uint32)).prefix(0x0a000000, 16).rows
+        array([0])
+        """
+        if _inputs.is_gpu(of):
+            given = _gpu.GpuArray(of, "of")
+            column, stream = given.column(self.dtype, "of"), self._stream(given)
+            each = _gpu.out_column(bits, "bits") if _inputs.is_gpu(bits) else None
+            length = _prefixes.one_length(bits) if each is None else 0
+            return self._gpu_lists(
+                lambda *to: self._prefix(column, each, length, limit, last, *to), given, stream,
+                rows, keys, out, threads)
+        if bits is None and self._code != _types.STR:
+            of, bits = _prefixes.of_networks(of, self._code)
+        array, _ = self._queries(of, "of")
+        each, length = _prefixes.lengths(bits, array.shape)
+        column = _column(array, self._code)
+        return self._lists(lambda *to: self._prefix(column, each, length, limit, last, *to),
+                           array.size, rows, keys, out, threads, progress)
+
+    def _lists(self, ask, n, rows, keys, out, threads, progress):
+        """Ranges of what ask(first, rows, keys, options) finds for n questions."""
+        options = _options(threads, False, 0, 0, progress)
+        first = np.empty(n + 1, np.int64)
         found_rows = None
         if out is None:
-            self._range(lo_column, hi_column, limit, last, first, None, None, _options(threads))
+            ask(first, None, None, _options(threads))
             if rows:
                 found_rows = np.empty(first[-1], np.int64)
         else:
@@ -434,13 +493,12 @@ class Index(_core.Index):
                 raise ValueError("out= is for rows alone: leave keys=True out")
         if keys and self._code == _types.STR:
             found_keys = _strings.filled(
-                lambda out_keys: self._range(lo_column, hi_column, limit, last, first, found_rows,
-                                             out_keys, options),
+                lambda out_keys: ask(first, found_rows, out_keys, options),
                 int(first[-1]), (int(first[-1]),), self._text)
             return Ranges(first, found_rows, found_keys)
         found_keys = np.empty(first[-1], self.dtype) if keys else None
-        self._range(lo_column, hi_column, limit, last, first, found_rows,
-                    None if found_keys is None else _writable(found_keys, self._code), options)
+        ask(first, found_rows,
+            None if found_keys is None else _writable(found_keys, self._code), options)
         if out is not None:
             found_rows = out[:first[-1]]
         return Ranges(first, found_rows, found_keys)
@@ -494,23 +552,78 @@ class Index(_core.Index):
             raise ValueError(f"lo has the shape {a.shape}, and hi {b.shape}")
         return a, a.column(self.dtype, "lo"), b.column(self.dtype, "hi"), self._stream(a)
 
-    def _gpu_range(self, lo, hi, limit, last, rows, keys, out, threads):
-        given, a, b, stream = self._gpu_bounds(lo, hi)
+    def _gpu_lists(self, ask, given, stream, rows, keys, out, threads):
+        """_lists() for arrays on a GPU."""
         options = _options(threads, False, 0, stream)
         first = given.empty(given.n + 1, np.int64)
         first_column = _gpu.out_column(first, "first")
         if out is not None:                   # nothing is waited for
-            self._range(a, b, limit, last, first_column, _gpu.out_column(out, "out"), None, options)
+            ask(first_column, _gpu.out_column(out, "out"), None, options)
             return Ranges(first, out, None)
-        self._range(a, b, limit, last, first_column, None, None, options)
+        ask(first_column, None, None, options)
         total = int(first[-1])                # waits once
         found_rows = given.empty(total, np.int64) if rows else None
         found_keys = given.empty(total, self.dtype) if keys else None
         if total and (rows or keys):
-            self._range(a, b, limit, last, first_column,
-                        None if found_rows is None else _gpu.out_column(found_rows, "rows"),
-                        None if found_keys is None else self._gpu_keys(found_keys), options)
+            ask(first_column, None if found_rows is None else _gpu.out_column(found_rows, "rows"),
+                None if found_keys is None else self._gpu_keys(found_keys), options)
         return Ranges(first, found_rows, found_keys)
+
+    # ---- hierarchies ----
+
+    def climb(self, queries, parents, *, limit=0, keys=False, steps=False, threads=0,
+              progress=None):
+        """From each key to its parent, and on to the top; its row.
+
+        parents  parents[r] is the parent of the key with row r, a key too.
+        limit    the most steps; 0: up to the top, and parents that lead in a circle are an
+                 error that names the first key that comes to none.
+        keys     True: and the top itself; steps=True: and how many steps it is away.
+
+        The top is the first key that is its own parent, or whose parent is not in the index.
+        A key that is not in the index has the row -1, and -1 steps.
+
+        >>> part, whole = [1, 2, 3, 4], [1, 1, 2, 9]      # 3 is a part of 2, and 2 of 1
+        >>> Index(part).climb([3, 4, 7], whole, keys=True, steps=True)
+        (array([ 0,  3, -1]), array([1, 4, 0]), array([ 2,  0, -1], dtype=int32))
+        """
+        if _inputs.is_gpu(queries):
+            return self._gpu_climb(queries, parents, limit, keys, steps, threads)
+        array, _ = self._queries(queries, "queries")
+        above, _ = self._queries(parents, "parents")
+        rows = np.empty(array.shape, np.int64)
+        found_keys = np.full(array.shape, _types.nothing(self.dtype), self.dtype) \
+            if keys and self._code != _types.STR else None
+        found_steps = np.empty(array.shape, np.int32) if steps else None
+        self._climb(_column(array, self._code), _column(above, self._code), limit, rows,
+                    None if found_keys is None else _writable(found_keys, self._code), found_steps,
+                    _options(threads, False, 0, 0, progress))
+        if steps:
+            found_steps[rows == _MISS] = _MISS
+        found = [a for a in (rows, found_keys, found_steps) if a is not None]
+        if array.ndim == 0:
+            found = [a[()] if a is found_keys else a.item() for a in found]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def _gpu_climb(self, queries, parents, limit, keys, steps, threads):
+        given, above = _gpu.GpuArray(queries, "queries"), _gpu.GpuArray(parents, "parents")
+        self._stream(given)                   # whether they are on one GPU; climbs have no streams
+        given.finish()
+        above.finish()
+        found = [given.empty(given.shape, np.int64)]
+        if keys:
+            found.append(given.empty(given.shape, self.dtype, "keys"))
+            found[-1][...] = _types.nothing_item(self.dtype)
+        if steps:
+            found.append(given.empty(given.shape, np.int32))
+        given.finish()
+        self._climb(given.column(self.dtype, "queries"), above.column(self.dtype, "parents"), limit,
+                    _gpu.out_column(found[0], "rows"),
+                    self._gpu_keys(found[1]) if keys else None,
+                    _gpu.out_column(found[-1], "steps") if steps else None, _options(threads))
+        if steps:
+            found[-1][~(found[0] != _MISS)] = _MISS
+        return found[0] if len(found) == 1 else tuple(found)
 
     # ---- as a container ----
 

@@ -13,17 +13,19 @@ import sextant
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-@pytest.mark.parametrize("name", ["", "._index", "._inputs", "._types", "._dropins"])
+@pytest.mark.parametrize("name", ["", "._index", "._inputs", "._types", "._dropins", "._prefixes",
+                                  "._collector"])
 def test_docstrings(name):
     module = importlib.import_module("sextant" + name)
     failed, tried = doctest.testmod(module)
-    assert failed == 0 and (tried > 0 or name in ("._index", "._dropins"))
+    assert failed == 0 and (tried > 0 or name in ("._index", "._dropins", "._collector"))
 
 
 def test_every_verb_has_an_example():
     found = {t.name for t in doctest.DocTestFinder().find(sextant, module=False)
              if t.examples}
-    for verb in ("get", "rank", "floor", "ceil", "key_at", "range", "count", "aggregate", "note"):
+    for verb in ("get", "rank", "floor", "ceil", "key_at", "range", "count", "aggregate", "note",
+                 "prefix", "climb"):
         assert f"sextant.Index.{verb}" in found
     for name in ("searchsorted", "isin", "asof", "devices", "estimate", "Collector"):
         assert f"sextant.{name}" in found

@@ -149,7 +149,7 @@ def test_devices_and_estimates():
     assert sextant.estimate(10**6, "i4", "pivot", rows="u8").host_resident > large.host_resident
     assert sextant.estimate(10, "M8[ns]").host_resident >= 80
     with pytest.raises(TypeError, match="strings"):
-        sextant.estimate(10, "U5")
+        sextant.estimate(10, str)
 
 
 def test_device_options(rng):

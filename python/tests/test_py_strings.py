@@ -108,7 +108,12 @@ def test_refused():
                         (np.array([1.5]), "no strings")):
         with pytest.raises(TypeError, match=text):
             ix.get(wrong)
-    with pytest.raises(TypeError, match="not strings"):
-        sextant.Collector(ix)
+    with sextant.Collector(ix) as c:
+        for wrong, text in ((1, "no strings"), (b"a", "bytes, and the keys are str"),
+                            (["a"], "one key at a time")):
+            with pytest.raises(TypeError, match=text):
+                c.get(wrong)
+    with pytest.raises(sextant.NotSupportedError, match="sx_climb: strings have no parents"):
+        ix.climb(["fig"], WORDS)
     with pytest.raises(TypeError, match=r"keys\[1\] is bytes"):
         sextant.Index(["a", b"b"])

@@ -429,19 +429,38 @@ static void find_end(const span_work *w, chunk *c, uint64_t at, const sx_slice *
     to_ranks(w->v, c);
 }
 
-/* Finds where strings that begin with the chunk's end. */
-static void find_prefix_ends(const span_work *w, chunk *c, uint64_t at)
+/* Finds strings that begin with the chunk's: the ranks of the first of them go to `start`, those
+ * behind the last into the chunk. */
+static void find_prefixes(const span_work *w, chunk *c, uint64_t at, uint64_t *start)
 {
     const sx_view *v = w->v;
+    uint64_t position[SX_CHUNK];
 
     find_strings(w->cpu, &w->walks, v, c, &w->job->lo, &w->job->codes_lo, at, SX_LEFT,
                  w->job->entry_lo ? w->job->entry_lo + at : NULL);
+    memcpy(position, c->at, c->m * sizeof *position);
+    to_ranks(v, c);
+    memcpy(start, c->at, c->m * sizeof *start);
     for (unsigned i = 0; i < c->m; i++) {
         uint64_t length;
         const unsigned char *q = sx_slice_string(&w->job->lo, at + i, &length);
-        c->at[i] = sx_string_prefix_end(&v->strings, v->n, c->at[i], q, length);
+        c->at[i] = sx_string_prefix_end(&v->strings, v->n, position[i], q, length);
     }
     to_ranks(v, c);
+}
+
+/* Finds both ends of ranges, and says which of them are empty; ends as above. */
+static void find_ends(const span_work *w, chunk *c, uint64_t at, uint64_t *start,
+                      unsigned char empty[SX_CHUNK])
+{
+    const sx_span_query *job = w->job;
+
+    if (w->type->bytes)
+        w->type->encode(c->q, sx_slice_at(&job->lo, at), c->m);
+    find_end(w, c, at, &job->lo, &job->codes_lo, SX_LEFT, job->entry_lo);
+    memcpy(start, c->at, c->m * sizeof *start);
+    take_upper(w, c, at, empty);
+    find_end(w, c, at, &job->hi, &job->codes_hi, SX_RIGHT, job->entry_hi);
 }
 
 /* Ranges [at, at + c->m) as spans of ranks. */
@@ -449,17 +468,12 @@ static void span_chunk(const span_work *w, chunk *c, uint64_t at,
                        uint64_t *start, uint64_t *count)
 {
     const sx_span_query *job = w->job;
-    unsigned char empty[SX_CHUNK];
+    unsigned char empty[SX_CHUNK] = {0};
 
-    if (w->type->bytes)
-        w->type->encode(c->q, sx_slice_at(&job->lo, at), c->m);
-    find_end(w, c, at, &job->lo, &job->codes_lo, SX_LEFT, job->entry_lo);
-    memcpy(start, c->at, c->m * sizeof *start);
-    take_upper(w, c, at, empty);
     if (job->prefix)
-        find_prefix_ends(w, c, at);
+        find_prefixes(w, c, at, start);
     else
-        find_end(w, c, at, &job->hi, &job->codes_hi, SX_RIGHT, job->entry_hi);
+        find_ends(w, c, at, start, empty);
     for (unsigned i = 0; i < c->m; i++) {
         /* If keys do not ascend (a damaged file), a range may end before it starts. */
         count[i] = empty[i] || c->at[i] < start[i] ? 0 : c->at[i] - start[i];

@@ -135,6 +135,13 @@ uint32_t sx_view_levels(const sx_view *v)
     return family->levels ? family->levels(v) : 0;
 }
 
+int sx_section_pool(const sx_view *v, unsigned section)
+{
+    const sx_family *family = sx_family_of(v->family);
+
+    return family->pool && sx_section_bytes(v, section) > 0 && family->pool(v, section);
+}
+
 int sx_section_stays(const sx_view *v, unsigned section)
 {
     int arrays = (v->traits & SX_SLOTS_ARE_RANKS) && !v->block;

@@ -13,17 +13,19 @@ uint64_t sx_ranges_sum_up(uint64_t *first, uint64_t n)
     return sum;
 }
 
-static sx_status check(uint64_t space, uint64_t total, const char *name, sx_err *err)
+static sx_status check(const sx_slice *to, uint64_t total, const char *verb, const char *name,
+                       sx_err *err)
 {
-    if (space < total)
-        return sx_fail(err, SX_ESPACE, "sx_range: %s has room for %llu, but %llu are needed", name,
-                       (unsigned long long)space, (unsigned long long)total);
+    if (sx_slice_wanted(to) && to->n < total)
+        return sx_fail(err, SX_ESPACE, "%s: %s has room for %llu, but %llu are needed", verb,
+                       name, (unsigned long long)to->n, (unsigned long long)total);
     return SX_OK;
 }
 
-sx_status sx_ranges_check_space(const sx_range_out *out, uint64_t total, sx_err *err)
+sx_status sx_ranges_check_space(const sx_range_out *out, uint64_t total, const char *verb,
+                                sx_err *err)
 {
-    sx_status st = sx_slice_wanted(&out->rows) ? check(out->rows.n, total, "rows", err) : SX_OK;
+    sx_status st = check(&out->rows, total, verb, "rows", err);
 
-    return st == SX_OK && sx_slice_wanted(&out->keys) ? check(out->keys.n, total, "keys", err) : st;
+    return st == SX_OK ? check(&out->keys, total, verb, "keys", err) : st;
 }

@@ -11,6 +11,7 @@
 uint64_t sx_ranges_sum_up(uint64_t *first, uint64_t n);
 
 /* SX_ESPACE unless `total` results have space. */
-sx_status sx_ranges_check_space(const sx_range_out *out, uint64_t total, sx_err *err);
+sx_status sx_ranges_check_space(const sx_range_out *out, uint64_t total, const char *verb,
+                                sx_err *err);
 
 #endif

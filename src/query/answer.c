@@ -240,6 +240,7 @@ typedef struct {
     const sx_spans *spans;
     const sx_range_folds *folds;
     const sx_range_out *out;
+    const char *verb;             /* of whoever wants `out` */
     const sx_device *dev;         /* the index's */
 } ranges;
 
@@ -394,7 +395,7 @@ sx_status sx_answer_fold(const sx_index_version *now, const sx_span_query *job,
  * ranges, of so large an index, that this is not known at once. Such a call is counted
  * beforehand, so that a refusal leaves first as it was. */
 static sx_status check_total(const sx_index_version *now, const sx_span_query *job,
-                             uint64_t max_bytes, sx_err *err)
+                             uint64_t max_bytes, const char *verb, sx_err *err)
 {
     static const sx_state *const none[2] = {NULL, NULL};
     uint64_t most = job->limit < now->n ? job->limit : now->n, total = 0;
@@ -407,9 +408,9 @@ static sx_status check_total(const sx_index_version *now, const sx_span_query *j
     if (!__builtin_mul_overflow(job->n, most, &total))
         return SX_OK;
     if (job->how.stream)
-        return sx_fail(err, SX_EINVAL, "sx_range: %llu ranges of up to %llu keys may hold 2^64 or "
+        return sx_fail(err, SX_EINVAL, "%s: %llu ranges of up to %llu keys may hold 2^64 or "
                        "more together, which is not known before with a stream; allowed: fewer "
-                       "ranges, or a limit up to %llu", (unsigned long long)job->n,
+                       "ranges, or a limit up to %llu", verb, (unsigned long long)job->n,
                        (unsigned long long)most, (unsigned long long)(UINT64_MAX / job->n));
     if (piece < TOTAL_PIECE_LEAST)
         piece = TOTAL_PIECE_LEAST;
@@ -425,8 +426,8 @@ static sx_status check_total(const sx_index_version *now, const sx_span_query *j
         st = sx_answer_count(now, &part, &counts, err);
         for (uint64_t i = 0; i < part.n && st == SX_OK; i++)
             if (__builtin_add_overflow(total, count[i], &total))
-                st = sx_fail(err, SX_EINVAL, "sx_range: ranges 0 to %llu hold 2^64 keys or more "
-                             "together", (unsigned long long)(at + i));
+                st = sx_fail(err, SX_EINVAL, "%s: ranges 0 to %llu hold 2^64 keys or more "
+                             "together", verb, (unsigned long long)(at + i));
     }
     sx_release(memory);
     return st;
@@ -455,7 +456,7 @@ static sx_status fill_ranges(void *work, const sx_spans *spans, uint64_t total, 
 
     if (here.keys.offsets) {
         st = sx_spans_strings(w->plan, w->job, spans, total, &here.keys, here.max_bytes,
-                              "sx_range", err);
+                              w->verb, err);
         if (st != SX_OK)
             return st;
         here.keys = (sx_slice){0};
@@ -464,8 +465,8 @@ static sx_status fill_ranges(void *work, const sx_spans *spans, uint64_t total, 
         bytes = (sx_slice_there(&here.rows) ? sx_slice_bytes(&here.rows, 0, total) : 0) +
                 (sx_slice_there(&here.keys) ? sx_slice_bytes(&here.keys, 0, total) : 0);
         if (here.max_bytes && bytes > here.max_bytes)
-            return sx_fail(err, SX_ENOMEM, "sx_range: %llu results in device memory need %llu "
-                           "bytes on the host, more than max_bytes = %llu",
+            return sx_fail(err, SX_ENOMEM, "%s: %llu results in device memory need %llu "
+                           "bytes on the host, more than max_bytes = %llu", w->verb,
                            (unsigned long long)total, (unsigned long long)bytes,
                            (unsigned long long)here.max_bytes);
         st = bring(&all, &here.rows, total, 0, 1, err);
@@ -478,7 +479,7 @@ static sx_status fill_ranges(void *work, const sx_spans *spans, uint64_t total, 
 }
 
 sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
-                          const sx_range_out *out, sx_err *err)
+                          const sx_range_out *out, const char *verb, sx_err *err)
 {
     sx_batch b = batch_of(job, sizeof(uint64_t), TRIPS_RANGE);
     sx_plan plan;
@@ -486,10 +487,10 @@ sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
     sx_span_query here;
     sx_entered ask;
     sx_range_out to = *out;
-    ranges w = {.plan = &plan, .job = job, .out = out, .dev = now->dev};
+    ranges w = {.plan = &plan, .job = job, .out = out, .dev = now->dev, .verb = verb};
     uint32_t there = sx_slice_there(&out->first) | sx_slice_there(&out->rows) |
                      sx_slice_there(&out->keys);
-    sx_status st = check_total(now, job, out->max_bytes, err), space;
+    sx_status st = check_total(now, job, out->max_bytes, verb, err), space;
 
     if (st != SX_OK)
         return st;
@@ -497,7 +498,7 @@ sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
                       out->first.data);
     if (!plan.visit) {
         do
-            st = sx_spans_answer(plan.by, job, out, find_ranges, fill_ranges, &w, err);
+            st = sx_spans_answer(plan.by, job, out, find_ranges, fill_ranges, &w, verb, err);
         while (sx_plan_again(&plan, st));
         return st;
     }
@@ -509,7 +510,7 @@ sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
     if (st == SX_OK && there)
         st = stand_in(&offsets, &to.first, job->n + 1, 1, err);
     if (st == SX_OK)
-        st = sx_spans_answer(plan.by, &here, &to, find_ranges, fill_ranges, &w, err);
+        st = sx_spans_answer(plan.by, &here, &to, find_ranges, fill_ranges, &w, verb, err);
     /* first is filled even if there is too little space for results */
     space = st == SX_ESPACE ? st : SX_OK;
     st = leave(&offsets, space == SX_OK ? st : SX_OK, err);

@@ -86,7 +86,7 @@ sx_status sx_check_copy(const sx_index_version *now, const sx_call *how, const c
                         sx_err *err)
 {
     const sx_run *run = sx_one_run(now);
-    uint64_t bytes = run->replica[0].dev->backend->gpu ? sx_run_bytes(run) : 0;
+    uint64_t bytes = run->replica[0].dev->backend->gpu ? sx_run_used(run) : 0;
 
     if (how->max_bytes && bytes > how->max_bytes)
         return sx_fail(err, SX_ENOMEM, "%s: the index is on a GPU, and a copy on the host takes "

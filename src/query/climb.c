@@ -1,7 +1,6 @@
 /* climb.c - from keys to their parents, up to the top: all steps in one call. */
 #include "query/index.h"
 
-#include "base/cancel.h"
 #include "query/possible.h"
 
 static const char verb[] = "sx_climb";
@@ -101,15 +100,10 @@ static sx_status climb(const sx_index_version *now, const sx_climbs *given, sx_c
 sx_status sx_climb(const sx_index *ix, const sx_climbs *climbs, sx_column *rows, sx_column *keys,
                    sx_column *steps, const sx_call *call)
 {
-    sx_err err;
-    sx_hold held;
-    sx_status st = sx_need(ix, verb, "the index", &err);
+    sx_question q;
+    sx_status st = sx_question_begin(&q, ix, verb);
 
-    if (st == SX_OK) {
-        SX_UNCANCELLED_IF(ix->dev->backend->gpu);
-        held = sx_hold_version(ix);
-        st = climb(held.now, climbs, rows, keys, steps, call, &err);
-        sx_let_go(ix, &held);
-    }
-    return sx_report(&err, st);
+    if (st == SX_OK)
+        st = climb(q.held.now, climbs, rows, keys, steps, call, &q.err);
+    return sx_question_end(&q, st);
 }

@@ -7,6 +7,20 @@
 #include "query/sizes.h"
 #include "query/version.h"
 
+/* ---- question.c: from an index to its version, and back to the caller ------------- */
+
+/* A verb that asks an index. From its begin on it has a version, q->held.now, and its thread is not
+ * cancelled where a GPU answers. If the begin fails, nothing is held. The end is called in either
+ * case; it lets go, and keeps the sentence of a failure. */
+typedef struct {
+    const sx_index *ix;           /* NULL: nothing is held */
+    sx_hold held;
+    int cancel;                   /* see base/cancel.h */
+    sx_err err;
+} sx_question;
+sx_status sx_question_begin(sx_question *q, const sx_index *ix, const char *verb);
+sx_status sx_question_end(sx_question *q, sx_status st);
+
 /* ---- arguments.c: each says which argument of which verb is wrong -------- */
 
 sx_status sx_need(const void *argument, const char *verb, const char *name, sx_err *err);
@@ -62,10 +76,14 @@ void sx_timing_end(const sx_timing *timing, sx_status st);
 
 /* ---- range.c --------------------------------------------------------------------- */
 
-/* sx_range() of a version, in the name of another verb. */
-sx_status sx_read_ranges(const sx_index_version *now, const sx_ranges *ranges, sx_column *first,
-                         sx_column *rows, sx_column *keys, const sx_call *call, const char *verb,
-                         sx_err *err);
+/* sx_range() of a version, in the name of a verb. */
+typedef struct {
+    const char *verb;
+    sx_column *first, *rows, *keys;
+    uint32_t prefix;              /* see sx_span_query */
+} sx_range_ask;
+sx_status sx_read_ranges(const sx_index_version *now, const sx_ranges *ranges,
+                         const sx_range_ask *ask, const sx_call *call, sx_err *err);
 
 /* ---- plan.c: who answers ------------------------------------------------------- */
 
@@ -104,7 +122,7 @@ sx_status sx_answer_lookup(const sx_index_version *now, const sx_lookup *job, sx
 sx_status sx_answer_count(const sx_index_version *now, const sx_span_query *job,
                           const sx_slice *count, sx_err *err);
 sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
-                          const sx_range_out *out, sx_err *err);
+                          const sx_range_out *out, const char *verb, sx_err *err);
 sx_status sx_answer_fold(const sx_index_version *now, const sx_span_query *job,
                          const sx_range_folds *out, sx_err *err);
 
@@ -126,10 +144,11 @@ sx_status sx_spans_strings(const sx_plan *plan, const sx_span_query *job, const 
 /* sx_find_fn finds the ranges. sx_fill_fn writes the results of spans that are summed up. */
 typedef sx_status sx_find_fn(void *work, const sx_spans *to, sx_err *err);
 typedef sx_status sx_fill_fn(void *work, const sx_spans *spans, uint64_t total, sx_err *err);
-/* All of sx_range(), answered by one replica. If its memory is the host's, out->first is on
- * the host, too. */
+/* All of sx_range(), answered by one replica, in the name of a verb. If its memory is the
+ * host's, out->first is on the host, too. */
 sx_status sx_spans_answer(const sx_replica *by, const sx_span_query *job, const sx_range_out *out,
-                          sx_find_fn *find, sx_fill_fn *fill, void *work, sx_err *err);
+                          sx_find_fn *find, sx_fill_fn *fill, void *work, const char *verb,
+                          sx_err *err);
 
 /* ---- hybrid.c: the GPU walks the upper part or some of it, the CPU the rest ---------- */
 

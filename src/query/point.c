@@ -1,8 +1,6 @@
 /* point.c - the verbs that ask about single keys and ranks. */
 #include "query/index.h"
 
-#include "base/cancel.h"
-
 /* Checks the outputs, then runs the batch. rows, keys: NULL if not wanted. */
 static sx_status run(const sx_index_version *now, sx_lookup *job, sx_column *rows,
                      sx_column *keys, const sx_call *how, const char *verb, sx_err *err)
@@ -46,28 +44,25 @@ static sx_status run(const sx_index_version *now, sx_lookup *job, sx_column *row
 static sx_status ask(const sx_index *ix, sx_op op, const sx_column *q, sx_column *rows,
                      sx_column *keys, const sx_call *call, const char *verb)
 {
-    sx_err err;
+    sx_question own;
+    const sx_index_version *now;
+    sx_err *err = &own.err;
     sx_call how;
     sx_lookup job = {.op = op};
-    sx_hold held;
-    sx_status st = sx_need(ix, verb, "the index", &err);
+    sx_status st = sx_question_begin(&own, ix, verb);
 
-    if (st != SX_OK)
-        return sx_report(&err, st);
-    SX_UNCANCELLED_IF(ix->dev->backend->gpu);
-    held = sx_hold_version(ix);
-    st = sx_check_question(call, held.now, &how, verb, &err);
+    now = own.held.now;
     if (st == SX_OK)
-        st = op == SX_OP_KEY_AT
-                 ? sx_check_numbers(q, held.now->dev, &how, 1, verb, "ranks", &err)
-                 : sx_check_keys(held.now, q, &how, verb, "queries", &err);
+        st = sx_check_question(call, now, &how, verb, err);
+    if (st == SX_OK)
+        st = op == SX_OP_KEY_AT ? sx_check_numbers(q, now->dev, &how, 1, verb, "ranks", err)
+                                : sx_check_keys(now, q, &how, verb, "queries", err);
     if (st == SX_OK) {
         job.n = q->n;
         job.q = sx_slice_of(q);
-        st = run(held.now, &job, rows, keys, &how, verb, &err);
+        st = run(now, &job, rows, keys, &how, verb, err);
     }
-    sx_let_go(ix, &held);
-    return sx_report(&err, st);
+    return sx_question_end(&own, st);
 }
 
 sx_status sx_get(const sx_index *ix, const sx_column *q, sx_column *rows, const sx_call *call)

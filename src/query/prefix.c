@@ -1,16 +1,16 @@
 /* prefix.c - keys that begin with some bits. They are a range: from the prefix with zeros behind
- * it to the prefix with ones behind it. So both ends are made, and the range is asked for. */
+ * it to the prefix with ones behind it. So both ends are made, and the range is asked for. Strings
+ * that begin with some bytes have no last one, so whoever finds ranges finds where these end. */
 #include "query/index.h"
 
 #include "base/alloc.h"
-#include "base/cancel.h"
 #include "query/possible.h"
 
 #include <string.h>
 
 static const char verb[] = "sx_prefix";
 
-/* A copy of what the caller asks for, and the ends of its ranges. */
+/* A copy of what the caller asks for, and the ends of its ranges; strings need none. */
 typedef struct {
     sx_prefixes own;
     const sx_type_info *type;
@@ -27,6 +27,11 @@ static sx_status check_bits(const prefixes *p, const sx_index_version *now, sx_e
     const uint32_t *bits;
     sx_status st;
 
+    if (p->type->bytes == 0)
+        return a->bits || a->length
+                   ? sx_fail(err, SX_EINVAL, "%s: %s of sx_prefixes is not 0: prefixes of strings are "
+                             "whole strings, not bits", verb, a->bits ? "bits" : "length")
+                   : SX_OK;
     if (!a->bits && a->length > most)
         return sx_fail(err, SX_EINVAL, "%s: a prefix of %u bits is longer than a key of %s; allowed: "
                        "0 to %u", verb, a->length, p->type->name, most);
@@ -116,6 +121,8 @@ static sx_status take_ends(prefixes *p, sx_err *err)
     uint64_t n = p->own.of->n, bytes = n * p->type->width;
     sx_status st;
 
+    if (p->type->bytes == 0)
+        return SX_OK;
     p->there = p->own.of->place == SX_DEVICE;
     if (p->how.max_bytes && 2 * bytes >= p->how.max_bytes)
         return sx_fail(err, SX_ENOMEM, "%s: %llu prefixes need %llu bytes of scratch, not less than "
@@ -156,9 +163,13 @@ static sx_status ask_prefixes(const sx_index_version *now, const sx_prefixes *gi
         sx_column lo = *p.own.of, hi = *p.own.of;
         sx_ranges ranges = {.size = sizeof ranges, .lo = &lo, .hi = &hi, .limit = p.own.limit,
                             .last = p.own.last};
-        lo.data = p.lo;
-        hi.data = p.hi;
-        st = sx_read_ranges(now, &ranges, first, rows, keys, &p.how, verb, err);
+        sx_range_ask ask = {.verb = verb, .first = first, .rows = rows, .keys = keys,
+                            .prefix = p.type->bytes == 0};
+        if (!ask.prefix) {
+            lo.data = p.lo;
+            hi.data = p.hi;
+        }
+        st = sx_read_ranges(now, &ranges, &ask, &p.how, err);
     }
     drop_ends(&p);
     return st;
@@ -167,15 +178,10 @@ static sx_status ask_prefixes(const sx_index_version *now, const sx_prefixes *gi
 sx_status sx_prefix(const sx_index *ix, const sx_prefixes *given, sx_column *first, sx_column *rows,
                     sx_column *keys, const sx_call *call)
 {
-    sx_err err;
-    sx_hold held;
-    sx_status st = sx_need(ix, verb, "the index", &err);
+    sx_question q;
+    sx_status st = sx_question_begin(&q, ix, verb);
 
-    if (st == SX_OK) {
-        SX_UNCANCELLED_IF(ix->dev->backend->gpu);
-        held = sx_hold_version(ix);
-        st = ask_prefixes(held.now, given, first, rows, keys, call, &err);
-        sx_let_go(ix, &held);
-    }
-    return sx_report(&err, st);
+    if (st == SX_OK)
+        st = ask_prefixes(q.held.now, given, first, rows, keys, call, &q.err);
+    return sx_question_end(&q, st);
 }

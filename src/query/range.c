@@ -1,8 +1,6 @@
 /* range.c - the verbs that ask about ranges: count, then fill; or fold. */
 #include "query/index.h"
 
-#include "base/cancel.h"
-
 static sx_status check_ranges(const sx_index_version *now, const sx_ranges *given,
                               const sx_call *call, sx_span_query *job, sx_call *how,
                               const char *verb, sx_err *err)
@@ -87,17 +85,12 @@ static sx_status count_ranges(const sx_index_version *now, const sx_ranges *rang
 sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges, sx_column *counts,
                          const sx_call *call)
 {
-    sx_err err;
-    sx_hold held;
-    sx_status st = sx_need(ix, "sx_range_count", "the index", &err);
+    sx_question q;
+    sx_status st = sx_question_begin(&q, ix, "sx_range_count");
 
-    if (st == SX_OK) {
-        SX_UNCANCELLED_IF(ix->dev->backend->gpu);
-        held = sx_hold_version(ix);
-        st = count_ranges(held.now, ranges, counts, call, &err);
-        sx_let_go(ix, &held);
-    }
-    return sx_report(&err, st);
+    if (st == SX_OK)
+        st = count_ranges(q.held.now, ranges, counts, call, &q.err);
+    return sx_question_end(&q, st);
 }
 
 /* Whether memory for these ranges is within max_bytes. It includes columns in device
@@ -131,10 +124,11 @@ static sx_status check_scratch(const sx_index_version *now, const sx_span_query 
                    (unsigned long long)((job->n + 1) * each), (unsigned long long)out->max_bytes);
 }
 
-sx_status sx_read_ranges(const sx_index_version *now, const sx_ranges *ranges, sx_column *first,
-                         sx_column *rows, sx_column *keys, const sx_call *call, const char *verb,
-                         sx_err *err)
+sx_status sx_read_ranges(const sx_index_version *now, const sx_ranges *ranges,
+                         const sx_range_ask *ask, const sx_call *call, sx_err *err)
 {
+    const char *verb = ask->verb;
+    sx_column *first = ask->first, *rows = ask->rows, *keys = ask->keys;
     sx_span_query job;
     sx_call how;
     sx_timing timing;
@@ -152,6 +146,7 @@ sx_status sx_read_ranges(const sx_index_version *now, const sx_ranges *ranges, s
         st = sx_check_out_keys(now, keys, &how, 0, verb, "keys", err);
     if (st != SX_OK)
         return st;
+    job.prefix = ask->prefix;
     out = (sx_range_out){.first = sx_slice_of(first), .rows = sx_slice_of(rows),
                          .keys = sx_slice_of(keys), .max_bytes = how.max_bytes};
     st = check_scratch(now, &job, &out, verb, err);
@@ -161,24 +156,20 @@ sx_status sx_read_ranges(const sx_index_version *now, const sx_ranges *ranges, s
     begin_progress(&progress, &how, &job,
                    rows || keys ? SX_PROGRESS_ALL / 2 : SX_PROGRESS_ALL, verb);
     sx_timing_begin(&timing, &job.how);
-    st = sx_answer_range(now, &job, &out, err);
+    st = sx_answer_range(now, &job, &out, verb, err);
     return end_question(&job, &timing, st, err);
 }
 
 sx_status sx_range(const sx_index *ix, const sx_ranges *ranges, sx_column *first,
                    sx_column *rows, sx_column *keys, const sx_call *call)
 {
-    sx_err err;
-    sx_hold held;
-    sx_status st = sx_need(ix, "sx_range", "the index", &err);
+    sx_range_ask ask = {.verb = "sx_range", .first = first, .rows = rows, .keys = keys};
+    sx_question q;
+    sx_status st = sx_question_begin(&q, ix, ask.verb);
 
-    if (st == SX_OK) {
-        SX_UNCANCELLED_IF(ix->dev->backend->gpu);
-        held = sx_hold_version(ix);
-        st = sx_read_ranges(held.now, ranges, first, rows, keys, call, "sx_range", &err);
-        sx_let_go(ix, &held);
-    }
-    return sx_report(&err, st);
+    if (st == SX_OK)
+        st = sx_read_ranges(q.held.now, ranges, &ask, call, &q.err);
+    return sx_question_end(&q, st);
 }
 
 static sx_status fold_ranges(const sx_index_version *now, const sx_ranges *ranges,
@@ -225,15 +216,10 @@ static sx_status fold_ranges(const sx_index_version *now, const sx_ranges *range
 sx_status sx_range_aggregate(const sx_index *ix, const sx_ranges *ranges, sx_aggregates *out,
                              const sx_call *call)
 {
-    sx_err err;
-    sx_hold held;
-    sx_status st = sx_need(ix, "sx_range_aggregate", "the index", &err);
+    sx_question q;
+    sx_status st = sx_question_begin(&q, ix, "sx_range_aggregate");
 
-    if (st == SX_OK) {
-        SX_UNCANCELLED_IF(ix->dev->backend->gpu);
-        held = sx_hold_version(ix);
-        st = fold_ranges(held.now, ranges, out, call, &err);
-        sx_let_go(ix, &held);
-    }
-    return sx_report(&err, st);
+    if (st == SX_OK)
+        st = fold_ranges(q.held.now, ranges, out, call, &q.err);
+    return sx_question_end(&q, st);
 }

@@ -70,7 +70,8 @@ static sx_status take_memory(memory *m, sx_spans *s, const sx_range_out *out, sx
 }
 
 sx_status sx_spans_answer(const sx_replica *by, const sx_span_query *job, const sx_range_out *out,
-                          sx_find_fn *find, sx_fill_fn *fill, void *work, sx_err *err)
+                          sx_find_fn *find, sx_fill_fn *fill, void *work, const char *verb,
+                          sx_err *err)
 {
     const sx_backend *be = by->dev->backend;
     memory m = {.dev = by->dev, .stream = job->how.stream, .there = be->gpu != 0};
@@ -92,7 +93,7 @@ sx_status sx_spans_answer(const sx_replica *by, const sx_span_query *job, const 
     if (st == SX_OK && m.there && m.first)
         st = be->offsets(by->dev->self, &job->how, &s, out->first.data, err);
     if (st == SX_OK && !m.stream)
-        st = sx_ranges_check_space(out, total, err);
+        st = sx_ranges_check_space(out, total, verb, err);
     if (st == SX_OK && (s.start || m.stream || out->keys.offsets)) {
         sx_progress_phase(job->how.progress, SX_PROGRESS_ALL);
         sx_progress_units(job->how.progress, total);

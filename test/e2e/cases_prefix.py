@@ -36,6 +36,18 @@ def prefix_of_addresses(t, spec):
           [[row for row, key in enumerate(keys) if key >> 24 == q >> 24][-2:] for q in of], "rows")
 
 
+@case()
+def prefix_in_the_notation_of_keys(t):
+    t.path("a.txt").write_text("10.0.0.1\n10.1.0.1\n10.1.2.3\n11.0.0.0\n")
+    t.tool.ok("build", "a.txt", "--keys-as", "ipv4", "--spec", "radix", "-o", "a.sxt")
+    equal(t.tool.ok("prefix", "a.sxt", "--key", "10.1.0.0", "--key", "8.0.0.0", "--bits", "16",
+                    "--keys").lines, ["10.1.0.1 10.1.2.3", ""], "addresses")
+    t.path("n.csv").write_text("10.0.0.0/8\n10.1.0.0/16\n")
+    t.tool.ok("build", "n.csv", "--keys-as", "cidr", "--spec", "pivot", "-o", "n.sxt")
+    t.tool.fails(1, "has no prefixes", "prefix", "n.sxt", "--key", "10.0.0.0", "--bits", "8",
+                 "--count")
+
+
 @case("radix", "pivot", "btree")
 def climb_to_the_top(t, spec):
     """A tree of tens, an orphan, and a key that is not there."""
@@ -61,6 +73,10 @@ def prefix_and_climb_refuse(t):
     for code, words, said in ((1, ("prefix", index, of, "--bits", "33", "--count"), "33"),
                               (2, ("prefix", index, of, "--count"), "--bits"),
                               (2, ("prefix", index, of, "--bits", "3"), "--count"),
+                              (2, ("prefix", index, of, "--bits", "3", "--bits-from", of, "--rows"),
+                               "not both"),
+                              (2, ("prefix", index, "--bits", "3", "--rows"), "KEYS"),
+                              (2, ("prefix", index, of, "--key", "1", "--bits", "3", "--rows"), "KEYS"),
                               (1, ("prefix", index, of, "--bits-from", circle, "--count"), "5"),
                               (1, ("climb", index, of, of, "--keys"), "2 parents"),
                               (1, ("climb", index, of, circle, "--keys"), "circle"),

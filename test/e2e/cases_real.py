@@ -77,3 +77,25 @@ def words_of_a_dictionary(t, spec):
           "rows and words")
     equal(t.tool.ok("lookup", "w.sxt", "q.txt", "--mode", "floor", "--lines", path).out.split(b"\n")
           [:-1], [b"-" if i < 0 else ordered[i][0] for i in places], "lines")
+
+
+@case("sorted", "eytzinger", "pivot", "guide", "pgm", "btree", "btree(fill=70)", "radix",
+      "radix(layout=once)")
+def words_that_begin_alike(t, spec):
+    """Completions of a dictionary: all of them, the first and the last ones."""
+    path = needed(Path("/usr/share/dict/american-english"), "wamerican")
+    words = path.read_bytes().split(b"\n")[:-1]
+    ordered = sorted((word, i) for i, word in enumerate(words))
+    keys = [word for word, _ in ordered]
+    t.tool.ok("build", path, "--format", "text", "--type", "str", "--spec", spec, "-o", "w.sxt")
+    typed = [words[i][:t.rng.integers(1, 8)] for i in t.rng.integers(0, len(words), 300)]
+    typed += [b"", b"zzz", b"\xc3", keys[-1], keys[-1] + b"x", keys[0]]
+    # No word has the byte 0xff, so all that begin with q are below q and this byte.
+    spans = [(bisect.bisect_left(keys, q), bisect.bisect_left(keys, q + b"\xff")) for q in typed]
+    t.path("q.txt").write_bytes(b"".join(q + b"\n" for q in typed))
+    equal(t.tool.ok("prefix", "w.sxt", "q.txt", "--count").lines, [str(b - a) for a, b in spans],
+          "counts")
+    equal(t.tool.ok("prefix", "w.sxt", "q.txt", "--keys", "--limit", 7).out.split(b"\n")[:-1],
+          [b" ".join(keys[a:b][:7]) for a, b in spans], "the first words")
+    equal(t.tool.ok("prefix", "w.sxt", "q.txt", "--rows", "--limit", 3, "--last").lines,
+          [" ".join(str(row) for _, row in ordered[a:b][-3:]) for a, b in spans], "the last rows")

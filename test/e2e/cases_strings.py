@@ -77,6 +77,24 @@ def strings_in_ranges(t, spec):
     equal(got, [k.decode() for k in keys[a:b]], "keys as text, with quotes where needed")
 
 
+@case(SPECS)
+def strings_that_begin_alike(t, spec):
+    texts, ordered = prepare(t, spec)
+    keys = [key for key, _ in ordered]
+    typed = [text[:t.rng.integers(0, len(text) + 1)] for text in texts[:60]] + ["", "x" * 5001]
+    words = asked(t, typed)
+    found = [[(key, row) for key, row in ordered if key.startswith(q.encode())] for q in typed]
+    equal(t.tool.ok("prefix", "k.sxt", *words, "--count").lines, [str(len(one)) for one in found],
+          "counts")
+    equal(t.tool.json("prefix", "k.sxt", *words, "--keys"),
+          [{"keys": [key.decode() for key, _ in one]} for one in found], "keys")
+    equal(t.tool.json("prefix", "k.sxt", *words, "--rows", "--limit", 2, "--last"),
+          [{"rows": [row for _, row in one[-2:]]} for one in found], "the last rows")
+    whole = t.tool.ok("prefix", "k.sxt", "--key=", "--keys").out.decode()
+    got = next(csv.reader(io.StringIO(whole, newline=""), delimiter=" ", strict=True))
+    equal(got, [key.decode() for key in keys], "keys as text, with quotes where needed")
+
+
 @case()
 def strings_of_text(t):
     """Whole lines: blanks and empty lines are keys, too."""
@@ -95,6 +113,8 @@ def strings_of_text(t):
 def strings_and_what_is_not_for_them(t):
     t.path("k.txt").write_text("a\n")
     t.tool.ok("build", "k.txt", "--type", "str", "--spec", "sorted", "-o", "k.sxt")
+    t.tool.fails(2, "--bits and --bits-from are for other keys", "prefix", "k.sxt", "--key", "a",
+                 "--bits", 8, "--count")
     t.tool.fails(2, "strings are written as text", "head", "k.sxt", "--keys", "-o", "k.npy")
     t.tool.fails(2, "--keys-as uuid", "build", "k.txt", "--type", "str", "--keys-as", "uuid", "-o",
                  "n.sxt")
