@@ -175,7 +175,8 @@ void sx_view_bind(sx_view *v, const void *const base[SX_SECTIONS])
         v->starts = base[SX_SEC_STARTS];
     }
     v->strings.offsets = base[SX_SEC_OFFSETS];
-    v->strings.bytes = base[SX_SEC_BYTES];
+    /* Empty strings alone have no bytes, and begin somewhere all the same. */
+    v->strings.bytes = base[SX_SEC_BYTES] ? base[SX_SEC_BYTES] : base[SX_SEC_OFFSETS];
     v->strings.groups = base[SX_SEC_GROUPS];
     if (family->bind)
         family->bind(v, base);
