@@ -219,7 +219,9 @@ static uint64_t gpu_trip_space(gpu_trip *t)
         longest = n > longest ? n : longest;
     }
     t->most = longest;
-    return bytes + (16 + 8) * GPU_COLUMNS_MAX;    /* 8: an element more */
+    for (unsigned c = 0; c < t->count; c++)       /* 8: an element more */
+        bytes += 16 + (t->columns[c].more ? 8 : 0);
+    return bytes;
 }
 
 static sx_status gpu_channel_space(gpu_trip *t, gpu_channel *channel, uint64_t bytes, int pinned, sx_err *err)

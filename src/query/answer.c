@@ -315,7 +315,8 @@ static sx_status bring_ranges(visits *all, sx_plan *plan, const sx_span_query *j
     if (st == SX_OK)
         st = bring(all, &here->hi, job->n, 1, 0, err);
     *ask = (sx_entered){.key_type = job->key_type, .q = {here->lo, here->hi},
-                        .side = {SX_LEFT, SX_RIGHT}, .columns = 2, .threads = job->how.threads};
+                        .side = {SX_LEFT, SX_RIGHT}, .columns = job->prefix ? 1 : 2,
+                        .threads = job->how.threads};
     return st == SX_OK ? take_codes(all, plan, ask, (sx_text_codes *const[2]){&here->codes_lo,
                                                                                &here->codes_hi},
                                     job->n, err)
