@@ -53,14 +53,14 @@ B := build
 LIB_SRC := $(wildcard src/*/*.c src/*/*/*.c)
 CLI_SRC := $(wildcard cli/*.c)
 # The bench has the tool's ways to read, write and generate.
-BENCH_SRC := $(filter-out bench/bench_sort.c bench/climbs.c,$(wildcard bench/*.c)) \
+BENCH_SRC := $(filter-out bench/bench_sort.c bench/climbs.c bench/string_gets.c,$(wildcard bench/*.c)) \
              $(filter-out cli/sextant.c cli/cmd_%.c cli/matrix.c,$(CLI_SRC))
 TESTS := $(patsubst test/%.c,%,$(wildcard test/test_*.c))
 SOAK := $(wildcard test/soak*.c)
 TEST_HELP := $(filter-out test/test_% $(SOAK),$(wildcard test/*.c))
 FUZZERS := load spec
 
-.PHONY: all help demo examples test test-more prove install uninstall clean bench gpu-bench papers climbs peers report deps deps-test deps-more FORCE
+.PHONY: all help demo examples test test-more prove install uninstall clean bench gpu-bench papers climbs string-gets peers report deps deps-test deps-more FORCE
 all: $(B)/libsextant.a $(B)/libsextant.so $(B)/sextant $(B)/sextant-bench \
      $(if $(NVCC),$(B)/libsextant-cuda.so $(B)/libsextant-bench-cuda.so $(B)/sextant_device.cuh)
 
@@ -215,7 +215,7 @@ test-programs: $(TESTS:%=$(B)/test/bin/%) $(FUZZERS:%=$(B)/fuzz/replay_%)
 SANITIZE = OPT=-O1 CFLAGS="-fno-sanitize-recover=all -fno-omit-frame-pointer -fsanitize=$(1)"
 COMMA := ,
 # Those with threads.
-TSAN_TESTS := test_balance test_buckets test_collect test_fork test_hybrid test_pgm test_threads test_tick test_versions
+TSAN_TESTS := test_balance test_buckets test_collect test_fork test_hybrid test_pgm test_pools test_threads test_tick test_versions
 .PHONY: test-build tsan-tests build-plain build-asan build-tsan build-clang build-python-asan
 test-build: build-plain build-asan build-tsan
 tsan-tests:
@@ -286,6 +286,11 @@ $(B)/bench-sort: bench/bench_sort.c $(B)/libsextant.a
 # For bench/papers_grt.sh.
 climbs: $(B)/climbs
 $(B)/climbs: bench/climbs.c $(B)/libsextant.a
+	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS)
+
+# How fast a device finds strings.
+string-gets: $(B)/string_gets
+$(B)/string_gets: bench/string_gets.c $(B)/libsextant.a
 	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS)
 
 # What bench/papers.sh and bench/peers.sh compare with: a B+-tree of libtlx-dev or,

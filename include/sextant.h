@@ -114,14 +114,14 @@ typedef struct {                  /* keys, queries, rows, results */
                                      otherwise 0 */
 } sx_column;                      /* 64 bytes */
 
-/* A column of strings is as Arrow has it: string i is data[offsets[i]] up to
- * data[offsets[i + 1]]. Offsets never descend, and the last one is not above `bytes`; the first
- * need not be 0. A string has fewer than 4 GiB.
- *
- * Strings that are results (sx_floor(), sx_ceil(), sx_key_at(), sx_range()) take two calls if
- * you don't know how long they are. If `bytes` is too few, offsets are written, nothing else is,
- * and the call ends in SX_ESPACE: the last offset is how many bytes are needed. data may be NULL
- * if bytes is 0. A query without a result has an empty string. */
+/* A column of strings is as Arrow has it: string i is data[offsets[i]] up to data[offsets[i + 1]].
+ * Offsets, in the place of data, never descend, and the last one is not above `bytes`; the first
+ * need not be 0. A string has fewer than 4 GiB. Wrong offsets are refused (SX_EINVAL); those of
+ * queries in device memory, which nobody looks at before, count as far as there are data.
+ * Strings that are results (sx_floor(), sx_ceil(), sx_key_at(), sx_range()) take two calls if you
+ * don't know how long they are; a call with a stream can't have them (SX_ENOSYS). If `bytes` is too
+ * few, only offsets are written, and the call ends in SX_ESPACE: the last offset says how many are
+ * needed. data may be NULL if bytes is 0. A query without a result has an empty string. */
 
 /* "No match" in a column of rows, by the column's type. */
 #define SX_MISS32 UINT32_MAX
@@ -669,7 +669,7 @@ typedef struct {
     size_t size;                  /* sizeof(sx_index_info) */
     uint64_t n;                   /* keys */
     uint64_t max_row;             /* 0 when empty */
-    uint64_t bytes;               /* of all sections */
+    uint64_t bytes;               /* of all sections, and of memory they have to grow */
     int32_t key_type;             /* sx_type */
     int32_t row_type;             /* SX_U32 if every row fits, else SX_U64 */
     uint32_t unique;              /* built as unique */

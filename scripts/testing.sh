@@ -7,7 +7,7 @@ failed=0
 skipped=0
 failures=""
 # Programs that test.sh runs with a sanitizer, and test_more.sh as they are.
-plain_later='test_(hostile|hostile_kernels|tick|large)'
+plain_later='test_(hostile|hostile_kernels|strings_gpu|tick|large)'
 # The makes of tests are not parts of this one; its command line's variables are exported.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 # No step takes this long on a machine of its own: one that does hangs, and fails.

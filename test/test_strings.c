@@ -23,80 +23,9 @@ static sx_device *cpu;
             fail_msg("'%s' does not say '%s'", sx_detail(), (words)); \
     } while (0)
 
-static uint64_t *some_rows(uint64_t n, rnd *r)
-{
-    uint64_t *rows = need((n + 1) * sizeof *rows);
-    for (uint64_t i = 0; i < n; i++)
-        rows[i] = rnd_below(r, 2) ? rnd_below(r, 1000) : rnd_next(r) >> 8;
-    return rows;
-}
-
-static void must(const char *wrong, const char *spec, const char *device, uint64_t n, int kind)
-{
-    if (wrong)
-        fail_msg("%s on %s, %llu strings of kind %d: %s", spec, device, (unsigned long long)n, kind,
-                 wrong);
-}
-
 /* ---- every family -------------------------------------------------------------------- */
 
 static const char *const layouts[] = { "split", "pairs", "once" };
-static const char *const places[] = { "host", "device", "hybrid", "both" };
-static const uint64_t sizes[] = { 0, 1, 2, 3, 17, 300, 900 };
-
-static bool can_be(const char *family, const char *verb, const char *place, const char *device)
-{
-    sx_status st = sx_possible(family, SX_STR, verb, place, device);
-    if (st != SX_OK && st != SX_ENOSYS)
-        die("sx_possible: %s", sx_detail());
-    return st == SX_OK;
-}
-
-static const char *through_a_file(text_case *c, const sx_index *ix, sx_device *dev, unsigned flags,
-                                  rnd *r)
-{
-    char *path = temp_path("strings.sxt");
-    sx_index *loaded = NULL;
-    const char *wrong = NULL;
-    if (sx_save(ix, path, NULL) != SX_OK || sx_load(&loaded, dev, path, flags, NULL) != SX_OK)
-        wrong = sx_detail();
-    if (!wrong)
-        wrong = text_ask(c, loaded, 60, r);
-    if (!wrong) {
-        text_note(c, "save");
-        text_note(c, "load");
-    }
-    sx_free(loaded);
-    free(path);
-    return wrong;
-}
-
-/* All kinds of strings with one spec. Returns the verbs that were done and right. */
-static uint32_t try_spec(const char *spec, sx_device *dev, const char *device, unsigned load,
-                         rnd *r)
-{
-    static unsigned turn;
-    uint32_t verbs = 0;
-    for (int kind = 0; kind < TEXTS_KINDS; kind++) {
-        uint64_t n = sizes[turn++ % COUNT_OF(sizes)];
-        texts keys = texts_make(kind, n, turn % 2 ? 4 : 8, r);
-        uint64_t *rows = turn % 3 ? some_rows(n, r) : NULL;
-        text_case c = text_case_of(&keys, rows);
-        sx_index *ix = NULL;
-        if (text_build(&c, dev, spec, NULL, &ix) != SX_OK)
-            must(sx_detail(), spec, device, n, kind);
-        text_note(&c, "build");
-        must(text_ask(&c, ix, turn % 4 ? 60 : 700, r), spec, device, n, kind);
-        if (turn % 2)
-            must(through_a_file(&c, ix, dev, load | turn / 2 % 4, r), spec, device, n, kind);
-        verbs |= c.verbs;
-        sx_free(ix);
-        text_case_free(&c);
-        texts_free(&keys);
-        free(rows);
-    }
-    return verbs;
-}
 
 static void test_families(void **state)
 {
@@ -115,45 +44,11 @@ static void test_families(void **state)
             for (unsigned level = 0; level < SIMD_LEVELS; level++) {
                 if (!levels[level])
                     continue;
-                uint32_t done = try_spec(spec, levels[level], simd_names[level], 0, &r);
-                for (unsigned v = 0; sx_verb_at(v); v++)
-                    if (can_be(f.name, sx_verb_at(v), "host", "cpu") != (done >> v & 1))
-                        fail_msg("%s: %s is %s", spec, sx_verb_at(v),
-                                 done >> v & 1 ? "done, but can't be" : "not done, but can be");
+                text_verbs(text_try(spec, levels[level], simd_names[level], 0, false, &r), f.name,
+                           "host", "cpu");
             }
         }
     devices_close(levels);
-}
-
-/* The places of a device that runs kernels: what can be is done, and the rest is refused with the
- * sentence that sx_possible() has. */
-static void test_places(void **state)
-{
-    (void)state;
-    rnd r = rnd_start(test_seed() + 1);
-    sx_device *dev = device_open(kernel_device(0));
-    sx_family_info f = { .size = sizeof f };
-    static const unsigned flags[] = { SX_LOAD_HOST, SX_LOAD_DEVICE, SX_LOAD_HYBRID, SX_LOAD_BOTH };
-    texts keys = texts_make(TEXTS_WORDS, 400, 4, &r);
-    text_case c = text_case_of(&keys, NULL);
-    for (unsigned i = 0; sx_family_at(i, &f) == SX_OK; i++)
-        for (unsigned p = 0; p < COUNT_OF(places); p++) {
-            char spec[64];
-            sx_index *ix = NULL;
-            snprintf(spec, sizeof spec, "%s place=%s", f.name, places[p]);
-            if (!can_be(f.name, "build", places[p], kernel_device(0))) {
-                REFUSED(text_build(&c, dev, spec, NULL, &ix), SX_ENOSYS, "place=");
-                continue;
-            }
-            uint32_t done = try_spec(spec, dev, kernel_device(0), flags[p], &r);
-            for (unsigned v = 0; sx_verb_at(v); v++)
-                if (can_be(f.name, sx_verb_at(v), places[p], kernel_device(0)) != (done >> v & 1))
-                    fail_msg("%s: %s is %s", spec, sx_verb_at(v),
-                             done >> v & 1 ? "done, but can't be" : "not done, but can be");
-        }
-    text_case_free(&c);
-    texts_free(&keys);
-    sx_close(dev);
 }
 
 /* ---- many, long and equal strings ------------------------------------------------------------ */
@@ -170,8 +65,8 @@ static void test_many(void **state)
         text_case c = text_case_of(&keys, NULL);
         sx_index *ix = NULL;
         if (text_build(&c, two, kind % 2 ? "pivot" : "auto", NULL, &ix) != SX_OK)
-            must(sx_detail(), "", "", n, kind);
-        must(text_ask(&c, ix, 500, &r), "", "", n, kind);
+            text_must(sx_detail(), "", "", n, kind);
+        text_must(text_ask(&c, ix, 500, &r), "", "", n, kind);
         sx_free(ix);
         text_case_free(&c);
         texts_free(&keys);
@@ -198,7 +93,7 @@ static void test_long(void **state)
     text_case c = text_case_of(&keys, NULL);
     sx_index *ix = NULL;
     assert_int_equal(text_build(&c, cpu, "sorted", NULL, &ix), SX_OK);
-    must(text_ask(&c, ix, 40, &r), "sorted", "cpu", N, 0);
+    text_must(text_ask(&c, ix, 40, &r), "sorted", "cpu", N, 0);
     sx_free(ix);
     text_case_free(&c);
     texts_free(&keys);
@@ -299,6 +194,34 @@ static void test_codes(void **state)
     }
 }
 
+/* What a GPU compares by, 8 bytes at a time: at any place in memory, up to any byte. */
+static void test_by_words(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed() + 18);
+    uint64_t words[2][8];
+    for (unsigned i = 0; i < 4000; i++) {
+        unsigned char *a = (unsigned char *)words[0] + rnd_below(&r, 16);
+        unsigned char *b = (unsigned char *)words[1] + rnd_below(&r, 16);
+        uint64_t m = rnd_below(&r, 49), same = 0, left = rnd_below(&r, 49);
+        memset(words, (int)rnd_next(&r), sizeof words);
+        for (unsigned k = 0; k < m; k++)
+            a[k] = b[k] = (unsigned char)rnd_next(&r);
+        if (m > 0 && i % 3)
+            b[rnd_below(&r, m)] ^= 1;
+        while (same < m && a[same] == b[same])
+            same++;
+        assert_true(sx_bytes_same(a, b, m) == same);
+        /* The words that are read end before the bytes do. */
+        assert_true(!sx_word_inside(a, left) || ((uintptr_t)a + 7) / 8 * 8 + 8 <= (uintptr_t)a + left);
+        assert_true(sx_word_inside(a, left) || left < 15);
+        uint64_t x = sx_word_swapped(sx_word_from(a)), first = 0;
+        for (unsigned k = 0; k < 8; k++)
+            first = first << 8 | a[k];
+        assert_true(x == first);
+    }
+}
+
 /* ---- words ------------------------------------------------------------------------------- */
 
 static void test_words(void **state)
@@ -332,7 +255,7 @@ static void test_words(void **state)
     for (size_t s = 0; s < COUNT_OF(specs); s++) {
         sx_index *ix = NULL;
         assert_int_equal(text_build(&c, cpu, specs[s], NULL, &ix), SX_OK);
-        must(text_ask(&c, ix, 400, &r), specs[s], "cpu", n, 0);
+        text_must(text_ask(&c, ix, 400, &r), specs[s], "cpu", n, 0);
         assert_int_equal(sx_describe(ix, &info), SX_OK);
         /* A line of a btree has holes: 12.8 bytes for a code and its row. */
         assert_true(info.bytes <= keys.bytes + (strcmp(specs[s], "btree") ? 18 : 20) * n);
@@ -481,13 +404,6 @@ static void test_copies(void **state)
         sx_column_free(&back, cpu);
         assert_true(!there.data && !there.offsets && there.n == 0);
     }
-    /* Questions take no strings from there yet, and say so. */
-    sx_column there;
-    sx_index *ix = NULL;
-    assert_int_equal(sx_column_strings(&there, kernels, keys.n, keys.bytes, 8), SX_OK);
-    REFUSED(sx_build(&ix, kernels, "sorted place=host", &there, NULL, NULL), SX_ENOSYS,
-            "strings in device memory");
-    sx_column_free(&there, kernels);
     texts_free(&keys);
     sx_close(kernels);
 }
@@ -605,40 +521,6 @@ static void test_collector(void **state)
 
 /* ---- hostile files ---------------------------------------------------------------------- */
 
-/* The section of this name: where it is in the file, and its bytes. */
-static unsigned char *section(unsigned char *file, const char *name, uint64_t *bytes)
-{
-    for (uint32_t i = 0; i < get32(file + F_SECTIONS); i++) {
-        unsigned char *e = file + F_TABLE + i * S_ENTRY;
-        if (strcmp((char *)e + S_NAME, name) == 0) {
-            *bytes = get64(e + S_BYTES);
-            return file + get64(e + S_OFFSET);
-        }
-    }
-    die("no section %s", name);
-}
-
-/* Asks a damaged index everything; answers may be any. */
-static void ask_anything(const sx_index *ix, const texts *q)
-{
-    uint64_t numbers[64], first[65], rank[64];
-    sx_column queries = texts_column(q), out = column(SX_U64, q->n, numbers), back;
-    sx_column to = column(SX_U64, q->n + 1, first), ranks = column(SX_U64, q->n, rank);
-    sx_ranges ranges = { .size = sizeof ranges, .lo = &queries, .hi = &queries, .limit = 5 };
-    assert_int_equal(sx_column_strings(&back, cpu, 64 * 5, 1 << 16, 8), SX_OK);
-    assert_int_equal(sx_get(ix, &queries, &out, NULL), SX_OK);
-    assert_int_equal(sx_rank(ix, &queries, SX_RIGHT, &out, NULL), SX_OK);
-    for (uint64_t i = 0; i < q->n; i++)
-        rank[i] = i * 3;
-    sx_status st[] = { sx_floor(ix, &queries, &out, &back, NULL),
-                       sx_ceil(ix, &queries, NULL, &back, NULL),
-                       sx_key_at(ix, &ranks, &back, NULL, NULL),
-                       sx_range(ix, &ranges, &to, NULL, &back, NULL) };
-    for (size_t i = 0; i < COUNT_OF(st); i++)
-        assert_true(st[i] == SX_OK || st[i] == SX_ESPACE);
-    sx_column_free(&back, cpu);
-}
-
 static void test_hostile(void **state)
 {
     (void)state;
@@ -657,7 +539,7 @@ static void test_hostile(void **state)
         for (unsigned i = 0; i < 160; i++) {
             uint64_t its, many = 1 + rnd_below(&r, 12);
             memcpy(bad, file, bytes);
-            unsigned char *at = section(bad, sections[i % COUNT_OF(sections)], &its);
+            unsigned char *at = text_section(bad, sections[i % COUNT_OF(sections)], &its);
             while (many-- > 0) {
                 uint64_t where = rnd_below(&r, its) / 4 * 4;
                 uint32_t x = rnd_below(&r, 3) ? (uint32_t)rnd_next(&r)
@@ -671,7 +553,7 @@ static void test_hostile(void **state)
                 refused++;
                 continue;
             }
-            ask_anything(loaded, &q);
+            text_ask_anything(loaded, &q);
             checked += sx_check(loaded, NULL) == SX_ECORRUPT;
             sx_free(loaded);
         }
@@ -718,7 +600,7 @@ static void test_forged(void **state)
     /* A file that is right in itself, but has no groups: its last section is taken away. */
     uint32_t sections = get32(file + F_SECTIONS);
     uint64_t its, end = get64(file + F_TABLE + (sections - 1) * S_ENTRY + S_OFFSET) - S_ENTRY;
-    section(file, "groups", &its);
+    text_section(file, "groups", &its);
     memcpy(bad, file, F_TABLE + (sections - 1) * S_ENTRY);
     memcpy(bad + F_TABLE + (sections - 1) * S_ENTRY, file + F_TABLE + sections * S_ENTRY,
            end + S_ENTRY - (F_TABLE + sections * S_ENTRY));
@@ -796,8 +678,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_by_words),
         cmocka_unit_test(test_families),
-        cmocka_unit_test(test_places),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_long),
         cmocka_unit_test(test_equal),

@@ -200,15 +200,7 @@ void text_note(text_case *c, const char *verb)
             c->verbs |= 1u << i;
 }
 
-#define WRONG(...) (snprintf(c->why, sizeof c->why, __VA_ARGS__), c->why)
-
-/* A column for strings, its offsets and bytes in memory that traps. */
-typedef struct {
-    guard data, offsets;
-    sx_column given;
-} answers;
-
-static answers answers_new(uint64_t n, uint64_t bytes, unsigned offset_bytes)
+answers answers_new(uint64_t n, uint64_t bytes, unsigned offset_bytes)
 {
     answers a = { .data = guard_new(bytes + 1), .offsets = guard_new((n + 1) * offset_bytes) };
     a.given = (sx_column){ .type = SX_STR, .n = n, .bytes = bytes, .offset_bytes = offset_bytes,
@@ -217,22 +209,21 @@ static answers answers_new(uint64_t n, uint64_t bytes, unsigned offset_bytes)
     return a;
 }
 
-static void answers_free(answers *a)
+void answers_free(answers *a)
 {
     guard_free(&a->data);
     guard_free(&a->offsets);
 }
 
-static uint64_t offset_of(const answers *a, uint64_t i)
+uint64_t offset_of(const answers *a, uint64_t i)
 {
     uint64_t x = 0;
     memcpy(&x, a->offsets.data + i * a->given.offset_bytes, a->given.offset_bytes);
     return x;
 }
 
-/* Whether these n strings came, one behind the other. */
-static const char *compare_answers(text_case *c, const answers *a, uint64_t n, const text *want,
-                                   const char *what)
+const char *compare_answers(text_case *c, const answers *a, uint64_t n, const text *want,
+                            const char *what)
 {
     uint64_t at = 0;
     for (uint64_t i = 0; i < n; i++) {

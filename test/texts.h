@@ -34,6 +34,8 @@ texts texts_near(const texts *keys, uint64_t n, unsigned offset_bytes, rnd *r);
 void texts_free(texts *t);
 sx_column texts_column(const texts *t);
 
+uint64_t *text_rows(uint64_t n, rnd *r);
+
 /* An index as it was built. */
 typedef struct {
     const texts *keys;
@@ -49,6 +51,41 @@ sx_status text_build(const text_case *c, sx_device *dev, const char *spec, const
                      sx_index **out);
 /* Every question, about n queries; NULL if all is right, or what is not. */
 const char *text_ask(text_case *c, const sx_index *ix, uint64_t n, rnd *r);
+/* The same with columns in device memory; streams: also in calls that are queued. */
+const char *text_ask_there(text_case *c, const sx_index *ix, sx_device *dev, bool streams,
+                           uint64_t n, rnd *r);
 void text_note(text_case *c, const char *verb);
+/* Says what is wrong, in the case's own words. */
+#define WRONG(...) (snprintf(c->why, sizeof c->why, __VA_ARGS__), c->why)
+
+/* A column for strings, its offsets and bytes in memory that traps. */
+typedef struct {
+    guard data, offsets;
+    sx_column given;
+} answers;
+
+answers answers_new(uint64_t n, uint64_t bytes, unsigned offset_bytes);
+void answers_free(answers *a);
+uint64_t offset_of(const answers *a, uint64_t i);
+/* Whether these n strings came, one behind the other. */
+const char *compare_answers(text_case *c, const answers *a, uint64_t n, const text *want,
+                            const char *what);
+
+/* ---- texts_try.c ------------------------------------------------------------------------- */
+
+/* Fails the test if something is wrong. */
+void text_must(const char *wrong, const char *spec, const char *device, uint64_t n, int kind);
+bool text_can_be(const char *family, const char *verb, const char *place, const char *device);
+/* All kinds of strings with one spec, and through files that are loaded with these flags. Returns
+ * the verbs that were done and right. there: it is a device that runs kernels; then there is a third
+ * of the kinds, unless SX_MATRIX is full. */
+uint32_t text_try(const char *spec, sx_device *dev, const char *device, unsigned load, bool there,
+                  rnd *r);
+/* Fails the test unless exactly these verbs can be. */
+void text_verbs(uint32_t done, const char *family, const char *place, const char *device);
+/* The section of this name: where it is in the file, and its bytes. */
+unsigned char *text_section(unsigned char *file, const char *name, uint64_t *bytes);
+/* Asks a damaged index everything, about at most 64 strings; answers may be any. */
+void text_ask_anything(const sx_index *ix, const texts *q);
 
 #endif

@@ -20,8 +20,19 @@ static inline uint64_t sx_round_up(uint64_t x, uint64_t multiple)
 sx_status sx_alloc(void **out, uint64_t bytes, const char *what, sx_err *err);
 void sx_release(void *block);     /* NULL is fine */
 
-/* Asks for small pages in a block that has not been touched yet. */
+/* Memory of a section that may grow. A large one has address space behind it, where it can have
+ * up to sx_alloc_most_of() bytes without being moved. A system that refuses addresses gives it
+ * none: then, as of a small one, that is as many as it has. */
+sx_status sx_alloc_pool(void **out, uint64_t bytes, const char *what, sx_err *err);
+uint64_t sx_alloc_most_of(const void *block);
+/* Makes it `bytes` long, at most that many. What is there stays, and others may read it
+ * meanwhile. */
+sx_status sx_alloc_extend(void *block, uint64_t bytes, const char *what, sx_err *err);
+
+/* Asks for small pages in a block that has not been touched yet, also where it will grow; then
+ * whether that was asked for. */
 void sx_small_pages(void *block);
+int sx_has_small_pages(const void *block);
 
 /* The same, all zero. */
 sx_status sx_alloc_zero(void **out, uint64_t bytes, const char *what, sx_err *err);

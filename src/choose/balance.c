@@ -335,7 +335,7 @@ sx_status sx_try_entries(sx_index_version *now, const sx_replica *upper, const s
         return SX_OK;
     }
     q.of_gpu = q.n < c->travel.sample ? q.n : c->travel.sample;
-    st = sx_probe_make(here, now->key_type, &q, err);
+    st = sx_probe_make(here, sx_probe_type(now), &q, err);
     if (st == SX_OK)
         st = try_all(&t, upper, here, bucket, err);
     if (st == SX_OK)

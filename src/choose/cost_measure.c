@@ -263,6 +263,11 @@ void sx_probe_drop(sx_probe *q)
     sx_release(q->out);
 }
 
+int sx_probe_type(const sx_index_version *now)
+{
+    return sx_type_bytes(now->key_type) > 0 ? now->key_type : SX_U64;
+}
+
 sx_status sx_probe_make(const sx_replica *here, int key_type, sx_probe *q, sx_err *err)
 {
     sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = key_type, .n = q->n};
@@ -472,7 +477,7 @@ static sx_status measure_index(sx_index_version *now, sx_cost *c, sx_err *err)
     q.of_gpu = q.n < c->travel.sample ? q.n : c->travel.sample;
     if (upper && (!upper->block || c->entries.balance.depth >= sx_view_levels(&upper->view)))
         upper = NULL;             /* the CPU walks alone */
-    st = sx_probe_make(here, now->key_type, &q, err);
+    st = sx_probe_make(here, sx_probe_type(now), &q, err);
     if (st == SX_OK)
         st = measure_cpu(here, &q, &c->cpu, err);
     if (st == SX_OK && there)

@@ -13,6 +13,8 @@ typedef struct {
     uint64_t *out;
 } sx_probe;
 
+/* The type that an index is asked by: of strings, that of their codes. */
+int sx_probe_type(const sx_index_version *now);
 /* n of them; also where this fails sx_probe_drop() gives all back. */
 sx_status sx_probe_make(const sx_replica *here, int key_type, sx_probe *q, sx_err *err);
 void sx_probe_drop(sx_probe *q);

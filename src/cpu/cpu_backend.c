@@ -265,6 +265,7 @@ const sx_backend sx_backend_cpu = {
     .sum_up = sx_cpu_sum_up,
     .fill = sx_cpu_fill,
     .take_strings = sx_cpu_take_strings,
+    .codes = sx_cpu_text_codes,
     .fold = sx_cpu_fold,
     .climb = sx_cpu_climb,
     .steps = sx_cpu_steps,

@@ -403,7 +403,9 @@ static uint64_t build_units(const sx_view *v, int keep)
 static sx_status alloc_section(const sx_cpu *cpu, const sx_view *v, unsigned kind, uint64_t bytes,
                                void **out, sx_err *err)
 {
-    sx_status st = sx_alloc(out, bytes, sx_section_name(v, kind), err);
+    const char *what = sx_section_name(v, kind);
+    sx_status st = sx_section_pool(v, kind) ? sx_alloc_pool(out, bytes, what, err)
+                                            : sx_alloc(out, bytes, what, err);
 
     if (st == SX_OK && (cpu->pages == SX_PAGES_SMALL ||
                         (cpu->pages == SX_PAGES_UPPER && sx_upper_bytes(v, kind) == 0)))

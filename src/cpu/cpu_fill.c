@@ -120,6 +120,18 @@ static void fill_levels(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
     }
 }
 
+/* The positions of ranks [a, b). */
+static void fill_positions(const sx_view *v, uint64_t a, uint64_t b, uint64_t *out)
+{
+    uint64_t at = a < b ? sx_position_of(v, a) : 0;
+
+    for (; a < b; a++) {
+        while (v->starts && at + 1 < v->n && sx_start_at(v, at + 1) <= a)
+            at++;
+        *out++ = v->starts ? at : a;
+    }
+}
+
 /* Ranks [a, b), in any layout. */
 static void fill_ranks(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
 {
@@ -127,6 +139,10 @@ static void fill_ranks(const fill_work *w, uint64_t a, uint64_t b, uint64_t to)
     const sx_range_out *job = w->out;
     int ranks = (v->traits & SX_SLOTS_ARE_RANKS) != 0;
 
+    if (job->at.data) {
+        fill_positions(v, a, b, sx_slice_at(&job->at, to));
+        return;
+    }
     if (v->starts) {
         fill_values(w, a, b, to);
         return;

@@ -255,15 +255,21 @@ static void put_positions(const sx_view *v, const chunk *c, const sx_slice *out,
 }
 
 /* Finds the bounds of strings [at, at + c->m) of a column: positions and slots. The chunk's flags
- * say where a string is equal. */
+ * say where a string is equal. known: the column's codes, if they are. */
 static void find_strings(const sx_cpu *cpu, const means *w, const sx_view *v, chunk *c,
-                         const sx_slice *q, uint64_t at, sx_side side, const sx_state *entry)
+                         const sx_slice *q, const sx_text_codes *known, uint64_t at, sx_side side,
+                         const sx_state *entry)
 {
     uint64_t before[SX_CHUNK], same[SX_CHUNK];
     uint64_t *code = (uint64_t *)(void *)c->q;
     sx_settle settle = {v, q, at, c->m, code, same, c->flag, c->at};
 
-    sx_cpu_codes(cpu, v, q, at, c->m, code, same);
+    if (known->code) {
+        memcpy(code, known->code + at, c->m * sizeof *code);
+        memcpy(same, known->same + at, c->m * sizeof *same);
+    } else {
+        sx_cpu_codes(cpu, v, q, at, c->m, code, same);
+    }
     w->bounds(v, c->q, c->m, SX_LEFT, entry, c->at, c->slot, 0);
     w->keys->equal(v, c->q, c->slot, c->flag, c->m);
     memcpy(before, c->at, c->m * sizeof *before);
@@ -289,7 +295,7 @@ static void find(const lookup_work *w, chunk *c, uint64_t at, sx_side side, int 
     int rows = slots && job->out.data && !w->v->starts;        /* the walk can prefetch them */
 
     if (w->cpu)
-        find_strings(w->cpu, &w->walks, w->v, c, &job->q, at, side, entry);
+        find_strings(w->cpu, &w->walks, w->v, c, &job->q, &job->codes, at, side, entry);
     else
         w->walks.bounds(w->v, c->q, c->m, side, entry, c->at, slots ? c->slot : NULL, rows);
 }
@@ -412,14 +418,14 @@ static __attribute__((noinline)) void take_upper(const span_work *w, chunk *c, u
 }
 
 /* Finds one end of ranges, whose keys are encoded unless they are strings. */
-static void find_end(const span_work *w, chunk *c, uint64_t at, const sx_slice *q, sx_side side,
-                     const sx_state *entry)
+static void find_end(const span_work *w, chunk *c, uint64_t at, const sx_slice *q,
+                     const sx_text_codes *known, sx_side side, const sx_state *entry)
 {
     entry = entry ? entry + at : NULL;
     if (w->type->bytes)
         find_bounds(&w->walks, w->v, c, side, entry);
     else
-        find_strings(w->cpu, &w->walks, w->v, c, q, at, side, entry);
+        find_strings(w->cpu, &w->walks, w->v, c, q, known, at, side, entry);
     to_ranks(w->v, c);
 }
 
@@ -430,7 +436,7 @@ static void find_prefixes(const span_work *w, chunk *c, uint64_t at, uint64_t *s
     const sx_view *v = w->v;
     uint64_t position[SX_CHUNK];
 
-    find_strings(w->cpu, &w->walks, v, c, &w->job->lo, at, SX_LEFT,
+    find_strings(w->cpu, &w->walks, v, c, &w->job->lo, &w->job->codes_lo, at, SX_LEFT,
                  w->job->entry_lo ? w->job->entry_lo + at : NULL);
     memcpy(position, c->at, c->m * sizeof *position);
     to_ranks(v, c);
@@ -451,10 +457,10 @@ static void find_ends(const span_work *w, chunk *c, uint64_t at, uint64_t *start
 
     if (w->type->bytes)
         w->type->encode(c->q, sx_slice_at(&job->lo, at), c->m);
-    find_end(w, c, at, &job->lo, SX_LEFT, job->entry_lo);
+    find_end(w, c, at, &job->lo, &job->codes_lo, SX_LEFT, job->entry_lo);
     memcpy(start, c->at, c->m * sizeof *start);
     take_upper(w, c, at, empty);
-    find_end(w, c, at, &job->hi, SX_RIGHT, job->entry_hi);
+    find_end(w, c, at, &job->hi, &job->codes_hi, SX_RIGHT, job->entry_hi);
 }
 
 /* Ranges [at, at + c->m) as spans of ranks. */

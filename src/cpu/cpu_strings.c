@@ -74,6 +74,31 @@ void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_slice *q, uint64
     }
 }
 
+typedef struct {
+    const sx_cpu *cpu;
+    const sx_view *v;
+    const sx_slice *q;
+    sx_text_codes to;
+} code_work;
+
+static void code_share(void *work, uint64_t first, uint64_t end)
+{
+    const code_work *w = work;
+
+    for (uint64_t at = first; at < end; at += SX_CHUNK) {
+        unsigned m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
+        sx_cpu_codes(w->cpu, w->v, w->q, at, m, w->to.code + at, w->to.same + at);
+    }
+}
+
+void sx_cpu_text_codes(void *self, const sx_views *views, const sx_slice *q, uint64_t n,
+                       uint32_t threads, const sx_text_codes *to)
+{
+    code_work w = {self, sx_one_view(views), q, *to};
+
+    sx_cpu_share(self, threads, NULL, n, SX_CHUNK, code_share, &w);
+}
+
 /* ---- from codes to strings ------------------------------------------------------------- */
 
 static uint64_t code_at(const sx_view *v, uint64_t position)

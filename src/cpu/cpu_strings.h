@@ -22,6 +22,9 @@ void sx_cpu_string_print(const sx_strings *s, uint64_t i, char *text, size_t spa
 /* The codes of strings [at, at + m) of a column, and what these share with strings of that code. */
 void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_slice *q, uint64_t at, unsigned m,
                   uint64_t *code, uint64_t *same);
+/* The same of all strings of a column, as the backend's table has it. */
+void sx_cpu_text_codes(void *self, const sx_views *views, const sx_slice *q, uint64_t n,
+                       uint32_t threads, const sx_text_codes *to);
 /* Left bounds of these codes become those of the strings, left or right. open[i]: the code at the
  * bound is the string's; where it is not, the bound is right as it is. Says then in open[i] whether
  * there is a string equal to it. m <= SX_CHUNK. */

@@ -114,7 +114,8 @@ static sx_status take_strings(work *w, sx_err *err)
         st = sx_alloc(&s->bytes, size, "strings", err);
     if (st != SX_OK)
         return st;
-    s->strings = (sx_strings){.offsets = s->offsets, .bytes = s->bytes, .size = size,
+    s->strings = (sx_strings){.offsets = s->offsets, .bytes = s->bytes ? s->bytes : s->offsets,
+                              .size = size,
                               .offset_bytes = (uint16_t)offset_bytes};
     for (uint64_t i = 0; i < n; i++) {
         uint64_t p = position(w, i);
@@ -249,7 +250,7 @@ static void keep_each(sx_sorted *s, uint64_t *keys, void *starts, unsigned char 
                       void *offsets, uint32_t offset_bytes, uint64_t *size)
 {
     uint64_t to = 0, at = 0, before = 0, length;
-    unsigned char *bytes = s->bytes;
+    unsigned char *bytes = s->bytes ? s->bytes : s->offsets;      /* all are empty */
 
     for (uint64_t i = 0; i < s->n; i++) {
         const unsigned char *p = sx_string_at(&s->strings, i, &length);

@@ -53,6 +53,13 @@ typedef struct {
     /* Levels of the upper part (state.h). NULL: none. */
     uint32_t (*levels)(const sx_view *v);
     void (*bind)(sx_view *v, const void *const base[SX_SECTIONS]);
+    /* Whether a section, of its own or not, is a pool, which may grow (growing.h). NULL: none. */
+    int (*pool)(const sx_view *v, unsigned section);
+    /* What a file holds, if pools have nodes that are free: shape says which sections there would
+     * be without these, and returns 0 if there are none; tidy fills those of its own and pools,
+     * which base[] has space for. NULL: there are never any. */
+    int (*tidy_shape)(const sx_view *v, sx_view *tidy);
+    void (*tidy)(const sx_view *v, const sx_view *tidy, void *const base[SX_SECTIONS]);
 
     /* Checks the family's numbered invariants (FAM.h); keys are in order. NULL: it has none. */
     sx_status (*check)(const sx_view *v, sx_err *err);

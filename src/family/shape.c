@@ -135,6 +135,13 @@ uint32_t sx_view_levels(const sx_view *v)
     return family->levels ? family->levels(v) : 0;
 }
 
+int sx_section_pool(const sx_view *v, unsigned section)
+{
+    const sx_family *family = sx_family_of(v->family);
+
+    return family->pool && sx_section_bytes(v, section) > 0 && family->pool(v, section);
+}
+
 int sx_section_stays(const sx_view *v, unsigned section)
 {
     int arrays = (v->traits & SX_SLOTS_ARE_RANKS) && !v->block;
@@ -168,7 +175,8 @@ void sx_view_bind(sx_view *v, const void *const base[SX_SECTIONS])
         v->starts = base[SX_SEC_STARTS];
     }
     v->strings.offsets = base[SX_SEC_OFFSETS];
-    v->strings.bytes = base[SX_SEC_BYTES];
+    /* Empty strings alone have no bytes, and begin somewhere all the same. */
+    v->strings.bytes = base[SX_SEC_BYTES] ? base[SX_SEC_BYTES] : base[SX_SEC_OFFSETS];
     v->strings.groups = base[SX_SEC_GROUPS];
     if (family->bind)
         family->bind(v, base);

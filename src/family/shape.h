@@ -28,6 +28,8 @@ uint32_t sx_view_levels(const sx_view *v);
 /* Whether a section is an array as the sort leaves it: sorted keys in whole lines, rows in
  * order of rank, starts, or what strings have. Then nothing needs to be moved. */
 int sx_section_stays(const sx_view *v, unsigned section);
+/* Whether a section is a pool (growing.h). */
+int sx_section_pool(const sx_view *v, unsigned section);
 /* Points the view at its sections; base[section] is NULL if there is none. */
 void sx_view_bind(sx_view *v, const void *const base[SX_SECTIONS]);
 

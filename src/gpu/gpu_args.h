@@ -108,8 +108,59 @@ typedef struct {                  /* see sx_range_out; outputs [from, to) */
     uint64_t space;
     const uint64_t *start, *first;
     void *rows, *keys;            /* from output `from` on */
+    uint64_t *at;                 /* the same */
     uint32_t *status;             /* k_space: or NULL; first may be NULL there */
 } sx_gpu_fill;
+
+/* ---- strings (gpu_string_kernels.h) --------------------------------------------------- */
+
+/* A column of strings, or a chunk of one. */
+typedef struct {
+    const void *offsets;
+    const unsigned char *bytes, *end;
+    uint32_t offset_bytes;
+    uint32_t cut;                 /* bytes begin with the string that offsets begin with */
+    uint64_t skip;                /* strings before the first of this launch */
+} sx_gpu_texts;
+
+typedef struct {
+    sx_strings keys;
+    sx_gpu_texts q;
+    uint64_t n;
+    uint64_t *code;
+    uint32_t *same;               /* at most UINT32_MAX: sx_code_walk's */
+} sx_gpu_codes;
+
+typedef struct {                  /* see sx_lookup */
+    sx_gpu_views views;
+    int op;
+    uint32_t prefix;              /* the answer is where strings that begin with q end */
+    uint32_t out_bytes, rank_bytes;
+    uint64_t n;
+    sx_gpu_texts q;
+    const uint64_t *code, *position;      /* of q's code, on the left */
+    const uint32_t *same;
+    const void *rank;             /* key_at: in place of these */
+    void *out;                    /* or NULL */
+    uint64_t *at;                 /* the same */
+} sx_gpu_settle;
+
+typedef struct {                  /* ranks of the ends of ranges become spans */
+    uint64_t n, limit;
+    uint32_t last;
+    const uint64_t *lo, *hi;
+    uint64_t *start, *count;      /* start may be NULL */
+} sx_gpu_ends;
+
+typedef struct {                  /* see sx_string_take */
+    sx_gpu_views views;
+    uint64_t n;
+    const uint64_t *at;
+    uint64_t *sum;                /* n + 1: lengths, and then where each string begins */
+    void *offsets;                /* k_string_offsets: the same, as the caller wants it */
+    uint32_t offset_bytes;
+    sx_gpu_texts to;
+} sx_gpu_take;
 
 /* What kernels find out about an input. */
 typedef struct {

@@ -174,6 +174,20 @@ static sx_gpu_views gpu_views_of(const sx_views *views)
     return list;
 }
 
+/* Asks the family about a->n keys of 4, 8 or 16 bytes, at most SX_LAUNCH_MOST. */
+static sx_status gpu_launch_points(sx_gpu *g, gpu_stream stream, const sx_view *v, sx_gpu_lookup *a,
+                                   const sx_how *how, sx_err *err)
+{
+    int ascending = (how->hints & SX_ASCENDING) != 0 && (v->traits & SX_SLOTS_ARE_RANKS) &&
+                    !g->tune.walk && !g->tune.reorder;
+    gpu_plan plan = gpu_points_plan(g, v, a, ascending, !how->stream);
+
+    plan.grid = gpu_plan_grid(g, &plan, plan.walk == SX_WALK_GROUP ? a->n * a->lanes : a->n);
+    return plan.walk == SX_WALK_WHOLE
+               ? gpu_launch_whole(g, &plan, stream, a, err)
+               : sx_family_gpu_of(v->family)->points(g, &plan, stream, a, err);
+}
+
 typedef struct {
     const sx_views *views;
     const sx_lookup *job;
@@ -187,10 +201,9 @@ static sx_status gpu_points_work(sx_gpu *g, gpu_stream stream, const void *work,
     const gpu_points *w = (const gpu_points *)work;
     const sx_lookup *job = w->job;
     const sx_view *v = sx_one_view(w->views);
-    int ascending = (job->how.hints & SX_ASCENDING) != 0 && (v->traits & SX_SLOTS_ARE_RANKS) &&
-                    !g->tune.walk && !g->tune.reorder;
+    sx_status st = SX_OK;
 
-    for (uint64_t done = 0; done < n; done += SX_LAUNCH_MOST) {
+    for (uint64_t done = 0; done < n && st == SX_OK; done += SX_LAUNCH_MOST) {
         sx_gpu_lookup a = {0};
         a.views = gpu_views_of(w->views);
         a.op = job->op;
@@ -203,19 +216,12 @@ static sx_status gpu_points_work(sx_gpu *g, gpu_stream stream, const void *work,
         a.out = gpu_on(dev[POINT_OUT], &job->out, at, at + done);
         a.keys = gpu_on(dev[POINT_KEYS], &job->keys, at, at + done);
         a.unit = v->unit;
-        if (job->op == SX_OP_KEY_AT) {
+        if (job->op == SX_OP_KEY_AT)
             GPU_RUN_W(k_key_at, v->width, a.n, stream, &a);
-        } else {
-            gpu_plan plan = gpu_points_plan(g, v, &a, ascending, !job->how.stream);
-            plan.grid = gpu_plan_grid(g, &plan, plan.walk == SX_WALK_GROUP ? a.n * a.lanes : a.n);
-            sx_status st = plan.walk == SX_WALK_WHOLE
-                               ? gpu_launch_whole(g, &plan, stream, &a, err)
-                               : sx_family_gpu_of(v->family)->points(g, &plan, stream, &a, err);
-            if (st != SX_OK)
-                return st;
-        }
+        else
+            st = gpu_launch_points(g, stream, v, &a, &job->how, err);
     }
-    return sx_gpu_launched(g, "looking up keys", err);
+    return st == SX_OK ? sx_gpu_launched(g, "looking up keys", err) : st;
 }
 
 /* Writes the status of a call that was queued: nothing can go wrong any more. */
@@ -230,20 +236,30 @@ static sx_status gpu_say_done(sx_gpu *g, const sx_how *how, sx_err *err)
     return sx_gpu_launched(g, "writing the status", err);
 }
 
+static void gpu_out_column(gpu_column *c, sx_slice of)
+{
+    c->of = of;
+    c->out = 1;
+}
+
+#include "gpu/gpu_strings_impl.h"
+
 static sx_status gpu_backend_lookup(void *self, const sx_views *views, const sx_lookup *job,
                                     sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;
     gpu_points w = {views, job};
     gpu_column columns[POINT_COLUMNS] = {
-        {job->q, 1, 0, 0},
-        {job->out, 0, 1, 0},
+        {job->q, 1, 0, 0, 0},
+        {job->out, 0, 1, 0, 0},
         /* keys without a match stay as they are */
-        {job->keys, 1, 1, 0},
+        {job->keys, 1, 1, 0, 0},
     };
     sx_status st = gpu_enter(g, err);
 
-    if (st == SX_OK)
+    if (st == SX_OK && gpu_are_strings(job->key_type))
+        st = gpu_lookup_strings(g, views, job, err);
+    else if (st == SX_OK)
         st = gpu_run_columns(g, &job->how, columns, POINT_COLUMNS, job->n, gpu_points_work, &w,
                              "looking up keys", err);
     return st == SX_OK ? gpu_say_done(g, &job->how, err) : st;
@@ -294,17 +310,11 @@ static sx_status gpu_spans_work(sx_gpu *g, gpu_stream stream, const void *work, 
 /* The columns of ranges that their kernels read. */
 static void gpu_range_columns(gpu_column columns[RANGE_COLUMNS], const sx_span_query *job)
 {
-    gpu_column lo = {job->lo, 1, 0, 0}, hi = {job->hi, 1, 0, 0};
+    gpu_column lo = {job->lo, 1, 0, 0, 0}, hi = {job->hi, 1, 0, 0, 0};
 
     memset(columns, 0, RANGE_COLUMNS * sizeof columns[0]);
     columns[RANGE_LO] = lo;
     columns[RANGE_HI] = hi;
-}
-
-static void gpu_out_column(gpu_column *c, sx_slice of)
-{
-    c->of = of;
-    c->out = 1;
 }
 
 /* start may be NULL; it and count are both in device memory (there), or neither is. */
@@ -314,10 +324,14 @@ static sx_status gpu_find_spans(sx_gpu *g, const sx_views *views, const sx_span_
     gpu_ranges w = {views, job, NULL, NULL, NULL, NULL, 0, 0};
     gpu_column columns[RANGE_COLUMNS];
     int place = there ? SX_DEVICE : SX_HOST;
+    sx_slice starts = sx_slice_fixed(start, 8, job->n, place);
+    sx_slice counts = sx_slice_fixed(count, 8, job->n, place);
 
+    if (gpu_are_strings(job->key_type))
+        return gpu_ask_text_ranges(g, views, job, &starts, &counts, NULL, err);
     gpu_range_columns(columns, job);
-    gpu_out_column(&columns[RANGE_START], sx_slice_fixed(start, 8, job->n, place));
-    gpu_out_column(&columns[RANGE_COUNT], sx_slice_fixed(count, 8, job->n, place));
+    gpu_out_column(&columns[RANGE_START], starts);
+    gpu_out_column(&columns[RANGE_COUNT], counts);
     return gpu_run_columns(g, &job->how, columns, RANGE_COLUMNS, job->n, gpu_spans_work, &w,
                            "finding ranges", err);
 }
@@ -371,7 +385,9 @@ static sx_status gpu_backend_fold(void *self, const sx_views *views, const sx_sp
     gpu_out_column(&columns[RANGE_MIN], out->min);
     gpu_out_column(&columns[RANGE_MAX], out->max);
     gpu_out_column(&columns[RANGE_SUM], out->sum);
-    if (st == SX_OK)
+    if (st == SX_OK && gpu_are_strings(job->key_type))
+        st = gpu_ask_text_ranges(g, views, job, NULL, &out->count, out, err);
+    else if (st == SX_OK)
         st = gpu_run_columns(g, &job->how, columns, RANGE_COLUMNS, job->n, gpu_fold_work, &w,
                              "summing ranges", err);
     return st == SX_OK ? gpu_say_done(g, &job->how, err) : st;
@@ -379,9 +395,9 @@ static sx_status gpu_backend_fold(void *self, const sx_views *views, const sx_sp
 
 /* ---- rows and keys of ranges ----------------------------------------------------------- */
 
-enum { FILL_ROWS, FILL_KEYS, FILL_COLUMNS };
+enum { FILL_ROWS, FILL_KEYS, FILL_AT, FILL_COLUMNS };
 
-static sx_gpu_fill gpu_fill_args(const gpu_ranges *w, void *rows, void *keys)
+static sx_gpu_fill gpu_fill_args(const gpu_ranges *w, void *rows, void *keys, void *at)
 {
     sx_gpu_fill a = {0};
 
@@ -393,6 +409,7 @@ static sx_gpu_fill gpu_fill_args(const gpu_ranges *w, void *rows, void *keys)
     a.first = w->first;
     a.rows = rows;
     a.keys = keys;
+    a.at = (uint64_t *)at;
     return a;
 }
 
@@ -400,7 +417,7 @@ static sx_status gpu_fill_work(sx_gpu *g, gpu_stream stream, const void *work, u
                                uint64_t n, void *const dev[], sx_err *err)
 {
     const gpu_ranges *w = (const gpu_ranges *)work;
-    sx_gpu_fill a = gpu_fill_args(w, dev[FILL_ROWS], dev[FILL_KEYS]);
+    sx_gpu_fill a = gpu_fill_args(w, dev[FILL_ROWS], dev[FILL_KEYS], dev[FILL_AT]);
 
     a.from = w->from + at;
     a.to = a.from + n;
@@ -414,8 +431,9 @@ static sx_status gpu_fill(sx_gpu *g, const gpu_ranges *w, uint64_t total, sx_err
 {
     const sx_range_out *out = w->out;
     gpu_column columns[FILL_COLUMNS] = {
-        {sx_slice_part(&out->rows, w->from, w->from + total), 0, 1, 0},
-        {sx_slice_part(&out->keys, w->from, w->from + total), 0, 1, 0},
+        {sx_slice_part(&out->rows, w->from, w->from + total), 0, 1, 0, 0},
+        {sx_slice_part(&out->keys, w->from, w->from + total), 0, 1, 0, 0},
+        {sx_slice_part(&out->at, w->from, w->from + total), 0, 1, 0, 0},
     };
 
     return gpu_run_columns(g, &w->job->how, columns, FILL_COLUMNS, total, gpu_fill_work, w,
@@ -467,7 +485,7 @@ static sx_status gpu_offsets_work(sx_gpu *g, gpu_stream stream, const void *work
 static sx_status gpu_backend_offsets(void *self, const sx_how *how, const sx_spans *spans,
                                      uint64_t *to, sx_err *err)
 {
-    gpu_column column = {sx_slice_fixed(to, 8, spans->n + 1, SX_HOST), 0, 1, 0};
+    gpu_column column = {sx_slice_fixed(to, 8, spans->n + 1, SX_HOST), 0, 1, 0, 0};
     sx_how quiet = {0};           /* copying is no part of the question's progress */
 
     quiet.threads = how->threads;
@@ -481,7 +499,7 @@ static sx_status gpu_backend_offsets(void *self, const sx_how *how, const sx_spa
 static sx_status gpu_queue_fill(sx_gpu *g, gpu_stream stream, const gpu_ranges *w, sx_err *err)
 {
     const sx_range_out *out = w->out;
-    sx_gpu_fill a = gpu_fill_args(w, out->rows.data, out->keys.data);
+    sx_gpu_fill a = gpu_fill_args(w, out->rows.data, out->keys.data, NULL);
 
     a.to = UINT64_MAX;
     a.space = sx_slice_wanted(&out->rows) ? out->rows.n : UINT64_MAX;

@@ -22,7 +22,7 @@
  *   GPU_BLOCK, GPU_BLOCK_MOST      threads of a block: usually, at most;
  *                                  GPU_FIT_BLOCK: of a kernel of few, slow threads
  *   GPU_IDLE_MOST, GPU_CHANNELS, GPU_CHANNEL_BYTES, GPU_CHUNK_LEAST,
- *   GPU_CHUNK_GOOD, GPU_DIRECT_BYTES, GPU_SPANS, GPU_WHOLE_EACH, GPU_GRID_MOST,
+ *   GPU_CHUNK_GOOD, GPU_DIRECT_BYTES, GPU_SPANS, GPU_TEXTS, GPU_WHOLE_EACH, GPU_GRID_MOST,
  *   GPU_BUCKET, GPU_SAMPLE, GPU_SCRATCH     see where they are used */
 #include "family/families_gpu_impl.h"
 #include "gpu/gpu_stage_impl.h"
@@ -85,8 +85,8 @@ static sx_status gpu_backend_copy(void *self, void *to, int to_there, const void
 {
     sx_gpu *g = (sx_gpu *)self;
     gpu_column columns[2] = {
-        {sx_slice_fixed(from, 1, bytes, from_there ? SX_DEVICE : SX_HOST), 1, 0, 0},
-        {sx_slice_fixed(to, 1, bytes, to_there ? SX_DEVICE : SX_HOST), 0, 1, 0},
+        {sx_slice_fixed(from, 1, bytes, from_there ? SX_DEVICE : SX_HOST), 1, 0, 0, 0},
+        {sx_slice_fixed(to, 1, bytes, to_there ? SX_DEVICE : SX_HOST), 0, 1, 0, 0},
     };
     sx_how how = {0};
     sx_status st = gpu_enter(g, err);
@@ -137,9 +137,9 @@ static sx_status gpu_backend_steps(void *self, const sx_views *upper, const sx_s
     sx_gpu *g = (sx_gpu *)self;
     gpu_stepping w = {upper, job};
     gpu_column columns[STEPS_COLUMNS] = {
-        {job->q, 1, 0, 0},
-        {sx_slice_fixed(job->in, sizeof *job->in, job->n, SX_HOST), 1, 0, 0},
-        {sx_slice_fixed(job->out, sizeof *job->out, job->n, SX_HOST), 0, 1, 0},
+        {job->q, 1, 0, 0, 0},
+        {sx_slice_fixed(job->in, sizeof *job->in, job->n, SX_HOST), 1, 0, 0, 0},
+        {sx_slice_fixed(job->out, sizeof *job->out, job->n, SX_HOST), 0, 1, 0, 0},
     };
     sx_how how = {0};
     sx_status st = gpu_enter(g, err);

@@ -60,7 +60,7 @@ static sx_status gpu_stage_work(sx_gpu *g, gpu_stream stream, const void *job, u
 static sx_status gpu_stage_column(gpu_building *b, void **out, const sx_slice *from,
                                   const char *what, sx_err *err)
 {
-    gpu_column column = {*from, 1, 0, 0};
+    gpu_column column = {*from, 1, 0, 0, 0};
     sx_slice to = sx_slice_fixed(NULL, from->each, from->n, SX_DEVICE);
     sx_how how = {0};
     sx_status st = sx_gpu_alloc(b->g, b->stream, out,
@@ -294,6 +294,8 @@ static sx_status gpu_backend_once(void *self, sx_sorted *sorted, uint32_t thread
     (void)threads;
     if (st != SX_OK || sorted->starts || sorted->n == 0)
         return st;
+    if (sorted->strings.offset_bytes)     /* they come once, or not (query/build.c) */
+        return SX_OK;
     sx_progress_step(sorted->progress, sorted->n);
     a.n = sorted->n;
     a.keys = sorted->keys;

@@ -40,7 +40,7 @@ static sx_status gpu_climb_all(sx_gpu *g, gpu_stream stream, gpu_climbing *w, sx
     const sx_climb_query *job = w->job;
     uint64_t bytes = sx_slice_bytes(&job->parents, 0, job->parents.n);
     gpu_column columns[CLIMB_COLUMNS] = {
-        {job->of, 1, 0, 0}, {job->rows, 0, 1, 0}, {job->keys, 1, 1, 0}, {job->steps, 0, 1, 0},
+        {job->of, 1, 0, 0, 0}, {job->rows, 0, 1, 0, 0}, {job->keys, 1, 1, 0, 0}, {job->steps, 0, 1, 0, 0},
     };
     sx_word both[2] = {~(sx_word)0, 0};
     sx_status st = sx_gpu_alloc(g, stream, words, sizeof both, "climbs", err);

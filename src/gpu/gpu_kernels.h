@@ -15,6 +15,8 @@
 #include "gpu/gpu_kernels_impl.h"
 #undef W
 
+#include "gpu/gpu_string_kernels.h"
+
 /* ---- rows, whatever the width of keys ------------------------------------------ */
 
 SX_KERNEL(k_scan_rows, sx_gpu_input)

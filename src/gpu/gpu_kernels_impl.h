@@ -62,6 +62,8 @@ SX_KERNEL_2048(F(k_fill), sx_gpu_fill)
             slot = 0;
             if (!v->starts || ap->keys)
                 slot = sx_slot_of_rank(v, sx_position_of(v, rank));
+            if (ap->at)
+                ap->at[to - ap->from] = sx_position_of(v, rank);
             if (ap->rows)
                 sx_put_number(ap->rows, ap->row_bytes, to - ap->from, sx_row_at(v, slot, rank));
             if (ap->keys)

@@ -376,6 +376,7 @@ const sx_backend sx_backend_simt = {
     .build_peak = gpu_backend_peak,
     .lookup = gpu_backend_lookup,
     .spans = gpu_backend_spans,
+    .take_strings = gpu_backend_take_strings,
     .fill = gpu_backend_fill,
     .fold = gpu_backend_fold,
     .scratch = gpu_backend_scratch,

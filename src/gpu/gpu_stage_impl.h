@@ -11,14 +11,21 @@
  * So copies both ways, kernels, and the threads that fill and empty pinned memory
  * all work at the same time. Pinned memory of the caller needs no filling and
  * emptying. The kernel reads and writes a small batch in pinned memory itself: one
- * launch is all there is to wait for. */
+ * launch is all there is to wait for.
+ *
+ * A column of strings is three here: offsets, of which a chunk has one more than it has strings;
+ * bytes, cut by the offsets; and a column of no bytes, whose place is where the bytes before it
+ * end. In device memory bytes are not cut. Offsets of the host may change meanwhile. So a chunk
+ * reads each of them once, and has no more bytes than there is space for; these columns come behind
+ * all others. */
 
-#define GPU_COLUMNS_MAX 7
+#define GPU_COLUMNS_MAX 11
 
 typedef struct {
     sx_slice of;                  /* the caller's; without data: no such column */
     uint32_t in, out;             /* the kernel reads it, writes it */
     uint32_t pinned;              /* found out here */
+    uint32_t more;                /* elements that a chunk has behind its own: 0, 1 */
 } gpu_column;
 
 /* Queues work on elements [at, at + n) on a stream. dev: where their columns
@@ -31,6 +38,10 @@ typedef struct {
     void *dev, *pinned;
     uint64_t dev_bytes, pinned_bytes;
     uint64_t at, n;               /* the chunk on its way; n 0: none */
+    struct {
+        void *host;
+        uint64_t bytes;
+    } part[GPU_COLUMNS_MAX];      /* of each column of the host */
 } gpu_channel;
 
 typedef struct gpu_stage {        /* of one call at a time */
@@ -172,6 +183,7 @@ typedef struct {
     uint64_t n;                   /* elements */
     uint64_t most;                /* of a chunk, by number ... */
     uint64_t most_bytes;          /* ... and by bytes; a longer element is a chunk alone */
+    uint64_t space;               /* of a chunk in a channel */
     gpu_stage *stage;
 } gpu_trip;
 
@@ -191,11 +203,14 @@ static uint64_t gpu_trip_cut(const gpu_trip *t, uint64_t at)
 }
 
 /* Space that any chunk takes in a channel, each column at a 16-byte boundary. Lowers `most` to
- * the longest chunk. */
+ * the longest chunk. One with strings may be another one when it is cut again. */
 static uint64_t gpu_trip_space(gpu_trip *t)
 {
     uint64_t bytes = 0, longest = 0, n;
 
+    for (unsigned c = 0; c < t->travels; c++)
+        if (t->travel[c]->offsets)
+            bytes = t->most_bytes;
     for (uint64_t at = 0; at < t->n; at += n) {
         uint64_t its;
         n = gpu_trip_cut(t, at);
@@ -204,7 +219,7 @@ static uint64_t gpu_trip_space(gpu_trip *t)
         longest = n > longest ? n : longest;
     }
     t->most = longest;
-    return bytes + 16 * GPU_COLUMNS_MAX;
+    return bytes + (16 + 8) * GPU_COLUMNS_MAX;    /* 8: an element more */
 }
 
 static sx_status gpu_channel_space(gpu_trip *t, gpu_channel *channel, uint64_t bytes, int pinned, sx_err *err)
@@ -238,11 +253,11 @@ static sx_status gpu_channel_finish(gpu_trip *t, gpu_channel *channel, sx_err *e
 
     for (unsigned c = 0; c < t->count; c++) {
         const gpu_column *col = &t->columns[c];
-        uint64_t bytes = sx_slice_bytes(&col->of, channel->at, channel->at + channel->n);
+        uint64_t bytes = channel->part[c].bytes;
         if (!gpu_travels(col))
             continue;
         if (st == SX_OK && col->out && (!col->pinned || t->direct))
-            gpu_copy_host(t->g, t->threads, sx_slice_at(&col->of, channel->at),
+            gpu_copy_host(t->g, t->threads, channel->part[c].host,
                           (unsigned char *)channel->pinned + offset, bytes);
         offset = sx_round_up(offset + bytes, 16);
     }
@@ -259,12 +274,15 @@ static sx_status gpu_channel_start(gpu_trip *t, gpu_channel *channel, uint64_t a
 
     for (unsigned c = 0; c < t->count; c++) {
         const gpu_column *col = &t->columns[c];
-        uint64_t bytes = sx_slice_bytes(&col->of, at, at + n);
-        const void *from = sx_slice_at(&col->of, at);
+        uint64_t bytes;
+        void *from = sx_slice_span(&col->of, at, at + n + col->more, &bytes);
         if (!gpu_travels(col)) {
-            dev[c] = (void *)from;
+            dev[c] = from;
             continue;
         }
+        bytes = sx_min64(bytes, t->space - offset);
+        channel->part[c].host = from;
+        channel->part[c].bytes = bytes;
         dev[c] = (unsigned char *)(t->direct ? channel->pinned : channel->dev) + offset;
         if (col->in && (!col->pinned || t->direct)) {
             gpu_copy_host(t->g, t->threads, (unsigned char *)channel->pinned + offset, from, bytes);
@@ -272,19 +290,19 @@ static sx_status gpu_channel_start(gpu_trip *t, gpu_channel *channel, uint64_t a
         }
         if (st == SX_OK && col->in && !t->direct)
             st = sx_gpu_copy(t->g, channel->stream, dev[c], from, bytes, err);
-        offset = sx_round_up(offset + bytes, 16);
+        offset = sx_min64(sx_round_up(offset + bytes, 16), t->space);
     }
     if (st == SX_OK)
         st = t->work(t->g, channel->stream, t->job, at, n, dev, err);
     offset = 0;
     for (unsigned c = 0; c < t->count && !t->direct; c++) {
         const gpu_column *col = &t->columns[c];
-        uint64_t bytes = sx_slice_bytes(&col->of, at, at + n);
+        uint64_t bytes = channel->part[c].bytes;
         if (!gpu_travels(col))
             continue;
         if (st == SX_OK && col->out)
             st = sx_gpu_copy(t->g, channel->stream,
-                          col->pinned ? sx_slice_at(&col->of, at)
+                          col->pinned ? channel->part[c].host
                                       : (unsigned char *)channel->pinned + offset,
                           dev[c], bytes, err);
         offset = sx_round_up(offset + bytes, 16);
@@ -299,7 +317,7 @@ static sx_status gpu_channel_start(gpu_trip *t, gpu_channel *channel, uint64_t a
 static sx_status gpu_trip_spaces(gpu_trip *t, unsigned *channels, int pinned, sx_err *err)
 {
     for (;;) {
-        uint64_t bytes = gpu_trip_space(t);
+        uint64_t bytes = t->space = gpu_trip_space(t);
         sx_status st = SX_OK;
         for (unsigned l = 0; l < *channels && st == SX_OK; l++)
             st = gpu_channel_space(t, &t->stage->channel[l], bytes, pinned, err);
@@ -308,6 +326,8 @@ static sx_status gpu_trip_spaces(gpu_trip *t, unsigned *channels, int pinned, sx
         if (t->most <= GPU_CHUNK_LEAST)
             *channels = 1;
         t->most = t->most / 2 > GPU_CHUNK_LEAST ? t->most / 2 : GPU_CHUNK_LEAST;
+        t->most_bytes = t->most_bytes / 2 > GPU_CHUNK_LEAST * 16 ? t->most_bytes / 2
+                                                                 : GPU_CHUNK_LEAST * 16;
         for (unsigned l = 0; l < GPU_CHANNELS; l++) {      /* so that smaller chunks can share it */
             sx_gpu_free(t->g, t->stage->channel[l].stream, t->stage->channel[l].dev);
             t->stage->channel[l].dev = NULL;
@@ -330,7 +350,7 @@ static sx_status gpu_trip_run(gpu_trip *t, sx_err *err)
     for (unsigned c = 0; c < t->count; c++) {
         gpu_column *col = &t->columns[c];
         any_there |= sx_slice_there(&col->of) && col->of.data;
-        if (!gpu_travels(col) || t->direct)
+        if (!gpu_travels(col) || t->direct || !(col->in | col->out))
             continue;
         col->pinned = gpu_is_pinned(col->of.data) &&
                       gpu_is_pinned((const char *)sx_slice_at(&col->of, n) - 1);

@@ -8,6 +8,7 @@
 #define GPU_GRID_MOST (1u << 30)
 #define GPU_IDLE_MOST 4u
 #define GPU_SPANS (1ull << 20)
+#define GPU_TEXTS (1ull << 21)
 #define GPU_WHOLE_EACH 1u
 #define GPU_CHANNELS 4u
 #define GPU_CHANNEL_BYTES (16ull << 20)

@@ -15,6 +15,7 @@
 #define GPU_GRID_MOST 7u          /* some threads take several turns of a loop, some none */
 #define GPU_IDLE_MOST 4u
 #define GPU_SPANS 50ull
+#define GPU_TEXTS 70ull
 #define GPU_WHOLE_EACH 1u
 #define GPU_CHANNELS 3u
 #define GPU_CHANNEL_BYTES 2048ull

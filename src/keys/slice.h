@@ -96,8 +96,10 @@ static inline uint64_t sx_slice_bytes(const sx_slice *s, uint64_t a, uint64_t b)
 {
     uint64_t n = b - a;
 
-    if (s->offsets)
-        return sx_slice_begins(s, b) - sx_slice_begins(s, a);
+    if (s->offsets) {
+        uint64_t from = sx_slice_begins(s, a), to = sx_slice_begins(s, b);
+        return to > from ? to - from : 0;
+    }
     return s->each && n > UINT64_MAX / s->each ? UINT64_MAX : n * s->each;
 }
 
@@ -107,6 +109,22 @@ static inline void *sx_slice_at(const sx_slice *s, uint64_t i)
     if (s->offsets)
         return s->data ? (unsigned char *)s->data + sx_slice_begins(s, i) : NULL;
     return s->data ? (unsigned char *)s->data + i * s->each : NULL;
+}
+
+/* Both for elements [a, b). Offsets are read once, so that all of it is inside of the data whatever
+ * the caller does to them. */
+static inline void *sx_slice_span(const sx_slice *s, uint64_t a, uint64_t b, uint64_t *bytes)
+{
+    uint64_t from, to;
+
+    if (!s->offsets) {
+        *bytes = sx_slice_bytes(s, a, b);
+        return sx_slice_at(s, a);
+    }
+    from = sx_slice_begins(s, a);
+    to = sx_slice_begins(s, b);
+    *bytes = to > from ? to - from : 0;
+    return s->data ? (unsigned char *)s->data + from : NULL;
 }
 
 /* Elements [a, b) as a slice. One without data stays without. */

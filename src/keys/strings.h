@@ -159,6 +159,50 @@ SX_FN uint64_t sx_group_code(const sx_strings *s, uint32_t group)
     return s->bits ? (uint64_t)group << ((64 - s->bits) & 63) : 0;
 }
 
+/* ---- 8 bytes at a time on a GPU, which reads only whole words --------------------------- */
+
+/* Whether the words that the next 8 of `left` bytes are in end inside of these. They may begin
+ * before p, as memory is given in whole words. */
+SX_FN int sx_word_inside(const unsigned char *p, uint64_t left)
+{
+    uint32_t before = (uint32_t)((uintptr_t)p & 7);
+
+    return before ? left + before >= 16 : left >= 8;
+}
+
+/* 8 bytes from p on, the first one lowest. */
+SX_FN uint64_t sx_word_from(const unsigned char *p)
+{
+    uint32_t before = (uint32_t)((uintptr_t)p & 7);
+    const uint64_t *w = (const uint64_t *)(const void *)(p - before);
+
+    return before ? w[0] >> 8 * before | w[1] << (64 - 8 * before) : w[0];
+}
+
+/* The same for the first one highest. */
+SX_FN uint64_t sx_word_swapped(uint64_t x)
+{
+#ifdef __CUDA_ARCH__
+    return (uint64_t)__byte_perm((uint32_t)x, 0, 0x0123) << 32 |
+           __byte_perm((uint32_t)(x >> 32), 0, 0x0123);
+#else
+    return __builtin_bswap64(x);
+#endif
+}
+
+/* Of m bytes, those before the first that differs. */
+SX_FN uint64_t sx_bytes_same(const unsigned char *a, const unsigned char *b, uint64_t m)
+{
+    uint64_t i = 0;
+
+    while (sx_word_inside(a + i, m - i) && sx_word_inside(b + i, m - i) &&
+           sx_word_from(a + i) == sx_word_from(b + i))
+        i += 8;
+    while (i < m && a[i] == b[i])
+        i++;
+    return i;
+}
+
 /* 8 bytes of a string from `at` <= length on, the first one highest, 0 behind its end. */
 SX_FN uint64_t sx_string_word(const unsigned char *q, uint64_t length, uint64_t at)
 {
@@ -169,6 +213,9 @@ SX_FN uint64_t sx_string_word(const unsigned char *q, uint64_t length, uint64_t 
         x = __builtin_bswap64(x);
         return left >= 8 ? x : left ? x << (64 - 8 * left) : 0;
     }
+#else
+    if (sx_word_inside(q + at, left))
+        return sx_word_swapped(sx_word_from(q + at));
 #endif
     for (uint32_t i = 0; i < 8; i++)
         x = x << 8 | (i < left ? q[at + i] : 0);
@@ -205,13 +252,17 @@ SX_FN uint64_t sx_string_tail(const sx_strings *s, const unsigned char *q, uint6
 SX_FN int sx_skip_order(const unsigned char *q, uint64_t length, uint64_t at,
                         const unsigned char *skip, uint64_t m)
 {
-#ifndef __CUDA_ARCH__
+    uint64_t i = 0;
+
+#ifdef __CUDA_ARCH__
+    i = sx_bytes_same(q + at, skip, m < length - at ? m : length - at);
+#else
     if (m >= 8 && length - at >= m) {
         int order = memcmp(q + at, skip, m);
         return (order > 0) - (order < 0);
     }
 #endif
-    for (uint64_t i = 0; i < m; i++) {
+    for (; i < m; i++) {
         if (at + i >= length)
             return -1;
         if (q[at + i] != skip[i])
@@ -312,7 +363,9 @@ SX_FN int sx_bytes_order(const unsigned char *a, uint64_t a_length, const unsign
     int order = 0;
 
 #ifdef __CUDA_ARCH__
-    for (uint64_t i = 0; i < m && !order; i++)
+    uint64_t i = sx_bytes_same(a, b, m);
+
+    if (i < m)
         order = (int)a[i] - (int)b[i];
 #else
     if (m)

@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/slice.h"
 
-#define SX_BACKEND_ABI 24
+#define SX_BACKEND_ABI 25
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -63,6 +63,23 @@ static inline const sx_view *sx_one_view(const sx_views *views)
 /* A list of this one. */
 #define SX_ONE_VIEW(v) (&(const sx_views){1, {(v)}})
 
+/* Codes of strings, one for each query of a batch; or NULL: they are not known yet. */
+typedef struct {
+    uint64_t *code, *same;
+} sx_text_codes;
+
+/* Those from query `at` on. */
+static inline sx_text_codes sx_text_codes_from(const sx_text_codes *c, uint64_t at)
+{
+    sx_text_codes rest = *c;
+
+    if (c->code) {
+        rest.code += at;
+        rest.same += at;
+    }
+    return rest;
+}
+
 /* One batch of point questions. Of columns of its size a batch takes the first n elements. */
 typedef struct {
     sx_op op;
@@ -76,13 +93,15 @@ typedef struct {
     sx_slice at;                  /* of strings, in place of keys: positions, uint64_t, all ones
                                      for none; or none. It may be q, of ranks */
     const sx_state *entry;        /* where each walk continues, or NULL; see sx_steps */
+    sx_text_codes codes;          /* of q; a CPU's */
     sx_how how;
 } sx_lookup;
 
 /* Strings at positions, one behind the other. */
 typedef struct {
     uint64_t n;
-    const uint64_t *at;           /* all ones, or past the end: an empty one */
+    const uint64_t *at;           /* in the backend's memory. All ones, or past the end: an empty
+                                     one */
     sx_slice to;                  /* offsets, n + 1 of them, are written if there is no data; with
                                      data the strings are, where these offsets say */
     uint64_t *total;              /* bytes; without data */
@@ -98,6 +117,7 @@ typedef struct {
     sx_slice lo, hi;
     uint64_t limit;               /* UINT64_MAX: none */
     const sx_state *entry_lo, *entry_hi;  /* or NULL */
+    sx_text_codes codes_lo, codes_hi;     /* a CPU's */
     sx_how how;
 } sx_span_query;
 
@@ -140,6 +160,8 @@ static inline uint64_t sx_head_part(uint64_t head, uint64_t at, uint64_t n)
 typedef struct {
     sx_slice first;               /* uint64_t, one more than there are ranges */
     sx_slice rows, keys;          /* or none; their n is the space there is */
+    sx_slice at;                  /* of strings, in place of keys, and then of rows, too: positions,
+                                     uint64_t; or none */
     uint64_t max_bytes;           /* of scratch; 0: any */
 } sx_range_out;
 
@@ -340,9 +362,13 @@ typedef struct {
                        const sx_spans *to, sx_err *err);
     sx_status (*fill)(void *self, const sx_views *views, const sx_span_query *job,
                       const sx_spans *spans, const sx_range_out *out, uint64_t total, sx_err *err);
-    /* See sx_string_take; NULL: this backend has no strings. */
+    /* See sx_string_take. */
     sx_status (*take_strings)(void *self, const sx_views *views, const sx_string_take *job,
                               sx_err *err);
+    /* Codes of n strings of the host, and what they share with strings of the same code (sx_code_walk):
+     * a hybrid index searches for these. A CPU's; others have NULL. */
+    void (*codes)(void *self, const sx_views *views, const sx_slice *q, uint64_t n, uint32_t threads,
+                  const sx_text_codes *to);
     /* Aggregates of the rows of ranges. */
     sx_status (*fold)(void *self, const sx_views *views, const sx_span_query *job,
                       const sx_range_folds *out, sx_err *err);

@@ -220,8 +220,7 @@ static sx_status gap_is_set(const char *path, const file_section *e, sx_err *err
 
 /* ---- saving --------------------------------------------------------------- */
 
-sx_status sx_store_save(const sx_store *store, const char *path, sx_progress *progress,
-                        sx_err *err)
+static sx_status save(const sx_store *store, const char *path, sx_progress *progress, sx_err *err)
 {
     file_front front;
     const void *data[TABLE_MAX];
@@ -243,6 +242,19 @@ sx_status sx_store_save(const sx_store *store, const char *path, sx_progress *pr
         parts[count++] = (sx_part){zeros, gap_behind(&front.table[i])};
     }
     return sx_replace_file(path, parts, count, progress, err);
+}
+
+sx_status sx_store_save(const sx_store *store, const char *path, sx_progress *progress,
+                        sx_err *err)
+{
+    sx_store tidy;
+    sx_status st = sx_store_tidy(store, &tidy, err);
+
+    if (st == SX_OK) {
+        st = save(&tidy, path, progress, err);
+        sx_store_untidy(&tidy, store);
+    }
+    return st;
 }
 
 /* ---- loading ----------------------------------------------------------------- */

@@ -1,9 +1,16 @@
-#include "place/run.h"
+#include "place/grow.h"
 
 #include "base/alloc.h"
 
 #include <string.h>
 #include <sys/mman.h>
+
+/* It has as much space as it uses. */
+static void set_space(sx_replica *r)
+{
+    for (unsigned kind = 0; kind < SX_SECTIONS; kind++)
+        r->space[kind] = sx_replica_bytes(r, kind);
+}
 
 void sx_run_begin(sx_run *run, const sx_store *store, sx_device *dev)
 {
@@ -14,6 +21,7 @@ void sx_run_begin(sx_run *run, const sx_store *store, sx_device *dev)
     *r = (sx_replica){.dev = dev, .part = SX_WHOLE, .view = store->view, .map = store->map,
                       .map_bytes = store->map_bytes};
     memcpy(r->base, store->base, sizeof r->base);
+    set_space(r);
 }
 
 /* Replica 0 as a store that borrows its sections. */
@@ -32,7 +40,9 @@ static void drop_replica(sx_replica *r)
 {
     const sx_backend *be = r->dev->backend;
 
-    if (r->map)
+    if (r->counted)
+        sx_extents_drop(r);
+    else if (r->map)
         munmap(r->map, r->map_bytes);
     else if (r->part == SX_UPPER)
         be->release(r->dev->self, r->block);
@@ -85,6 +95,7 @@ sx_status sx_run_add_upper(sx_run *run, sx_device *dev, sx_err *err)
         return st;
     }
     sx_view_bind(&upper.view, (const void *const *)upper.base);
+    set_space(&upper);
     run->replica[run->replicas++] = upper;
     return SX_OK;
 }
@@ -99,6 +110,7 @@ sx_status sx_run_add_host(sx_run *run, sx_device *host, sx_progress *progress, s
         return st;
     *r = (sx_replica){.dev = host, .part = SX_WHOLE, .view = copy.view};
     memcpy(r->base, copy.base, sizeof r->base);
+    set_space(r);
     run->replicas++;
     return SX_OK;
 }
@@ -121,12 +133,31 @@ uint32_t sx_run_place(const sx_run *run)
                                                : SX_PLACE_HOST;
 }
 
+uint64_t sx_replica_bytes(const sx_replica *r, unsigned kind)
+{
+    return r->part == SX_UPPER ? sx_upper_bytes(&r->view, kind) : sx_section_bytes(&r->view, kind);
+}
+
+uint64_t sx_run_used(const sx_run *run)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned kind = 0; kind < SX_SECTIONS; kind++)
+        bytes += sx_replica_bytes(&run->replica[0], kind);
+    return bytes;
+}
+
+uint64_t sx_run_section(const sx_run *run, unsigned kind)
+{
+    return run->replica[0].space[kind];
+}
+
 uint64_t sx_run_bytes(const sx_run *run)
 {
     uint64_t bytes = 0;
 
     for (unsigned kind = 0; kind < SX_SECTIONS; kind++)
-        bytes += sx_section_bytes(&run->replica[0].view, kind);
+        bytes += sx_run_section(run, kind);
     return bytes;
 }
 

@@ -9,7 +9,8 @@
  *     both      the device: whole      the host: whole
  *
  * Replica 0 is whole, and the other is a copy of it, or of parts of it, byte for byte.
- * A run that is complete never changes. */
+ * A run that is complete never changes. But it may lend its memory to the run that follows it
+ * (grow.h). */
 #ifndef SX_PLACE_RUN_H
 #define SX_PLACE_RUN_H
 
@@ -17,6 +18,14 @@
 #include "place/store.h"
 
 enum { SX_WHOLE, SX_UPPER };
+
+/* Memory that is given back as one, when no section of any run lies in it (grow.h). */
+typedef struct {
+    sx_device *dev;
+    void *block;                  /* of the device's backend, ... */
+    uint64_t map_bytes;           /* ... unless it is a file, mapped with these bytes */
+    _Atomic uint32_t users;       /* sections of runs */
+} sx_extent;
 
 typedef struct {
     sx_device *dev;               /* has it in its memory and answers from it: the index's
@@ -26,9 +35,15 @@ typedef struct {
     void *base[SX_SECTIONS];      /* NULL: no such section */
     void *block;                  /* all sections of an upper part lie in it. NULL: each is a
                                      block of its own, or there are none */
-    uint64_t block_bytes;
+    uint64_t block_bytes;         /* with those of sections that have left it */
     void *map;                    /* see sx_store */
     uint64_t map_bytes;
+    uint64_t space[SX_SECTIONS];  /* bytes there are for each section: what it uses, and space
+                                     to grow */
+    /* Readers do not look at the rest. */
+    uint32_t counted;             /* its memory belongs to extents, since another run was made
+                                     out of this one, or this one out of another */
+    sx_extent *extent[SX_SECTIONS];       /* if so: where each section lies */
 } sx_replica;
 
 #define SX_REPLICAS_MAX 2u
@@ -52,7 +67,12 @@ void sx_run_drop(sx_run *run);
 uint32_t sx_run_place(const sx_run *run);
 /* The replica with this part, on the host or (gpu) on a device; NULL: there is none. */
 const sx_replica *sx_run_find(const sx_run *run, uint32_t gpu, uint32_t part);
-/* Bytes of all sections of replica 0; of a device's block for a shape's upper part. */
+/* Bytes of a section in a replica that are used; of all sections of replica 0. */
+uint64_t sx_replica_bytes(const sx_replica *r, unsigned kind);
+uint64_t sx_run_used(const sx_run *run);
+/* Bytes of memory for a section of replica 0, used or not: those of all; of a device's block for
+ * a shape's upper part. Addresses that have no memory do not count. */
+uint64_t sx_run_section(const sx_run *run, unsigned kind);
 uint64_t sx_run_bytes(const sx_run *run);
 uint64_t sx_upper_block_bytes(const sx_view *v);
 

@@ -85,6 +85,38 @@ void sx_store_leave(sx_store *on_host, const sx_backend *backend)
         sx_store_drop(on_host, &sx_backend_cpu, NULL);
 }
 
+sx_status sx_store_tidy(const sx_store *store, sx_store *out, sx_err *err)
+{
+    const sx_family *family = sx_family_of(store->view.family);
+    sx_status st = SX_OK;
+
+    *out = *store;
+    if (!family->tidy || !family->tidy_shape(&store->view, &out->view))
+        return SX_OK;
+    for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
+        uint64_t bytes = sx_section_bytes(&out->view, kind);
+        if (kind < SX_SEC_OWN && !sx_section_pool(&out->view, kind))
+            continue;
+        out->base[kind] = NULL;
+        if (bytes > 0 && st == SX_OK)
+            st = sx_alloc(&out->base[kind], bytes, sx_section_name(&out->view, kind), err);
+    }
+    if (st != SX_OK) {
+        sx_store_untidy(out, store);
+        return st;
+    }
+    family->tidy(&store->view, &out->view, out->base);
+    sx_store_bind(out);
+    return SX_OK;
+}
+
+void sx_store_untidy(sx_store *tidy, const sx_store *store)
+{
+    for (unsigned kind = 0; kind < SX_SECTIONS; kind++)
+        if (tidy->base[kind] != store->base[kind])
+            sx_release(tidy->base[kind]);
+}
+
 sx_status sx_store_place(sx_store *store, const sx_backend *backend, void *self,
                          sx_progress *progress, sx_err *err)
 {

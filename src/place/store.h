@@ -51,6 +51,11 @@ sx_status sx_store_on_host(const sx_store *store, const sx_backend *backend, voi
                            sx_store *out, sx_progress *progress, sx_err *err);
 void sx_store_leave(sx_store *on_host, const sx_backend *backend);
 
+/* A store on the host as a file holds it: without what is free in its pools. That is itself, or
+ * has sections of its own, which sx_store_untidy() gives back. */
+sx_status sx_store_tidy(const sx_store *store, sx_store *out, sx_err *err);
+void sx_store_untidy(sx_store *tidy, const sx_store *store);
+
 /* Moves a store from the host to where the backend wants it. On failure it is
  * gone. */
 sx_status sx_store_place(sx_store *store, const sx_backend *backend, void *self,

@@ -12,7 +12,7 @@
 
 /* ---- columns in device memory --------------------------------------------------- */
 
-#define VISITS 6u
+#define VISITS 10u
 
 typedef struct {
     const sx_device *dev;         /* whose columns they are */
@@ -43,6 +43,30 @@ static sx_status stand_in(visits *all, sx_slice *s, uint64_t n, int out, sx_err 
     return st;
 }
 
+/* A column of strings that are queries comes whole. */
+static sx_status bring_strings(visits *all, sx_slice *s, sx_err *err)
+{
+    const sx_device *dev = all->dev;
+    sx_slice offsets = sx_slice_fixed(s->offsets, s->each, s->n + 1, SX_DEVICE);
+    sx_slice bytes = sx_slice_fixed(s->data, 1, s->bytes, SX_DEVICE);
+    sx_slice *const parts[2] = {&offsets, &bytes};
+    sx_status st = SX_OK;
+
+    for (unsigned i = 0; i < 2 && st == SX_OK; i++) {
+        const void *home = parts[i]->data;
+        uint64_t its = sx_slice_bytes(parts[i], 0, parts[i]->n);
+        if (its == 0)
+            continue;
+        st = stand_in(all, parts[i], parts[i]->n, 0, err);
+        if (st == SX_OK)
+            st = dev->backend->copy(dev->self, parts[i]->data, 0, home, 1, its, err);
+    }
+    s->offsets = offsets.data;
+    s->data = bytes.data;
+    s->place = SX_HOST;
+    return st;
+}
+
 /* The same for a column in device memory, with its contents if `in`. Others stay as they are. */
 static sx_status bring(visits *all, sx_slice *s, uint64_t n, int in, int out, sx_err *err)
 {
@@ -50,6 +74,8 @@ static sx_status bring(visits *all, sx_slice *s, uint64_t n, int in, int out, sx
     const void *home = s->data;
     sx_status st;
 
+    if (s->offsets)
+        return sx_slice_there(s) ? bring_strings(all, s, err) : SX_OK;
     if (!home || !sx_slice_there(s) || n == 0)
         return SX_OK;
     st = stand_in(all, s, n, out, err);
@@ -84,7 +110,7 @@ enum { TRIPS_COUNT = 1, TRIPS_FOLD = 2, TRIPS_RANGE = 2 };
 
 static sx_batch batch_of(const sx_span_query *job, uint32_t out_bytes, uint32_t trips)
 {
-    return (sx_batch){.n = job->n, .in_bytes = job->lo.each + job->hi.each,
+    return (sx_batch){.n = job->n, .in_bytes = sx_query_bytes(&job->lo) + sx_query_bytes(&job->hi),
                       .out_bytes = out_bytes, .searches = 2, .trips = trips,
                       .threads = job->how.threads};
 }
@@ -99,6 +125,39 @@ static uint32_t ends_there(const sx_span_query *job)
 static int on_host(const sx_how *how, uint32_t there)
 {
     return !there && !how->stream;
+}
+
+/* ---- codes of strings ------------------------------------------------------------------ */
+
+/* The GPU makes entries of codes, and knows no strings: so these are made before, for both sides.
+ * Without memory for them the CPU goes on alone. */
+static sx_status take_codes(visits *all, sx_plan *plan, sx_entered *ask,
+                            sx_text_codes *const to[2], uint64_t n, sx_err *err)
+{
+    const sx_device *dev = plan->by->dev;
+    sx_views views = sx_plan_views(plan);
+    sx_status st = SX_OK;
+
+    if (sx_type_bytes(ask->key_type) > 0 || !plan->entries || ask->columns == 0)
+        return SX_OK;
+    for (unsigned c = 0; c < ask->columns && st == SX_OK; c++) {
+        sx_slice numbers = sx_slice_fixed(NULL, 2 * sizeof(uint64_t), n, SX_HOST);
+        sx_text_codes codes;
+        st = stand_in(all, &numbers, n, 0, err);
+        if (st != SX_OK)
+            break;
+        codes = (sx_text_codes){numbers.data, (uint64_t *)numbers.data + n};
+        dev->backend->codes(dev->self, &views, &ask->q[c], n, ask->threads, &codes);
+        *to[c] = codes;
+        ask->q[c] = sx_slice_fixed(codes.code, sizeof(uint64_t), n, SX_HOST);
+        ask->side[c] = SX_LEFT;
+    }
+    ask->key_type = SX_U64;
+    if (st == SX_ENOMEM) {
+        plan->entries = NULL;
+        return SX_OK;
+    }
+    return st;
 }
 
 /* ---- points ------------------------------------------------------------------------ */
@@ -129,19 +188,21 @@ static sx_status answer_points(void *work, uint64_t at, uint64_t n, const sx_sta
     part.keys = sx_slice_part(&part.keys, at, at + n);
     part.at = sx_slice_part(&part.at, at, at + n);
     part.entry = entry[0];
+    part.codes = sx_text_codes_from(&part.codes, at);
     return ask_points(w->plan, &part, err);
 }
 
 sx_status sx_answer_lookup(const sx_index_version *now, const sx_lookup *job, sx_err *err)
 {
-    sx_batch b = {.n = job->n, .in_bytes = job->q.each,
+    sx_batch b = {.n = job->n, .in_bytes = sx_query_bytes(&job->q),
                   .out_bytes = (job->out.data ? job->out.each : 0) +
                                (job->keys.data ? job->keys.each : 0),
                   .searches = job->op != SX_OP_KEY_AT, .trips = 1, .threads = job->how.threads};
     sx_plan plan = sx_plan_of(now, &b,
                               on_host(&job->how, sx_slice_there(&job->q) |
                                                      sx_slice_there(&job->out) |
-                                                     sx_slice_there(&job->keys)),
+                                                     sx_slice_there(&job->keys) |
+                                                     sx_slice_there(&job->at)),
                               job->q.data, job->out.data ? job->out.data : job->keys.data);
     sx_lookup here = *job;
     visits all = {.dev = now->dev};
@@ -162,10 +223,11 @@ sx_status sx_answer_lookup(const sx_index_version *now, const sx_lookup *job, sx
         st = bring(&all, &here.out, job->n, 0, 1, err);
     if (st == SX_OK)              /* keys without a match stay as they are */
         st = bring(&all, &here.keys, job->n, 1, 1, err);
-    if (st == SX_OK) {
-        ask.q[0] = here.q;
+    ask.q[0] = here.q;
+    if (st == SX_OK)
+        st = take_codes(&all, &plan, &ask, (sx_text_codes *const[2]){&here.codes, NULL}, job->n, err);
+    if (st == SX_OK)
         st = sx_hybrid_run(&plan, &ask, job->n, answer_points, &w, NULL, err);
-    }
     return leave(&all, st, err);
 }
 
@@ -211,6 +273,8 @@ static sx_span_query part_of(const sx_span_query *job, uint64_t at, uint64_t n,
     part.hi = sx_slice_part(&job->hi, at, at + n);
     part.entry_lo = entry[0];
     part.entry_hi = entry[1];
+    part.codes_lo = sx_text_codes_from(&job->codes_lo, at);
+    part.codes_hi = sx_text_codes_from(&job->codes_hi, at);
     return part;
 }
 
@@ -241,8 +305,8 @@ static sx_status answer_fold(void *work, uint64_t at, uint64_t n, const sx_state
 }
 
 /* Brings the ends of ranges to the host, and says what entries to ask for. */
-static sx_status bring_ranges(visits *all, const sx_span_query *job, sx_span_query *here,
-                              sx_entered *ask, sx_err *err)
+static sx_status bring_ranges(visits *all, sx_plan *plan, const sx_span_query *job,
+                              sx_span_query *here, sx_entered *ask, sx_err *err)
 {
     sx_status st;
 
@@ -252,7 +316,10 @@ static sx_status bring_ranges(visits *all, const sx_span_query *job, sx_span_que
         st = bring(all, &here->hi, job->n, 1, 0, err);
     *ask = (sx_entered){.key_type = job->key_type, .q = {here->lo, here->hi},
                         .side = {SX_LEFT, SX_RIGHT}, .columns = 2, .threads = job->how.threads};
-    return st;
+    return st == SX_OK ? take_codes(all, plan, ask, (sx_text_codes *const[2]){&here->codes_lo,
+                                                                               &here->codes_hi},
+                                    job->n, err)
+                       : st;
 }
 
 sx_status sx_answer_count(const sx_index_version *now, const sx_span_query *job,
@@ -275,7 +342,7 @@ sx_status sx_answer_count(const sx_index_version *now, const sx_span_query *job,
         while (sx_plan_again(&plan, st));
         return st;
     }
-    st = bring_ranges(&all, job, &here, &ask, err);
+    st = bring_ranges(&all, &plan, job, &here, &ask, err);
     if (st == SX_OK)
         st = bring(&all, &column, job->n, 0, 1, err);
     if (st == SX_OK) {
@@ -312,7 +379,7 @@ sx_status sx_answer_fold(const sx_index_version *now, const sx_span_query *job,
         while (sx_plan_again(&plan, st));
         return st;
     }
-    st = bring_ranges(&all, job, &here, &ask, err);
+    st = bring_ranges(&all, &plan, job, &here, &ask, err);
     for (unsigned i = 0; i < 4 && st == SX_OK; i++)
         st = bring(&all, columns[i], job->n, 0, 1, err);
     if (st == SX_OK)
@@ -384,15 +451,12 @@ static sx_status fill_ranges(void *work, const sx_spans *spans, uint64_t total, 
     sx_views views = sx_plan_views(w->plan);
     visits all = {.dev = w->dev};
     sx_range_out here = *w->out;
-    uint64_t bytes, *at = NULL;
+    uint64_t bytes;
     sx_status st = SX_OK;
 
     if (here.keys.offsets) {
-        st = sx_spans_strings(w->plan, w->job, spans, total, &here.keys, here.max_bytes, &at,
+        st = sx_spans_strings(w->plan, w->job, spans, total, &here.keys, here.max_bytes,
                               w->verb, err);
-        if (st == SX_OK)
-            st = sx_strings_write(w->plan, at, total, &here.keys, &w->job->how, err);
-        sx_release(at);
         if (st != SX_OK)
             return st;
         here.keys = (sx_slice){0};
@@ -440,7 +504,7 @@ sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
     }
     w.ask = &ask;
     w.job = &here;
-    st = bring_ranges(&all, job, &here, &ask, err);
+    st = bring_ranges(&all, &plan, job, &here, &ask, err);
     /* Memory for results on the device is taken when first is known, so that a call without
      * enough leaves all outputs as they were. */
     if (st == SX_OK && there)

@@ -86,7 +86,7 @@ sx_status sx_check_copy(const sx_index_version *now, const sx_call *how, const c
                         sx_err *err)
 {
     const sx_run *run = sx_one_run(now);
-    uint64_t bytes = run->replica[0].dev->backend->gpu ? sx_run_bytes(run) : 0;
+    uint64_t bytes = run->replica[0].dev->backend->gpu ? sx_run_used(run) : 0;
 
     if (how->max_bytes && bytes > how->max_bytes)
         return sx_fail(err, SX_ENOMEM, "%s: the index is on a GPU, and a copy on the host takes "
@@ -222,8 +222,9 @@ sx_status sx_check_out_keys(const sx_index_version *now, const sx_column *c, con
 {
     sx_status st = check_type(now, c, how, verb, name, err);
 
-    if (st == SX_OK && c->type == SX_STR && c->place != SX_HOST)
-        return sx_fail(err, SX_ENOSYS, "%s: %s are strings in device memory; questions take strings "
-                       "on the host", verb, name);
+    if (st == SX_OK && c->type == SX_STR && how->stream)
+        return sx_fail(err, SX_ENOSYS, "%s: %s are strings, and the call has a stream: how many bytes "
+                       "they have is not known before; allowed: strings as results without a stream",
+                       verb, name);
     return st == SX_OK ? sx_check_space(c, n, verb, name, err) : st;
 }

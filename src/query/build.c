@@ -57,12 +57,25 @@ static void add_strings(uint64_t n, uint64_t string_bytes, sx_bounds *most)
                   SX_SORT_STRINGS_SCRATCH(n);
 }
 
-/* What an index takes at `at`, the device or the CPU beside it (settle_place()). Staging on the
- * way to the GPU is not counted. string_bytes: of all keys, if they are strings. */
-static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n, int row_type,
-                          uint64_t string_bytes, sx_estimate_info *e, sx_err *err)
+/* What strings take on the host until they are on a GPU: keys, rows, each value once, and what is
+ * added above. */
+static uint64_t sorted_strings(uint64_t n, uint32_t row_bytes, uint64_t string_bytes)
 {
-    uint32_t width = sx_type_of(key_type)->width, row_bytes = widest_row(row_type, n);
+    sx_bounds most = {0};
+
+    add_strings(n, string_bytes, &most);
+    return most.peak + sx_round_up(n * 8, SX_LINE) * 2 + n * row_bytes * 2 +
+           sx_starts_bytes(n, n, row_bytes) + (n + 1) * 8;
+}
+
+/* What an index takes at `at`, the device or the CPU beside it (settle_place()). Staging on the
+ * way to the GPU is not counted. */
+static sx_status estimate(sx_device *at, sx_spec spec, const sx_estimate_ask *of,
+                          sx_estimate_info *e, sx_err *err)
+{
+    uint64_t n = of->n;
+    uint32_t width = sx_type_of(of->key_type)->width, row_bytes = widest_row(of->row_type, n);
+    int strings = sx_type_of(of->key_type)->bytes == 0;
     sx_bounds most = {0};
     sx_status st = SX_OK;
 
@@ -78,8 +91,8 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
     } else {
         st = sx_bound(at, &spec, width, row_bytes, n, &most, err);
     }
-    if (st == SX_OK && sx_type_of(key_type)->bytes == 0)
-        add_strings(n, string_bytes, &most);
+    if (st == SX_OK && strings)
+        add_strings(n, of->bytes, &most);
     if (st == SX_OK) {
         uint64_t measuring = spec.place == SX_PLACE_HYBRID || spec.place == SX_PLACE_BOTH
                                  ? sx_cost_bytes(n, width) : 0;
@@ -94,9 +107,12 @@ static sx_status estimate(sx_device *at, sx_spec spec, int key_type, uint64_t n,
         if (at->backend->gpu) {
             e->device_resident = most.resident;
             e->device_peak = most.peak;
+            if (strings)          /* they are sorted on the host */
+                e->host_peak += sorted_strings(n, row_bytes, of->bytes);
             if (spec.place == SX_PLACE_BOTH) {
                 e->host_resident += most.resident;
-                e->host_peak = e->host_resident + measuring;
+                if (e->host_peak < e->host_resident + measuring)
+                    e->host_peak = e->host_resident + measuring;
             }
         } else {
             e->host_resident += most.resident;
@@ -116,7 +132,7 @@ static uint64_t space_of(const sx_device *dev)
 
 /* `auto` goes hybrid if the index, or building it, would not fit the device, and to the host if
  * not even the upper part would. */
-static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_t n, int row_type,
+static sx_status auto_place(sx_device *dev, sx_spec *spec, const sx_estimate_ask *of,
                             char why[SX_WHY_MAX], sx_err *err)
 {
     sx_estimate_info e = {0};
@@ -127,14 +143,14 @@ static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_
 
     if (space == UINT64_MAX)
         return SX_OK;
-    st = estimate(dev, *spec, key_type, n, row_type, 0, &e, err);
-    needed = e.device_peak - sx_contest_bytes(dev, spec, n);      /* a contest can do with less */
+    st = estimate(dev, *spec, of, &e, err);
+    needed = e.device_peak - sx_contest_bytes(dev, spec, of->n);  /* a contest can do with less */
     if (st != SX_OK || needed <= space)
         return st;
     spec->place = SX_PLACE_HYBRID;
     st = sx_device_host(dev, &host, err);
     if (st == SX_OK)
-        st = estimate(host, *spec, key_type, n, row_type, 0, &e, err);
+        st = estimate(host, *spec, of, &e, err);
     if (st != SX_OK)
         return st;
     if (e.device_resident > space)
@@ -151,13 +167,13 @@ static sx_status auto_place(sx_device *dev, sx_spec *spec, int key_type, uint64_
 }
 
 /* Whether the spec's place can be, and calls with a stream there (possible.h). */
-static sx_status check_place(const sx_device *dev, const sx_spec *spec, int key_type, int streams,
+static sx_status check_place(const sx_device *dev, const sx_spec *spec, int streams,
                              const char *verb, sx_err *err)
 {
     sx_backend_kind kind = sx_kind_of(dev);
     char text[SX_SPEC_MAX];
     sx_err why;
-    sx_status st = sx_check_place(spec->family, key_type, spec->place, &kind, &why);
+    sx_status st = sx_check_place(spec->family, spec->place, &kind, &why);
 
     if (st == SX_OK && streams)
         st = sx_check_streams(spec->place, &kind, &why);
@@ -168,14 +184,13 @@ static sx_status check_place(const sx_device *dev, const sx_spec *spec, int key_
 }
 
 /* The device whose memory gets the sections: dev, or the CPU beside it. The spec's place becomes
- * the usual one if it names what that is. streams: the call has a stream. */
-static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint64_t n, int row_type,
-                              int streams, const char *verb, sx_device **at, char why[SX_WHY_MAX],
-                              sx_err *err)
+ * the usual one if it names what that is. of: the keys and rows. streams: the call has a stream. */
+static sx_status settle_place(sx_device *dev, sx_spec *spec, const sx_estimate_ask *of, int streams,
+                              const char *verb, sx_device **at, char why[SX_WHY_MAX], sx_err *err)
 {
     int gpu = dev->backend->gpu != 0;
     int told = spec->place != SX_PLACE_USUAL;     /* also place=device, which becomes usual */
-    sx_status st = check_place(dev, spec, key_type, streams, verb, err);
+    sx_status st = check_place(dev, spec, streams, verb, err);
 
     why[0] = '\0';
     *at = dev;
@@ -184,9 +199,9 @@ static sx_status settle_place(sx_device *dev, sx_spec *spec, int key_type, uint6
     if (spec->place == (gpu ? SX_PLACE_DEVICE : SX_PLACE_HOST))
         spec->place = SX_PLACE_USUAL;
     if (gpu && (sx_family_of(spec->family)->traits & SX_CHOSEN) && !told) {
-        st = auto_place(dev, spec, key_type, n, row_type, why, err);
+        st = auto_place(dev, spec, of, why, err);
         if (st == SX_OK)
-            st = check_place(dev, spec, key_type, streams, verb, err);
+            st = check_place(dev, spec, streams, verb, err);
     }
     if (st == SX_OK && spec->place != SX_PLACE_USUAL && spec->place != SX_PLACE_BOTH)
         st = sx_device_host(dev, at, err);
@@ -236,10 +251,9 @@ sx_status sx_estimate(sx_device *dev, const char *text, const sx_estimate_ask *g
     if (st == SX_OK)
         st = sx_spec_parse(&spec, text ? text : "auto", &err);
     if (st == SX_OK)
-        st = settle_place(dev, &spec, ask.key_type, ask.n, ask.row_type, 0, "sx_estimate", &at,
-                          why, &err);
+        st = settle_place(dev, &spec, &ask, 0, "sx_estimate", &at, why, &err);
     if (st == SX_OK)
-        st = estimate(at, spec, ask.key_type, ask.n, ask.row_type, ask.bytes, &e, &err);
+        st = estimate(at, spec, &ask, &e, &err);
     if (st == SX_OK && e.device_peak > 0)
         e.device_peak += stage_bytes(dev);
     if (st == SX_OK)
@@ -247,22 +261,37 @@ sx_status sx_estimate(sx_device *dev, const char *text, const sx_estimate_ask *g
     return sx_report(&err, st);
 }
 
-/* Bytes of a column that must be copied to the host. */
-static uint64_t guest_bytes(const sx_device *at, const sx_slice *s)
+static int are_strings(const sx_input *in)
 {
-    return sx_slice_there(s) && !at->backend->gpu ? sx_slice_bytes(s, 0, s->n) : 0;
+    return in->keys.offsets != NULL;
+}
+
+static sx_estimate_ask ask_of(const sx_input *in)
+{
+    return (sx_estimate_ask){.key_type = in->key_type, .row_type = in->row_type, .n = in->n,
+                             .bytes = in->keys.bytes};
+}
+
+/* Bytes of a column that must be copied to the host: if the index is there, or strings are sorted
+ * there. */
+static uint64_t guest_bytes(const sx_device *at, const sx_input *in, const sx_slice *s)
+{
+    if (!sx_slice_there(s) || (at->backend->gpu && !are_strings(in)))
+        return 0;
+    return s->offsets ? (s->n + 1) * s->each + s->bytes : sx_slice_bytes(s, 0, s->n);
 }
 
 static sx_status check_budget(const sx_device *dev, sx_device *at, const sx_spec *spec,
                               const sx_input *in, uint64_t max_bytes, sx_err *err)
 {
+    sx_estimate_ask of = ask_of(in);
     sx_estimate_info e = {0};
     sx_status st;
 
     if (max_bytes == 0)
         return SX_OK;
-    st = estimate(at, *spec, in->key_type, in->n, in->row_type, in->keys.bytes, &e, err);
-    e.host_peak += guest_bytes(at, &in->keys) + guest_bytes(at, &in->rows);
+    st = estimate(at, *spec, &of, &e, err);
+    e.host_peak += guest_bytes(at, in, &in->keys) + guest_bytes(at, in, &in->rows);
     e.device_peak += e.device_peak > 0 ? stage_bytes(dev) : 0;
     if (st == SX_OK && e.host_peak + e.device_peak > max_bytes)
         return sx_fail(err, SX_ENOMEM, "sx_build: building takes up to %llu bytes, more than "
@@ -276,6 +305,64 @@ static sx_status check_budget(const sx_device *dev, sx_device *at, const sx_spec
 #define PART_SORTED (SX_PROGRESS_ALL / 100 * 70)
 #define PART_BUILT (SX_PROGRESS_ALL / 100 * 95)
 
+/* An array of sorted strings goes from the host to a device. */
+static sx_status move_array(sx_device *dev, sx_device *host, void **array, uint64_t bytes,
+                            sx_err *err)
+{
+    void *there = NULL;
+    sx_status st = SX_OK;
+
+    if (*array && bytes > 0)
+        st = dev->backend->alloc(dev->self, &there, bytes, "strings", err);
+    if (there)
+        st = dev->backend->copy(dev->self, there, 1, *array, 0, bytes, err);
+    host->backend->release(host->self, *array);
+    *array = there;
+    return st;
+}
+
+/* Sorts strings on the host for a device that they go to then. Equal ones are found there, too. */
+static sx_status sort_for(sx_device *dev, const sx_spec *spec, const sx_input *in, sx_sorted *out,
+                          sx_err *err)
+{
+    sx_device *host;
+    sx_sorted s = {0};
+    sx_status st = sx_device_host(dev, &host, err);
+
+    if (st != SX_OK)
+        return st;
+    st = host->backend->sort(host->self, in, &s, err);
+    if (st == SX_OK && (spec->given & SX_P_LAYOUT) && spec->layout == SX_LAYOUT_ONCE)
+        st = host->backend->once(host->self, &s, in->threads, err);
+    host->backend->release(host->self, s.spare_keys);
+    host->backend->release(host->self, s.spare_rows);
+    s.spare_keys = s.spare_rows = NULL;
+    struct {
+        void **array;
+        uint64_t bytes;
+    } all[] = {
+        {&s.keys, sx_round_up(s.n * s.width, SX_LINE)},
+        {&s.rows, s.ranks * s.row_bytes},
+        {&s.starts, sx_starts_bytes(s.n, s.ranks, s.row_bytes)},
+        {&s.offsets, (s.n + 1) * s.strings.offset_bytes},
+        {&s.bytes, s.strings.size},
+        {&s.groups, sx_groups_bytes(&s.strings)},
+    };
+    for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (st == SX_OK) {
+            st = move_array(dev, host, all[i].array, all[i].bytes, err);
+        } else {
+            host->backend->release(host->self, *all[i].array);
+            *all[i].array = NULL;
+        }
+    }
+    for (unsigned i = 0; i < sizeof all / sizeof all[0] && st != SX_OK; i++)
+        dev->backend->release(dev->self, *all[i].array);
+    if (st == SX_OK)
+        *out = s;
+    return st;
+}
+
 /* Sorts, chooses if the spec leaves that open, and makes the sections, where the index will be. */
 static sx_status build(const sx_site *site, sx_store *s, const sx_spec *spec, const sx_input *in,
                        sx_err *err)
@@ -288,7 +375,8 @@ static sx_status build(const sx_site *site, sx_store *s, const sx_spec *spec, co
     sx_status st;
 
     sx_progress_phase(in->progress, PART_SORTED);
-    st = be->sort(dev->self, in, &sorted, err);
+    st = be->gpu && are_strings(in) ? sort_for(dev, spec, in, &sorted, err)
+                                    : be->sort(dev->self, in, &sorted, err);
     if (st != SX_OK)
         return st;
     sorted.progress = in->progress;
@@ -311,7 +399,35 @@ static sx_status build(const sx_site *site, sx_store *s, const sx_spec *spec, co
     return st;
 }
 
-/* The same for an index on the host of a GPU, whose columns may be in device memory. */
+/* Strings that come from a device, where nobody looked at their offsets. */
+static sx_status check_brought(const sx_slice *s, sx_err *err)
+{
+    sx_column c = {.type = SX_STR, .n = s->n, .data = s->data, .offsets = (void *)s->offsets,
+                   .offset_bytes = s->each, .bytes = s->bytes};
+
+    return s->offsets ? sx_check_offsets(&c, "sx_build", "keys", err) : SX_OK;
+}
+
+/* A column of a device comes to the host, into memory of its own. */
+static sx_status bring_column(const sx_device *dev, sx_slice *s, uint64_t bytes, void **own,
+                              sx_err *err)
+{
+    uint64_t offsets = s->offsets ? (s->n + 1) * s->each : 0;
+    sx_status st = sx_alloc(own, bytes, "columns of the device", err);
+
+    if (st == SX_OK && offsets > 0)
+        st = dev->backend->copy(dev->self, *own, 0, s->offsets, 1, offsets, err);
+    if (st == SX_OK && bytes > offsets)
+        st = dev->backend->copy(dev->self, (unsigned char *)*own + offsets, 0, s->data, 1,
+                                bytes - offsets, err);
+    s->offsets = offsets ? *own : NULL;
+    s->data = (unsigned char *)*own + offsets;
+    s->place = SX_HOST;
+    return st == SX_OK ? check_brought(s, err) : st;
+}
+
+/* The same for keys that are sorted on the host of a GPU, and whose columns may be in device
+ * memory. */
 static sx_status build_beside(const sx_site *site, sx_store *s, const sx_spec *spec,
                               const sx_input *in, sx_err *err)
 {
@@ -321,14 +437,12 @@ static sx_status build_beside(const sx_site *site, sx_store *s, const sx_spec *s
     void *own[2] = {NULL, NULL};
     sx_status st = SX_OK;
 
+    if (in->stream)               /* columns are complete when it has come to this call */
+        dev->backend->settle(dev->self);
     for (unsigned i = 0; i < 2 && st == SX_OK; i++) {
-        uint64_t bytes = guest_bytes(site->at, columns[i]);
-        if (bytes == 0)
-            continue;
-        st = sx_alloc(&own[i], bytes, "columns of the device", err);
-        if (st == SX_OK)
-            st = dev->backend->copy(dev->self, own[i], 0, columns[i]->data, 1, bytes, err);
-        *columns[i] = sx_slice_fixed(own[i], columns[i]->each, columns[i]->n, SX_HOST);
+        uint64_t bytes = guest_bytes(site->at, in, columns[i]);
+        if (bytes > 0)
+            st = bring_column(dev, columns[i], bytes, &own[i], err);
     }
     if (st == SX_OK)
         st = build(site, s, spec, &here, err);
@@ -383,6 +497,14 @@ static sx_status complete(sx_index **out, sx_device *dev, sx_device *at, sx_stor
     return st;
 }
 
+static sx_status settle_of(sx_device *dev, sx_spec *spec, const sx_input *in, sx_device **at,
+                           char why[SX_WHY_MAX], sx_err *err)
+{
+    sx_estimate_ask of = ask_of(in);
+
+    return settle_place(dev, spec, &of, in->stream != NULL, "sx_build", at, why, err);
+}
+
 sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_column *keys,
                    const sx_column *rows, const sx_call *call)
 {
@@ -410,15 +532,15 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
         st = sx_fail(&err, SX_EINVAL, "sx_build: %llu keys are more than an index can hold "
                      "(%llu)", (unsigned long long)in.n, (unsigned long long)SX_KEYS_MAX);
     if (st == SX_OK)
-        st = settle_place(dev, &spec, in.key_type, in.n, in.row_type, in.stream != NULL, "sx_build",
-                          &site.at, made.why, &err);
+        st = settle_of(dev, &spec, &in, &site.at, made.why, &err);
     if (st == SX_OK)
         st = check_budget(dev, site.at, &spec, &in, how.max_bytes, &err);
     if (st == SX_OK) {
         if (spec.place == SX_PLACE_HYBRID)
             site.space = space_of(dev);
         in.progress = sx_progress_begin(&progress, &how, "sx_build");
-        st = (site.at == dev ? build : build_beside)(&site, &made, &spec, &in, &err);
+        st = (site.at == dev && !(dev->backend->gpu && are_strings(&in)) ? build : build_beside)(
+            &site, &made, &spec, &in, &err);
     }
     if (st == SX_OK)
         st = complete(&ix, dev, site.at, &made, spec.place, in.progress, &err);
@@ -527,12 +649,14 @@ static sx_status place_loaded(sx_index **out, sx_device *dev, sx_store *s, unsig
                               const sx_call *how, sx_progress *progress, sx_err *err)
 {
     sx_spec spec = s->spec;
+    sx_estimate_ask of = {.key_type = s->key_type, .n = s->view.ranks,
+                          .bytes = s->view.strings.size};
     sx_device *at;
     char why[SX_WHY_MAX];
     sx_status st;
 
     spec.place = place_of_flags(flags);
-    st = settle_place(dev, &spec, s->key_type, s->view.ranks, 0, 0, "sx_load", &at, why, err);
+    st = settle_place(dev, &spec, &of, 0, "sx_load", &at, why, err);
     if (st == SX_OK)
         st = check_loaded(s, at, &spec, flags, how->max_bytes, err);
     if (st != SX_OK) {

@@ -44,7 +44,8 @@ sx_how sx_how_of(const sx_call *call);
 sx_status sx_check_column(const sx_column *c, const sx_device *dev, const sx_call *how,
                           const char *verb, const char *name, sx_err *err);
 /* strings.c: what a column of strings has beside others; then whether the offsets of an input are
- * right. Columns of other types pass both, unless they have what strings have. */
+ * right. Columns of other types pass both, unless they have what strings have. Offsets in device
+ * memory are not looked at: whoever reads them stays inside of the data whatever they are. */
 sx_status sx_check_strings(const sx_column *c, const sx_device *dev, const char *verb,
                            const char *name, sx_err *err);
 sx_status sx_check_offsets(const sx_column *c, const char *verb, const char *name, sx_err *err);
@@ -97,6 +98,14 @@ typedef struct {
     int visit;                    /* columns in device memory come to the host for it */
 } sx_plan;
 
+/* Bytes that a query has on its way, of strings on average. */
+static inline uint32_t sx_query_bytes(const sx_slice *q)
+{
+    uint64_t each = q->offsets && q->n > 0 ? q->bytes / q->n : 0;
+
+    return q->each + (uint32_t)(each < 1u << 20 ? each : 1u << 20);
+}
+
 /* The plan for a batch. on_host: all its columns are on the host, and it has no stream. in
  * and out are two of these columns; out may be NULL. */
 sx_plan sx_plan_of(const sx_index_version *now, const sx_batch *b, int on_host, const void *in,
@@ -125,16 +134,9 @@ sx_status sx_answer_climb(const sx_index_version *now, const sx_climb_query *job
 /* Answers a lookup whose keys are strings. SX_ESPACE: only offsets are written. */
 sx_status sx_answer_strings(const sx_index_version *now, const sx_lookup *job, const char *verb,
                             sx_err *err);
-/* Writes the offsets of strings at positions, and says whether there is space for these; then
- * writes the strings. */
-sx_status sx_strings_measure(const sx_plan *plan, const uint64_t *at, uint64_t n,
-                             const sx_slice *to, const sx_how *how, const char *verb, sx_err *err);
-sx_status sx_strings_write(const sx_plan *plan, const uint64_t *at, uint64_t n, const sx_slice *to,
-                           const sx_how *how, sx_err *err);
-/* The first of these for the keys of spans. *at gets their positions; give it back, even if this
- * fails. */
+/* The strings of spans that are summed up, which are `total`. */
 sx_status sx_spans_strings(const sx_plan *plan, const sx_span_query *job, const sx_spans *spans,
-                           uint64_t total, const sx_slice *keys, uint64_t max_bytes, uint64_t **at,
+                           uint64_t total, const sx_slice *keys, uint64_t max_bytes,
                            const char *verb, sx_err *err);
 
 /* ---- spans.c: results of ranges ----------------------------------------------------- */

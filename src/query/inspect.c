@@ -173,6 +173,8 @@ static void explain_sections(const sx_run *run, sx_text *t)
         if (bytes == 0)
             continue;
         sx_text_add(t, "section  %-7s %" PRIu64 " bytes", sx_section_name(v, kind), bytes);
+        if (sx_run_section(run, kind) > bytes)
+            sx_text_add(t, ", and %" PRIu64 " to grow", sx_run_section(run, kind) - bytes);
         if (there == bytes)
             sx_text_add(t, ", on the host and on the device");
         else if (there > 0)
@@ -303,6 +305,8 @@ static void explain_json(const sx_index_version *now, const sx_notes *notes,
         if (sx_section_bytes(v, kind)) {
             sx_text_add(t, "%s{\"name\": \"%s\", \"bytes\": %" PRIu64, sep,
                         sx_section_name(v, kind), sx_section_bytes(v, kind));
+            if (sx_run_section(run, kind) > sx_section_bytes(v, kind))
+                sx_text_add(t, ", \"space\": %" PRIu64, sx_run_section(run, kind));
             if (run->replicas > 1)
                 sx_text_add(t, ", \"device_bytes\": %" PRIu64, also_on_device(run, kind));
             sx_text_add(t, "}");

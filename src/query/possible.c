@@ -56,8 +56,7 @@ static int are_strings(int key_type)
     return sx_type_of(key_type)->bytes == 0;
 }
 
-sx_status sx_check_place(uint32_t family, int key_type, uint32_t place,
-                         const sx_backend_kind *kind, sx_err *err)
+sx_status sx_check_place(uint32_t family, uint32_t place, const sx_backend_kind *kind, sx_err *err)
 {
     if (place != SX_PLACE_USUAL && place != SX_PLACE_HOST && !kind->gpu)
         return sx_fail(err, SX_ENOSYS, "place=%s needs a GPU: %s has no memory of its own",
@@ -69,9 +68,6 @@ sx_status sx_check_place(uint32_t family, int key_type, uint32_t place,
         return sx_fail(err, SX_ENOSYS, "%s has no upper part for place=hybrid; allowed: %s",
                        sx_family_of(family)->name, list);
     }
-    if (kind->gpu && place != SX_PLACE_HOST && are_strings(key_type))
-        return sx_fail(err, SX_ENOSYS, "an index of strings has no kernels yet; allowed on %s: "
-                       "place=host", kind->name);
     return SX_OK;
 }
 
@@ -110,8 +106,6 @@ static sx_status check_verb(unsigned verb, int key_type, uint32_t place,
     if (verbs[verb].where == WITH_A_GPU && !kind->gpu)
         return sx_fail(err, SX_ENOSYS, "%s has no memory of its own that columns could be in",
                        kind->name);
-    if (verbs[verb].where == WITH_A_GPU && are_strings(key_type))
-        return sx_fail(err, SX_ENOSYS, "questions take strings on the host");
     return verbs[verb].where == ON_A_GPU ? sx_check_streams(place, kind, err) : SX_OK;
 }
 
@@ -158,7 +152,7 @@ static sx_status possible(const char *text, int key_type, const char *verb_name,
     if (st == SX_OK)
         st = sx_backend_of(device, &kind, &args, err);
     if (st == SX_OK)
-        st = sx_check_place(spec.family, key_type, place, kind, err);
+        st = sx_check_place(spec.family, place, kind, err);
     return st == SX_OK ? check_verb(verb, key_type, place, kind, err) : st;
 }
 

@@ -6,10 +6,9 @@
 #include "place/registry.h"
 
 /* Fails with the reason (SX_ENOSYS) if no index of the family can be in this place, an
- * SX_PLACE_. The usual place always can be, but for strings. Building, loading, estimating and
- * sx_possible() ask this, so that they have one answer and one sentence. */
-sx_status sx_check_place(uint32_t family, int key_type, uint32_t place,
-                         const sx_backend_kind *kind, sx_err *err);
+ * SX_PLACE_. The usual place always can be. Building, loading, estimating and sx_possible() ask
+ * this, so that they have one answer and one sentence. */
+sx_status sx_check_place(uint32_t family, uint32_t place, const sx_backend_kind *kind, sx_err *err);
 /* The same, for calls with a stream; then for prefixes and climbs, which keys of some types
  * have. */
 sx_status sx_check_streams(uint32_t place, const sx_backend_kind *kind, sx_err *err);

@@ -52,11 +52,8 @@ sx_status sx_check_offsets(const sx_column *c, const char *verb, const char *nam
 {
     uint64_t before = 0;
 
-    if (c->type != SX_STR)
+    if (c->type != SX_STR || c->place != SX_HOST)
         return SX_OK;
-    if (c->place != SX_HOST)
-        return sx_fail(err, SX_ENOSYS, "%s: %s are strings in device memory; questions take strings "
-                       "on the host", verb, name);
     for (uint64_t i = 0; i <= c->n; i++) {
         uint64_t at = c->offset_bytes == 8 ? ((const uint64_t *)c->offsets)[i]
                                            : ((const uint32_t *)c->offsets)[i];
@@ -77,7 +74,10 @@ sx_status sx_check_offsets(const sx_column *c, const char *verb, const char *nam
     return SX_OK;
 }
 
-/* ---- strings as results -------------------------------------------------------------------- */
+/* ---- strings as results --------------------------------------------------------------------
+ *
+ * Positions of strings, in the memory of who answers; from these offsets; and if there is space for
+ * all of them, bytes. */
 
 static sx_status take(const sx_plan *plan, const sx_string_take *job, sx_err *err)
 {
@@ -87,103 +87,171 @@ static sx_status take(const sx_plan *plan, const sx_string_take *job, sx_err *er
     return dev->backend->take_strings(dev->self, &views, job, err);
 }
 
-sx_status sx_strings_measure(const sx_plan *plan, const uint64_t *at, uint64_t n,
-                             const sx_slice *to, const sx_how *how, const char *verb, sx_err *err)
+/* Writes the offsets of strings at positions, and says whether there is space for these. */
+static sx_status measure(const sx_plan *plan, const uint64_t *at, uint64_t n, const sx_slice *to,
+                         const sx_how *how, uint64_t *total, const char *verb, sx_err *err)
 {
-    uint64_t total = 0;
-    sx_string_take job = {.n = n, .at = at, .total = &total, .how = *how};
+    sx_string_take job = {.n = n, .at = at, .total = total, .how = *how};
     sx_status st = SX_OK;
 
     if (to->each == 4) {          /* nothing is written if offsets could not say it */
         st = take(plan, &job, err);
-        if (st == SX_OK && total > UINT32_MAX)
+        if (st == SX_OK && *total > UINT32_MAX)
             st = sx_fail(err, SX_EINVAL, "%s: the keys have %llu bytes, which offsets of 4 bytes "
-                         "can't say; allowed: offset_bytes = 8", verb, (unsigned long long)total);
+                         "can't say; allowed: offset_bytes = 8", verb, (unsigned long long)*total);
     }
     job.to = *to;
     job.to.data = NULL;
     if (st == SX_OK)
         st = take(plan, &job, err);
-    if (st == SX_OK && total > to->bytes)
+    if (st == SX_OK && *total > to->bytes)
         st = sx_fail(err, SX_ESPACE, "%s: keys has room for %llu bytes, but %llu are needed", verb,
-                     (unsigned long long)to->bytes, (unsigned long long)total);
+                     (unsigned long long)to->bytes, (unsigned long long)*total);
     return st;
 }
 
-sx_status sx_strings_write(const sx_plan *plan, const uint64_t *at, uint64_t n, const sx_slice *to,
-                           const sx_how *how, sx_err *err)
+/* The same, and then writes the strings. */
+static sx_status put(const sx_plan *plan, const uint64_t *at, uint64_t n, const sx_slice *to,
+                     const sx_how *how, const char *verb, sx_err *err)
 {
     sx_string_take job = {.n = n, .at = at, .to = *to, .how = *how};
+    uint64_t total = 0;
+    sx_status st = measure(plan, at, n, to, how, &total, verb, err);
 
-    return to->data && n > 0 ? take(plan, &job, err) : SX_OK;
+    return st == SX_OK && to->data && total > 0 ? take(plan, &job, err) : st;
 }
 
-sx_status sx_answer_strings(const sx_index_version *now, const sx_lookup *job, const char *verb,
-                            sx_err *err)
+/* The same for a column in device memory if the host answers: by copies there. */
+static sx_status put_there(const sx_plan *plan, const uint64_t *at, uint64_t n, const sx_slice *to,
+                           const sx_how *how, const char *verb, sx_err *err)
 {
-    sx_lookup find = *job;
-    uint64_t row_bytes = sx_slice_wanted(&job->out) ? job->n * job->out.each : 0;
-    sx_plan plan;
-    sx_batch b = {.n = job->n};
-    void *at, *rows = NULL;
-    sx_status st = sx_alloc_array(&at, job->n, sizeof(uint64_t), "strings", err);
+    const sx_device *dev = plan->now->dev;
+    sx_slice here = *to;
+    void *offsets = NULL, *bytes = NULL;
+    uint64_t total = 0;
+    sx_err other;
+    sx_status st = sx_alloc_array(&offsets, n + 1, to->each, "offsets", err), copied;
 
     if (st != SX_OK)
         return st;
-    plan = sx_plan_of(now, &b, 1, NULL, NULL);
-    if (row_bytes)                /* rows wait until there is space for keys */
-        st = sx_alloc(&rows, row_bytes, "rows", err);
+    here.offsets = offsets;
+    here.place = SX_HOST;
+    st = measure(plan, at, n, &here, how, &total, verb, err);
+    if (st == SX_OK && total > 0) {
+        sx_string_take job = {.n = n, .at = at, .how = *how};
+        st = sx_alloc(&bytes, total, "strings", err);
+        here.data = bytes;
+        job.to = here;
+        if (st == SX_OK)
+            st = take(plan, &job, err);
+        if (st == SX_OK)
+            st = dev->backend->copy(dev->self, to->data, 1, bytes, 0, total, err);
+    }
+    if (st == SX_OK || st == SX_ESPACE) {
+        copied = dev->backend->copy(dev->self, (void *)to->offsets, 1, offsets, 0,
+                                    (n + 1) * to->each, &other);
+        if (copied != SX_OK) {
+            st = copied;
+            *err = other;
+        }
+    }
+    sx_release(offsets);
+    sx_release(bytes);
+    return st;
+}
+
+static sx_status put_strings(const sx_plan *plan, const uint64_t *at, uint64_t n, const sx_slice *to,
+                             const sx_how *how, const char *verb, sx_err *err)
+{
+    return (sx_slice_there(to) && !plan->by->dev->backend->gpu ? put_there : put)(plan, at, n, to,
+                                                                                how, verb, err);
+}
+
+/* Memory for positions, where they are looked for; and as a column. */
+static sx_status take_positions(const sx_plan *plan, uint64_t n, void **at, sx_slice *column,
+                                sx_err *err)
+{
+    const sx_device *dev = plan->by->dev;
+    sx_status st = n > 0 ? dev->backend->alloc(dev->self, at, n * sizeof(uint64_t), "strings", err)
+                         : SX_OK;
+
+    *column = sx_slice_fixed(*at, sizeof(uint64_t), n, dev->backend->gpu ? SX_DEVICE : SX_HOST);
+    return st;
+}
+
+static void give_positions(const sx_plan *plan, void *at)
+{
+    plan->by->dev->backend->release(plan->by->dev->self, at);
+}
+
+/* A part of sx_answer_strings(), of who the plan says. */
+static sx_status answer_by(const sx_plan *plan, const sx_lookup *job, const char *verb, sx_err *err)
+{
+    const sx_index_version *now = plan->now;
+    uint64_t row_bytes = sx_slice_wanted(&job->out) ? job->n * job->out.each : 0;
+    sx_lookup find = *job;
+    void *at = NULL, *rows = NULL;
+    sx_status st;
+
     find.keys = (sx_slice){0};
-    find.at = sx_slice_fixed(at, sizeof(uint64_t), job->n, SX_HOST);
+    st = take_positions(plan, job->n, &at, &find.at, err);
+    if (st == SX_OK && row_bytes) /* rows wait until there is space for keys */
+        st = sx_alloc(&rows, row_bytes, "rows", err);
     if (row_bytes)
         find.out = sx_slice_fixed(rows, job->out.each, job->n, SX_HOST);
     if (st == SX_OK && job->n > 0)
         st = sx_answer_lookup(now, &find, err);
     if (st == SX_OK)
-        st = sx_strings_measure(&plan, at, job->n, &job->keys, &job->how, verb, err);
-    if (st == SX_OK)
-        st = sx_strings_write(&plan, at, job->n, &job->keys, &job->how, err);
+        st = put_strings(plan, at, job->n, &job->keys, &job->how, verb, err);
     if (st == SX_OK && row_bytes && sx_slice_there(&job->out))
         st = now->dev->backend->copy(now->dev->self, job->out.data, 1, rows, 0, row_bytes, err);
     else if (st == SX_OK && row_bytes)
         memcpy(job->out.data, rows, row_bytes);
-    sx_release(at);
+    give_positions(plan, at);
     sx_release(rows);
     return st;
 }
 
-/* Ranks of all results of spans, which are summed up; a span may have changed meanwhile. */
-static void list_ranks(const sx_spans *spans, uint64_t total, uint64_t *rank)
+/* Columns in device memory are as good on the host here, where all of it waits anyway. */
+sx_status sx_answer_strings(const sx_index_version *now, const sx_lookup *job, const char *verb,
+                            sx_err *err)
 {
-    for (uint64_t i = 0, to = 0; i < spans->n; i++) {
-        uint64_t end = __atomic_load_n(&spans->first[i + 1], __ATOMIC_RELAXED);
-        end = end < total ? end : total;
-        for (uint64_t k = 0; to < end; to++, k++)
-            rank[to] = spans->start[i] + k;
-    }
+    sx_batch b = {.n = job->n, .in_bytes = sx_query_bytes(&job->q), .out_bytes = 2 * sizeof(uint64_t),
+                  .searches = job->op != SX_OP_KEY_AT, .trips = 2, .threads = job->how.threads};
+    sx_plan plan = sx_plan_of(now, &b,
+                              !(sx_slice_there(&job->q) | sx_slice_there(&job->out) |
+                                sx_slice_there(&job->keys)), job->q.data, NULL);
+    sx_status st;
+
+    do
+        st = answer_by(&plan, job, verb, err);
+    while (sx_plan_again(&plan, st));
+    return st;
 }
 
 sx_status sx_spans_strings(const sx_plan *plan, const sx_span_query *job, const sx_spans *spans,
-                           uint64_t total, const sx_slice *keys, uint64_t max_bytes, uint64_t **at,
+                           uint64_t total, const sx_slice *keys, uint64_t max_bytes,
                            const char *verb, sx_err *err)
 {
     const sx_device *dev = plan->by->dev;
     sx_views views = sx_plan_views(plan);
-    sx_lookup find = {.op = SX_OP_KEY_AT, .key_type = job->key_type, .n = total, .how = job->how};
+    sx_span_query quiet = *job;
+    sx_range_out out = {.max_bytes = max_bytes};
+    void *at = NULL;
     sx_status st;
 
     if (max_bytes && total > max_bytes / sizeof(uint64_t))
         return sx_fail(err, SX_ENOMEM, "%s: %llu strings need %llu bytes of scratch, more than "
                        "max_bytes = %llu", verb, (unsigned long long)total,
                        (unsigned long long)total * sizeof(uint64_t), (unsigned long long)max_bytes);
-    st = sx_alloc_array((void **)at, total, sizeof **at, "strings", err);
-    if (st != SX_OK)
-        return st;
-    memset(*at, 0xff, total * sizeof **at);
-    list_ranks(spans, total, *at);
-    find.q = find.at = sx_slice_fixed(*at, sizeof **at, total, SX_HOST);
-    find.how.progress = NULL;
-    if (total > 0)
-        st = dev->backend->lookup(dev->self, &views, &find, err);
-    return st == SX_OK ? sx_strings_measure(plan, *at, total, keys, &job->how, verb, err) : st;
+    quiet.how.progress = NULL;
+    st = take_positions(plan, total, &at, &out.at, err);
+    if (st == SX_OK && total > 0 && !dev->backend->gpu)
+        memset(at, 0xff, total * sizeof(uint64_t));       /* spans may have changed meanwhile */
+    if (st == SX_OK && total > 0)
+        st = dev->backend->fill(dev->self, &views, &quiet, spans, &out, total, err);
+    if (st == SX_OK)
+        st = put_strings(plan, at, total, keys, &job->how, verb, err);
+    give_positions(plan, at);
+    return st;
 }

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/cancel.h"
+#include "place/grow.h"
 
 #include <sched.h>
 #include <time.h>
@@ -72,6 +73,37 @@ sx_status sx_version_new(sx_index_version **out, sx_device *dev, sx_device *at, 
     v->max_row = store->max_row;
     atomic_init(&v->stays, 0);
     *out = v;
+    return SX_OK;
+}
+
+sx_status sx_version_follow(sx_index_version **out, const sx_index_version *v, sx_err *err)
+{
+    sx_index_version *next = NULL;
+    sx_status st = sx_alloc_zero((void **)&next, sizeof *next, "a version of an index", err);
+
+    if (st != SX_OK)
+        return st;
+    next->dev = v->dev;
+    next->key_type = v->key_type;
+    next->n = v->n;
+    next->max_row = v->max_row;
+    next->cost = v->cost;
+    atomic_init(&next->stays, 0);
+    for (unsigned i = 0; i < v->runs && st == SX_OK; i++) {
+        sx_run *run = NULL;
+        st = sx_alloc_zero((void **)&run, sizeof *run, "a run of an index", err);
+        if (st == SX_OK)
+            st = sx_run_follow(run, v->run[i], err);
+        if (st == SX_OK)
+            next->run[next->runs++] = run;
+        else
+            sx_release(run);
+    }
+    if (st != SX_OK) {
+        sx_version_drop(next);
+        return st;
+    }
+    *out = next;
     return SX_OK;
 }
 

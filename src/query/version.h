@@ -91,6 +91,9 @@ sx_views sx_version_views(const sx_index_version *v, const sx_replica *like);
  * failure the store is gone. */
 sx_status sx_version_new(sx_index_version **out, sx_device *dev, sx_device *at, sx_store *store,
                          sx_err *err);
+/* Makes a version that is as `v`, and has its memory, each run following one of v's (place/grow.h):
+ * to be changed, then published. v is the present version, or will not be. */
+sx_status sx_version_follow(sx_index_version **out, const sx_index_version *v, sx_err *err);
 /* Gives back a version that nobody has seen, or that nobody can see any more. NULL is fine. */
 void sx_version_drop(sx_index_version *v);
 

@@ -16,10 +16,10 @@ static sx_view bplus_view(void)
     t->fan_shift = (uint16_t)__builtin_ctz(SX_BPLUS_FAN(W));
     t->slot_shift = (uint16_t)(t->fan_shift + __builtin_ctz(UNIT));
     ASSUME(bplus_is(&v));
-    lines = t->leaves << t->fan_shift;
-    t->nodes = section(t->inner * SX_BPLUS_INNER(W));
-    t->lasts = section(t->leaves * SX_BPLUS_LAST(W));
-    t->links = section(sx_bplus_sizes_at(t->leaves) + t->inner * 4);
+    lines = t->last_pool << t->fan_shift;
+    t->nodes = section(t->inner_pool * SX_BPLUS_INNER(W));
+    t->lasts = section(t->last_pool * SX_BPLUS_LAST(W));
+    t->links = section(sx_bplus_links_bytes(t));
     v.keys = section(lines * SX_BPLUS_LINE);
     if (BLOCK)
         v.rows = v.keys + SX_BPLUS_ROWS_AT;
@@ -39,9 +39,9 @@ void bplus_level(void)
     ASSUME(at <= F(bplus_latest)(t, 0));
     next = F(bplus_step)(&v, 0, at, nondet_key());
     ASSERT(next <= F(bplus_latest)(t, 1), "a state of the next level");
-    ASSERT(F(bplus_latest)(t, 1) < (LEVELS == 1   ? t->leaves << t->fan_shift
-                                    : LEVELS == 2 ? t->leaves
-                                                  : t->inner), "which is in its pool");
+    ASSERT(F(bplus_latest)(t, 1) < (LEVELS == 1   ? t->last_pool << t->fan_shift
+                                    : LEVELS == 2 ? t->last_pool
+                                                  : t->inner_pool), "which is in its pool");
     END;
 }
 
@@ -51,10 +51,10 @@ void bplus_enter(void)
     sx_view v = bplus_view();
     const sx_bplus *t = &v.of.bplus;
 
-    ASSERT(F(bplus_enter)(&v, 0, nondet_u64()) == 0, "the first node");
-    ASSERT(F(bplus_enter)(&v, LEVELS - 1, nondet_u64()) < t->leaves, "a last inner node");
-    ASSERT(LEVELS < 3 || F(bplus_enter)(&v, 1, nondet_u64()) < t->inner, "an inner node");
-    ASSERT(F(bplus_enter)(&v, LEVELS, nondet_u64()) < t->leaves << t->fan_shift, "a line");
+    ASSERT(F(bplus_enter)(&v, 0, nondet_u64()) <= F(bplus_latest)(t, 0), "the first node");
+    ASSERT(F(bplus_enter)(&v, LEVELS - 1, nondet_u64()) < t->last_pool, "a last inner node");
+    ASSERT(LEVELS < 3 || F(bplus_enter)(&v, 1, nondet_u64()) < t->inner_pool, "an inner node");
+    ASSERT(F(bplus_enter)(&v, LEVELS, nondet_u64()) < t->last_pool << t->fan_shift, "a line");
     END;
 }
 
@@ -73,7 +73,7 @@ void bplus_finish(void)
     uint64_t at = nondet_u64(), position, slot;
     uint32_t c;
 
-    ASSUME(at < v.of.bplus.leaves << v.of.bplus.fan_shift);
+    ASSUME(at < v.of.bplus.last_pool << v.of.bplus.fan_shift);
     c = SX_COUNT(F(bplus_leaf)(&v, at), UNIT, nondet_key());
     position = F(bplus_position)(&v, at, c, UNIT);
     slot = F(bplus_slot)(&v, at, c, position, UNIT);

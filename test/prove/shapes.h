@@ -136,11 +136,13 @@ static inline int bplus_is(const sx_view *v)
     const sx_bplus *t = &v->of.bplus;
     uint64_t line = 64 / v->width;
 
-    if (!small(v->n) || v->n < 1 || v->n > SX_KEYS_MAX || t->leaves < 1 || t->leaves >> 32 ||
-        t->inner >> 32 || t->levels < 1 || t->levels > SX_BPLUS_LEVELS ||
+    if (!small(v->n) || v->n < 1 || v->n > SX_KEYS_MAX || t->leaves < 1 ||
+        t->last_pool < t->leaves || t->last_pool >> 32 || t->inner_pool < t->inner ||
+        t->inner_pool >> 32 || t->levels < 1 || t->levels > SX_BPLUS_LEVELS ||
         (t->levels > 1) != (t->inner > 0) || 1u << t->fan_shift != line * line ||
         !power_of_two(t->leaf) || t->slot_shift != t->fan_shift + sx_log2(t->leaf) ||
-        v->unit != t->leaf || v->slots != t->leaves << t->slot_shift || v->n > v->slots ||
+        v->unit != t->leaf || v->slots != t->last_pool << t->slot_shift ||
+        t->root >= (t->levels > 1 ? t->inner_pool : t->last_pool) || v->n > v->slots ||
         t->each < 1 || t->each > 1ull << t->slot_shift || t->more >= t->leaves)
         return 0;
     if (v->block == 0)

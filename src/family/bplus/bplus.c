@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "family/bplus/bplus_check.h"
+#include "family/bplus/bplus_pools.h"
 
 #include <inttypes.h>
 
@@ -45,6 +46,7 @@ static void shape_leaves(sx_view *v, sx_spec *spec)
     if (v->n == 0)
         return;
     t->leaves = nodes_for(v->n, 1ull << t->slot_shift, spec->of.bplus.fill);
+    t->last_pool = t->leaves;
     t->each = v->n / t->leaves;
     t->more = v->n % t->leaves;
     v->slots = t->leaves << t->slot_shift;
@@ -67,7 +69,7 @@ static sx_status shape(sx_view *v, sx_spec *spec, const sx_target *target, sx_er
         children = nodes_for(children, 1ull << t->fan_shift, fill);
     for (uint32_t l = 0; l < levels; l++)
         t->first[l + 1] = t->first[l] + nodes[levels - 1 - l];
-    t->inner = t->first[levels];
+    t->inner = t->inner_pool = t->first[levels];
     t->levels = (uint16_t)(v->n > 0 ? levels + 1 : 0);
     spec->given = SX_BPLUS_FILL;
     return SX_OK;
@@ -77,9 +79,9 @@ static uint64_t bytes(const sx_view *v, unsigned section)
 {
     const sx_bplus *t = &v->of.bplus;
 
-    return section == SX_SEC_INNER  ? t->inner * SX_BPLUS_INNER(v->width)
-           : section == SX_SEC_LAST ? t->leaves * SX_BPLUS_LAST(v->width)
-                                    : sx_bplus_sizes_at(t->leaves) + t->inner * 4;
+    return section == SX_SEC_INNER  ? t->inner_pool * SX_BPLUS_INNER(v->width)
+           : section == SX_SEC_LAST ? t->last_pool * SX_BPLUS_LAST(v->width)
+                                    : sx_bplus_links_bytes(t);
 }
 
 static uint64_t upper(const sx_view *v, unsigned section)
@@ -94,6 +96,13 @@ static void bind(sx_view *v, const void *const base[SX_SECTIONS])
     v->of.bplus.links = base[SX_SEC_LINKS];
     if (v->block && v->keys)
         v->rows = v->keys + SX_BPLUS_ROWS_AT;
+}
+
+/* Leaves, and nodes. Rows that are not in slots are none of them, and links are made anew. */
+static int pool(const sx_view *v, unsigned section)
+{
+    return section == SX_SEC_INNER || section == SX_SEC_LAST || section == SX_SEC_KEYS ||
+           section == SX_SEC_PAIRS || (section == SX_SEC_ROWS && !(v->traits & SX_ONCE));
 }
 
 static void explain(const sx_view *v, const sx_spec *spec, sx_text *t, sx_format format)
@@ -129,6 +138,9 @@ const sx_family sx_family_bplus = {
     .upper = upper,
     .levels = levels,
     .bind = bind,
+    .pool = pool,
+    .tidy_shape = sx_bplus_tidy_shape,
+    .tidy = sx_bplus_tidy,
     .check = sx_bplus_check,
     .order = "T1",
     .unused = "T2",

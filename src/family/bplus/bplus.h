@@ -6,13 +6,23 @@
  * the rest stays as it is. There are three pools, and what belongs to a node but is no key of
  * it is kept apart from all of them, in `links`:
  *
- *     level 0            inner |0|
+ *     level 0            inner |0|            the root, which may be any number
  *                            /     \
  *     level 1        inner |2|     |1|        a child is a number in the next level's pool
  *                         /   \       \
  *     level 2       last |1|  |0|     |2|     the last inner nodes: number p owns leaf p
  *                         |    |       |
  *     leaves             |1|  |0|     |2|
+ *
+ * A pool may have free numbers, which the tree has not: nodes that the tree before had, or will
+ * be taken (bplus_pools.h). It grows at its end, where it has space (place/grow.h). The pools of
+ * last inner nodes and of leaves have the same numbers, used and free:
+ *
+ *     inner |0|1|2|free|4| space ... |        numbers of the pool: 5; inner nodes: 4
+ *     last  |0|1|free|3|free| space  |        numbers: 5; leaves: 3
+ *     leaf  |0|1|free|3|free| space  |
+ *
+ * As built, and in a file, nothing is free, and the root is number 0.
  *
  * All leaves are under equally many nodes. A line has m keys, 16, 8 or 4 of 4, 8 or 16 bytes,
  * and a node F = m * m children: 256, 64 or 16. Separator j of a node is the last key under
@@ -40,7 +50,10 @@
  * has 4096, 512 or 64. A leaf has a power of two of slots, and leaf p has slots p * that on.
  *
  *     links   | record of each leaf: first rank, keys, place | chain: leaf at each place |
- *             | children of each inner node |
+ *             | children of each inner node | free leaves | free inner nodes |
+ *
+ * Records and numbers of children are by number in the pool, and 0 of free ones. Free numbers
+ * ascend.
  *
  * The place of a leaf is its number in order of keys. Positions come from records: a walk adds
  * what it has counted to the leaf's first rank. Records and chain are what a version of the
@@ -55,10 +68,14 @@
  *   T2  slots of a leaf behind its keys hold the largest key
  *   T3  separators, index and what is behind them are the keys that are said above
  *   T4  bytes of a line that belong to no pair are 0, and children behind the last
- *   T5  every node is the child of one, but for number 0 of the first level; leaves are in the
+ *   T5  every node that is not free is the child of one, but for the root; leaves are in the
  *       chain in the order in which the tree has them, and records say their places
  *   T6  a node has from F/2 to F children, the first one from 2 on; a leaf is half full at
  *       least, unless it is the only one; records say how many keys there are before and in it
+ *   T7  free numbers ascend, are numbers of their pool, and have records, or children, of 0; so
+ *       every number is the tree's, or is free, once
+ *
+ * Slots of a free leaf are no slots (SX_HOLE): readers of a tree before may read them still.
  */
 #ifndef SX_BPLUS_H
 #define SX_BPLUS_H
@@ -88,7 +105,9 @@ typedef struct sx_part_bplus {
     uint16_t fan_shift;           /* log2 of F, lines of a leaf; */
     uint16_t slot_shift;          /* log2 of its slots */
     uint32_t lab_node, lab_pipeline;      /* sx_cpu_lab of family_cpu.h; 0: the usual ones */
-    uint64_t leaves, inner;       /* in pools */
+    uint64_t leaves, inner;       /* of the tree */
+    uint64_t last_pool, inner_pool;       /* numbers of each pool: nodes of the tree, and free ones */
+    uint64_t root;                /* the node of level 0 */
     uint64_t each, more;          /* as built: keys of a leaf, and how many of the first leaves
                                      have one more */
     const unsigned char *nodes, *lasts;   /* pools of inner and of last inner nodes */
@@ -138,14 +157,30 @@ SX_FN uint64_t sx_bplus_end(const sx_bplus *t, uint64_t n, uint32_t l, uint64_t 
 
 /* ---- links ------------------------------------------------------------------------- */
 
-SX_FN uint64_t sx_bplus_chain_at(uint64_t leaves)
+SX_FN uint64_t sx_bplus_chain_at(const sx_bplus *t)
 {
-    return leaves * sizeof(sx_bplus_record);
+    return t->last_pool * sizeof(sx_bplus_record);
 }
 
-SX_FN uint64_t sx_bplus_sizes_at(uint64_t leaves)
+SX_FN uint64_t sx_bplus_sizes_at(const sx_bplus *t)
 {
-    return sx_bplus_chain_at(leaves) + leaves * 4;
+    return sx_bplus_chain_at(t) + t->leaves * 4;
+}
+
+/* Free numbers of the pool of last inner nodes, then of that of inner nodes; and the end. */
+SX_FN uint64_t sx_bplus_free_at(const sx_bplus *t)
+{
+    return sx_bplus_sizes_at(t) + t->inner_pool * 4;
+}
+
+SX_FN uint64_t sx_bplus_free_inner_at(const sx_bplus *t)
+{
+    return sx_bplus_free_at(t) + (t->last_pool - t->leaves) * 4;
+}
+
+SX_FN uint64_t sx_bplus_links_bytes(const sx_bplus *t)
+{
+    return sx_bplus_free_inner_at(t) + (t->inner_pool - t->inner) * 4;
 }
 
 SX_FN const sx_bplus_record *sx_bplus_record_of(const sx_bplus *t, uint64_t p)
@@ -156,14 +191,14 @@ SX_FN const sx_bplus_record *sx_bplus_record_of(const sx_bplus *t, uint64_t p)
 /* The leaf at a place; any bytes say one. */
 SX_FN uint64_t sx_bplus_leaf_at(const sx_bplus *t, uint64_t place)
 {
-    const uint32_t *chain = (const uint32_t *)(const void *)(t->links + sx_bplus_chain_at(t->leaves));
+    const uint32_t *chain = (const uint32_t *)(const void *)(t->links + sx_bplus_chain_at(t));
 
-    return sx_min64(chain[place], t->leaves - 1);
+    return sx_min64(chain[place], t->last_pool - 1);
 }
 
 SX_FN uint32_t sx_bplus_size_of(const sx_bplus *t, uint64_t node)
 {
-    return ((const uint32_t *)(const void *)(t->links + sx_bplus_sizes_at(t->leaves)))[node];
+    return ((const uint32_t *)(const void *)(t->links + sx_bplus_sizes_at(t)))[node];
 }
 
 /* A quotient; of small numbers, as most are, by a division of 32 bits. */
@@ -235,7 +270,7 @@ SX_FN uint64_t sx_bplus_rank_of_slot(const sx_bplus *t, uint64_t slot)
     const sx_bplus_record *r = sx_bplus_record_of(t, slot >> t->slot_shift);
     uint64_t in = slot & ((1ull << t->slot_shift) - 1);
 
-    return in < r->keys ? r->first + in : SX_NO_RANK;
+    return in < r->keys ? r->first + in : r->keys ? SX_NO_RANK : SX_HOLE;
 }
 
 SX_FN uint64_t sx_bplus_stretch_count(const sx_bplus *t, uint64_t a, uint64_t b)

@@ -13,7 +13,7 @@ SX_DEV uint64_t F(bplus_bound)(const sx_view *v, KEY q, uint64_t *slot, uint32_t
                                const unsigned char *top, uint64_t top_bytes)
 {
     const sx_bplus *t = &v->of.bplus;
-    uint64_t at = 0, position;
+    uint64_t at = t->root, position;
     uint32_t c, l = 0;
 
     for (; l + 1u < t->levels; l++) {

@@ -66,7 +66,7 @@ static sx_status check_last(checking *c, uint64_t p)
     const sx_view *v = c->v;
     const sx_bplus *t = &v->of.bplus;
     const sx_bplus_record *r = sx_bplus_record_of(t, p);
-    const uint32_t *chain = (const uint32_t *)(const void *)(t->links + sx_bplus_chain_at(t->leaves));
+    const uint32_t *chain = (const uint32_t *)(const void *)(t->links + sx_bplus_chain_at(t));
     const unsigned char *node = t->lasts + p * SX_BPLUS_LAST(v->width);
     uint64_t most = 1ull << t->slot_shift, slot = p << t->slot_shift;
     uint32_t lines;
@@ -98,8 +98,8 @@ static sx_status check_last(checking *c, uint64_t p)
 static sx_status check_node(checking *c, uint32_t l, uint64_t at)
 {
     const sx_bplus *t = &c->v->of.bplus;
-    const unsigned char *node = t->nodes + at * SX_BPLUS_INNER(c->v->width);
-    const uint32_t *child = (const uint32_t *)(const void *)(node + SX_BPLUS_LAST(c->v->width));
+    const unsigned char *node;
+    const uint32_t *child;
     uint32_t fan = 1u << t->fan_shift, size;
     sx_status st = SX_OK;
 
@@ -107,11 +107,13 @@ static sx_status check_node(checking *c, uint32_t l, uint64_t at)
         return check_last(c, at);
     if (c->nodes++ == t->inner)
         return broken(c, "T5", "more inner nodes than there are, at node", at);
+    node = t->nodes + at * SX_BPLUS_INNER(c->v->width);
+    child = (const uint32_t *)(const void *)(node + SX_BPLUS_LAST(c->v->width));
     size = sx_bplus_size_of(t, at);
     if (size > fan || size < (l == 0 ? 2 : fan / 2))
         return broken(c, "T6", "too few children, or too many, has inner node", at);
     for (uint32_t j = 0; j < size && st == SX_OK; j++) {
-        if (child[j] >= (l + 2u == t->levels ? t->leaves : t->inner))
+        if (child[j] >= (l + 2u == t->levels ? t->last_pool : t->inner_pool))
             return broken(c, "T5", "a child that is none has inner node", at);
         st = check_node(c, l + 1, child[j]);
         if (st == SX_OK && j + 1 < size && !is_key(c, node + SX_BPLUS_LINE, j, c->key))
@@ -123,11 +125,31 @@ static sx_status check_node(checking *c, uint32_t l, uint64_t at)
     return st == SX_OK ? check_rest(c, node, size - 1, at) : st;
 }
 
+/* T7, of one pool: `count` free numbers. They ascend, so that none is there twice, and together
+ * with the nodes of the tree they are as many as all: so the tree has every other number. */
+static sx_status check_free(const checking *c, const uint32_t *number, uint64_t count, int last)
+{
+    const sx_bplus *t = &c->v->of.bplus;
+    uint64_t all = last ? t->last_pool : t->inner_pool;
+
+    for (uint64_t i = 0; i < count; i++) {
+        const sx_bplus_record *r;
+        if (number[i] >= all || (i > 0 && number[i] <= number[i - 1]))
+            return broken(c, "T7", "free nodes of a pool do not ascend up to its end, at number", i);
+        r = sx_bplus_record_of(t, number[i]);
+        if (last ? r->first || r->keys || r->place : sx_bplus_size_of(t, number[i]))
+            return broken(c, "T7", last ? "keys has the free last inner node"
+                                        : "children has the free inner node", number[i]);
+    }
+    return SX_OK;
+}
+
 sx_status sx_bplus_check(const sx_view *v, sx_err *err)
 {
     const sx_bplus *t = &v->of.bplus;
+    const unsigned char *links = t->links;
     checking c = {.v = v, .err = err};
-    sx_status st = check_node(&c, 0, 0);
+    sx_status st = check_node(&c, 0, t->root);
 
     if (st == SX_OK && c.leaves != t->leaves)
         st = broken(&c, "T5", "fewer leaves than there are:", c.leaves);
@@ -135,5 +157,11 @@ sx_status sx_bplus_check(const sx_view *v, sx_err *err)
         st = broken(&c, "T5", "fewer inner nodes than there are:", c.nodes);
     if (st == SX_OK && c.ranks != v->n)
         st = broken(&c, "T6", "leaves have other keys than all, as many as", c.ranks);
+    if (st == SX_OK)
+        st = check_free(&c, (const uint32_t *)(const void *)(links + sx_bplus_free_at(t)),
+                        t->last_pool - t->leaves, 1);
+    if (st == SX_OK)
+        st = check_free(&c, (const uint32_t *)(const void *)(links + sx_bplus_free_inner_at(t)),
+                        t->inner_pool - t->inner, 0);
     return st;
 }

@@ -54,7 +54,7 @@ static void fill_inner(void *work, uint64_t first, uint64_t end)
     uint32_t width = w->v->width, l = w->level, fan = 1u << t->fan_shift;
     uint64_t nodes = sx_bplus_nodes(t, l), below = sx_bplus_nodes(t, l + 1);
     uint64_t base = l + 2u < t->levels ? t->first[l + 1] : 0;     /* its number in the pool */
-    uint32_t *sizes = (uint32_t *)(void *)(w->links + sx_bplus_sizes_at(t->leaves));
+    uint32_t *sizes = (uint32_t *)(void *)(w->links + sx_bplus_sizes_at(t));
 
     for (uint64_t g = first; g < end; g++) {
         unsigned char *to = w->nodes + (t->first[l] + g) * SX_BPLUS_INNER(width);
@@ -79,7 +79,7 @@ static void fill_lasts(void *work, uint64_t first, uint64_t end)
     const sx_bplus *t = &w->v->of.bplus;
     uint32_t width = w->v->width;
     sx_bplus_record *records = (sx_bplus_record *)(void *)w->links;
-    uint32_t *chain = (uint32_t *)(void *)(w->links + sx_bplus_chain_at(t->leaves));
+    uint32_t *chain = (uint32_t *)(void *)(w->links + sx_bplus_chain_at(t));
 
     for (uint64_t p = first; p < end; p++) {
         unsigned char *to = w->lasts + p * SX_BPLUS_LAST(width);

@@ -58,7 +58,7 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const sx_sta
     const sx_bplus *t = &v->of.bplus;
 
     for (unsigned j = 0; j < m; j++)
-        at[j] = 0;
+        at[j] = t->root;
     for (uint32_t l = 0; !entry && l < t->levels; l++)
         F(descend_level)(v, q, m, l, at, row_step, way);
     for (unsigned j = 0; entry && j < m; j++) {

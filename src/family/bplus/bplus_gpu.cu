@@ -16,7 +16,7 @@ SX_KERNEL(k_bplus_children, sx_gpu_build)
 {
     const sx_bplus *t = &ap->v.of.bplus;
     uint32_t fan = 1u << t->fan_shift;
-    uint32_t *sizes = (uint32_t *)(void *)(ap->own[1] + sx_bplus_sizes_at(t->leaves));
+    uint32_t *sizes = (uint32_t *)(void *)(ap->own[1] + sx_bplus_sizes_at(t));
 
     for (uint64_t i = SX_THREAD; i < t->inner << t->fan_shift; i += SX_THREADS) {
         uint64_t node = i >> t->fan_shift, g, begin, size, base;
@@ -40,7 +40,7 @@ SX_KERNEL(k_bplus_links, sx_gpu_build)
 {
     const sx_bplus *t = &ap->v.of.bplus;
     sx_bplus_record *records = (sx_bplus_record *)(void *)ap->own[0];
-    uint32_t *chain = (uint32_t *)(void *)(ap->own[0] + sx_bplus_chain_at(t->leaves));
+    uint32_t *chain = (uint32_t *)(void *)(ap->own[0] + sx_bplus_chain_at(t));
 
     for (uint64_t p = SX_THREAD; p < t->leaves; p += SX_THREADS) {
         records[p].first = sx_bplus_before(ap->v.n, t->leaves, p);
@@ -103,8 +103,8 @@ static void shared_args(const sx_view *v, sx_gpu_lookup *a)
 {
     const sx_bplus *t = &v->of.bplus;
 
-    if (v->n == 0 || (t->leaves << t->fan_shift) >> 32 ||
-        t->inner * (SX_BPLUS_INNER(v->width) / SX_BPLUS_LINE) >> 32)
+    if (v->n == 0 || (t->last_pool << t->fan_shift) >> 32 ||
+        t->inner_pool * (SX_BPLUS_INNER(v->width) / SX_BPLUS_LINE) >> 32)
         return;
     a->node_bytes = a->leaf_bytes = a->leaf_step = SX_BPLUS_LINE;
     a->leaf_key_bytes = t->leaf * (uint32_t)v->width;

@@ -45,7 +45,7 @@ SX_DEV uint64_t F(group_bound)(const sx_gpu_lookup *ap, KEY w, uint64_t *slot)
 {
     const sx_view *v = SX_GPU_VIEW(&ap->views);
     const sx_bplus *t = &v->of.bplus;
-    uint64_t at = 0, position;
+    uint64_t at = t->root, position;
     uint32_t c, d;
 
     *slot = SX_NO_SLOT;
@@ -102,10 +102,10 @@ SX_DEV uint32_t F(count_lines)(const unsigned char *pool, uint32_t line, const K
     return counts >> 8 * me & 255;
 }
 
-/* The same in shared memory, by each lane alone. */
-SX_DEV uint32_t F(count_staged)(uint32_t line, KEY w)
+/* The same by each lane alone, in shared memory or not. */
+SX_DEV uint32_t F(count_alone)(const unsigned char *line, KEY w)
 {
-    const KEY *keys = (const KEY *)(const void *)(SX_SHARED + line * SX_BPLUS_LINE);
+    const KEY *keys = (const KEY *)(const void *)line;
     uint32_t c = 0;
 
     SX_UNROLL
@@ -114,13 +114,24 @@ SX_DEV uint32_t F(count_staged)(uint32_t line, KEY w)
     return c;
 }
 
-/* Down to a line of a leaf. Levels that are near are read there by each lane alone. */
+/* The child that one lane finds alone in a node. */
+SX_DEV uint32_t F(child_alone)(const unsigned char *node, KEY w)
+{
+    uint32_t c = F(bplus_place)(F(count_alone)(node, w));
+    uint32_t d = F(count_alone)(F(bplus_line)(node, c), w);
+
+    return *F(bplus_child)(node, c * SX_BPLUS_KEYS(W) + F(bplus_place)(d));
+}
+
+/* Down to a line of a leaf. Levels that are near, as a build numbers nodes, are read by each lane
+ * alone: in shared memory, unless the node has another number. */
 SX_DEV uint32_t F(shared_levels)(const sx_gpu_lookup *ap, KEY w)
 {
     const sx_bplus *t = &SX_GPU_VIEW(&ap->views)->of.bplus;
     const uint32_t lines = SX_BPLUS_INNER(W) / SX_BPLUS_LINE;
+    const uint32_t near = (uint32_t)ap->top_bytes / SX_BPLUS_INNER(W);    /* nodes there */
     unsigned me = SX_LANE & (SX_BPLUS_LANES - 1);
-    uint32_t at = 0, c, d, l = 0;
+    uint32_t at = (uint32_t)t->root, c, d, l = 0;
     KEY ws[SX_BPLUS_LANES];
 
     SX_UNROLL
@@ -130,14 +141,13 @@ SX_DEV uint32_t F(shared_levels)(const sx_gpu_lookup *ap, KEY w)
         uint32_t line = at * lines, latest = (uint32_t)F(bplus_latest)(t, l + 1);
         const unsigned char *node = t->nodes + (uint64_t)at * SX_BPLUS_INNER(W);
         if (l < ap->near_levels) {
-            node = SX_SHARED + at * SX_BPLUS_INNER(W);
-            c = F(bplus_place)(F(count_staged)(line, w));
-            d = F(count_staged)(line + 1 + c, w);
+            at = at < near ? F(child_alone)(SX_SHARED + at * SX_BPLUS_INNER(W), w)
+                           : F(child_alone)(node, w);
         } else {
             c = F(bplus_place)(F(count_lines)(t->nodes, line, ws));
             d = F(count_lines)(t->nodes, line + 1 + c, ws);
+            at = *F(bplus_child)(node, c * SX_BPLUS_KEYS(W) + F(bplus_place)(d));
         }
-        at = *F(bplus_child)(node, c * SX_BPLUS_KEYS(W) + F(bplus_place)(d));
         at = at < latest ? at : latest;
     }
     c = F(bplus_place)(F(count_lines)(t->lasts, at * (SX_BPLUS_LAST(W) / SX_BPLUS_LINE), ws));

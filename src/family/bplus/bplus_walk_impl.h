@@ -18,8 +18,9 @@
 /* The last number that states of level l have. */
 SX_WALK uint64_t F(bplus_latest)(const sx_bplus *t, uint32_t l)
 {
-    return (l == t->levels ? t->leaves << t->fan_shift : l + 1u == t->levels ? t->leaves : t->inner) -
-           1;
+    return (l == t->levels       ? t->last_pool << t->fan_shift
+            : l + 1u == t->levels ? t->last_pool
+                                  : t->inner_pool) - 1;
 }
 
 /* Node `at` of a level; it begins with its index. */
@@ -87,9 +88,9 @@ SX_WALK uint64_t F(bplus_slot)(const sx_view *v, uint64_t at, uint32_t c, uint64
 
 SX_WALK uint64_t F(bplus_enter)(const sx_view *v, uint32_t l, uint64_t at)
 {
-    uint64_t latest = l > 0 ? F(bplus_latest)(&v->of.bplus, l) : 0;
+    uint64_t latest = F(bplus_latest)(&v->of.bplus, l);
 
-    return at < latest ? at : latest;
+    return l == 0 ? v->of.bplus.root : at < latest ? at : latest;
 }
 
 SX_WALK uint64_t F(bplus_step)(const sx_view *v, uint32_t l, uint64_t at, KEY q)
