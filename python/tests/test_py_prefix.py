@@ -170,6 +170,16 @@ def test_on_a_gpu(rng, monkeypatch):
         assert (mine.array == other).all()
 
 
+@pytest.mark.parametrize("place", ["", " place=host", " place=hybrid", " place=both"])
+def test_strings_of_an_index_on_a_gpu(place):
+    words = ["pear", "apple", "peach", "", "plum", "pe"]
+    ix, host = sextant.Index(words, device="simt", spec="pivot" + place), sextant.Index(words)
+    asked = ["p", "pe", "", "q", "apples"]
+    got, want = ix.prefix(asked, limit=3, keys=True), host.prefix(asked, limit=3, keys=True)
+    assert all(a.tolist() == b.tolist() for a, b in zip(got, want))
+    assert ix.get(asked).tolist() == host.get(asked).tolist()
+
+
 def test_collector_of_strings():
     words = ["pear", "apple", "fig", "", "zoë", "\udc80"]
     ix = sextant.Index(words)

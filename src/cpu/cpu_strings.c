@@ -4,6 +4,7 @@
 #include "family/slots.h"
 
 #define WALKS 64u                 /* that go down together */
+#define SETTLES 64u               /* that are settled together: their lines fit a core's first cache */
 
 /* Has a cell's fork on its way, or the bytes that it skips. */
 static inline void ask_cell(const sx_strings *s, uint32_t cell)
@@ -150,7 +151,7 @@ static void ask_bytes(const sx_strings *s, const search *r, uint64_t same)
         __builtin_prefetch(p + from + 64);
 }
 
-/* All strings of a chunk go on together, each by one comparison a round: their offsets are asked
+/* All strings go on together, each by one comparison a round: their offsets are asked
  * for, then their bytes, and they are compared when both are here. A run of one code is halved. */
 static void search_runs(const sx_settle *job, search *all, unsigned left)
 {
@@ -182,22 +183,38 @@ static void search_runs(const sx_settle *job, search *all, unsigned left)
     }
 }
 
+/* Has the code behind a bound on its way, which says whether a run has one string. */
+static void ask_run(const sx_view *v, uint64_t position)
+{
+    if (position + 1 < v->n)
+        __builtin_prefetch(v->keys + sx_key_offset(v, sx_slot_of_rank(v, position + 1)));
+}
+
+static void settle_some(const sx_settle *job, unsigned from, unsigned end)
+{
+    const sx_view *v = job->v;
+    search all[SETTLES];
+    unsigned left = 0;
+
+    for (unsigned i = from; i < end; i++)
+        if (job->open[i] && job->position[i] < v->n)      /* in a damaged file it may be n */
+            all[left++] = (search){job->position[i], 0, i};
+    memset(job->open + from, 0, end - from);
+    for (unsigned k = 0; k < left; k++)
+        ask_run(v, all[k].lo);
+    for (unsigned k = 0; k < left; k++) {
+        all[k].hi = run_end(v, all[k].lo, job->code[all[k].i]);
+        ask_offsets(&v->strings, &all[k]);
+    }
+    search_runs(job, all, left);
+}
+
 void sx_cpu_settle(const sx_settle *job, sx_side side)
 {
     const sx_view *v = job->v;
-    search all[SX_CHUNK];
-    unsigned left = 0;
 
-    for (unsigned i = 0; i < job->m; i++) {
-        int opened = job->open[i] && job->position[i] < v->n; /* in a damaged file it may be n */
-        job->open[i] = 0;
-        if (opened) {
-            search r = {job->position[i], run_end(v, job->position[i], job->code[i]), i};
-            ask_offsets(&v->strings, &r);
-            all[left++] = r;
-        }
-    }
-    search_runs(job, all, left);
+    for (unsigned i = 0; i < job->m; i += SETTLES)
+        settle_some(job, i, job->m - i < SETTLES ? job->m : i + SETTLES);
     for (unsigned i = 0; i < job->m && side == SX_RIGHT; i++)
         if (job->open[i]) {
             uint64_t length;

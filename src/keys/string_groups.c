@@ -19,6 +19,8 @@
 #define MOST_BYTES (2u << 20)     /* what a core's cache holds */
 #define TIES_FIRST 2u             /* string comparisons that nobody notices */
 #define FEW_TIES 8u               /* one in so many is not worth a step down for all */
+#define MANY 65536u               /* trees of fewer strings are in a core's first caches ... */
+#define FEW_RUNS 4u               /* ... and of these one tie in so many is not worth a tree */
 #define LARGE_SKIP 16u            /* a skip of this part of all bytes is too large */
 #define GROUP_BITS 16u            /* of groups that are still to be made: decides whether codes are
                                      equal */
@@ -100,6 +102,20 @@ static uint64_t count_ties(const maker *m, const task *t, uint64_t depth)
     for (uint64_t i = t->begin + 1; i < t->end; i++)
         ties += m->shared[i] != SX_EQUAL && m->shared[i] >= depth + m->chars;
     return ties;
+}
+
+/* Whether one group does: its codes need no bits for a number, and what ties are left are settled
+ * sooner by comparing strings than by steps down a tree. */
+static int one_is_enough(maker *m, uint64_t n)
+{
+    task all = {.begin = 0, .end = n};
+    uint32_t chars = m->chars, depth = shared_by_all(m, &all);
+    uint64_t ties;
+
+    m->chars = sx_code_chars(m->s->base, 64);
+    ties = count_ties(m, &all, depth);
+    m->chars = chars;
+    return n >= MANY && ties <= n / FEW_RUNS;
 }
 
 /* The first string of a task that is longer than what all share. */
@@ -256,6 +272,8 @@ sx_status sx_groups_make(sx_strings *s, uint64_t n, const uint32_t *shared, void
     int fit = 0;
 
     take_digits(&m);
+    if (one_is_enough(&m, n))
+        m.ties = n;
     if (st == SX_OK)
         st = sx_alloc((void **)&m.out, m.most, "groups of strings", err);
     for (; st == SX_OK && !fit; m.ties *= 2) {    /* with n ties nothing forks, and all fits */
