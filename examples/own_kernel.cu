@@ -78,7 +78,7 @@ int main(void)
     std::vector<uint64_t> when(TRADES), at(ORDERS), since(ORDERS);
     std::vector<uint32_t> amount(TRADES), wanted(ORDERS);
     std::vector<std::pair<uint64_t, uint32_t> > sorted(TRADES);
-    sx_column keys = { SX_U64, SX_HOST, TRADES, when.data(), { 0 } };
+    sx_column keys = sx_column();
     sx_device *dev;
     sx_index *ix;
     sx_handle handle;
@@ -97,6 +97,10 @@ int main(void)
     std::sort(sorted.begin(), sorted.end());
 
     /* Rows are positions in `when`, and so in `amount`. */
+    keys.type = SX_U64;
+    keys.place = SX_HOST;
+    keys.n = TRADES;
+    keys.data = when.data();
     if (sx_open(&dev, "cuda:0") || sx_build(&ix, dev, "pivot", &keys, NULL, NULL) ||
         sx_kernel_handle(ix, &handle, sizeof handle))
         fail(sx_detail());

@@ -153,7 +153,7 @@ build() {
     log=$(log_of "build $1")
     check "build $1" "${@:2}"
     [ "$failed" -eq "$before" ] || finish
-    ! grep -q 'warning:' "$log" || bad "build $1 without warnings" "$log"
+    ! grep -qE 'warning( #[0-9A-Z-]+)?:' "$log" || bad "build $1 without warnings" "$log"
 }
 
 # end_to_end NAME TOOL [OPTION]...: runs test/e2e by a Python with NumPy, the system's or one of

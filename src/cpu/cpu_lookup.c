@@ -255,10 +255,12 @@ static void put_positions(const sx_view *v, const chunk *c, const sx_slice *out,
 }
 
 /* Finds the bounds of strings [at, at + c->m) of a column: positions and slots. The chunk's flags
- * say where a string is equal. known: the column's codes, if they are. */
-static void find_strings(const sx_cpu *cpu, const means *w, const sx_view *v, chunk *c,
-                         const sx_slice *q, const sx_text_codes *known, uint64_t at, sx_side side,
-                         const sx_state *entry)
+ * say where a string is equal. known: the column's codes, if they are. Numbers do without the
+ * stack of this. */
+static __attribute__((noinline)) void find_strings(const sx_cpu *cpu, const means *w,
+                                                   const sx_view *v, chunk *c, const sx_slice *q,
+                                                   const sx_text_codes *known, uint64_t at,
+                                                   sx_side side, const sx_state *entry)
 {
     uint64_t before[SX_CHUNK], same[SX_CHUNK];
     uint64_t *code = (uint64_t *)(void *)c->q;
@@ -431,7 +433,8 @@ static void find_end(const span_work *w, chunk *c, uint64_t at, const sx_slice *
 
 /* Finds strings that begin with the chunk's: the ranks of the first of them go to `start`, those
  * behind the last into the chunk. */
-static void find_prefixes(const span_work *w, chunk *c, uint64_t at, uint64_t *start)
+static __attribute__((noinline)) void find_prefixes(const span_work *w, chunk *c, uint64_t at,
+                                                    uint64_t *start)
 {
     const sx_view *v = w->v;
     uint64_t position[SX_CHUNK];
