@@ -211,13 +211,14 @@ $(B)/fuzz/replay_%: $(B)/fuzz/fuzz_%.o $(B)/fuzz/replay.o $(B)/libsextant.a
 .PHONY: test-programs
 test-programs: $(TESTS:%=$(B)/test/bin/%) $(FUZZERS:%=$(B)/fuzz/replay_%)
 
-# All that test.sh runs. One make of all variants keeps every processor busy.
-SANITIZE = OPT=-O1 CFLAGS="-fno-sanitize-recover=all -fno-omit-frame-pointer -fsanitize=$(1)"
+# Lines suffice for reports of sanitizers.
+SANITIZE = OPT=-O1 CFLAGS="-g1 -fno-sanitize-recover=all -fno-omit-frame-pointer -fsanitize=$(1)"
 COMMA := ,
 # Those with threads.
 TSAN_TESTS := test_balance test_buckets test_collect test_fork test_hybrid test_pgm test_pools test_threads test_tick test_versions
 .PHONY: test-build tsan-tests build-plain build-asan build-tsan build-clang build-python-asan
-test-build: build-plain build-asan build-tsan
+# All that test.sh runs. One make of both variants keeps every processor busy.
+test-build: build-plain build-asan
 tsan-tests:
 	@echo $(TSAN_TESTS)
 build-plain:

@@ -7,13 +7,12 @@ logs=build/test-logs
 mkdir -p "$logs"
 . scripts/testing.sh
 export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
-export TSAN_OPTIONS=halt_on_error=1
 
 echo "building"
-# If nvcc is there, the CUDA backend and examples are built, too: a kernel that does not compile
-# fails. Where no GPU is, one kind of machine code does.
-command -v nvidia-smi >/dev/null || export CUDA_ARCH="${CUDA_ARCH:-90}"
-build "three variants" make -s -j"$jobs" test-build
+# Kernels are compiled for the emulator; by nvcc only where a GPU is, since that takes two minutes.
+# test_more.sh does it wherever nvcc is.
+command -v nvidia-smi >/dev/null || export NVCC=
+build "two variants" make -s -j"$jobs" test-build
 
 echo "the tree"
 check "header is C11" cc -std=c11 -Wall -Wextra -Werror -pedantic -fsyntax-only -x c include/sextant.h
@@ -26,18 +25,16 @@ check "exported symbols" scripts/check_symbols.sh
 check "install" scripts/check_install.sh
 check "device header" env NVCC= scripts/check_device_header.sh
 
-echo "C tests; with AddressSanitizer and UndefinedBehaviorSanitizer; with ThreadSanitizer"
-plain=build/test/bin asan=build/asan/test/bin tsan=build/tsan/test/bin
+echo "C tests, as they are and with AddressSanitizer and UndefinedBehaviorSanitizer"
+plain=build/test/bin asan=build/asan/test/bin
 # The longest first, so that the others fill the time beside them.
-long="$asan/test_matrix $tsan/test_threads $plain/test_matrix $tsan/test_balance"
-long="$long $tsan/test_tick $asan/test_tick $asan/test_hostile_kernels $tsan/test_hybrid"
+long="$asan/test_matrix $asan/test_hostile $plain/test_matrix $asan/test_hostile_kernels"
 # Tests that take long with a sanitizer and seldom change have clang's, in test_more.sh. What is
 # about wrong bytes and stopped calls has a sanitizer here and is plain there.
 seldom='/test_(epsilon|total|large|changing|pgm|device_memory|alloc|choose)$'
 # shellcheck disable=SC2046  # several words
 programs $(ahead "$long" $(all_tests $asan | grep -Ev "$seldom") \
-                         $(all_tests $plain | grep -Ev "/($plain_later)$") \
-                         $(make -s tsan-tests | sed "s|[^ ]*|$tsan/&|g"))
+                         $(all_tests $plain | grep -Ev "/($plain_later)$"))
 for f in load spec; do
     check "fuzz corpus $f" "build/asan/fuzz/replay_$f" "fuzz/corpus/$f"
 done

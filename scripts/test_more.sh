@@ -1,8 +1,9 @@
 #!/bin/bash
-# Tests that take longer than those of every change (test.sh): all programs under clang's
-# sanitizers, the full matrix, the tool on random tables, fuzzers, the soak test, the Python
-# package as a wheel and with pyarrow, polars and matplotlib and, if CBMC is there, proofs. They
-# take about 20 minutes on two processors, 30 with proofs.
+# Tests that take longer than those of every change (test.sh): kernels compiled by nvcc if that is
+# there, threads under ThreadSanitizer, all programs under clang's sanitizers, the full matrix, the
+# tool on random tables, fuzzers, the soak test, the Python package as a wheel and with pyarrow,
+# polars and matplotlib and, if CBMC is there, proofs. They take about 30 minutes on two
+# processors, 40 with proofs.
 # Ends in "N passed, M failed, K skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -10,17 +11,28 @@ logs=build/test-more-logs
 mkdir -p "$logs"
 . scripts/testing.sh
 export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
+export TSAN_OPTIONS=halt_on_error=1
 fuzz_s=60
 
 echo "building"
 build "clang's sanitizers" make -s -j"$jobs" build-clang fuzz-load fuzz-spec
 later=$(all_tests build/test/bin | grep -E "/($plain_later)$")
 # shellcheck disable=SC2086  # several words
-build "plain" make -s -j"$jobs" NVCC= all build/test/bin/test_matrix build/test/bin/test_property $later
+build "plain" make -s -j"$jobs" all examples gpu-streams build/test/bin/test_matrix \
+    build/test/bin/test_property $later
+build "ThreadSanitizer" make -s -j"$jobs" build-tsan
+check "exported symbols" scripts/check_symbols.sh
+check "install" scripts/check_install.sh
 
 echo "the full matrix, and more rounds of random steps"
 # shellcheck disable=SC2086  # several words
 SX_MATRIX=full SX_SECONDS=60 programs build/test/bin/test_matrix build/test/bin/test_property $later
+
+echo "C tests, ThreadSanitizer"
+tsan=build/tsan/test/bin
+# shellcheck disable=SC2046  # several words
+programs $(ahead "$tsan/test_threads $tsan/test_hybrid" \
+                 $(make -s tsan-tests | sed "s|[^ ]*|$tsan/&|g"))
 
 echo "C tests, clang's AddressSanitizer and UndefinedBehaviorSanitizer"
 clang=build/clang/test/bin
