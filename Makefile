@@ -134,7 +134,7 @@ $(B)/sextant-bench: $(BENCH_SRC:%.c=$(B)/%.o) $(B)/libsextant.a
 # The same for the GPUs that machine code is made for.
 $(B)/cuda-code: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CUDA_CODE)' | cmp -s - $@ || echo '$(CUDA_CODE)' >$@
+	@echo '$(CUDA_MACHINE), $(CUDA_PTX)' | cmp -s - $@ || echo '$(CUDA_MACHINE), $(CUDA_PTX)' >$@
 $(B)/%.o: %.cu $(B)/cuda-code
 	@mkdir -p $(@D)
 	$(NVCC) -std=c++17 -O3 $(CUDA_CODE) --threads 0 -fmad=false --default-stream per-thread \
