@@ -6,8 +6,8 @@ passed=0
 failed=0
 skipped=0
 failures=""
-# Programs that test.sh runs with a sanitizer, and test_more.sh as they are.
-plain_later='test_(hostile|hostile_kernels|strings_gpu|tick|large)'
+# Programs that only test_more.sh runs as they are: most have a sanitizer in test.sh.
+plain_later='test_(hostile|hostile_kernels|strings_gpu|tick|large|epsilon|changing)'
 # The makes of tests are not parts of this one; its command line's variables are exported.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 # No step takes this long on a machine of its own: one that does hangs, and fails.
