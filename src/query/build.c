@@ -420,10 +420,12 @@ static sx_status bring_column(const sx_device *dev, sx_slice *s, uint64_t bytes,
     if (st == SX_OK && bytes > offsets)
         st = dev->backend->copy(dev->self, (unsigned char *)*own + offsets, 0, s->data, 1,
                                 bytes - offsets, err);
+    if (st != SX_OK)
+        return st;
     s->offsets = offsets ? *own : NULL;
     s->data = (unsigned char *)*own + offsets;
     s->place = SX_HOST;
-    return st == SX_OK ? check_brought(s, err) : st;
+    return check_brought(s, err);
 }
 
 /* The same for keys that are sorted on the host of a GPU, and whose columns may be in device
