@@ -524,7 +524,6 @@ static void test_collector(void **state)
 static void test_hostile(void **state)
 {
     (void)state;
-    static const char *const sections[] = { "offsets", "bytes", "groups", "keys" };
     static const char *const specs[] = { "sorted", "eytzinger", "pivot", "guide", "pgm" };
     rnd r = rnd_start(test_seed() + 12);
     char *path = temp_path("hostile.sxt");
@@ -537,17 +536,8 @@ static void test_hostile(void **state)
         assert_int_equal(text_build(&c, cpu, specs[s], NULL, &ix), SX_OK);
         unsigned char *file = saved_bytes(ix, path, &bytes), *bad = need(bytes);
         for (unsigned i = 0; i < 160; i++) {
-            uint64_t its, many = 1 + rnd_below(&r, 12);
             memcpy(bad, file, bytes);
-            unsigned char *at = text_section(bad, sections[i % COUNT_OF(sections)], &its);
-            while (many-- > 0) {
-                uint64_t where = rnd_below(&r, its) / 4 * 4;
-                uint32_t x = rnd_below(&r, 3) ? (uint32_t)rnd_next(&r)
-                                              : (uint32_t)rnd_below(&r, 3) - 1;
-                memcpy(at + where, &x, its - where < 4 ? its - where : 4);
-            }
-            seal_sections(bad, bytes);
-            seal_header(bad, bytes);
+            text_damage(bad, bytes, i, &r);
             sx_index *loaded = NULL;
             if (sx_load(&loaded, cpu, memory_file(bad, bytes), SX_LOAD_VERIFY, NULL) != SX_OK) {
                 refused++;

@@ -313,7 +313,6 @@ static void test_allocations(void **state)
 static void test_hostile(void **state)
 {
     (void)state;
-    static const char *const sections[] = { "offsets", "bytes", "groups", "keys" };
     static const char *const specs[] = { "sorted", "eytzinger", "pivot", "guide", "pgm" };
     static const unsigned flags[] = { SX_LOAD_DEVICE, SX_LOAD_HYBRID };
     rnd r = rnd_start(test_seed() + 3);
@@ -327,17 +326,8 @@ static void test_hostile(void **state)
         assert_int_equal(text_build(&c, kernels, specs[s], NULL, &ix), SX_OK);
         unsigned char *file = saved_bytes(ix, path, &bytes), *bad = need(bytes);
         for (unsigned i = 0; i < 40; i++) {
-            uint64_t its, many = 1 + rnd_below(&r, 12);
             memcpy(bad, file, bytes);
-            unsigned char *at = text_section(bad, sections[i % COUNT_OF(sections)], &its);
-            while (many-- > 0) {
-                uint64_t where = rnd_below(&r, its) / 4 * 4;
-                uint32_t x = rnd_below(&r, 3) ? (uint32_t)rnd_next(&r)
-                                              : (uint32_t)rnd_below(&r, 3) - 1;
-                memcpy(at + where, &x, its - where < 4 ? its - where : 4);
-            }
-            seal_sections(bad, bytes);
-            seal_header(bad, bytes);
+            text_damage(bad, bytes, i, &r);
             sx_index *loaded = NULL;
             unsigned to = flags[s > 0 && i % 8 >= 4];     /* sorted has no upper part */
             assert_int_equal(sx_load(&loaded, kernels, memory_file(bad, bytes), to, NULL), SX_OK);

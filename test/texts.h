@@ -85,6 +85,8 @@ uint32_t text_try(const char *spec, sx_device *dev, const char *device, unsigned
 void text_verbs(uint32_t done, const char *family, const char *place, const char *device);
 /* The section of this name: where it is in the file, and its bytes. */
 unsigned char *text_section(unsigned char *file, const char *name, uint64_t *bytes);
+/* Writes any numbers into one of a file's sections of strings, the which-th in turn, and seals it. */
+void text_damage(unsigned char *file, size_t bytes, unsigned which, rnd *r);
 /* Asks a damaged index everything, about at most 64 strings; answers may be any. */
 void text_ask_anything(const sx_index *ix, const texts *q);
 

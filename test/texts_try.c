@@ -249,6 +249,20 @@ unsigned char *text_section(unsigned char *file, const char *name, uint64_t *byt
     die("no section %s", name);
 }
 
+void text_damage(unsigned char *file, size_t bytes, unsigned which, rnd *r)
+{
+    static const char *const sections[] = { "offsets", "bytes", "groups", "keys" };
+    uint64_t its, many = 1 + rnd_below(r, 12);
+    unsigned char *at = text_section(file, sections[which % COUNT_OF(sections)], &its);
+    while (many-- > 0) {
+        uint64_t where = rnd_below(r, its) / 4 * 4;
+        uint32_t x = rnd_below(r, 3) ? (uint32_t)rnd_next(r) : (uint32_t)rnd_below(r, 3) - 1;
+        memcpy(at + where, &x, its - where < 4 ? its - where : 4);
+    }
+    seal_sections(file, bytes);
+    seal_header(file, bytes);
+}
+
 void text_ask_anything(const sx_index *ix, const texts *q)
 {
     uint64_t numbers[64], first[65], rank[64];
