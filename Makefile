@@ -286,13 +286,13 @@ $(B)/bench-sort: bench/bench_sort.c $(B)/libsextant.a
 
 # For bench/papers_grt.sh.
 climbs: $(B)/climbs
-$(B)/climbs: bench/climbs.c $(B)/libsextant.a
-	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS)
+$(B)/climbs: bench/climbs.c bench/alone.h $(B)/libsextant.a
+	$(CC) $(CFLAGS_ALL) $(filter-out %.h,$^) -o $@ $(LDFLAGS) $(LIBS)
 
 # How fast a device finds strings.
 string-gets: $(B)/string_gets
-$(B)/string_gets: bench/string_gets.c $(B)/libsextant.a
-	$(CC) $(CFLAGS_ALL) $^ -o $@ $(LDFLAGS) $(LIBS)
+$(B)/string_gets: bench/string_gets.c bench/alone.h $(B)/libsextant.a
+	$(CC) $(CFLAGS_ALL) $(filter-out %.h,$^) -o $@ $(LDFLAGS) $(LIBS)
 
 # What bench/papers.sh and bench/peers.sh compare with: a B+-tree of libtlx-dev or,
 # where that is not packaged, of libabsl-dev; and absl::btree_map of libabsl-dev,

@@ -9,22 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sextant.h"
-
-static void expect(sx_status st)
-{
-    if (st != SX_OK) {
-        fprintf(stderr, "climbs: %s\n", sx_detail());
-        exit(1);
-    }
-}
-
-static uint64_t mixed(uint64_t x)
-{
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
+#include "alone.h"
 
 /* A copy of a host column in the device's memory, if that has one of its own. */
 static sx_column placed(sx_device *dev, sx_column here)

@@ -10,24 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sextant.h"
+#include "alone.h"
 
 #define LONGEST 128u
-
-static void expect(sx_status st)
-{
-    if (st != SX_OK) {
-        fprintf(stderr, "string_gets: %s\n", sx_detail());
-        exit(1);
-    }
-}
-
-static uint64_t mixed(uint64_t x)
-{
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
 
 static void *taken(uint64_t bytes)
 {
