@@ -113,7 +113,19 @@ int look_init(PyObject *module);
 
 /* ---- core_merge.c ------------------------------------------------------------ */
 
+/* Holds several arrays; a bit of `writable` for each that is written. False: an exception is
+ * set, and none is held. */
+bool hold_arrays(held_column *held, PyObject *const *objects, int count, unsigned writable);
+void let_go_arrays(held_column *held, int count);
+
+/* Whether it is n aligned elements of that type, in memory of the host. */
+bool array_is(const held_column *held, int type, uint64_t n);
+
 int merge_init(PyObject *module);
+
+/* ---- core_asof.c ------------------------------------------------------------- */
+
+int asof_init(PyObject *module);
 
 /* ---- core_collector.c --------------------------------------------------------- */
 

@@ -5,7 +5,7 @@ static int fill(PyObject *module)
 {
     if (errors_init(module) || ask_init() || column_init(module) || foreign_init(module) ||
         device_init(module) || index_init(module) || collector_init(module) || look_init(module) ||
-        merge_init(module))
+        merge_init(module) || asof_init(module))
         return -1;
     return PyModule_AddIntConstant(module, "VERSION", sx_version());
 }

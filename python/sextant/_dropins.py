@@ -72,15 +72,24 @@ def searchsorted(a, v, side="left", sorter=None, *, threads=0):
     return index.rank(v.astype(dtype, copy=False), side, ascending=ascending, threads=threads)
 
 
-def _merged(keys, v, side, dtype):
-    """Ranks by one pass over both, if both are sorted; otherwise None."""
+def _merged(keys, v, side, dtype, add=0):
+    """Ranks by one pass over both, if both are sorted; otherwise None. add goes to each."""
     keys, v = (np.ascontiguousarray(x, _types.key_dtype(dtype)) for x in (keys, v))
-    if keys.dtype.kind in "Mm":               # NaT is last for NumPy, and the least number here
-        if np.isnat(keys[:1]).any() or np.isnat(v.reshape(-1)[:1]).any():
-            return None
-        keys, v = keys.view("i8"), v.view("i8")
+    if not (_nat_is_not_first(keys) and _nat_is_not_first(v)):
+        return None
     ranks = np.empty(v.shape, np.int64)
-    return ranks if _core.merge(keys, v, side == "right", ranks) else None
+    return ranks if _core.merge(_counts(keys), _counts(v), side == "right", add, ranks) else None
+
+
+def _counts(array):
+    """Times as the numbers they are kept as."""
+    return array.view("i8") if array.dtype.kind in "Mm" else array
+
+
+def _nat_is_not_first(array):
+    """NaT is last for NumPy, and the least number for a merge. So it is the first element of
+    whatever is sorted there."""
+    return array.dtype.kind not in "Mm" or not np.isnat(array.reshape(-1)[:1]).any()
 
 
 def _worth_it(a, v):
@@ -207,27 +216,37 @@ def asof(keys, queries, direction="backward", tolerance=None, by=None, *,
     nulls.refuse("queries")
     if a.dtype != q.dtype:
         q = _inputs.exact(q, a.dtype, "queries")
+    shape, q = q.shape, np.ascontiguousarray(q).reshape(-1)
+    a = np.ascontiguousarray(a).reshape(-1)
+    ascending = q.size * _MERGE_SHARE >= a.size and _look(q)[0] and _look(a)[0]
+    if by is not None:
+        finder = _Grouped(a, q, by, ascending, threads)
+    else:
+        finder = _Sorted(a, q, threads) if ascending else _by_index(a, q, threads)
+    rows = front = None
+    if direction != "forward":
+        rows = finder.before(allow_exact_matches)
+    if direction != "backward":
+        front = finder.behind(allow_exact_matches)
+    if rows is None:
+        rows = front
+    elif front is not None:
+        _core.nearer(_counts(a), _counts(q), rows, front)
+    if tolerance is not None:
+        _core.within(_counts(a), _counts(q), rows, _as_distance(tolerance, a.dtype))
+    return rows.reshape(shape)
+
+
+def _by_index(a, q, threads):
+    """Finds rows by an index; NaN is refused."""
+    _refuse_nan(a, q)
+    return _Plain(a, q, threads)
+
+
+def _refuse_nan(a, q):
     for name, array in (("keys", a), ("queries", q)):
         if array.dtype.kind in "fMm" and _any_nan(array):
             raise ValueError(f"{name} have NaN or NaT")
-    shape, q = q.shape, np.ascontiguousarray(q).reshape(-1)
-    a = a.reshape(-1)
-    if by is not None:
-        finder = _Grouped(a, q, by, threads)
-    elif q.size * _MERGE_SHARE >= a.size and _look(q)[0] and _look(a)[0]:
-        finder = _Sorted(a, q, threads)
-    else:
-        finder = _Plain(a, q, threads)
-    back = front = None
-    if direction != "forward":
-        back = finder.before(allow_exact_matches)
-    if direction != "backward":
-        front = finder.behind(allow_exact_matches)
-    rows = back if front is None else front if back is None else _nearer(a, q, back, front)
-    if tolerance is not None:
-        away = _distance(a, q, rows)
-        rows[(rows >= 0) & (away > _as_distance(tolerance, a.dtype))] = -1
-    return rows.reshape(shape)
 
 
 def _any_nan(array):
@@ -264,57 +283,85 @@ class _Plain:
 
 
 class _Sorted:
-    """The same of arrays that seem to be sorted: rows are ranks then."""
+    """The same of arrays that seem to be sorted: rows are ranks then. A merge that succeeds
+    has seen no NaN."""
 
     def __init__(self, a, q, threads):
-        self.a, self.q, self.threads, self.plain = a, q, threads, None
+        self.a, self.q, self.threads, self.other = a, q, threads, None
 
-    def _ranks(self, side):
-        ranks = _merged(self.a, self.q, side, self.a.dtype)
-        if ranks is None:
-            self.plain = self.plain or _Plain(self.a, self.q, self.threads)
-        return ranks
+    def _plain(self):
+        self.other = self.other or _by_index(self.a, self.q, self.threads)
+        return self.other
 
     def before(self, exact):
-        ranks = self._ranks("right" if exact else "left")
-        if ranks is None:
-            return self.plain.before(exact)
-        ranks -= 1
-        return ranks
+        ranks = _merged(self.a, self.q, "right" if exact else "left", self.a.dtype, -1)
+        return self._plain().before(exact) if ranks is None else ranks
 
     def behind(self, exact):
-        ranks = self._ranks("left" if exact else "right")
+        ranks = _merged(self.a, self.q, "left" if exact else "right", self.a.dtype)
         if ranks is None:
-            return self.plain.behind(exact)
-        ranks[ranks == self.a.size] = -1
+            return self._plain().behind(exact)
+        ranks[ranks.searchsorted(self.a.size):] = -1          # ranks ascend as queries do
         return ranks
 
 
 class _Grouped:
-    """The same within groups: keys of 16 bytes, the group before the key."""
+    """The same within groups. Arrays that seem to be sorted are merged, with a row for each
+    group; others have an index of 16-byte keys, the group before the key."""
 
-    def __init__(self, a, q, by, threads):
+    def __init__(self, a, q, by, ascending, threads):
         if not isinstance(by, (tuple, list)) or len(by) != 2:
             raise TypeError("by is a pair: an array of the keys' groups, one of the queries'")
         groups = [np.asarray(g) for g in by]
         if groups[0].size != a.size or groups[1].size != q.size:
             raise ValueError(f"by has {groups[0].size} and {groups[1].size} groups for {a.size} "
                              f"keys and {q.size} queries")
-        _, codes = np.unique(np.concatenate([g.reshape(-1) for g in groups]),
-                             return_inverse=True)
-        self.group, asked = codes[:a.size], codes[a.size:]
-        self.plain = _Plain(_pairs(self.group, a), _pairs(asked, q), threads)
-        self.asked = asked
+        self.group, self.asked, self.groups = _numbered(*(g.reshape(-1) for g in groups))
+        self.a, self.q, self.threads, self.other = a, q, threads, None
+        self.ascending = ascending and _nat_is_not_first(a) and _nat_is_not_first(q)
+
+    def _merged(self, right, forward):
+        rows = np.empty(self.q.size, np.int64)
+        return rows if self.ascending and _core.merge_groups(
+            _counts(self.a), _counts(self.q), self.group, self.asked, self.groups, right, forward,
+            rows) else None
+
+    def _plain(self):
+        if self.other is None:
+            _refuse_nan(self.a, self.q)
+            self.other = _Plain(_pairs(self.group, self.a), _pairs(self.asked, self.q),
+                                self.threads)
+        return self.other
 
     def _mine(self, rows):
-        rows[(rows >= 0) & (self.group[rows] != self.asked)] = -1
+        if self.group.size:                   # otherwise all are -1
+            rows[(rows >= 0) & (self.group[rows] != self.asked)] = -1
         return rows
 
     def before(self, exact):
-        return self._mine(self.plain.before(exact))
+        rows = self._merged(exact, False)
+        return self._mine(self._plain().before(exact)) if rows is None else rows
 
     def behind(self, exact):
-        return self._mine(self.plain.behind(exact))
+        rows = self._merged(not exact, True)
+        return self._mine(self._plain().behind(exact)) if rows is None else rows
+
+
+def _numbered(keys, queries):
+    """(groups of keys as numbers from 0 on, those of queries, how many numbers there are)."""
+    both = (keys, queries)
+    if keys.size and queries.size and all(g.dtype.kind in "biu" for g in both):
+        least = min(int(g.min()) for g in both)
+        count = max(int(g.max()) for g in both) - least + 1
+        if count <= 4 * (keys.size + queries.size):           # differences need 64 bits at most
+            shift = np.int64(least) if least < 2**63 else np.uint64(least)
+            codes = [g if least == 0 and g.dtype == np.int64 else
+                     (g.astype(shift.dtype, copy=False) - shift).astype(np.int64, copy=False)
+                     for g in both]
+            return np.ascontiguousarray(codes[0]), np.ascontiguousarray(codes[1]), count
+    names, codes = np.unique(np.concatenate(both), return_inverse=True)
+    codes = codes.reshape(-1)
+    return codes[:keys.size], codes[keys.size:], names.size
 
 
 def _pairs(group, keys):
@@ -332,32 +379,17 @@ def _pairs(group, keys):
     return both.view("V16").reshape(-1)
 
 
-def _distance(a, q, rows):
-    """How far each query is from its row's key, without overflow; of misses anything."""
-    found = a[rows] if a.size else np.zeros(q.size, a.dtype)
-    if a.dtype.kind == "f":
-        return np.abs(q - found)
-    wide = "u8"
-    if a.dtype.kind in "Mm":
-        q, found = q.view("i8"), found.view("i8")
-    x, y = q.astype("i8" if q.dtype.kind == "i" else "u8"), found.astype(
-        "i8" if q.dtype.kind == "i" else "u8")
-    return np.where(x >= y, x.view(wide) - y.view(wide), y.view(wide) - x.view(wide))
-
-
 def _as_distance(tolerance, dtype):
+    """The tolerance as the most that within() takes: an int of 64 bits, or a float."""
     if dtype.kind in "Mm":
-        unit = np.datetime_data(dtype)[0]
+        unit, count = np.datetime_data(dtype)
         if not isinstance(tolerance, np.timedelta64):
             tolerance = _inputs._scalar(tolerance)
             if tolerance is None or tolerance.dtype.kind != "m":
                 raise TypeError("the tolerance of times is a timedelta")
-        tolerance = int(np.asarray(tolerance).astype(f"m8[{unit}]").astype("i8"))
-    if tolerance < 0:
+        tolerance = int(np.asarray(tolerance).astype(f"m8[{count}{unit}]").astype("i8"))
+    if not tolerance >= 0:
         raise ValueError(f"tolerance is {tolerance}; it is 0 or more")
-    return tolerance
-
-
-def _nearer(a, q, back, front):
-    b, f = _distance(a, q, back), _distance(a, q, front)
-    return np.where(front < 0, back, np.where(back < 0, front, np.where(b <= f, back, front)))
+    if dtype.kind == "f":
+        return float(tolerance)
+    return int(min(tolerance, 2**64 - 1))     # no two are farther apart

@@ -148,6 +148,99 @@ def test_asof_sorted(direction, dtype, broken, rng):
         assert got.tolist() == merged(keys, queries, direction, None, exact).tolist()
 
 
+SHAPES = {                                    # of sorted keys and queries that are merged
+    "alike": lambda rng, n: rng.integers(0, 2**31, n),
+    "equal": lambda rng, n: np.full(n, 7),
+    "few": lambda rng, n: rng.integers(0, 5, n),
+    "runs": lambda rng, n: rng.integers(0, 40, n) * 1000 + rng.integers(0, 2, n),
+    "low": lambda rng, n: rng.integers(0, 1000, n),
+    "high": lambda rng, n: rng.integers(2**30, 2**31, n),
+}
+
+
+@pytest.mark.parametrize("a_shape", SHAPES)
+@pytest.mark.parametrize("v_shape", SHAPES)
+def test_merges_of_all_shapes(a_shape, v_shape, rng):
+    """More elements than a tile of the merge has, and fewer; each ends where it ends."""
+    for n, m in ((4096, 4096), (4097, 9001), (30000, 5000), (70, 20000), (12345, 12288)):
+        dtype = rng.choice(["i4", "u4", "i8", "u8", "f4", "f8", "M8[us]"])
+        a, v = (np.sort(SHAPES[s](rng, k).astype("i8").astype(dtype))
+                for s, k in ((a_shape, n), (v_shape, m)))
+        for side in ("left", "right"):
+            want = np.searchsorted(a, v, side)
+            assert np.array_equal(sextant.searchsorted(a, v, side), want)
+            assert np.array_equal(_dropins._merged(a, v, side, a.dtype, -1), want - 1)
+        back, front = np.searchsorted(a, v, "right") - 1, np.searchsorted(a, v)
+        front[front == n] = -1
+        assert np.array_equal(sextant.asof(a, v), back)
+        assert np.array_equal(sextant.asof(a, v, "forward"), front)
+
+
+def test_merges_see_what_is_not_sorted(rng):
+    """One element out of order, wherever it is: no merge."""
+    a, v = np.sort(rng.random(20000)), np.sort(rng.random(20000))
+    assert _dropins._merged(a, v, "left", a.dtype) is not None
+    for place in [0, 1, 4095, 4096, 4097, 19999] + rng.integers(0, 20000, 200).tolist():
+        for array in (a, v):
+            for wrong in (np.nan, 2.0 if place < 19999 else -1.0):
+                was, array[place] = array[place], wrong
+                assert _dropins._merged(a, v, "left", a.dtype) is None
+                array[place] = was
+
+
+def test_asof_far_away_of_many(rng):
+    """Distances of every type, with keys that are sorted and ones that are not."""
+    for dtype in ("i4", "u4", "i8", "u8", "f4", "f8", "M8[s]", "m8[ms]"):
+        most = pd.Timedelta(1000, dtype[3:-1]) if dtype[0] in "Mm" else 1000
+        keys, queries = (rng.integers(0, 2**24, 5000).astype("i8").astype(dtype) for _ in "kq")
+        for a, q in ((keys, queries), (np.sort(keys), np.sort(queries))):
+            for direction in ("backward", "forward", "nearest"):
+                got = sextant.asof(a, q, direction, most)
+                assert np.array_equal(got, merged(a, q, direction, most, True))
+    ints = np.array([10, 20])
+    assert sextant.asof(ints, [12, 13], tolerance=2.5).tolist() == [0, -1]
+    assert sextant.asof(ints, [12, 13], tolerance=float("inf")).tolist() == [0, 0]
+    assert sextant.asof(ints, [12, 13], tolerance=2**70).tolist() == [0, 0]
+    tens = np.array([0, 4], "M8[10s]")        # a unit of ten seconds
+    assert sextant.asof(tens, np.array([2, 3], "M8[10s]"),
+                        tolerance=np.timedelta64(25, "s")).tolist() == [0, -1]
+    with pytest.raises(ValueError, match="tolerance is nan"):
+        sextant.asof(ints, [12], tolerance=float("nan"))
+
+
+@pytest.mark.parametrize("direction", ["backward", "forward", "nearest"])
+@pytest.mark.parametrize("dtype", ["i4", "f8", "M8[ns]"])
+@pytest.mark.parametrize("groups", ["few", "many", "negative", "huge", "words"])
+@pytest.mark.parametrize("broken", [False, True])
+def test_asof_by_sorted(direction, dtype, groups, broken, rng):
+    """Merged, with a row for each group; or not quite sorted, by an index."""
+    keys = np.sort(rng.integers(0, 9000, 3000)).astype("i8").astype(dtype)
+    queries = np.sort(rng.integers(0, 9900, 2500)).astype("i8").astype(dtype)
+    if broken:
+        keys[[100, 2000]] = keys[[2000, 100]]
+    by = [rng.integers(0, 700 if groups == "many" else 7, n) for n in (3000, 2500)]
+    if groups == "negative":
+        by = [g + np.int64(-2**63) for g in by]
+    elif groups == "huge":
+        by = [g.astype("u8") + np.uint64(2**64 - 8) for g in by]
+    elif groups == "words":
+        by = [np.array(["ab", "b", "c", "d", "e", "f", "g"])[g] for g in by]
+    for exact in (True, False):
+        got = sextant.asof(keys, queries, direction, by=by, allow_exact_matches=exact)
+        assert got.tolist() == merged(keys, queries, direction, None, exact, by).tolist()
+
+
+def test_asof_groups_of_two_types(rng):
+    """uint64 beside int64: numbers of both, without a common type of NumPy's."""
+    keys, queries = np.arange(100), np.arange(100)
+    by = rng.integers(0, 3, 100).astype("u8"), rng.integers(-1, 3, 100)
+    want = [max([k for k in range(q + 1) if by[0][k] == by[1][q]], default=-1) for q in range(100)]
+    assert sextant.asof(keys, queries, by=by).tolist() == want
+    none = sextant.asof(keys[:0], queries, by=(by[0][:0], by[1]))
+    assert none.tolist() == [-1] * 100
+    assert sextant.asof(keys, queries[:0], by=(by[0], by[1][:0])).tolist() == []
+
+
 @pytest.mark.parametrize("direction", ["backward", "forward", "nearest"])
 @pytest.mark.parametrize("dtype", ["i8", "f8", "M8[ns]"])
 @pytest.mark.parametrize("names", [True, False])
