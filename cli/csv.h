@@ -7,8 +7,8 @@
  * One scanner reads them all: CSV as in RFC 4180, TSV (no quotes), and a value a
  * line (no delimiter either). A window of the file is in memory at a time, or all
  * of it, where it is mapped. Lines without a quote are the usual case: memchr()
- * finds their ends, and delimiters are found eight bytes at a time. Only records
- * with quotes are read byte by byte. */
+ * finds their ends, and delimiters are found eight bytes at a time. Records with
+ * quotes are read field by field, eight bytes at a time, too. */
 #ifndef CLI_CSV_H
 #define CLI_CSV_H
 

@@ -179,6 +179,30 @@ def records_across_windows(t):
         check(answer["row"] == i and answer["fields"] == [row[1]], f"another field of row {i}")
 
 
+@case()
+def fields_of_every_length(t):
+    """Delimiters, quotes and line ends at every place of a word of eight bytes; and a quote
+    that should not be there is named by its line and byte."""
+    texts = []
+    for n in range(40):
+        texts.append([str(len(texts)), "b" * n, "é" * (n // 2), '"' * n])
+        texts.append([str(len(texts)), "c" * n + '"', "x" * n + "\n" + "y" * n, ""])
+        texts.append([str(len(texts)), "d" * (39 - n), "," * n, "\r\n" * (n % 5)])
+    # Python quotes where that is needed, so that bare fields and quoted ones take turns.
+    t.path("k.csv").write_bytes(written(texts).encode())
+    t.tool.ok("build", "k.csv", "--column", "1", "--header", "no", "--type", "u64", "--spec",
+              "sorted", "-o", "k.sxt")
+    t.path("q.txt").write_text("".join(f"{i}\n" for i in range(len(texts))))
+    out = t.tool.ok("lookup", "k.sxt", "q.txt", "--lines", "k.csv", "--columns", "1,2,3,4").out
+    got = list(csv.reader(io.StringIO(out.decode(), newline=""), strict=True))
+    equal(got, texts, "fields")
+    for n in range(1, 20):
+        bad = '"1","two\nlines"\n2,' + "x" * n + '"y,3\n'
+        t.path("bad.csv").write_bytes(bad.encode())
+        t.tool.fails(1, f"bad.csv:3:{n + 3}: a quote inside a field", "build", "bad.csv",
+                     "--column", "1", "--header", "no", "--type", "u64", "-o", "b.sxt")
+
+
 # bytes of the file, more options, what the one line has to say; and an exit status
 BAD = {
     "a quote not closed": (b'id,v\n1,"a\n2,b\n', (), "k.csv:2:3: the quote that begins here", 1),
