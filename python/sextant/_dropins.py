@@ -10,7 +10,8 @@ from ._index import Index
 
 # Measured: a build costs 5 to 25 ns a key, and NumPy's binary search takes 100 to 1000 ns a
 # random query, but much less if queries ascend.
-_LEAST = 2048                     # fewer queries are not worth a build of any size
+_LEAST = 8192                     # fewer queries are not worth a build of any size
+_LEAST_KEYS = 65                  # nor are fewer keys: NumPy has them in its caches
 _RANDOM_SHARE = 8                 # random queries: at least one for so many keys
 _MERGE_SHARE = 8                  # sorted ones, which are merged with the keys
 _SORTED_SHARE = 2                 # ones that mostly ascend
@@ -40,7 +41,7 @@ def searchsorted(a, v, side="left", sorter=None, *, threads=0):
     """
     if type(a) is np.ndarray:
         m = v.size if type(v) is np.ndarray else -1
-        if 0 <= m < _LEAST or (m >= 0 and m * _RANDOM_SHARE < a.size) or m == 0:
+        if m == 0 or m > 0 and (m < _LEAST or m * _RANDOM_SHARE < a.size or a.size < _LEAST_KEYS):
             return a.searchsorted(v, side, sorter)
     elif isinstance(a, Index):
         return a.rank(v, side, threads=threads)
@@ -94,7 +95,7 @@ def _nat_is_not_first(array):
 
 def _worth_it(a, v):
     return (a.ndim == 1 and v.size >= _LEAST and v.size * _RANDOM_SHARE >= a.size
-            and a.size > 64 and _can_be_keys(a.dtype) and _can_be_keys(v.dtype))
+            and a.size >= _LEAST_KEYS and _can_be_keys(a.dtype) and _can_be_keys(v.dtype))
 
 
 def _same_unit(a, b, dtype):

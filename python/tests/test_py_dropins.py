@@ -15,6 +15,7 @@ def pays(request, monkeypatch):
     """Thresholds as they are, or so low that even few queries build an index."""
     if request.param == "always":
         monkeypatch.setattr(_dropins, "_LEAST", 1)
+        monkeypatch.setattr(_dropins, "_LEAST_KEYS", 1)
         monkeypatch.setattr(_dropins, "_RANDOM_SHARE", 10**9)
         monkeypatch.setattr(_dropins, "_SORTED_SHARE", 10**9)
         monkeypatch.setattr(_dropins, "_MERGE_SHARE", 10**9)
