@@ -136,14 +136,16 @@ def strings(args):
 def in_turns(ours, peer, seconds):
     """Both in turns, so that whoever else is on the machine slows both: the least seconds of
     the processor for a call of each. Short calls are timed by the dozen."""
-    first = max(best(ours, 1)[0].cpu, best(peer, 1)[0].cpu, 1e-7)
+    a, b = best(ours, 1)[0].cpu, best(peer, 1)[0].cpu
+    first = max(a, b, 1e-7)
+    if first > 0.3:                           # long enough to be told apart at once
+        return a, b
     calls = max(1, int(2e-4 / first))
-    a = b = float("inf")
     begun = time.perf_counter()
     for turn in range(200):
         a = min(a, best(lambda: [ours() for _ in range(calls)], 1)[0].cpu / calls)
         b = min(b, best(lambda: [peer() for _ in range(calls)], 1)[0].cpu / calls)
-        if time.perf_counter() - begun > seconds and (turn >= 2 or first > 0.2):
+        if time.perf_counter() - begun > seconds and turn >= 2:
             break
     return a, b
 
@@ -162,16 +164,17 @@ def sweep_values(rng, dtype, n):
     return rng.integers(most.min, most.max, n, dtype)
 
 
-def sweep_pairs(rng, dtype, n, m):
-    """(what, ours, peer) of n keys and m queries."""
-    keys, v = sweep_values(rng, dtype, n), sweep_values(rng, dtype, m)
-    a, ascending = np.sort(keys), np.sort(v)
+def sweep_pairs(rng, keys, a, m):
+    """(what, ours, peer) of keys, the same sorted, and m queries."""
+    n, dtype = keys.size, keys.dtype
+    v = sweep_values(rng, dtype, m)
+    ascending = np.sort(v)
     v[::2] = rng.choice(keys, v[::2].size)    # half of isin's elements are there
     for order, q in (("random", v), ("sorted", ascending)):
         yield (f"searchsorted, {order}", lambda: sextant.searchsorted(a, q, threads=1),
                lambda: np.searchsorted(a, q))
     yield "isin", lambda: sextant.isin(v, keys, threads=1), lambda: np.isin(v, keys)
-    if np.dtype(dtype).kind == "i":           # NumPy has a table for these
+    if dtype.kind == "i":                     # NumPy has a table for these
         near, few = v % (10 * n + 10), keys % (10 * n + 10)
         yield ("isin, small range", lambda: sextant.isin(near, few, threads=1),
                lambda: np.isin(near, few))
@@ -185,21 +188,24 @@ def sweep(args):
     lines = []
     for dtype in args.dtypes.split(",") if args.dtypes else SWEEP_DTYPES:
         for n in (1 << k for k in range(0, most_n + 1, 2)):
+            keys = sweep_values(rng, dtype, n)
+            a = np.sort(keys)
             for m in (1 << k for k in range(0, most_m + 1, 2)):
-                for what, ours, peer in sweep_pairs(rng, dtype, n, m):
-                    a, b = in_turns(ours, peer, seconds)
-                    if b < 0.95 * a:          # again, and longer: was it chance?
+                for what, ours, peer in sweep_pairs(rng, keys, a, m):
+                    mine, theirs = in_turns(ours, peer, seconds)
+                    if theirs < 0.95 * mine:  # again, and longer: was it chance?
                         again = in_turns(ours, peer, 4 * seconds)
-                        a, b = min(a, again[0]), min(b, again[1])
+                        mine, theirs = min(mine, again[0]), min(theirs, again[1])
                     lines.append({"row": f"sweep: {what}", "dtype": dtype, "n": n, "m": m,
-                                  "ours_cpu_s": a, "peer_cpu_s": b, "cpu_ratio": b / a})
+                                  "ours_cpu_s": mine, "peer_cpu_s": theirs,
+                                  "cpu_ratio": theirs / mine})
         for name in sorted({x["row"] for x in lines}):
-            mine = sorted((x for x in lines if x["row"] == name and x["dtype"] == dtype),
-                          key=lambda x: x["cpu_ratio"])
-            if mine:
-                print(f"{name:30} {dtype:15} least ratio {mine[0]['cpu_ratio']:.2f} at "
-                      f"n = {mine[0]['n']}, m = {mine[0]['m']}; "
-                      f"{sum(x['cpu_ratio'] < 0.9 for x in mine)} of {len(mine)} below 0.9",
+            these = sorted((x for x in lines if x["row"] == name and x["dtype"] == dtype),
+                           key=lambda x: x["cpu_ratio"])
+            if these:
+                print(f"{name:30} {dtype:15} least ratio {these[0]['cpu_ratio']:.2f} at "
+                      f"n = {these[0]['n']}, m = {these[0]['m']}; "
+                      f"{sum(x['cpu_ratio'] < 0.9 for x in these)} of {len(these)} below 0.9",
                       flush=True)
     return lines
 

@@ -736,7 +736,7 @@ class Index(_core.Index):
     def plot(self, axes=None):
         """Draw the distribution of the keys, and bytes by section, with matplotlib.
 
-        axes is a pair of axes, or None. Returns the pair.
+        Marks are where pieces of a guide, or leaves, begin, if they are few. axes is a pair.
         """
         from ._plot import plot
         return plot(self, axes)

@@ -2,6 +2,8 @@
 import numpy as np
 
 _POINTS = 2048                    # ranks that are drawn
+_BINS = 100                       # of the histogram
+_EDGES = 256                      # parts of the array: more than these are not drawn one by one
 
 
 def _numbers(keys):
@@ -31,26 +33,60 @@ def _upper_part(index):
     return f"{told['levels']} levels" if "levels" in told else told["family"]
 
 
+def _edges(index):
+    """(what begins there, its ranks): parts of the array whose first ranks follow from the
+    layout. None: it has no such parts, or more than can be told apart."""
+    told, n = index.explain("json"), len(index)
+    if told["layout"] == "once":              # parts have equally many values, not keys
+        return None
+    if told.get("pieces", 1) > 1:
+        what, ranks = "pieces of the guide", np.arange(told["pieces"]) * n // told["pieces"]
+    elif told.get("leaf", 0) and told.get("fill") is None and told["family"] != "radix":
+        what, ranks = "leaves", np.arange(0, n, told["leaf"])
+    else:
+        return None
+    return (what, ranks.astype("u8")) if ranks.size <= _EDGES else None
+
+
+def _distribution(axes, index):
+    """Ranks of keys, how many keys are where, and where parts of the array begin."""
+    n = len(index)
+    ranks = np.unique(np.linspace(0, n - 1, min(n, _POINTS)).astype("u8"))
+    keys = _numbers(index.key_at(ranks))
+    axes.plot(keys, ranks, label="rank of a key")
+    edges = _edges(index)
+    if edges:
+        axes.plot(_numbers(index.key_at(edges[1])), edges[1], "|", markersize=12,
+                  label=f"{edges[0]} begin")
+    axes.plot([], [], " ", label=_upper_part(index))
+    finite = keys[np.isfinite(keys)]
+    if finite.size and finite[-1] > finite[0]:
+        bounds = np.linspace(finite[0], finite[-1], _BINS + 1)
+        # Of the ranks that are drawn, each stands for as many keys.
+        counts = np.histogram(finite, bounds)[0] * (n / ranks.size)
+        under = axes.twinx()
+        under.stairs(counts, bounds, fill=True, alpha=0.25, color="gray")
+        under.set_ylabel(f"keys in a {_BINS}th of their range")
+    axes.legend()
+
+
 def plot(index, axes=None):
     if axes is None:
         try:
             from matplotlib import pyplot
         except ImportError as error:
             raise ImportError("Index.plot() needs matplotlib: pip install matplotlib") from error
-        axes = pyplot.subplots(1, 2, figsize=(11, 4))[1]
+        axes = pyplot.subplots(1, 2, figsize=(11, 4), layout="constrained")[1]
     left, right = axes
-    n = len(index)
-    if n:
-        ranks = np.unique(np.linspace(0, n - 1, min(n, _POINTS)).astype("u8"))
-        keys = index.key_at(ranks)
-        left.plot(_numbers(keys), ranks, label="rank of a key")
-        left.plot([], [], " ", label=_upper_part(index))
-        left.legend()
+    if len(index):
+        _distribution(left, index)
     left.set_xlabel(f"key ({index.dtype})")
     left.set_ylabel("rank")
     left.set_title(index.spec)
     sections = _sections(index)
-    right.barh([name for name, _ in sections], [size for _, size in sections])
+    bars = right.barh([name for name, _ in sections], [size for _, size in sections])
+    right.bar_label(bars, [f" {size:,}" for _, size in sections])
+    right.margins(x=0.2)
     right.set_xlabel("bytes")
     right.set_title(f"{index.nbytes:,} bytes")
     return axes

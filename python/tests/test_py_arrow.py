@@ -149,3 +149,32 @@ def test_plot(rng, tmp_path):
                 assert left.lines[0].get_ydata()[-1] == len(keys) - 1
                 assert len(right.patches) > 0
             pyplot.close("all")
+
+
+def test_plot_draws_what_is_there(rng):
+    """Edges are where the layout has them, the histogram has all keys, bars have all bytes."""
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    keys = rng.lognormal(0, 2, 1000)
+    ordered = np.sort(keys)
+    for spec, step in (("guide(pieces=4)", 250), ("pivot(leaf=8)", 8), ("btree(k=9)", 5)):
+        ix = sextant.Index(keys, spec=spec)
+        left, right = ix.plot()
+        marks = left.lines[1]
+        assert marks.get_ydata().tolist() == list(range(0, 1000, step))
+        assert np.array_equal(marks.get_xdata(), ordered[::step])
+        under = [a for a in left.figure.axes if a not in (left, right)]
+        assert len(under) == 1 and round(under[0].patches[0].get_data().values.sum()) == 1000
+        sections = {s["name"]: s["bytes"] for s in ix.explain("json")["sections"] if s["bytes"]}
+        assert [bar.get_width() for bar in right.patches] == list(sections.values())
+        assert [text.get_text().strip() for text in right.texts] == \
+            [f"{size:,}" for size in sections.values()]
+        pyplot.close("all")
+    # Segments are where the keys have them, which no explanation says: they are counted.
+    left, _ = sextant.Index(keys, spec="pgm(eps=16)").plot()
+    assert len(left.lines) == 2 and "segments" in left.lines[1].get_label()
+    # NaN and infinities are keys; all keys may be one.
+    sextant.Index(np.array([1.0, np.nan, np.inf, 3.0])).plot()
+    sextant.Index(np.full(100, 7)).plot()
+    pyplot.close("all")
