@@ -127,6 +127,11 @@ def _small_range(b, most):
     return b.dtype.kind in "biu" and _look(b)[1] <= most
 
 
+def _few(a, b):
+    """Elements that are not worth a build."""
+    return a.size + b.size < _LEAST or b.size < 32 or a.size == 0
+
+
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None, threads=0):
     """Which elements are among the test elements: numpy.isin's answers.
 
@@ -134,16 +139,17 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     >>> isin(np.array([1, 5, 2]), [1, 2, 3])
     array([ True, False,  True])
     """
+    arrays = type(element) is type(test_elements) is np.ndarray
+    if arrays and _few(element, test_elements):
+        return np.isin(element, test_elements, assume_unique, invert, kind=kind)
     if _inputs.is_gpu(element):
         found = Index(test_elements, spec="pivot", threads=threads).get(element) != -1
         return ~found if invert else found
     if isinstance(test_elements, Index):
         found = test_elements.get(element, threads=threads) != -1
         return np.logical_not(found) if invert else found
-    a, b = element, test_elements
-    if type(a) is not np.ndarray or type(b) is not np.ndarray:
-        a, b = _plain(a), _plain(b)
-    if a.size + b.size < 4096 or b.size < 32 or a.size == 0 or kind is not None:
+    a, b = (element, test_elements) if arrays else (_plain(element), _plain(test_elements))
+    if _few(a, b) or kind is not None:
         return np.isin(a, b, assume_unique, invert, kind=kind)
     if _small_range(b, 6 * (a.size + b.size)):
         return np.isin(a, b, assume_unique, invert)
