@@ -20,7 +20,7 @@ _SORTED_KEYS = 1 << 15            # ... and among so many keys at least
 
 def _look(v):
     """(whether elements mostly ascend, a lower bound of greatest - least), by a few of them."""
-    flat = v.reshape(-1)
+    flat = v if v.ndim == 1 else v.reshape(-1)
     told = _core.look(flat.view("i8") if flat.dtype.kind in "Mm" else flat)
     return told if told is not None else (False, 0.0)
 
