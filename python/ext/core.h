@@ -3,12 +3,15 @@
  * The module is thin: it turns Python objects into columns (sx_column), calls the public
  * C API without the GIL, and turns a status into an exception. What can be said in Python
  * is said there (python/sextant). It keeps to the limited API of Python 3.11, so that one
- * binary serves all later versions; NumPy is met through the buffer protocol, so that its
+ * binary serves all later versions. Before, buffers were not part of that API, and a Python
+ * without a GIL has none: for these a binary serves one version. NumPy is met through the buffer protocol, so that its
  * ABI does not matter either. */
 #ifndef SX_PY_CORE_H
 #define SX_PY_CORE_H
 
-#ifndef Py_LIMITED_API
+#include <patchlevel.h>
+#include <pyconfig.h>
+#if PY_VERSION_HEX >= 0x030B0000 && !defined(Py_GIL_DISABLED) && !defined(Py_LIMITED_API)
 #define Py_LIMITED_API 0x030B0000
 #endif
 #define PY_SSIZE_T_CLEAN
@@ -17,6 +20,25 @@
 #include <string.h>
 
 #include "sextant.h"
+
+#if PY_VERSION_HEX < 0x030A0000   /* what 3.9 does not have yet */
+#define Py_TPFLAGS_DISALLOW_INSTANTIATION 0   /* such an object is empty, and does no harm */
+
+static inline PyObject *Py_NewRef(PyObject *object)
+{
+    Py_INCREF(object);
+    return object;
+}
+
+static inline int PyModule_AddObjectRef(PyObject *module, const char *name, PyObject *object)
+{
+    Py_XINCREF(object);
+    if (!PyModule_AddObject(module, name, object))
+        return 0;
+    Py_XDECREF(object);
+    return -1;
+}
+#endif
 
 #define OBJECT(pointer) ((PyObject *)(pointer))
 
