@@ -13,7 +13,7 @@
 
 /* ---- columns in device memory ----------------------------------------------------------- */
 
-static sx_column there_of(sx_device *dev, sx_column host)
+sx_column text_there(sx_device *dev, sx_column host)
 {
     sx_column c;
     sx_status st = host.type == SX_STR
@@ -24,11 +24,9 @@ static sx_column there_of(sx_device *dev, sx_column host)
     return c;
 }
 
-/* A column comes to the host. A queued call is done when a later call on its stream is, as copies
- * within device memory are. */
-static void fetch(sx_device *dev, const sx_column *from, sx_column *to)
+void text_fetch(sx_device *dev, const sx_column *from, sx_column *to)
 {
-    sx_column other = there_of(dev, *from);
+    sx_column other = text_there(dev, *from);
     if (sx_column_copy(to, &other, dev) != SX_OK)
         die("a column from device memory: %s", sx_detail());
     sx_column_free(&other, dev);
@@ -41,7 +39,7 @@ static const char *compare_numbers(text_case *c, sx_device *dev, const sx_column
     sx_column to = column(SX_U64, n, here);
     const char *wrong = st == SX_OK ? NULL : WRONG("%s in device memory: %s", verb, sx_detail());
     if (!wrong)
-        fetch(dev, got, &to);
+        text_fetch(dev, got, &to);
     for (uint64_t i = 0; i < n && !wrong; i++)
         if (here[i] != want[i])
             wrong = WRONG("%s in device memory: query %llu has %llu, not %llu", verb,
@@ -56,8 +54,8 @@ static const char *ask_numbers_there(text_case *c, const sx_index *ix, sx_device
                                      const texts *q, const texts *hi, const sx_call *call)
 {
     uint64_t n = q->n, *want = need((n + 1) * sizeof *want), *sums = need((n + 1) * sizeof *sums);
-    sx_column from = there_of(dev, texts_column(q)), to = there_of(dev, texts_column(hi));
-    sx_column out = there_of(dev, column(SX_U64, n, want));
+    sx_column from = text_there(dev, texts_column(q)), to = text_there(dev, texts_column(hi));
+    sx_column out = text_there(dev, column(SX_U64, n, want));
     sx_ranges ranges = { .size = sizeof ranges, .lo = &from, .hi = &to, .limit = 9 };
     sx_aggregates sum = { .size = sizeof sum, .sum = &out };
     const char *wrong;
@@ -104,7 +102,7 @@ static const char *ask_strings_there(text_case *c, const sx_index *ix, sx_device
         bytes += want[i].bytes;
     }
     answers a = answers_new(n, bytes, offset_bytes);
-    sx_column from = there_of(dev, texts_column(q)), rows = there_of(dev, column(SX_U64, n, row));
+    sx_column from = text_there(dev, texts_column(q)), rows = text_there(dev, column(SX_U64, n, row));
     sx_column keys = a.given;
     if (sx_column_strings(&keys, dev, n, bytes, offset_bytes) != SX_OK)
         die("%s", sx_detail());
@@ -113,7 +111,7 @@ static const char *ask_strings_there(text_case *c, const sx_index *ix, sx_device
         wrong = WRONG("floor in device memory: a byte too few, and not SX_ESPACE");
     keys.bytes = bytes;
     if (!wrong && bytes > 0) {    /* offsets are there */
-        fetch(dev, &keys, &a.given);
+        text_fetch(dev, &keys, &a.given);
         if (offset_of(&a, n) != bytes)
             wrong = WRONG("floor in device memory: %llu bytes needed, not %llu",
                           (unsigned long long)offset_of(&a, n), (unsigned long long)bytes);
@@ -122,7 +120,7 @@ static const char *ask_strings_there(text_case *c, const sx_index *ix, sx_device
         wrong = compare_numbers(c, dev, &rows, row, sx_floor(ix, &from, &rows, &keys, NULL),
                                 "floor");
     if (!wrong) {
-        fetch(dev, &keys, &a.given);
+        text_fetch(dev, &keys, &a.given);
         wrong = compare_answers(c, &a, n, want, "floor in device memory");
     }
     sx_column_free(&from, dev);
@@ -143,6 +141,8 @@ const char *text_ask_there(text_case *c, const sx_index *ix, sx_device *dev, boo
     const char *wrong = ask_numbers_there(c, ix, dev, &q, &hi, NULL);
     if (!wrong)
         wrong = ask_strings_there(c, ix, dev, &q, rnd_below(r, 2) ? 4 : 8);
+    if (!wrong)
+        wrong = text_climb(c, ix, dev, &q, r);
     if (!wrong && streams)
         wrong = ask_numbers_there(c, ix, dev, &q, &hi, &call);
     texts_free(&q);
@@ -154,9 +154,9 @@ const char *text_ask_there(text_case *c, const sx_index *ix, sx_device *dev, boo
 
 uint64_t *text_rows(uint64_t n, rnd *r)
 {
-    uint64_t *rows = need((n + 1) * sizeof *rows);
+    uint64_t *rows = need((n + 1) * sizeof *rows), few = rnd_below(r, 2);
     for (uint64_t i = 0; i < n; i++)
-        rows[i] = rnd_below(r, 2) ? rnd_below(r, 1000) : rnd_next(r) >> 8;
+        rows[i] = few || rnd_below(r, 2) ? rnd_below(r, 1000) : rnd_next(r) >> 8;
     return rows;
 }
 
@@ -263,6 +263,29 @@ void text_damage(unsigned char *file, size_t bytes, unsigned which, rnd *r)
     seal_header(file, bytes);
 }
 
+/* Climbs through parents that are some of the queries. */
+static void climb_anything(const sx_index *ix, const texts *q)
+{
+    sx_index_info info = { .size = sizeof info };
+    assert_int_equal(sx_describe(ix, &info), SX_OK);
+    if (info.n == 0 || info.max_row > 10000 || q->n == 0)
+        return;
+    uint64_t rows = info.max_row + 1, row[64];
+    text *of = need(rows * sizeof *of);
+    for (uint64_t i = 0; i < rows; i++)
+        of[i] = q->of[i * 7 % q->n];
+    texts parents = texts_from(rows, of, 4);
+    sx_column queries = texts_column(q), above = texts_column(&parents);
+    sx_column out = column(SX_U64, q->n, row);
+    sx_climbs climbs = { .size = sizeof climbs, .of = &queries, .parents = &above };
+    answers a = answers_new(64, 1 << 16, 8);
+    sx_status st = sx_climb(ix, &climbs, &out, &a.given, NULL, NULL);
+    assert_true(st == SX_OK || st == SX_ESPACE || (st == SX_EINVAL && strstr(sx_detail(), "circle")));
+    answers_free(&a);
+    texts_free(&parents);
+    free(of);
+}
+
 void text_ask_anything(const sx_index *ix, const texts *q)
 {
     uint64_t numbers[64], first[65], rank[64];
@@ -281,4 +304,5 @@ void text_ask_anything(const sx_index *ix, const texts *q)
     for (size_t i = 0; i < COUNT_OF(st); i++)
         assert_true(st[i] == SX_OK || st[i] == SX_ESPACE);
     answers_free(&a);
+    climb_anything(ix, q);
 }

@@ -123,6 +123,12 @@ typedef struct {
     uint64_t skip;                /* strings before the first of this launch */
 } sx_gpu_texts;
 
+typedef struct {                  /* sx_gpu_climb of strings, whose keys are positions */
+    sx_gpu_climb a;
+    sx_gpu_texts of, parents;
+    uint64_t *at;                 /* in place of keys; or NULL */
+} sx_gpu_text_climb;
+
 typedef struct {
     sx_strings keys;
     sx_gpu_texts q;

@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/slice.h"
 
-#define SX_BACKEND_ABI 25
+#define SX_BACKEND_ABI 26
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -179,6 +179,7 @@ typedef struct {
     uint64_t n;
     sx_slice of, parents;         /* parents has its own number of elements */
     sx_slice rows, keys, steps;   /* or none */
+    sx_slice at;                  /* of strings, in place of keys: as in sx_lookup */
     sx_how how;
 } sx_climb_query;
 
