@@ -119,9 +119,11 @@ typedef struct {                  /* keys, queries, rows, results */
  * need not be 0. A string has fewer than 4 GiB. Wrong offsets are refused (SX_EINVAL); those of
  * queries in device memory, which nobody looks at before, count as far as there are data.
  * Strings that are results (sx_floor(), sx_ceil(), sx_key_at(), sx_range(), sx_climb()) take two
- * calls if you don't know how long they are; a call with a stream can't have them (SX_ENOSYS). If
- * `bytes` is too few, only offsets are written, and the call ends in SX_ESPACE: the last offset says
- * how many are needed. data may be NULL if bytes is 0. A query without a result has an empty string. */
+ * calls if you don't know how long they are. If `bytes` is too few, only offsets are written, and the
+ * call ends in SX_ESPACE: the last offset says how many are needed. data may be NULL if bytes is 0. A
+ * query without a result has an empty string. With a stream sx_floor(), sx_ceil() and sx_key_at() have
+ * strings as results, and the others don't (SX_ENOSYS): the device compares, writes rows in any case,
+ * and puts SX_ESPACE into *status, or SX_EINVAL, without offsets, if 4 bytes can't say them. */
 
 /* "No match" in a column of rows, by the column's type. */
 #define SX_MISS32 UINT32_MAX
@@ -179,7 +181,7 @@ typedef struct {                  /* per call; NULL: all defaults */
  * its columns are in device memory, and stay until the stream is done with
  * them. The call still reports wrong arguments. A status that is known only
  * later goes to *status, in device memory, if that is not NULL: SX_OK, or
- * SX_ESPACE as the comment of sx_range() says. Neither the call nor other
+ * SX_ESPACE as the comments of sx_range() and of strings say. Neither the call nor other
  * questions or builds wait for the stream. But sx_free(), sx_column_free()
  * and sx_close() wait for all work of the device. sx_build() with a stream
  * reads its columns when the stream has come there, and waits.

@@ -132,6 +132,88 @@ static const char *ask_strings_there(text_case *c, const sx_index *ix, sx_device
     return wrong;
 }
 
+/* Questions whose answers are strings, in a call that is queued. */
+enum { QUEUED_FLOOR, QUEUED_CEIL, QUEUED_KEY_AT, QUEUED_KINDS };
+
+static sx_status queue_strings(int kind, const sx_index *ix, const sx_column *q, sx_column *rows,
+                               sx_column *keys, const sx_call *call)
+{
+    return kind == QUEUED_FLOOR  ? sx_floor(ix, q, rows, keys, call)
+           : kind == QUEUED_CEIL ? sx_ceil(ix, q, rows, keys, call)
+                                 : sx_key_at(ix, q, keys, rows, call);
+}
+
+/* The position that answers query i; ranks are those of QUEUED_KEY_AT. */
+static uint64_t queued_position(const text_oracle *o, int kind, const texts *q, const uint64_t *ranks,
+                                uint64_t i)
+{
+    uint64_t at = kind == QUEUED_KEY_AT ? ranks[i] : text_rank(o, q->of[i], kind == QUEUED_FLOOR);
+    at -= kind == QUEUED_FLOOR;   /* 0 - 1 is past the end */
+    return at < o->n ? at : ORACLE_NONE;
+}
+
+/* Rows and strings by a queued call: its status word tells what happened. First a byte is missing,
+ * and no byte is written. */
+static const char *ask_strings_queued(text_case *c, const sx_index *ix, sx_device *dev, int kind,
+                                      const texts *q, unsigned offset_bytes, rnd *r)
+{
+    uint64_t n = q->n, bytes = 0, size = (n + 1) * sizeof(uint64_t);
+    uint64_t *row = need(size), *rank = need(size), *any = memset(need(size), 0x11, size);
+    uint32_t said = 99;
+    text *want = need((n + 1) * sizeof *want);
+    const char *wrong = NULL;
+    for (uint64_t i = 0; i < n; i++) {
+        rank[i] = rnd_below(r, c->truth->n + 3);
+        uint64_t at = queued_position(c->truth, kind, q, rank, i);
+        want[i] = at == ORACLE_NONE ? (text){ NULL, 0 } : c->truth->keys[at];
+        row[i] = at == ORACLE_NONE ? SX_MISS : c->truth->rows[at];
+        bytes += want[i].bytes;
+    }
+    answers a = answers_new(n, bytes, offset_bytes);
+    if (bytes > 0)
+        memset(a.given.data, 0x5a, bytes);
+    sx_column from = text_there(dev, kind == QUEUED_KEY_AT ? column(SX_U64, n, rank) : texts_column(q));
+    sx_column rows = text_there(dev, column(SX_U64, n, any));
+    sx_column status_here = column(SX_U32, 1, &said), status = text_there(dev, status_here);
+    sx_column keys;
+    sx_call call = { .size = sizeof call, .stream = (void *)2, .status = status.data };
+    if (sx_column_strings(&keys, dev, n, bytes, offset_bytes) != SX_OK ||
+        sx_column_copy(&keys, &a.given, dev) != SX_OK)
+        die("%s", sx_detail());
+    for (unsigned missing = bytes > 0; !wrong; missing--) {
+        keys.bytes = bytes - missing;
+        sx_status st = queue_strings(kind, ix, &from, &rows, &keys, &call);
+        keys.bytes = bytes;
+        text_fetch(dev, &status, &status_here);
+        text_fetch(dev, &keys, &a.given);
+        if (st != SX_OK || said != (missing ? SX_ESPACE : SX_OK))
+            wrong = WRONG("queued %d: status %d, %u later, with %u bytes too few: %s", kind, (int)st,
+                          said, missing, sx_detail());
+        else if (offset_of(&a, n) != bytes)
+            wrong = WRONG("queued %d: %llu bytes needed, not %llu", kind,
+                          (unsigned long long)offset_of(&a, n), (unsigned long long)bytes);
+        for (uint64_t i = 0; missing && i < bytes && !wrong; i++)
+            if (((unsigned char *)a.given.data)[i] != 0x5a)
+                wrong = WRONG("queued %d: bytes are written without space for all", kind);
+        if (!missing)
+            break;
+    }
+    if (!wrong)
+        wrong = compare_answers(c, &a, n, want, "queued strings");
+    if (!wrong)
+        wrong = compare_numbers(c, dev, &rows, row, SX_OK, "queued strings");
+    sx_column_free(&from, dev);
+    sx_column_free(&rows, dev);
+    sx_column_free(&keys, dev);
+    sx_column_free(&status, dev);
+    answers_free(&a);
+    free(row);
+    free(rank);
+    free(any);
+    free(want);
+    return wrong;
+}
+
 const char *text_ask_there(text_case *c, const sx_index *ix, sx_device *dev, bool streams,
                            uint64_t n, rnd *r)
 {
@@ -145,6 +227,8 @@ const char *text_ask_there(text_case *c, const sx_index *ix, sx_device *dev, boo
         wrong = text_climb(c, ix, dev, &q, r);
     if (!wrong && streams)
         wrong = ask_numbers_there(c, ix, dev, &q, &hi, &call);
+    for (int kind = 0; kind < QUEUED_KINDS && !wrong && streams; kind++)
+        wrong = ask_strings_queued(c, ix, dev, kind, &q, rnd_below(r, 2) ? 4 : 8, r);
     texts_free(&q);
     texts_free(&hi);
     return wrong;

@@ -146,9 +146,28 @@ SX_KERNEL(k_string_lengths, sx_gpu_take)
     }
 }
 
+/* What becomes of a call with a stream. SX_ESPACE: there are offsets and no bytes; SX_EINVAL: there
+ * are none of either, as offsets can't say so much. */
+SX_DEV uint32_t sx_take_status(const sx_gpu_take *ap)
+{
+    if (!ap->total)
+        return SX_OK;
+    if (ap->offset_bytes == 4 && *ap->total > UINT32_MAX)
+        return SX_EINVAL;
+    return *ap->total > ap->space ? SX_ESPACE : SX_OK;
+}
+
+SX_KERNEL(k_string_status, sx_gpu_take)
+{
+    if (SX_THREAD == 0 && ap->status)
+        *ap->status = sx_take_status(ap);
+}
+
 SX_KERNEL(k_string_offsets, sx_gpu_take)
 {
-    for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS)
+    uint64_t n = sx_take_status(ap) == SX_EINVAL ? 0 : ap->n;
+
+    for (uint64_t i = SX_THREAD; i < n; i += SX_THREADS)
         sx_put_number(ap->offsets, ap->offset_bytes, i, ap->sum[i]);
 }
 
@@ -158,7 +177,9 @@ SX_KERNEL(k_string_offsets, sx_gpu_take)
 /* Each goes where its offset says, as far as there is space. */
 SX_KERNEL(k_string_bytes, sx_gpu_take)
 {
-    for (uint64_t i = SX_THREAD / SX_TEXT_LANES; i < ap->n; i += SX_THREADS / SX_TEXT_LANES) {
+    uint64_t n = sx_take_status(ap) == SX_OK ? ap->n : 0;
+
+    for (uint64_t i = SX_THREAD / SX_TEXT_LANES; i < n; i += SX_THREADS / SX_TEXT_LANES) {
         uint64_t length, space;
         unsigned char *to = (unsigned char *)sx_text_at(&ap->to, i, &space);
         const unsigned char *from = sx_text_taken(ap, i, &length);

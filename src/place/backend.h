@@ -102,9 +102,9 @@ typedef struct {
     uint64_t n;
     const uint64_t *at;           /* in the backend's memory. All ones, or past the end: an empty
                                      one */
-    sx_slice to;                  /* offsets, n + 1 of them, are written if there is no data; with
-                                     data the strings are, where these offsets say */
-    uint64_t *total;              /* bytes; without data */
+    sx_slice to;                  /* n + 1 offsets are written if there is no data; with data strings
+                                     are, where these say; with a stream both, if there is space */
+    uint64_t *total;              /* bytes; without data and without a stream */
     sx_how how;
 } sx_string_take;
 

@@ -235,6 +235,31 @@ static sx_status answer_by(const sx_plan *plan, const sx_lookup *job, const char
     return st;
 }
 
+/* With a stream nothing is known before it is done. So all is queued, one behind the other, and the
+ * device compares the bytes with the space. */
+static sx_status queue(const sx_plan *plan, const sx_lookup *job, sx_err *err)
+{
+    const sx_device *dev = plan->by->dev;
+    sx_lookup find = *job;
+    sx_string_take put = {.n = job->n, .to = job->keys, .how = job->how};
+    void *at = NULL;
+    sx_status st = SX_OK;
+
+    if (job->n > 0)
+        st = dev->backend->scratch(dev->self, job->how.stream, &at, job->n * sizeof(uint64_t), err);
+    find.keys = (sx_slice){0};
+    find.at = sx_slice_fixed(at, sizeof(uint64_t), job->n, SX_DEVICE);
+    find.how.status = NULL;       /* it is written last */
+    if (st == SX_OK && job->n > 0)
+        st = sx_answer_lookup(plan->now, &find, err);
+    put.at = at;
+    if (st == SX_OK)
+        st = take(plan, &put, err);
+    if (at)
+        dev->backend->unscratch(dev->self, job->how.stream, at);
+    return st;
+}
+
 /* Columns in device memory are as good on the host here, where all of it waits anyway. */
 sx_status sx_answer_strings(const sx_index_version *now, const sx_lookup *job, const char *verb,
                             sx_err *err)
@@ -246,6 +271,8 @@ sx_status sx_answer_strings(const sx_index_version *now, const sx_lookup *job, c
                                 sx_slice_there(&job->keys)), job->q.data, NULL);
     sx_status st;
 
+    if (job->how.stream)
+        return queue(&plan, job, err);
     do
         st = answer_by(&plan, job, verb, err);
     while (sx_plan_again(&plan, st));
