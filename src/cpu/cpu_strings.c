@@ -23,7 +23,7 @@ static inline void ask_cell(const sx_strings *s, uint32_t cell)
 /* Walks go down the tree together, a level a round, so that their misses overlap. Compiled twice,
  * since counting bits is an instruction that not every processor has. */
 #define CODES(name, attributes)                                                               \
-    attributes static void name(const sx_strings *s, const sx_slice *q, uint64_t at, unsigned m, \
+    attributes static void name(const sx_strings *s, const sx_asked *q, uint64_t at, unsigned m, \
                                 uint64_t *code, uint64_t *same)                               \
     {                                                                                         \
         sx_code_walk walk[WALKS];                                                             \
@@ -39,7 +39,7 @@ static inline void ask_cell(const sx_strings *s, uint32_t cell)
             for (unsigned k = 0; k < left; k++) {                                             \
                 unsigned i = on[k];                                                           \
                 uint64_t length;                                                              \
-                const unsigned char *p = sx_slice_string(q, at + i, &length);                 \
+                const unsigned char *p = sx_asked_string(q, at + i, &length);                 \
                 if (!sx_code_step(s, p, length, &walk[i])) {                                  \
                     __builtin_prefetch(sx_cell_at(s, walk[i].cell));                          \
                     on[kept++] = (unsigned char)i;                                            \
@@ -56,7 +56,7 @@ CODES(codes_plain, )
 CODES(codes_popcnt, __attribute__((flatten, target("popcnt,bmi,bmi2"))))
 #endif
 
-void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_slice *q, uint64_t at, unsigned m,
+void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_asked *q, uint64_t at, unsigned m,
                   uint64_t *code, uint64_t *same)
 {
     for (unsigned i = 0; i < m; i += WALKS) {
@@ -77,7 +77,7 @@ void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_slice *q, uint64
 typedef struct {
     const sx_cpu *cpu;
     const sx_view *v;
-    const sx_slice *q;
+    sx_asked q;
     sx_text_codes to;
 } code_work;
 
@@ -87,14 +87,14 @@ static void code_share(void *work, uint64_t first, uint64_t end)
 
     for (uint64_t at = first; at < end; at += SX_CHUNK) {
         unsigned m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
-        sx_cpu_codes(w->cpu, w->v, w->q, at, m, w->to.code + at, w->to.same + at);
+        sx_cpu_codes(w->cpu, w->v, &w->q, at, m, w->to.code + at, w->to.same + at);
     }
 }
 
 void sx_cpu_text_codes(void *self, const sx_views *views, const sx_slice *q, uint64_t n,
                        uint32_t threads, const sx_text_codes *to)
 {
-    code_work w = {self, sx_one_view(views), q, *to};
+    code_work w = {self, sx_one_view(views), {q, NULL}, *to};
 
     sx_cpu_share(self, threads, NULL, n, SX_CHUNK, code_share, &w);
 }
@@ -164,7 +164,7 @@ static void search_runs(const sx_settle *job, search *all, unsigned left)
         for (unsigned k = 0; k < left; k++) {
             search r = all[k];
             uint64_t length, mid = r.lo + (r.hi - r.lo) / 2;
-            const unsigned char *q = sx_slice_string(job->q, job->at + r.i, &length);
+            const unsigned char *q = sx_asked_string(&job->q, job->at + r.i, &length);
             int order = sx_string_order_from(s, mid, q, length, job->same[r.i]);
             if (order < 0) {
                 r.lo = mid + 1;
@@ -218,7 +218,7 @@ void sx_cpu_settle(const sx_settle *job, sx_side side)
     for (unsigned i = 0; i < job->m && side == SX_RIGHT; i++)
         if (job->open[i]) {
             uint64_t length;
-            const unsigned char *q = sx_slice_string(job->q, job->at + i, &length);
+            const unsigned char *q = sx_asked_string(&job->q, job->at + i, &length);
             job->position[i] = sx_string_bound(&v->strings, v->n, job->position[i] + 1, q, length,
                                                1);
         }
