@@ -182,12 +182,13 @@ static inline int order_from(const unsigned char *a, uint64_t a_length, const un
 }
 
 /* All strings go on together, each by one comparison a round: offsets are here, so their bytes are
- * asked for, and they are compared when these are here. A run of one code is halved. */
-static void search_runs(const sx_settle *job, search *all, unsigned left)
+ * asked for, and they are compared when these are here. A run of one code is halved. alone: runs
+ * count as one string until that is below q. */
+static void search_runs(const sx_settle *job, search *all, unsigned left, int alone)
 {
     const sx_strings *s = &job->v->strings;
 
-    while (left > 0) {
+    for (; left > 0; alone = 0) {
         unsigned kept = 0;
         for (unsigned k = 0; k < left; k++)
             ask_bytes(s, &all[k], job->same[all[k].i]);
@@ -196,6 +197,8 @@ static void search_runs(const sx_settle *job, search *all, unsigned left)
             int order = order_from(r->p, r->own, r->q, r->length, job->same[r->i]);
             if (order < 0) {
                 r->lo = middle(r) + 1;
+                if (alone)
+                    r->hi = run_end(job->v, r->lo - 1, job->code[r->i]);
             } else {
                 r->hi = middle(r);
                 job->open[r->i] = order == 0;     /* the last one that is not below q counts */
@@ -211,36 +214,40 @@ static void search_runs(const sx_settle *job, search *all, unsigned left)
     }
 }
 
-/* Has the offsets at a bound on their way, and the code behind it, which says whether a run has one
- * string. */
+/* Has the code behind a bound on its way, which says whether a run has one string. */
 static void ask_run(const sx_view *v, uint64_t position)
 {
-    __builtin_prefetch(v->strings.offsets + position * v->strings.offset_bytes);
     if (position + 1 < v->n)
         __builtin_prefetch(v->keys + sx_key_offset(v, sx_slot_of_rank(v, position + 1)));
 }
 
+/* Without forks few strings have the code of another one (string_groups.c), and where runs end is
+ * asked only behind a string that is below q. */
 static void settle_some(const sx_settle *job, unsigned from, unsigned end)
 {
     const sx_view *v = job->v;
+    const sx_strings *s = &v->strings;
     search all[SETTLES];
     unsigned left = 0;
+    int alone = s->forks == 0;
 
     for (unsigned i = from; i < end; i++)
         if (job->open[i] && job->position[i] < v->n) {    /* in a damaged file it may be n */
             all[left].lo = job->position[i];
             all[left++].i = i;
-            ask_run(v, job->position[i]);
+            __builtin_prefetch(s->offsets + job->position[i] * s->offset_bytes);
+            if (!alone)
+                ask_run(v, job->position[i]);
         }
     memset(job->open + from, 0, end - from);
     for (unsigned k = 0; k < left; k++) {
         search *r = &all[k];
-        r->hi = run_end(v, r->lo, job->code[r->i]);
+        r->hi = alone ? r->lo + 1 : run_end(v, r->lo, job->code[r->i]);
         r->q = sx_slice_string(job->q, job->at + r->i, &r->length);
         if (r->hi - r->lo > 1)
-            __builtin_prefetch(v->strings.offsets + middle(r) * v->strings.offset_bytes);
+            __builtin_prefetch(s->offsets + middle(r) * s->offset_bytes);
     }
-    search_runs(job, all, left);
+    search_runs(job, all, left, alone);
 }
 
 void sx_cpu_settle(const sx_settle *job, sx_side side)
