@@ -28,7 +28,10 @@ static inline void ask_cell(const sx_strings *s, uint32_t cell)
     {                                                                                         \
         sx_code_walk walk[WALKS];                                                             \
         unsigned char on[WALKS];                                                              \
+        const unsigned char *p[WALKS];                                                        \
+        uint64_t length[WALKS];                                                               \
         for (unsigned i = 0; i < m; i++) {                                                    \
+            p[i] = sx_slice_string(q, at + i, &length[i]);                                    \
             walk[i] = (sx_code_walk){0, 0, 0, 0};                                             \
             on[i] = (unsigned char)i;                                                         \
         }                                                                                     \
@@ -38,9 +41,7 @@ static inline void ask_cell(const sx_strings *s, uint32_t cell)
                 ask_cell(s, walk[on[k]].cell);                                                \
             for (unsigned k = 0; k < left; k++) {                                             \
                 unsigned i = on[k];                                                           \
-                uint64_t length;                                                              \
-                const unsigned char *p = sx_slice_string(q, at + i, &length);                 \
-                if (!sx_code_step(s, p, length, &walk[i])) {                                  \
+                if (!sx_code_step(s, p[i], length[i], &walk[i])) {                            \
                     __builtin_prefetch(sx_cell_at(s, walk[i].cell));                          \
                     on[kept++] = (unsigned char)i;                                            \
                 }                                                                             \
@@ -181,6 +182,32 @@ static inline int order_from(const unsigned char *a, uint64_t a_length, const un
     return (a_length > b_length) - (a_length < b_length);
 }
 
+/* Has the code behind a bound on its way, which says whether a run has one string. */
+static void ask_run(const sx_view *v, uint64_t position)
+{
+    if (position + 1 < v->n)
+        __builtin_prefetch(v->keys + sx_key_offset(v, sx_slot_of_rank(v, position + 1)));
+}
+
+/* Goes on behind strings that are below q, up to where their runs end. Returns how many searches
+ * are left. */
+static unsigned go_on(const sx_settle *job, search *all, unsigned left)
+{
+    unsigned kept = 0;
+
+    for (unsigned k = 0; k < left; k++)
+        ask_run(job->v, all[k].lo - 1);
+    for (unsigned k = 0; k < left; k++) {
+        search *r = &all[k];
+        r->hi = run_end(job->v, r->lo - 1, job->code[r->i]);
+        if (r->lo < r->hi)
+            all[kept++] = *r;
+        else
+            job->position[r->i] = r->lo;
+    }
+    return kept;
+}
+
 /* All strings go on together, each by one comparison a round: offsets are here, so their bytes are
  * asked for, and they are compared when these are here. A run of one code is halved. alone: runs
  * count as one string until that is below q. */
@@ -197,28 +224,19 @@ static void search_runs(const sx_settle *job, search *all, unsigned left, int al
             int order = order_from(r->p, r->own, r->q, r->length, job->same[r->i]);
             if (order < 0) {
                 r->lo = middle(r) + 1;
-                if (alone)
-                    r->hi = run_end(job->v, r->lo - 1, job->code[r->i]);
             } else {
                 r->hi = middle(r);
                 job->open[r->i] = order == 0;     /* the last one that is not below q counts */
             }
-            if (r->lo < r->hi) {
+            if (alone ? order < 0 : r->lo < r->hi) {
                 __builtin_prefetch(s->offsets + middle(r) * s->offset_bytes);
                 all[kept++] = *r;
             } else {
                 job->position[r->i] = r->lo;
             }
         }
-        left = kept;
+        left = alone ? go_on(job, all, kept) : kept;
     }
-}
-
-/* Has the code behind a bound on its way, which says whether a run has one string. */
-static void ask_run(const sx_view *v, uint64_t position)
-{
-    if (position + 1 < v->n)
-        __builtin_prefetch(v->keys + sx_key_offset(v, sx_slot_of_rank(v, position + 1)));
 }
 
 /* Without forks few strings have the code of another one (string_groups.c), and where runs end is
