@@ -13,6 +13,7 @@ import argparse
 import concurrent.futures
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CBMC = os.environ.get("CBMC") or "cbmc"
-LIMIT_S = 180                 # for one proof; most take one or two
+LIMIT_S = 180                 # of a processor, for one proof; most take one or two
 WIDTHS = (4, 8, 16)
 CHECKS = ["--unwinding-assertions", "--no-malloc-may-fail", "--pointer-overflow-check",
           "--drop-unused-functions", "--slice-formula", "--no-sat-preprocessor"]
@@ -345,7 +346,7 @@ class Proof:
         return " ".join([f"{self.kind} {self.lemma}, width {self.width}"] + words)
 
     def command(self, temporary):
-        words = [CBMC]
+        words = ["prlimit", f"--cpu={LIMIT_S}", CBMC]
         if self.fault:
             words += ["-I", str(overlay(temporary, self.fault))]
         words += ["-I", "src", "-I", "include", "-I", "test/prove", f"-DW={self.width}"]
@@ -360,11 +361,11 @@ class Proof:
         """(what went wrong or None, seconds)"""
         begun = time.monotonic()
         try:
-            done = subprocess.run(self.command(temporary), cwd=ROOT, timeout=LIMIT_S, text=True,
+            done = subprocess.run(self.command(temporary), cwd=ROOT, text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
             wrong = self.judged(done.returncode, done.stdout)
-        except subprocess.TimeoutExpired:
-            wrong = f"no answer in {LIMIT_S} s"
+            if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+                wrong = f"no answer in {LIMIT_S} s of a processor"
         except FaultNotFound as error:
             wrong = str(error)
         return wrong, time.monotonic() - begun
