@@ -4,11 +4,11 @@
 
 #include "io.h"
 #include "json.h"
+#include "key_column.h"
 #include "open.h"
 #include "opts.h"
 #include "progress.h"
 #include "say.h"
-#include "value.h"
 #include "verbs.h"
 
 enum {
@@ -29,9 +29,7 @@ static void print_tops(FILE *to, const climb_options *o, const sx_column *rows,
 {
     for (uint64_t i = 0; i < rows->n; i++) {
         const uint64_t *row = (const uint64_t *)rows->data + i;
-        const char *key = (const char *)keys->data + i * sx_type_bytes(keys->type);
         uint32_t step = ((const uint32_t *)steps->data)[i];
-        char text[VALUE_TEXT_MAX];
 
         if (o->json) {
             json j = json_line(to);
@@ -40,15 +38,15 @@ static void print_tops(FILE *to, const climb_options *o, const sx_column *rows,
                 json_null(&j, "row");
             } else {
                 json_unsigned(&j, "row", *row);
-                json_value(&j, "key", keys->type, key);
+                key_json(&j, "key", notation_at(0), keys, i);
                 json_unsigned(&j, "steps", step);
             }
             json_end_line(&j);
         } else if (*row == SX_MISS) {
             fputs("-\n", to);
         } else if (o->keys) {
-            value_print(keys->type, key, text);
-            fprintf(to, "%s\n", text);
+            key_print(to, notation_at(0), keys, i, false);
+            fputc('\n', to);
         } else {
             fprintf(to, "%llu\n", (unsigned long long)(o->rows ? *row : step));
         }
@@ -61,14 +59,18 @@ static void climb_part(const sx_index *ix, const climb_options *o, const sx_colu
     sx_climbs climbs = { .size = sizeof climbs, .of = of, .parents = parents,
                          .limit = (uint32_t)o->limit };
     sx_column rows = column_over(SX_U64, of->n, must_alloc(of->n, 8));
-    sx_column keys = column_over(of->type, of->n, must_alloc(of->n, sx_type_bytes(of->type)));
+    sx_column keys = key_space(of->type, of->n);
     sx_column steps = column_over(SX_U32, of->n, must_alloc(of->n, 4));
+    sx_status status;
 
-    expect_ok(sx_climb(ix, &climbs, &rows, &keys, &steps, NULL), NULL);
+    do {                          /* of strings once more, when their bytes are known */
+        status = sx_climb(ix, &climbs, &rows, &keys, &steps, NULL);
+    } while (key_again(status, &keys, of->n));
+    expect_ok(status, NULL);
     print_tops(out->to, o, &rows, &keys, &steps);
     output_check(out);
     free(rows.data);
-    free(keys.data);
+    key_free(&keys);
     free(steps.data);
 }
 
@@ -117,8 +119,8 @@ int cmd_climb(int argc, char **argv)
     }
     progress_stop();
     output_close(&out);
-    free(of.data);
-    free(parents.data);
+    key_free(&of);
+    key_free(&parents);
     sx_free(ix);
     return EXIT_OK;
 }

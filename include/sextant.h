@@ -118,10 +118,12 @@ typedef struct {                  /* keys, queries, rows, results */
  * Offsets, in the place of data, never descend, and the last one is not above `bytes`; the first
  * need not be 0. A string has fewer than 4 GiB. Wrong offsets are refused (SX_EINVAL); those of
  * queries in device memory, which nobody looks at before, count as far as there are data.
- * Strings that are results (sx_floor(), sx_ceil(), sx_key_at(), sx_range()) take two calls if you
- * don't know how long they are; a call with a stream can't have them (SX_ENOSYS). If `bytes` is too
- * few, only offsets are written, and the call ends in SX_ESPACE: the last offset says how many are
- * needed. data may be NULL if bytes is 0. A query without a result has an empty string. */
+ * Strings that are results (sx_floor(), sx_ceil(), sx_key_at(), sx_range(), sx_climb()) take two
+ * calls if you don't know how long they are. If `bytes` is too few, only offsets are written, and the
+ * call ends in SX_ESPACE: the last offset says how many are needed. data may be NULL if bytes is 0. A
+ * query without a result has an empty string. With a stream sx_floor(), sx_ceil() and sx_key_at() have
+ * strings as results, and the others don't (SX_ENOSYS): the device compares, writes rows in any case,
+ * and puts SX_ESPACE into *status, or SX_EINVAL, without offsets, if 4 bytes can't say them. */
 
 /* "No match" in a column of rows, by the column's type. */
 #define SX_MISS32 UINT32_MAX
@@ -179,7 +181,7 @@ typedef struct {                  /* per call; NULL: all defaults */
  * its columns are in device memory, and stay until the stream is done with
  * them. The call still reports wrong arguments. A status that is known only
  * later goes to *status, in device memory, if that is not NULL: SX_OK, or
- * SX_ESPACE as the comment of sx_range() says. Neither the call nor other
+ * SX_ESPACE as the comments of sx_range() and of strings say. Neither the call nor other
  * questions or builds wait for the stream. But sx_free(), sx_column_free()
  * and sx_close() wait for all work of the device. sx_build() with a stream
  * reads its columns when the stream has come there, and waits.
@@ -501,14 +503,13 @@ typedef struct {                  /* from of[i] to its parent, and on to the top
 
 /* All steps in one call. The top is the first key that is its own parent, or whose parent
  * is not in the index, or that is `limit` steps away. rows[i]: its row, and all ones if
- * of[i] is not in the index; keys[i]: the top itself, left alone if there is none;
- * steps[i] (U32): how many steps it is away. Any output may be NULL, not all.
+ * of[i] is not in the index; keys[i]: the top itself, left alone (of strings: empty) if there
+ * is none; steps[i] (U32): how many steps it is away. Any output may be NULL, not all.
  *
  * Without a limit, parents that lead in a circle have no top: the row is all ones and so
  * are the steps. Then the call fails (SX_EINVAL), names the first such key in its detail,
- * and has filled the outputs for all keys. There are no streams, and no climbs of strings
- * (SX_ENOSYS). Parents on the host of an index on a GPU take as much memory there during
- * the call. */
+ * and has filled the outputs for all keys. There are no streams (SX_ENOSYS). Parents on the
+ * host of an index on a GPU take as much memory there during the call. */
 SX_API sx_status sx_climb(const sx_index *ix, const sx_climbs *climbs,
                           sx_column *rows, sx_column *keys, sx_column *steps,
                           const sx_call *call);

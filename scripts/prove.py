@@ -286,7 +286,7 @@ FAULTS = [
      "bplus_halve", dict(ROWS=8, UNIT=4, BLOCK=4, LEVELS=1)),
     (RADIX_H, "at = sx_min64(at, last);", "", "radix_step", dict()),
     (RADIX_H, "return depth < W - 1 ? depth : W - 1;", "return depth;", "radix_step", dict()),
-    (RADIX_H, "start = sx_min64(start, v->n);", "", "radix_step", dict()),
+    (RADIX_H, " || *count > v->n - start)", ")", "radix_enter", dict()),
     (RADIX_H, "sx_min64(at & SX_RADIX_AT, t->units - 1)", "(at & SX_RADIX_AT)", "radix_enter", dict()),
     (EYTZ_H, "*slot = sx_pick(c < m, first + c, *slot);", "*slot = first + c;", "eytz_level",
      dict(UNIT=0, LEVELS=1)),

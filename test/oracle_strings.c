@@ -105,3 +105,23 @@ oracle_span text_prefix(const text_oracle *o, text q)
         b++;
     return span_of(o, a, b, 0, 0);
 }
+
+uint64_t text_top(const text_oracle *o, const text *parents, text q, uint32_t limit, uint32_t *steps)
+{
+    uint64_t at = text_rank(o, q, 0);
+    *steps = 0;
+    if (at == o->n || text_compare(o->keys[at], q) != 0)
+        return ORACLE_NONE;
+    while (!limit || *steps < limit) {
+        text above = parents[o->rows[at]];
+        uint64_t next = text_rank(o, above, 0);
+        if (next == o->n || next == at || text_compare(o->keys[next], above) != 0)
+            break;
+        at = next;
+        if (++*steps > o->n && !limit) {          /* more than there are keys: it was there before */
+            *steps = ORACLE_CIRCLE;
+            return ORACLE_NONE;
+        }
+    }
+    return at;
+}

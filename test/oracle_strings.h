@@ -28,6 +28,11 @@ uint64_t text_rank(const text_oracle *o, text q, int right);
 /* The row of the first key equal to q; ORACLE_NONE. */
 uint64_t text_get(const text_oracle *o, text q);
 oracle_span text_range(const text_oracle *o, text lo, text hi, uint64_t limit, int last);
+/* From q to the string above it, and on: the position of the first key equal to the top. ORACLE_NONE: q
+ * is no key; or, without a limit, it leads in a circle, and *steps is ORACLE_CIRCLE. parents[r] is
+ * above keys of row r. */
+#define ORACLE_CIRCLE UINT32_MAX
+uint64_t text_top(const text_oracle *o, const text *parents, text q, uint32_t limit, uint32_t *steps);
 /* All keys that begin with q. */
 oracle_span text_prefix(const text_oracle *o, text q);
 

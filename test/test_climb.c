@@ -165,6 +165,49 @@ static void test_prefix_arguments(void **state)
     sx_free(ix);
 }
 
+/* Strings climb as numbers do; what is right is asked in texts_climb.c. */
+static void test_string_climb_arguments(void **state)
+{
+    (void)state;
+    static const char words[] = "aababcabd";      /* a, ab, abc, abd */
+    uint64_t offsets[5] = { 0, 1, 3, 6, 9 }, rows[4] = { 7, 7, 7, 7 };
+    uint32_t above_offsets[5] = { 0, 1, 2, 4, 6 }, steps[4] = { 7, 7, 7, 7 };    /* a, a, ab, ab */
+    uint64_t found[5];
+    char above[] = "aaabab", bytes[8] = "";
+    sx_column keys = { .type = SX_STR, .n = 4, .data = (void *)words, .offsets = offsets,
+                       .offset_bytes = 8, .bytes = 9 },
+              parents = { .type = SX_STR, .n = 4, .data = above, .offsets = above_offsets,
+                          .offset_bytes = 4, .bytes = 6 },
+              out = { .type = SX_STR, .n = 4, .data = bytes, .offsets = found, .offset_bytes = 8,
+                      .bytes = 3 },
+              r = column(SX_U64, 4, rows), s = column(SX_U32, 4, steps), numbers = column(SX_U64, 4, rows);
+    sx_climbs c = { .size = sizeof c, .of = &keys, .parents = &parents };
+    sx_device *const devices[] = { cpu, kernels };
+    for (unsigned d = 0; d < COUNT_OF(devices); d++) {
+        sx_index *ix = NULL;
+        out.bytes = 3;
+        rows[0] = steps[0] = 7;
+        OK(sx_build(&ix, devices[d], "radix", &keys, NULL, NULL));
+        REFUSED(sx_climb(ix, &c, &r, &out, &s, NULL), SX_ESPACE, "sx_climb: keys has room for 3 bytes, but 4");
+        assert_true(found[4] == 4 && rows[0] == 7 && steps[0] == 7);
+        out.bytes = 4;
+        OK(sx_climb(ix, &c, &r, &out, &s, NULL));
+        assert_memory_equal(bytes, "aaaa", 4);
+        assert_true(rows[3] == 0 && steps[0] == 0 && steps[1] == 1 && steps[3] == 2);
+        out.n = 3;
+        REFUSED(sx_climb(ix, &c, &r, &out, &s, NULL), SX_ESPACE, "keys");
+        out.n = 4;
+        REFUSED(sx_climb(ix, &c, NULL, &numbers, NULL, NULL), SX_EINVAL, "keys are u64");
+        parents.n = 3;
+        REFUSED(sx_climb(ix, &c, &r, &out, &s, NULL), SX_EINVAL, "3 parents");
+        parents.n = 4;
+        above_offsets[1] = 3;
+        REFUSED(sx_climb(ix, &c, &r, &out, &s, NULL), SX_EINVAL, "sx_climb: offset 2 of parents is 2, below");
+        above_offsets[1] = 1;
+        sx_free(ix);
+    }
+}
+
 /* Prefixes of strings are whole strings; what is wrong with them is said in the name of the verb. */
 static void test_string_prefix_arguments(void **state)
 {
@@ -222,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_climb_arguments),
         cmocka_unit_test(test_prefix_arguments),
         cmocka_unit_test(test_string_prefix_arguments),
+        cmocka_unit_test(test_string_climb_arguments),
     };
     cpu = device_open("cpu");
     kernels = device_open(kernel_with(""));

@@ -102,8 +102,14 @@ static void test_there(void **state)
         if (sx_build(&ix, kernels, spec, &there, &row, streams ? &queued : NULL) != SX_OK)
             text_must(sx_detail(), spec, "", keys.n, 0);
         text_must(text_ask(&c, ix, 60, &r), spec, "", keys.n, 0);
-        if (streams)
-            REFUSED(sx_ceil(ix, &there, NULL, &there, &queued), SX_ENOSYS, "without a stream");
+        sx_column few = there;
+        few.n--;                  /* `first` has one more */
+        sx_ranges all = { .size = sizeof all, .lo = &few, .hi = &few };
+        sx_prefixes begun = { .size = sizeof begun, .of = &few };
+        if (streams) {
+            REFUSED(sx_range(ix, &all, &row, NULL, &there, &queued), SX_ENOSYS, "without a stream");
+            REFUSED(sx_prefix(ix, &begun, &row, NULL, &there, &queued), SX_ENOSYS, "without a stream");
+        }
         sx_free(ix);
         uint64_t *offset = (uint64_t *)from.offsets + 40, before = *offset;
         *offset = UINT64_MAX;     /* a copy of what is wrong */

@@ -524,6 +524,8 @@ const char *text_ask(text_case *c, const sx_index *ix, uint64_t n, rnd *r)
     texts few = some_prefixes(&q, n / 32 + 1, r);
     for (unsigned mode = 0; mode < 3 && !wrong; mode++)
         wrong = ask_prefixes(c, ix, &few, mode ? 3 : 0, mode == 2, r);
+    if (!wrong)
+        wrong = text_climb(c, ix, NULL, &q, r);
     texts_free(&few);
     texts_free(&q);
     texts_free(&lo);

@@ -54,6 +54,8 @@ const char *text_ask(text_case *c, const sx_index *ix, uint64_t n, rnd *r);
 /* The same with columns in device memory; streams: also in calls that are queued. */
 const char *text_ask_there(text_case *c, const sx_index *ix, sx_device *dev, bool streams,
                            uint64_t n, rnd *r);
+/* Climbs from q, through parents of its own choice; dev: with some columns in its memory, or NULL. */
+const char *text_climb(text_case *c, const sx_index *ix, sx_device *dev, const texts *q, rnd *r);
 void text_note(text_case *c, const char *verb);
 /* Says what is wrong, in the case's own words. */
 #define WRONG(...) (snprintf(c->why, sizeof c->why, __VA_ARGS__), c->why)
@@ -73,6 +75,11 @@ const char *compare_answers(text_case *c, const answers *a, uint64_t n, const te
 
 /* ---- texts_try.c ------------------------------------------------------------------------- */
 
+/* A copy of a column in device memory. */
+sx_column text_there(sx_device *dev, sx_column host);
+/* A column comes to the host. A queued call is done when a later call on its stream is, as copies
+ * within device memory are. */
+void text_fetch(sx_device *dev, const sx_column *from, sx_column *to);
 /* Fails the test if something is wrong. */
 void text_must(const char *wrong, const char *spec, const char *device, uint64_t n, int kind);
 bool text_can_be(const char *family, const char *verb, const char *place, const char *device);

@@ -13,7 +13,7 @@
 
 /* ---- columns in device memory ----------------------------------------------------------- */
 
-static sx_column there_of(sx_device *dev, sx_column host)
+sx_column text_there(sx_device *dev, sx_column host)
 {
     sx_column c;
     sx_status st = host.type == SX_STR
@@ -24,11 +24,9 @@ static sx_column there_of(sx_device *dev, sx_column host)
     return c;
 }
 
-/* A column comes to the host. A queued call is done when a later call on its stream is, as copies
- * within device memory are. */
-static void fetch(sx_device *dev, const sx_column *from, sx_column *to)
+void text_fetch(sx_device *dev, const sx_column *from, sx_column *to)
 {
-    sx_column other = there_of(dev, *from);
+    sx_column other = text_there(dev, *from);
     if (sx_column_copy(to, &other, dev) != SX_OK)
         die("a column from device memory: %s", sx_detail());
     sx_column_free(&other, dev);
@@ -41,7 +39,7 @@ static const char *compare_numbers(text_case *c, sx_device *dev, const sx_column
     sx_column to = column(SX_U64, n, here);
     const char *wrong = st == SX_OK ? NULL : WRONG("%s in device memory: %s", verb, sx_detail());
     if (!wrong)
-        fetch(dev, got, &to);
+        text_fetch(dev, got, &to);
     for (uint64_t i = 0; i < n && !wrong; i++)
         if (here[i] != want[i])
             wrong = WRONG("%s in device memory: query %llu has %llu, not %llu", verb,
@@ -56,8 +54,8 @@ static const char *ask_numbers_there(text_case *c, const sx_index *ix, sx_device
                                      const texts *q, const texts *hi, const sx_call *call)
 {
     uint64_t n = q->n, *want = need((n + 1) * sizeof *want), *sums = need((n + 1) * sizeof *sums);
-    sx_column from = there_of(dev, texts_column(q)), to = there_of(dev, texts_column(hi));
-    sx_column out = there_of(dev, column(SX_U64, n, want));
+    sx_column from = text_there(dev, texts_column(q)), to = text_there(dev, texts_column(hi));
+    sx_column out = text_there(dev, column(SX_U64, n, want));
     sx_ranges ranges = { .size = sizeof ranges, .lo = &from, .hi = &to, .limit = 9 };
     sx_aggregates sum = { .size = sizeof sum, .sum = &out };
     const char *wrong;
@@ -104,7 +102,7 @@ static const char *ask_strings_there(text_case *c, const sx_index *ix, sx_device
         bytes += want[i].bytes;
     }
     answers a = answers_new(n, bytes, offset_bytes);
-    sx_column from = there_of(dev, texts_column(q)), rows = there_of(dev, column(SX_U64, n, row));
+    sx_column from = text_there(dev, texts_column(q)), rows = text_there(dev, column(SX_U64, n, row));
     sx_column keys = a.given;
     if (sx_column_strings(&keys, dev, n, bytes, offset_bytes) != SX_OK)
         die("%s", sx_detail());
@@ -113,7 +111,7 @@ static const char *ask_strings_there(text_case *c, const sx_index *ix, sx_device
         wrong = WRONG("floor in device memory: a byte too few, and not SX_ESPACE");
     keys.bytes = bytes;
     if (!wrong && bytes > 0) {    /* offsets are there */
-        fetch(dev, &keys, &a.given);
+        text_fetch(dev, &keys, &a.given);
         if (offset_of(&a, n) != bytes)
             wrong = WRONG("floor in device memory: %llu bytes needed, not %llu",
                           (unsigned long long)offset_of(&a, n), (unsigned long long)bytes);
@@ -122,7 +120,7 @@ static const char *ask_strings_there(text_case *c, const sx_index *ix, sx_device
         wrong = compare_numbers(c, dev, &rows, row, sx_floor(ix, &from, &rows, &keys, NULL),
                                 "floor");
     if (!wrong) {
-        fetch(dev, &keys, &a.given);
+        text_fetch(dev, &keys, &a.given);
         wrong = compare_answers(c, &a, n, want, "floor in device memory");
     }
     sx_column_free(&from, dev);
@@ -130,6 +128,88 @@ static const char *ask_strings_there(text_case *c, const sx_index *ix, sx_device
     sx_column_free(&keys, dev);
     answers_free(&a);
     free(row);
+    free(want);
+    return wrong;
+}
+
+/* Questions whose answers are strings, in a call that is queued. */
+enum { QUEUED_FLOOR, QUEUED_CEIL, QUEUED_KEY_AT, QUEUED_KINDS };
+
+static sx_status queue_strings(int kind, const sx_index *ix, const sx_column *q, sx_column *rows,
+                               sx_column *keys, const sx_call *call)
+{
+    return kind == QUEUED_FLOOR  ? sx_floor(ix, q, rows, keys, call)
+           : kind == QUEUED_CEIL ? sx_ceil(ix, q, rows, keys, call)
+                                 : sx_key_at(ix, q, keys, rows, call);
+}
+
+/* The position that answers query i; ranks are those of QUEUED_KEY_AT. */
+static uint64_t queued_position(const text_oracle *o, int kind, const texts *q, const uint64_t *ranks,
+                                uint64_t i)
+{
+    uint64_t at = kind == QUEUED_KEY_AT ? ranks[i] : text_rank(o, q->of[i], kind == QUEUED_FLOOR);
+    at -= kind == QUEUED_FLOOR;   /* 0 - 1 is past the end */
+    return at < o->n ? at : ORACLE_NONE;
+}
+
+/* Rows and strings by a queued call: its status word tells what happened. First a byte is missing,
+ * and no byte is written. */
+static const char *ask_strings_queued(text_case *c, const sx_index *ix, sx_device *dev, int kind,
+                                      const texts *q, unsigned offset_bytes, rnd *r)
+{
+    uint64_t n = q->n, bytes = 0, size = (n + 1) * sizeof(uint64_t);
+    uint64_t *row = need(size), *rank = need(size), *any = memset(need(size), 0x11, size);
+    uint32_t said = 99;
+    text *want = need((n + 1) * sizeof *want);
+    const char *wrong = NULL;
+    for (uint64_t i = 0; i < n; i++) {
+        rank[i] = rnd_below(r, c->truth->n + 3);
+        uint64_t at = queued_position(c->truth, kind, q, rank, i);
+        want[i] = at == ORACLE_NONE ? (text){ NULL, 0 } : c->truth->keys[at];
+        row[i] = at == ORACLE_NONE ? SX_MISS : c->truth->rows[at];
+        bytes += want[i].bytes;
+    }
+    answers a = answers_new(n, bytes, offset_bytes);
+    if (bytes > 0)
+        memset(a.given.data, 0x5a, bytes);
+    sx_column from = text_there(dev, kind == QUEUED_KEY_AT ? column(SX_U64, n, rank) : texts_column(q));
+    sx_column rows = text_there(dev, column(SX_U64, n, any));
+    sx_column status_here = column(SX_U32, 1, &said), status = text_there(dev, status_here);
+    sx_column keys;
+    sx_call call = { .size = sizeof call, .stream = (void *)2, .status = status.data };
+    if (sx_column_strings(&keys, dev, n, bytes, offset_bytes) != SX_OK ||
+        sx_column_copy(&keys, &a.given, dev) != SX_OK)
+        die("%s", sx_detail());
+    for (unsigned missing = bytes > 0; !wrong; missing--) {
+        keys.bytes = bytes - missing;
+        sx_status st = queue_strings(kind, ix, &from, &rows, &keys, &call);
+        keys.bytes = bytes;
+        text_fetch(dev, &status, &status_here);
+        text_fetch(dev, &keys, &a.given);
+        if (st != SX_OK || said != (missing ? SX_ESPACE : SX_OK))
+            wrong = WRONG("queued %d: status %d, %u later, with %u bytes too few: %s", kind, (int)st,
+                          said, missing, sx_detail());
+        else if (offset_of(&a, n) != bytes)
+            wrong = WRONG("queued %d: %llu bytes needed, not %llu", kind,
+                          (unsigned long long)offset_of(&a, n), (unsigned long long)bytes);
+        for (uint64_t i = 0; missing && i < bytes && !wrong; i++)
+            if (((unsigned char *)a.given.data)[i] != 0x5a)
+                wrong = WRONG("queued %d: bytes are written without space for all", kind);
+        if (!missing)
+            break;
+    }
+    if (!wrong)
+        wrong = compare_answers(c, &a, n, want, "queued strings");
+    if (!wrong)
+        wrong = compare_numbers(c, dev, &rows, row, SX_OK, "queued strings");
+    sx_column_free(&from, dev);
+    sx_column_free(&rows, dev);
+    sx_column_free(&keys, dev);
+    sx_column_free(&status, dev);
+    answers_free(&a);
+    free(row);
+    free(rank);
+    free(any);
     free(want);
     return wrong;
 }
@@ -143,8 +223,12 @@ const char *text_ask_there(text_case *c, const sx_index *ix, sx_device *dev, boo
     const char *wrong = ask_numbers_there(c, ix, dev, &q, &hi, NULL);
     if (!wrong)
         wrong = ask_strings_there(c, ix, dev, &q, rnd_below(r, 2) ? 4 : 8);
+    if (!wrong)
+        wrong = text_climb(c, ix, dev, &q, r);
     if (!wrong && streams)
         wrong = ask_numbers_there(c, ix, dev, &q, &hi, &call);
+    for (int kind = 0; kind < QUEUED_KINDS && !wrong && streams; kind++)
+        wrong = ask_strings_queued(c, ix, dev, kind, &q, rnd_below(r, 2) ? 4 : 8, r);
     texts_free(&q);
     texts_free(&hi);
     return wrong;
@@ -154,9 +238,9 @@ const char *text_ask_there(text_case *c, const sx_index *ix, sx_device *dev, boo
 
 uint64_t *text_rows(uint64_t n, rnd *r)
 {
-    uint64_t *rows = need((n + 1) * sizeof *rows);
+    uint64_t *rows = need((n + 1) * sizeof *rows), few = rnd_below(r, 2);
     for (uint64_t i = 0; i < n; i++)
-        rows[i] = rnd_below(r, 2) ? rnd_below(r, 1000) : rnd_next(r) >> 8;
+        rows[i] = few || rnd_below(r, 2) ? rnd_below(r, 1000) : rnd_next(r) >> 8;
     return rows;
 }
 
@@ -263,6 +347,29 @@ void text_damage(unsigned char *file, size_t bytes, unsigned which, rnd *r)
     seal_header(file, bytes);
 }
 
+/* Climbs through parents that are some of the queries. */
+static void climb_anything(const sx_index *ix, const texts *q)
+{
+    sx_index_info info = { .size = sizeof info };
+    assert_int_equal(sx_describe(ix, &info), SX_OK);
+    if (info.n == 0 || info.max_row > 10000 || q->n == 0)
+        return;
+    uint64_t rows = info.max_row + 1, row[64];
+    text *of = need(rows * sizeof *of);
+    for (uint64_t i = 0; i < rows; i++)
+        of[i] = q->of[i * 7 % q->n];
+    texts parents = texts_from(rows, of, 4);
+    sx_column queries = texts_column(q), above = texts_column(&parents);
+    sx_column out = column(SX_U64, q->n, row);
+    sx_climbs climbs = { .size = sizeof climbs, .of = &queries, .parents = &above };
+    answers a = answers_new(64, 1 << 16, 8);
+    sx_status st = sx_climb(ix, &climbs, &out, &a.given, NULL, NULL);
+    assert_true(st == SX_OK || st == SX_ESPACE || (st == SX_EINVAL && strstr(sx_detail(), "circle")));
+    answers_free(&a);
+    texts_free(&parents);
+    free(of);
+}
+
 void text_ask_anything(const sx_index *ix, const texts *q)
 {
     uint64_t numbers[64], first[65], rank[64];
@@ -281,4 +388,5 @@ void text_ask_anything(const sx_index *ix, const texts *q)
     for (size_t i = 0; i < COUNT_OF(st); i++)
         assert_true(st[i] == SX_OK || st[i] == SX_ESPACE);
     answers_free(&a);
+    climb_anything(ix, q);
 }

@@ -592,12 +592,18 @@ class Index(_core.Index):
         array, _ = self._queries(queries, "queries")
         above, _ = self._queries(parents, "parents")
         rows = np.empty(array.shape, np.int64)
-        found_keys = np.full(array.shape, _types.nothing(self.dtype), self.dtype) \
-            if keys and self._code != _types.STR else None
+        found_keys = None
         found_steps = np.empty(array.shape, np.int32) if steps else None
-        self._climb(_column(array, self._code), _column(above, self._code), limit, rows,
-                    None if found_keys is None else _writable(found_keys, self._code), found_steps,
-                    _options(threads, False, 0, 0, progress))
+        options = _options(threads, False, 0, 0, progress)
+        def ask(to):
+            self._climb(_column(array, self._code), _column(above, self._code), limit, rows, to,
+                        found_steps, options)
+        if keys and self._code == _types.STR:
+            found_keys = _strings.filled(ask, array.size, array.shape, self._text)
+        else:
+            if keys:
+                found_keys = np.full(array.shape, _types.nothing(self.dtype), self.dtype)
+            ask(None if found_keys is None else _writable(found_keys, self._code))
         if steps:
             found_steps[rows == _MISS] = _MISS
         found = [a for a in (rows, found_keys, found_steps) if a is not None]

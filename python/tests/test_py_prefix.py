@@ -142,6 +142,22 @@ def test_climbs(keys, data):
         assert ix.climb(asked, parents, limit=limit).tolist() == [r for r, _ in want]
 
 
+@given(st.lists(st.text("ab", max_size=4), min_size=1, max_size=30, unique=True), st.data())
+def test_climbs_of_strings(keys, data):
+    """A parent is a beginning of its key, which may be itself, or not there."""
+    parents = [key[:data.draw(st.integers(0, len(key)))] for key in keys]
+    asked = keys + ["c", "abababab"]
+    ix = sextant.Index(keys, spec=data.draw(st.sampled_from(["pivot", "radix", "sorted"])))
+    for limit in (0, 1, 3):
+        want = [top_of(key, keys, parents, limit or -1) for key in asked]
+        rows, tops, steps = ix.climb(asked, parents, limit=limit, keys=True, steps=True)
+        assert list(zip(rows.tolist(), steps.tolist())) == want
+        assert tops.tolist() == [keys[r] if r >= 0 else "" for r, _ in want]
+        assert ix.climb(asked, parents, limit=limit).tolist() == [r for r, _ in want]
+    row, steps = top_of(keys[0], keys, parents, -1)
+    assert ix.climb(keys[0], parents, keys=True, steps=True) == (row, keys[row], steps)
+
+
 def test_climbs_of_one_key_and_circles():
     ix = sextant.Index(np.array([1, 2, 3]))
     assert ix.climb(3, [1, 1, 2]) == 0 and ix.climb(3, [1, 1, 2], keys=True) == (0, 1)
@@ -150,6 +166,8 @@ def test_climbs_of_one_key_and_circles():
     assert ix.climb([1, 2], [1, 3, 2], limit=4, steps=True)[1].tolist() == [0, 4]
     with pytest.raises(sextant.InvalidError, match="2 parents"):
         ix.climb([1], [1, 2])
+    with pytest.raises(sextant.InvalidError, match="lead in a circle from key 1 on"):
+        sextant.Index(["a", "b", "c"]).climb(["a", "b"], ["a", "c", "b"], keys=True)
 
 
 def test_on_a_gpu(rng, monkeypatch):

@@ -1,15 +1,22 @@
 /* cpu_climb.c - climbs on the CPU: the keys of a chunk go up together, a step at a time, and
- * those that have come to their tops leave it. */
+ * those that have come to their tops leave it.
+ *
+ * A string stands for itself here by the position of the first one equal to it: two are equal if
+ * these numbers are. */
 #include "cpu/cpu_backend.h"
 
+#include "cpu/cpu_strings.h"
+#include "family/slots.h"
 #include "keys/types.h"
 
 #include <string.h>
 
 typedef struct {
+    const sx_cpu *cpu;
     const sx_view *v;
     const sx_climb_query *job;
     const sx_type_info *type;
+    int strings;
     sx_bounds_fn *bounds;
     const sx_cpu_walks *keys;
     sx_circles *circles;
@@ -18,7 +25,7 @@ typedef struct {
 /* Where a key's way stands. To see a circle it leaves a mark, each time twice as far from the
  * last one, and looks whether it comes by there again. */
 typedef struct {
-    _Alignas(16) unsigned char key[16];   /* encoded */
+    _Alignas(16) unsigned char key[16];   /* encoded; of a string, its position */
     unsigned char mark[16];
     uint64_t row;
     uint32_t steps, next_mark;
@@ -39,6 +46,10 @@ static void put_way(const climb_work *w, const way *a, uint64_t at, int circle)
         memcpy(sx_slice_at(&job->steps, i), &steps, 4);
     if (job->keys.data && row != SX_MISS)
         w->type->decode(sx_slice_at(&job->keys, i), a->key, 1);
+    if (job->at.data && row != SX_MISS)
+        memcpy(sx_slice_at(&job->at, i), a->key, sizeof row);
+    else if (job->at.data)
+        memcpy(sx_slice_at(&job->at, i), &row, sizeof row);
     if (!circle)
         return;
     __atomic_fetch_add(&w->circles->count, 1, __ATOMIC_RELAXED);
@@ -64,12 +75,37 @@ static void get_rows(const climb_work *w, const void *q, unsigned m, uint64_t ro
         row[i] = hit[i] ? sx_row_of(w->v, slot[i], position[i], 0) : SX_MISS;
 }
 
+/* The same for strings, of which q gets the positions. Numbers do without the stack of this. */
+static __attribute__((noinline)) void get_strings(const climb_work *w, const sx_asked *asked,
+                                                  uint64_t at, unsigned m, uint64_t *q,
+                                                  uint64_t row[SX_CHUNK])
+{
+    _Alignas(64) uint64_t code[SX_CHUNK];
+    uint64_t same[SX_CHUNK];
+    unsigned char hit[SX_CHUNK];
+    const sx_view *v = w->v;
+    sx_settle settle = {v, *asked, at, m, code, same, hit, q};
+
+    if (v->n == 0) {
+        memset(row, 0xff, m * sizeof *row);
+        memset(q, 0xff, m * sizeof *q);
+        return;
+    }
+    sx_cpu_codes(w->cpu, v, asked, at, m, code, same);
+    w->bounds(v, code, m, SX_LEFT, NULL, q, row, 0);      /* slots, before they are rows */
+    w->keys->equal(v, code, row, hit, m);
+    sx_cpu_settle(&settle, SX_LEFT);
+    for (unsigned i = 0; i < m; i++)
+        row[i] = hit[i] && q[i] < v->n ? sx_row_of(v, sx_slot_of_rank(v, q[i]), q[i], 0) : SX_MISS;
+}
+
 /* Takes one step of a way to key q, which has this row. Returns whether it goes on. */
 static int go_up(const climb_work *w, way *a, const unsigned char *q, uint64_t row, uint64_t at)
 {
     uint32_t width = w->v->width;
+    int own = w->strings && memcmp(q, a->key, width) == 0;
 
-    if (row == SX_MISS) {         /* nobody knows the parent */
+    if (row == SX_MISS || own) {  /* nobody knows the parent; a string that is its own */
         put_way(w, a, at, 0);
         return 0;
     }
@@ -91,6 +127,23 @@ static int go_up(const climb_work *w, way *a, const unsigned char *q, uint64_t r
     return 1;
 }
 
+/* The strings above those that are still on their way, by their numbers. */
+static unsigned number_parents(const climb_work *w, way *all, unsigned m, uint64_t *number,
+                               uint64_t at)
+{
+    unsigned left = 0;
+
+    for (unsigned i = 0; i < m; i++) {
+        if (all[i].row >= w->job->parents.n) {        /* a damaged file's row may be any */
+            put_way(w, &all[i], at, 0);
+            continue;
+        }
+        number[left] = all[i].row;
+        all[left++] = all[i];
+    }
+    return left;
+}
+
 /* The keys above those that are still on their way. One that is its own parent is at the top. */
 static unsigned find_parents(const climb_work *w, way *all, unsigned m, unsigned char *q,
                              uint64_t at)
@@ -110,6 +163,34 @@ static unsigned find_parents(const climb_work *w, way *all, unsigned m, unsigned
     return left;
 }
 
+/* The keys of a chunk, and their rows. */
+static void begin_ways(const climb_work *w, uint64_t at, unsigned m, unsigned char *q, uint64_t *row)
+{
+    if (w->strings) {
+        get_strings(w, &(sx_asked){&w->job->of, NULL}, at, m, (uint64_t *)(void *)q, row);
+        return;
+    }
+    w->type->encode(q, sx_slice_at(&w->job->of, at), m);
+    get_rows(w, q, m, row);
+}
+
+/* The same for their parents. Returns how many keys are still on their way. */
+static unsigned next_ways(const climb_work *w, way *all, unsigned m, unsigned char *q, uint64_t *row,
+                          uint64_t at)
+{
+    uint64_t *number = (uint64_t *)(void *)q + SX_CHUNK;  /* positions take half of q */
+    unsigned left;
+
+    if (w->strings) {
+        left = number_parents(w, all, m, number, at);
+        get_strings(w, &(sx_asked){&w->job->parents, number}, 0, left, (uint64_t *)(void *)q, row);
+        return left;
+    }
+    left = find_parents(w, all, m, q, at);
+    get_rows(w, q, left, row);
+    return left;
+}
+
 static void climb_chunk(const climb_work *w, uint64_t at, unsigned m)
 {
     _Alignas(64) unsigned char q[SX_CHUNK * 16];
@@ -118,8 +199,7 @@ static void climb_chunk(const climb_work *w, uint64_t at, unsigned m)
     uint32_t width = w->v->width;
     unsigned left = 0;
 
-    w->type->encode(q, sx_slice_at(&w->job->of, at), m);
-    get_rows(w, q, m, row);
+    begin_ways(w, at, m, q, row);
     for (unsigned i = 0; i < m; i++) {
         way *a = &all[left];
         a->of = i;
@@ -134,8 +214,7 @@ static void climb_chunk(const climb_work *w, uint64_t at, unsigned m)
             left++;
     }
     while (left > 0) {
-        unsigned here = find_parents(w, all, left, q, at);
-        get_rows(w, q, here, row);
+        unsigned here = next_ways(w, all, left, q, row, at);
         left = 0;
         for (unsigned i = 0; i < here; i++) {
             way a = all[i];
@@ -157,7 +236,8 @@ sx_status sx_cpu_climb(void *self, const sx_views *views, const sx_climb_query *
     const sx_cpu *cpu = self;
     const sx_view *v = sx_one_view(views);
     unsigned width = v->width == 4 ? 0 : v->width == 8 ? 1 : 2;
-    climb_work w = {.v = v, .job = job, .type = sx_type_of(job->key_type),
+    climb_work w = {.cpu = cpu, .v = v, .job = job, .type = sx_type_of(job->key_type),
+                    .strings = sx_type_bytes(job->key_type) == 0,
                     .bounds = sx_family_cpu_of(v->family)->bounds[cpu->level][width],
                     .keys = sx_cpu_walks_for(cpu->level, v->width), .circles = circles};
 

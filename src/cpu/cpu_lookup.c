@@ -264,13 +264,13 @@ static __attribute__((noinline)) void find_strings(const sx_cpu *cpu, const mean
 {
     uint64_t before[SX_CHUNK], same[SX_CHUNK];
     uint64_t *code = (uint64_t *)(void *)c->q;
-    sx_settle settle = {v, q, at, c->m, code, same, c->flag, c->at};
+    sx_settle settle = {v, {q, NULL}, at, c->m, code, same, c->flag, c->at};
 
     if (known->code) {
         memcpy(code, known->code + at, c->m * sizeof *code);
         memcpy(same, known->same + at, c->m * sizeof *same);
     } else {
-        sx_cpu_codes(cpu, v, q, at, c->m, code, same);
+        sx_cpu_codes(cpu, v, &settle.q, at, c->m, code, same);
     }
     w->bounds(v, c->q, c->m, SX_LEFT, entry, c->at, c->slot, 0);
     w->keys->equal(v, c->q, c->slot, c->flag, c->m);

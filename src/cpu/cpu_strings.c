@@ -23,12 +23,15 @@ static inline void ask_cell(const sx_strings *s, uint32_t cell)
 /* Walks go down the tree together, a level a round, so that their misses overlap. Compiled twice,
  * since counting bits is an instruction that not every processor has. */
 #define CODES(name, attributes)                                                               \
-    attributes static void name(const sx_strings *s, const sx_slice *q, uint64_t at, unsigned m, \
+    attributes static void name(const sx_strings *s, const sx_asked *q, uint64_t at, unsigned m, \
                                 uint64_t *code, uint64_t *same)                               \
     {                                                                                         \
         sx_code_walk walk[WALKS];                                                             \
         unsigned char on[WALKS];                                                              \
+        const unsigned char *p[WALKS];                                                        \
+        uint64_t length[WALKS];                                                               \
         for (unsigned i = 0; i < m; i++) {                                                    \
+            p[i] = sx_asked_string(q, at + i, &length[i]);                                    \
             walk[i] = (sx_code_walk){0, 0, 0, 0};                                             \
             on[i] = (unsigned char)i;                                                         \
         }                                                                                     \
@@ -38,9 +41,7 @@ static inline void ask_cell(const sx_strings *s, uint32_t cell)
                 ask_cell(s, walk[on[k]].cell);                                                \
             for (unsigned k = 0; k < left; k++) {                                             \
                 unsigned i = on[k];                                                           \
-                uint64_t length;                                                              \
-                const unsigned char *p = sx_slice_string(q, at + i, &length);                 \
-                if (!sx_code_step(s, p, length, &walk[i])) {                                  \
+                if (!sx_code_step(s, p[i], length[i], &walk[i])) {                            \
                     __builtin_prefetch(sx_cell_at(s, walk[i].cell));                          \
                     on[kept++] = (unsigned char)i;                                            \
                 }                                                                             \
@@ -56,7 +57,7 @@ CODES(codes_plain, )
 CODES(codes_popcnt, __attribute__((flatten, target("popcnt,bmi,bmi2"))))
 #endif
 
-void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_slice *q, uint64_t at, unsigned m,
+void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_asked *q, uint64_t at, unsigned m,
                   uint64_t *code, uint64_t *same)
 {
     for (unsigned i = 0; i < m; i += WALKS) {
@@ -77,7 +78,7 @@ void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_slice *q, uint64
 typedef struct {
     const sx_cpu *cpu;
     const sx_view *v;
-    const sx_slice *q;
+    sx_asked q;
     sx_text_codes to;
 } code_work;
 
@@ -87,14 +88,14 @@ static void code_share(void *work, uint64_t first, uint64_t end)
 
     for (uint64_t at = first; at < end; at += SX_CHUNK) {
         unsigned m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
-        sx_cpu_codes(w->cpu, w->v, w->q, at, m, w->to.code + at, w->to.same + at);
+        sx_cpu_codes(w->cpu, w->v, &w->q, at, m, w->to.code + at, w->to.same + at);
     }
 }
 
 void sx_cpu_text_codes(void *self, const sx_views *views, const sx_slice *q, uint64_t n,
                        uint32_t threads, const sx_text_codes *to)
 {
-    code_work w = {self, sx_one_view(views), q, *to};
+    code_work w = {self, sx_one_view(views), {q, NULL}, *to};
 
     sx_cpu_share(self, threads, NULL, n, SX_CHUNK, code_share, &w);
 }
@@ -129,58 +130,56 @@ static uint64_t run_end(const sx_view *v, uint64_t from, uint64_t code)
     return end;
 }
 
-/* A string that is searched for in a run of equal codes, [lo, hi). */
+/* A string that is searched for in a run of equal codes, [lo, hi): what is asked, and the string
+ * in the middle, which it is compared with next. */
 typedef struct {
     uint64_t lo, hi;
+    const unsigned char *q, *p;
+    uint64_t length, own;
     unsigned i;
 } search;
 
-static void ask_offsets(const sx_strings *s, const search *r)
+static uint64_t middle(const search *r)
 {
-    __builtin_prefetch(s->offsets + (r->lo + (r->hi - r->lo) / 2) * s->offset_bytes);
+    return r->lo + (r->hi - r->lo) / 2;
 }
 
-static void ask_bytes(const sx_strings *s, const search *r, uint64_t same)
+static uint64_t word_at(const unsigned char *p)
 {
-    uint64_t length;
-    const unsigned char *p = sx_string_at(s, r->lo + (r->hi - r->lo) / 2, &length);
-    uint64_t from = same < length ? same : length;
+    uint64_t x;
 
-    __builtin_prefetch(p + from);
-    if (((uintptr_t)(p + from) & 63) + (length - from) > 64)
-        __builtin_prefetch(p + from + 64);
+    memcpy(&x, p, sizeof x);
+    return x;
 }
 
-/* All strings go on together, each by one comparison a round: their offsets are asked
- * for, then their bytes, and they are compared when both are here. A run of one code is halved. */
-static void search_runs(const sx_settle *job, search *all, unsigned left)
+/* Takes the string in the middle, and has the bytes on their way that order_from() will read. */
+static inline void ask_bytes(const sx_strings *s, search *r, uint64_t same)
 {
-    const sx_strings *s = &job->v->strings;
-
-    while (left > 0) {
-        unsigned kept = 0;
-        for (unsigned k = 0; k < left; k++)
-            ask_bytes(s, &all[k], job->same[all[k].i]);
-        for (unsigned k = 0; k < left; k++) {
-            search r = all[k];
-            uint64_t length, mid = r.lo + (r.hi - r.lo) / 2;
-            const unsigned char *q = sx_slice_string(job->q, job->at + r.i, &length);
-            int order = sx_string_order_from(s, mid, q, length, job->same[r.i]);
-            if (order < 0) {
-                r.lo = mid + 1;
-            } else {
-                r.hi = mid;
-                job->open[r.i] = order == 0;      /* the last one that is not below q counts */
-            }
-            if (r.lo < r.hi) {
-                ask_offsets(s, &r);
-                all[kept++] = r;
-            } else {
-                job->position[r.i] = r.lo;
-            }
-        }
-        left = kept;
+    r->p = sx_string_at(s, middle(r), &r->own);
+    if (same < r->own) {
+        uint64_t last = r->own < 8 ? 0 : r->own - 8;
+        __builtin_prefetch(r->p + (same < last ? same : last));
+        __builtin_prefetch(r->p + r->own - 1);
     }
+}
+
+/* The order of two strings that share their first `same` bytes, as far as they have these. Words
+ * of 8 bytes are compared; the last one may begin in what is known to be the same. */
+static inline int order_from(const unsigned char *a, uint64_t a_length, const unsigned char *b,
+                             uint64_t b_length, uint64_t same)
+{
+    uint64_t m = a_length < b_length ? a_length : b_length, x, y;
+
+    if (same < m && m < 8)
+        return sx_bytes_order(a + same, a_length - same, b + same, b_length - same);
+    for (; same < m; same += 8) {
+        uint64_t at = same < m - 8 ? same : m - 8;
+        x = word_at(a + at);
+        y = word_at(b + at);
+        if (x != y)
+            return __builtin_bswap64(x) < __builtin_bswap64(y) ? -1 : 1;
+    }
+    return (a_length > b_length) - (a_length < b_length);
 }
 
 /* Has the code behind a bound on its way, which says whether a run has one string. */
@@ -190,23 +189,83 @@ static void ask_run(const sx_view *v, uint64_t position)
         __builtin_prefetch(v->keys + sx_key_offset(v, sx_slot_of_rank(v, position + 1)));
 }
 
+/* Goes on behind strings that are below q, up to where their runs end. Returns how many searches
+ * are left. */
+static unsigned go_on(const sx_settle *job, search *all, unsigned left)
+{
+    unsigned kept = 0;
+
+    for (unsigned k = 0; k < left; k++)
+        ask_run(job->v, all[k].lo - 1);
+    for (unsigned k = 0; k < left; k++) {
+        search *r = &all[k];
+        r->hi = run_end(job->v, r->lo - 1, job->code[r->i]);
+        if (r->lo < r->hi)
+            all[kept++] = *r;
+        else
+            job->position[r->i] = r->lo;
+    }
+    return kept;
+}
+
+/* All strings go on together, each by one comparison a round: offsets are here, so their bytes are
+ * asked for, and they are compared when these are here. A run of one code is halved. alone: runs
+ * count as one string until that is below q. */
+static void search_runs(const sx_settle *job, search *all, unsigned left, int alone)
+{
+    const sx_strings *s = &job->v->strings;
+
+    for (; left > 0; alone = 0) {
+        unsigned kept = 0;
+        for (unsigned k = 0; k < left; k++)
+            ask_bytes(s, &all[k], job->same[all[k].i]);
+        for (unsigned k = 0; k < left; k++) {
+            search *r = &all[k];
+            int order = order_from(r->p, r->own, r->q, r->length, job->same[r->i]);
+            if (order < 0) {
+                r->lo = middle(r) + 1;
+            } else {
+                r->hi = middle(r);
+                job->open[r->i] = order == 0;     /* the last one that is not below q counts */
+            }
+            if (alone ? order < 0 : r->lo < r->hi) {
+                __builtin_prefetch(s->offsets + middle(r) * s->offset_bytes);
+                all[kept++] = *r;
+            } else {
+                job->position[r->i] = r->lo;
+            }
+        }
+        left = alone ? go_on(job, all, kept) : kept;
+    }
+}
+
+/* Without forks few strings have the code of another one (string_groups.c), and where runs end is
+ * asked only behind a string that is below q. */
 static void settle_some(const sx_settle *job, unsigned from, unsigned end)
 {
     const sx_view *v = job->v;
+    const sx_strings *s = &v->strings;
     search all[SETTLES];
     unsigned left = 0;
+    int alone = s->forks == 0;
 
     for (unsigned i = from; i < end; i++)
-        if (job->open[i] && job->position[i] < v->n)      /* in a damaged file it may be n */
-            all[left++] = (search){job->position[i], 0, i};
+        if (job->open[i] && job->position[i] < v->n) {    /* in a damaged file it may be n */
+            all[left].lo = job->position[i];
+            all[left++].i = i;
+            __builtin_prefetch(s->offsets + job->position[i] * s->offset_bytes);
+            if (!alone)
+                ask_run(v, job->position[i]);
+        }
     memset(job->open + from, 0, end - from);
-    for (unsigned k = 0; k < left; k++)
-        ask_run(v, all[k].lo);
     for (unsigned k = 0; k < left; k++) {
-        all[k].hi = run_end(v, all[k].lo, job->code[all[k].i]);
-        ask_offsets(&v->strings, &all[k]);
+        search *r = &all[k];
+        r->hi = alone ? r->lo + 1 : run_end(v, r->lo, job->code[r->i]);
+        r->q = sx_asked_string(&job->q, job->at + r->i, &r->length);
+        if (r->hi - r->lo > 1)
+            __builtin_prefetch(s->offsets + middle(r) * s->offset_bytes);
     }
-    search_runs(job, all, left);
+    search_runs(job, all, left, alone);
 }
 
 void sx_cpu_settle(const sx_settle *job, sx_side side)
@@ -218,7 +277,7 @@ void sx_cpu_settle(const sx_settle *job, sx_side side)
     for (unsigned i = 0; i < job->m && side == SX_RIGHT; i++)
         if (job->open[i]) {
             uint64_t length;
-            const unsigned char *q = sx_slice_string(job->q, job->at + i, &length);
+            const unsigned char *q = sx_asked_string(&job->q, job->at + i, &length);
             job->position[i] = sx_string_bound(&v->strings, v->n, job->position[i] + 1, q, length,
                                                1);
         }

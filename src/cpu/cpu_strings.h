@@ -19,8 +19,19 @@ void sx_cpu_string_print(const sx_strings *s, uint64_t i, char *text, size_t spa
 
 /* ---- cpu_strings.c ------------------------------------------------------------------- */
 
-/* The codes of strings [at, at + m) of a column, and what these share with strings of that code. */
-void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_slice *q, uint64_t at, unsigned m,
+/* Strings that are asked for: those of a column, or some of these, by their numbers. */
+typedef struct {
+    const sx_slice *of;
+    const uint64_t *number;       /* or NULL: all of them, in order */
+} sx_asked;
+
+static inline const unsigned char *sx_asked_string(const sx_asked *q, uint64_t i, uint64_t *length)
+{
+    return sx_slice_string(q->of, q->number ? q->number[i] : i, length);
+}
+
+/* The codes of strings [at, at + m), and what these share with strings of that code. */
+void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_asked *q, uint64_t at, unsigned m,
                   uint64_t *code, uint64_t *same);
 /* The same of all strings of a column, as the backend's table has it. */
 void sx_cpu_text_codes(void *self, const sx_views *views, const sx_slice *q, uint64_t n,
@@ -30,7 +41,7 @@ void sx_cpu_text_codes(void *self, const sx_views *views, const sx_slice *q, uin
  * there is a string equal to it. m <= SX_CHUNK. */
 typedef struct {
     const sx_view *v;
-    const sx_slice *q;
+    sx_asked q;
     uint64_t at;                  /* the first string of q */
     unsigned m;
     const uint64_t *code, *same;

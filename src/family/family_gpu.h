@@ -34,6 +34,7 @@ typedef struct {
     void (*spans)(sx_gpu *g, gpu_stream stream, const sx_gpu_spans *a);
     void (*fold)(sx_gpu *g, gpu_stream stream, const sx_gpu_folds *a, uint64_t threads);
     void (*climb)(sx_gpu *g, gpu_stream stream, const sx_gpu_climb *a);
+    void (*climb_texts)(sx_gpu *g, gpu_stream stream, const sx_gpu_text_climb *a);
     void (*steps)(sx_gpu *g, gpu_stream stream, const sx_gpu_steps *a);     /* or NULL */
     /* As in sx_family_cpu, over keys in device memory. */
     sx_status (*fit)(sx_gpu *g, gpu_stream stream, sx_view *v, const void *keys,

@@ -123,6 +123,12 @@ typedef struct {
     uint64_t skip;                /* strings before the first of this launch */
 } sx_gpu_texts;
 
+typedef struct {                  /* sx_gpu_climb of strings, whose keys are positions */
+    sx_gpu_climb a;
+    sx_gpu_texts of, parents;
+    uint64_t *at;                 /* in place of keys; or NULL */
+} sx_gpu_text_climb;
+
 typedef struct {
     sx_strings keys;
     sx_gpu_texts q;
@@ -160,6 +166,9 @@ typedef struct {                  /* see sx_string_take */
     void *offsets;                /* k_string_offsets: the same, as the caller wants it */
     uint32_t offset_bytes;
     sx_gpu_texts to;
+    const uint64_t *total;        /* with a stream: bytes of all, which may be too many; or NULL */
+    uint64_t space;
+    uint32_t *status;             /* k_string_status: or NULL */
 } sx_gpu_take;
 
 /* What kernels find out about an input. */

@@ -12,19 +12,7 @@
 #ifndef SX_GPU_STRING_KERNELS_H
 #define SX_GPU_STRING_KERNELS_H
 
-/* String i, inside of the bytes whatever its offsets are. */
-SX_DEV const unsigned char *sx_text_at(const sx_gpu_texts *t, uint64_t i, uint64_t *length)
-{
-    uint64_t size = (uint64_t)(t->end - t->bytes);
-    uint64_t before = t->cut ? sx_offset_raw(t->offsets, t->offset_bytes, 0) : 0;
-    uint64_t a = sx_offset_raw(t->offsets, t->offset_bytes, t->skip + i) - before;
-    uint64_t b = sx_offset_raw(t->offsets, t->offset_bytes, t->skip + i + 1) - before;
-
-    a = a < size ? a : size;
-    b = b < size ? b : size;
-    *length = b > a ? b - a : 0;
-    return t->bytes + a;
-}
+#include "family/generic/gpu_texts.h"
 
 SX_KERNEL(k_codes, sx_gpu_codes)
 {
@@ -43,57 +31,6 @@ SX_KERNEL(k_codes, sx_gpu_codes)
 }
 
 /* ---- from codes to strings --------------------------------------------------------------- */
-
-/* A string that is searched for. */
-typedef struct {
-    const unsigned char *q;
-    uint64_t length, code, same;
-    int right;                    /* strings that are equal to it are before its bound */
-    int equal;                    /* the last one that was found not to be before is */
-} sx_gpu_search;
-
-/* Whether the string at this position, which has no smaller code, is before q's bound. */
-SX_DEV int sx_text_before(const sx_view *v, uint64_t position, sx_gpu_search *s)
-{
-    uint64_t slot = sx_slot_of_rank(v, position);
-    int order;
-
-    s->equal = 0;
-    if (*(const uint64_t *)(const void *)(v->keys + sx_key_offset(v, slot)) != s->code)
-        return 0;
-    order = sx_string_order_from(&v->strings, position, s->q, s->length, s->same);
-    s->equal = order == 0 && !s->right;
-    return order < s->right;
-}
-
-/* The first position from `from` on that is not before. Takes doubling steps, then halves the last
- * one, so that it ends whatever the strings are. */
-SX_DEV uint64_t sx_text_bound(const sx_view *v, uint64_t from, sx_gpu_search *s)
-{
-    uint64_t step = 1, end;
-    int equal;
-
-    s->equal = 0;
-    if (from >= v->n || !sx_text_before(v, from, s))
-        return from;
-    while (step < v->n - from && sx_text_before(v, from + step, s)) {
-        from += step;
-        step *= 2;
-    }
-    end = step < v->n - from ? from + step : v->n;
-    equal = end < v->n && s->equal;
-    while (end - from > 1) {      /* `from` is before, and `end` is not */
-        uint64_t half = from + (end - from) / 2;
-        if (sx_text_before(v, half, s)) {
-            from = half;
-        } else {
-            end = half;
-            equal = s->equal;
-        }
-    }
-    s->equal = equal;
-    return end;
-}
 
 /* What answers a question whose bound is at this position; *position becomes that of the string
  * that answers, or n. */
@@ -209,9 +146,28 @@ SX_KERNEL(k_string_lengths, sx_gpu_take)
     }
 }
 
+/* What becomes of a call with a stream. SX_ESPACE: there are offsets and no bytes; SX_EINVAL: there
+ * are none of either, as offsets can't say so much. */
+SX_DEV uint32_t sx_take_status(const sx_gpu_take *ap)
+{
+    if (!ap->total)
+        return SX_OK;
+    if (ap->offset_bytes == 4 && *ap->total > UINT32_MAX)
+        return SX_EINVAL;
+    return *ap->total > ap->space ? SX_ESPACE : SX_OK;
+}
+
+SX_KERNEL(k_string_status, sx_gpu_take)
+{
+    if (SX_THREAD == 0 && ap->status)
+        *ap->status = sx_take_status(ap);
+}
+
 SX_KERNEL(k_string_offsets, sx_gpu_take)
 {
-    for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS)
+    uint64_t n = sx_take_status(ap) == SX_EINVAL ? 0 : ap->n;
+
+    for (uint64_t i = SX_THREAD; i < n; i += SX_THREADS)
         sx_put_number(ap->offsets, ap->offset_bytes, i, ap->sum[i]);
 }
 
@@ -221,7 +177,9 @@ SX_KERNEL(k_string_offsets, sx_gpu_take)
 /* Each goes where its offset says, as far as there is space. */
 SX_KERNEL(k_string_bytes, sx_gpu_take)
 {
-    for (uint64_t i = SX_THREAD / SX_TEXT_LANES; i < ap->n; i += SX_THREADS / SX_TEXT_LANES) {
+    uint64_t n = sx_take_status(ap) == SX_OK ? ap->n : 0;
+
+    for (uint64_t i = SX_THREAD / SX_TEXT_LANES; i < n; i += SX_THREADS / SX_TEXT_LANES) {
         uint64_t length, space;
         unsigned char *to = (unsigned char *)sx_text_at(&ap->to, i, &space);
         const unsigned char *from = sx_text_taken(ap, i, &length);

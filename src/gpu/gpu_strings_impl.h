@@ -330,17 +330,13 @@ static sx_status gpu_take_offsets_work(sx_gpu *g, gpu_stream stream, const void 
     return sx_gpu_launched(g, "offsets of strings", err);
 }
 
-/* Where strings begin, one behind the other; *total is where the last one ends. */
-static sx_status gpu_measure_strings(sx_gpu *g, gpu_taking *w, void **sum, void **scratch,
-                                     sx_err *err)
+/* Queues where strings begin, one behind the other, into memory of ours. */
+static sx_status gpu_sum_lengths(sx_gpu *g, gpu_stream stream, gpu_taking *w, void **sum,
+                                 void **scratch, sx_err *err)
 {
     const sx_string_take *job = w->job;
-    gpu_stream stream = gpu_stream_of(NULL);
     uint64_t bytes = 0;
     sx_gpu_take a = {0};
-    gpu_column column = {sx_slice_fixed(job->to.offsets, job->to.each, job->n + 1, job->to.place),
-                         0, 1, 0, 0};
-    sx_how quiet = {0};
     sx_status st = sx_gpu_alloc(g, stream, sum, (job->n + 1) * 8, "lengths of strings", err);
 
     if (st != SX_OK)
@@ -356,8 +352,20 @@ static sx_status gpu_measure_strings(sx_gpu *g, gpu_taking *w, void **sum, void 
     a.at = job->at;
     GPU_RUN(k_string_lengths, job->n + 1, stream, &a);
     st = sx_gpu_launched(g, "lengths of strings", err);
-    if (st == SX_OK)
-        st = gpu_sum_up(g, stream, *scratch, &bytes, w->sum, job->n + 1, err);
+    return st == SX_OK ? gpu_sum_up(g, stream, *scratch, &bytes, w->sum, job->n + 1, err) : st;
+}
+
+/* The same, and waits; *total is where the last one ends. */
+static sx_status gpu_measure_strings(sx_gpu *g, gpu_taking *w, void **sum, void **scratch,
+                                     sx_err *err)
+{
+    const sx_string_take *job = w->job;
+    gpu_stream stream = gpu_stream_of(NULL);
+    gpu_column column = {sx_slice_fixed(job->to.offsets, job->to.each, job->n + 1, job->to.place),
+                         0, 1, 0, 0};
+    sx_how quiet = {0};
+    sx_status st = gpu_sum_lengths(g, stream, w, sum, scratch, err);
+
     if (st == SX_OK)
         st = sx_gpu_copy(g, stream, job->total, w->sum + job->n, 8, err);
     if (st == SX_OK)              /* channels are other streams */
@@ -386,6 +394,35 @@ static sx_status gpu_take_bytes_work(sx_gpu *g, gpu_stream stream, const void *w
     return sx_gpu_launched(g, "bytes of strings", err);
 }
 
+/* With a stream: all of it, one behind the other. The device compares bytes and space. */
+static sx_status gpu_queue_strings(sx_gpu *g, gpu_taking *w, void **sum, void **scratch, sx_err *err)
+{
+    const sx_string_take *job = w->job;
+    gpu_stream stream = gpu_stream_of(job->how.stream);
+    unsigned char *bytes = (unsigned char *)job->to.data;
+    sx_gpu_take a = {0};
+    sx_status st = gpu_sum_lengths(g, stream, w, sum, scratch, err);
+
+    if (st != SX_OK)
+        return st;
+    a.views = gpu_views_of(w->views);
+    a.n = job->n + 1;
+    a.at = job->at;
+    a.sum = w->sum;
+    a.offsets = (void *)job->to.offsets;
+    a.offset_bytes = job->to.each;
+    a.to = gpu_texts_of(&job->to, a.offsets, bytes, bytes ? bytes + job->to.bytes : NULL);
+    a.total = w->sum + job->n;
+    a.space = job->to.bytes;
+    a.status = job->how.status;
+    GPU_RUN(k_string_offsets, a.n, stream, &a);
+    a.n = bytes ? job->n : 0;
+    if (a.n > 0)
+        GPU_RUN(k_string_bytes, a.n * SX_TEXT_LANES, stream, &a);
+    GPU_RUN(k_string_status, 1, stream, &a);
+    return sx_gpu_launched(g, "strings", err);
+}
+
 static sx_status gpu_backend_take_strings(void *self, const sx_views *views,
                                           const sx_string_take *job, sx_err *err)
 {
@@ -396,10 +433,10 @@ static sx_status gpu_backend_take_strings(void *self, const sx_views *views,
     void *sum = NULL, *scratch = NULL;
     sx_status st = gpu_enter(g, err);
 
-    if (st == SX_OK && !job->to.data) {
-        st = gpu_measure_strings(g, &w, &sum, &scratch, err);
-        sx_gpu_free(g, gpu_stream_of(NULL), sum);
-        sx_gpu_free(g, gpu_stream_of(NULL), scratch);
+    if (st == SX_OK && (!job->to.data || job->how.stream)) {
+        st = (job->how.stream ? gpu_queue_strings : gpu_measure_strings)(g, &w, &sum, &scratch, err);
+        sx_gpu_free(g, gpu_stream_of(job->how.stream), sum);
+        sx_gpu_free(g, gpu_stream_of(job->how.stream), scratch);
         return st;
     }
     memset(columns, 0, sizeof columns);

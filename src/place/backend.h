@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/slice.h"
 
-#define SX_BACKEND_ABI 25
+#define SX_BACKEND_ABI 26
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -102,9 +102,9 @@ typedef struct {
     uint64_t n;
     const uint64_t *at;           /* in the backend's memory. All ones, or past the end: an empty
                                      one */
-    sx_slice to;                  /* offsets, n + 1 of them, are written if there is no data; with
-                                     data the strings are, where these offsets say */
-    uint64_t *total;              /* bytes; without data */
+    sx_slice to;                  /* n + 1 offsets are written if there is no data; with data strings
+                                     are, where these say; with a stream both, if there is space */
+    uint64_t *total;              /* bytes; without data and without a stream */
     sx_how how;
 } sx_string_take;
 
@@ -179,6 +179,7 @@ typedef struct {
     uint64_t n;
     sx_slice of, parents;         /* parents has its own number of elements */
     sx_slice rows, keys, steps;   /* or none */
+    sx_slice at;                  /* of strings, in place of keys: as in sx_lookup */
     sx_how how;
 } sx_climb_query;
 

@@ -524,13 +524,13 @@ sx_status sx_answer_range(const sx_index_version *now, const sx_span_query *job,
 sx_status sx_answer_climb(const sx_index_version *now, const sx_climb_query *job,
                           sx_circles *circles, sx_err *err)
 {
-    sx_batch b = {.n = job->n, .in_bytes = job->of.each,
+    sx_batch b = {.n = job->n, .in_bytes = sx_query_bytes(&job->of),
                   .out_bytes = (job->rows.data ? job->rows.each : 0) +
                                (job->keys.data ? job->keys.each : 0),
                   .searches = 1, .trips = 1, .threads = job->how.threads};
     uint32_t there = sx_slice_there(&job->of) | sx_slice_there(&job->parents) |
                      sx_slice_there(&job->rows) | sx_slice_there(&job->keys) |
-                     sx_slice_there(&job->steps);
+                     sx_slice_there(&job->steps) | sx_slice_there(&job->at);
     sx_plan plan = sx_plan_of(now, &b, on_host(&job->how, there), job->of.data, NULL);
     const sx_device *dev;
     visits brought = {.dev = now->dev};

@@ -227,9 +227,5 @@ sx_status sx_check_out_keys(const sx_index_version *now, const sx_column *c, con
 {
     sx_status st = check_type(now, c, how, verb, name, err);
 
-    if (st == SX_OK && c->type == SX_STR && how->stream)
-        return sx_fail(err, SX_ENOSYS, "%s: %s are strings, and the call has a stream: how many bytes "
-                       "they have is not known before; allowed: strings as results without a stream",
-                       verb, name);
     return st == SX_OK ? sx_check_space(c, n, verb, name, err) : st;
 }

@@ -1,23 +1,18 @@
 /* climb.c - from keys to their parents, up to the top: all steps in one call. */
 #include "query/index.h"
 
-#include "query/possible.h"
-
 static const char verb[] = "sx_climb";
 
 static sx_status check_climbs(const sx_index_version *now, const sx_climbs *given,
                               const sx_call *call, sx_climb_query *job, sx_call *how, sx_err *err)
 {
     sx_climbs own;
-    sx_err why;
     sx_status st = sx_need(given, verb, "climbs", err);
 
     if (st == SX_OK)
         st = SX_TAKE(&own, given, sx_climbs, SX_CLIMBS_SIZE_1, verb, err);
     if (st == SX_OK)
         st = sx_check_question(call, now, how, verb, err);
-    if (st == SX_OK && sx_check_climbs(now->key_type, &why) != SX_OK)
-        st = sx_fail(err, SX_ENOSYS, "%s: %s", verb, why.text);
     if (st == SX_OK && how->stream)
         st = sx_fail(err, SX_ENOSYS, "%s: a stream is given, but circles are reported when the call "
                      "returns", verb);
@@ -83,7 +78,9 @@ static sx_status climb(const sx_index_version *now, const sx_climbs *given, sx_c
     sx_progress_phase(job.how.progress, SX_PROGRESS_ALL);
     sx_progress_units(job.how.progress, job.n);
     sx_timing_begin(&timing, &job.how);
-    if (job.n > 0)
+    if (job.keys.offsets)
+        st = sx_answer_climb_strings(now, &job, &circles, verb, err);
+    else if (job.n > 0)
         st = sx_answer_climb(now, &job, &circles, err);
     if (st == SX_OK)
         st = sx_progress_status(job.how.progress, err);

@@ -135,6 +135,9 @@ sx_status sx_answer_climb(const sx_index_version *now, const sx_climb_query *job
 /* Answers a lookup whose keys are strings. SX_ESPACE: only offsets are written. */
 sx_status sx_answer_strings(const sx_index_version *now, const sx_lookup *job, const char *verb,
                             sx_err *err);
+/* The same for climbs. */
+sx_status sx_answer_climb_strings(const sx_index_version *now, const sx_climb_query *job,
+                                  sx_circles *circles, const char *verb, sx_err *err);
 /* The strings of spans that are summed up, which are `total`. */
 sx_status sx_spans_strings(const sx_plan *plan, const sx_span_query *job, const sx_spans *spans,
                            uint64_t total, const sx_slice *keys, uint64_t max_bytes,

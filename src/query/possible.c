@@ -10,11 +10,11 @@
 
 /* Everything that can be done with an index. test_matrix.c does each of these with
  * every index that can be. */
-enum { ANYWHERE, OF_PREFIXES, OF_CLIMBS, WITH_A_GPU, ON_A_GPU };
+enum { ANYWHERE, OF_PREFIXES, WITH_A_GPU, ON_A_GPU };
 static const struct {
     const char *name;
-    int where;                    /* OF_PREFIXES, OF_CLIMBS: of keys that have some;
-                                     ON_A_GPU: with streams */
+    int where;                    /* OF_PREFIXES: of keys that have some; ON_A_GPU: with
+                                     streams */
 } verbs[] = {
     {"build", ANYWHERE},
     {"get", ANYWHERE},
@@ -27,7 +27,7 @@ static const struct {
     {"range_keys", ANYWHERE},
     {"aggregate", ANYWHERE},
     {"prefix", OF_PREFIXES},
-    {"climb", OF_CLIMBS},
+    {"climb", ANYWHERE},
     {"check", ANYWHERE},
     {"save", ANYWHERE},
     {"load", ANYWHERE},
@@ -49,11 +49,6 @@ static void list_upper(sx_text *t)
             sx_text_add(t, "%s%s", sep, sx_family_of(i)->name);
             sep = ", ";
         }
-}
-
-static int are_strings(int key_type)
-{
-    return sx_type_of(key_type)->bytes == 0;
 }
 
 sx_status sx_check_place(uint32_t family, uint32_t place, const sx_backend_kind *kind, sx_err *err)
@@ -89,20 +84,11 @@ sx_status sx_check_prefixes(int key_type, sx_err *err)
     return SX_OK;
 }
 
-sx_status sx_check_climbs(int key_type, sx_err *err)
-{
-    if (are_strings(key_type))
-        return sx_fail(err, SX_ENOSYS, "strings have no parents yet; allowed: keys of a fixed width");
-    return SX_OK;
-}
-
 static sx_status check_verb(unsigned verb, int key_type, uint32_t place,
                             const sx_backend_kind *kind, sx_err *err)
 {
     if (verbs[verb].where == OF_PREFIXES)
         return sx_check_prefixes(key_type, err);
-    if (verbs[verb].where == OF_CLIMBS)
-        return sx_check_climbs(key_type, err);
     if (verbs[verb].where == WITH_A_GPU && !kind->gpu)
         return sx_fail(err, SX_ENOSYS, "%s has no memory of its own that columns could be in",
                        kind->name);

@@ -144,6 +144,9 @@ sx_status sx_read_ranges(const sx_index_version *now, const sx_ranges *ranges,
         st = sx_check_out_numbers(rows, now->dev, &how, 0, now->max_row, 1, verb, "rows", err);
     if (st == SX_OK && keys)
         st = sx_check_out_keys(now, keys, &how, 0, verb, "keys", err);
+    if (st == SX_OK && keys && keys->type == SX_STR && how.stream)
+        st = sx_fail(err, SX_ENOSYS, "%s: keys are strings, and the call has a stream: how many there "
+                     "are is not known before; allowed: strings of ranges without a stream", verb);
     if (st != SX_OK)
         return st;
     job.prefix = ask->prefix;

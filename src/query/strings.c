@@ -184,31 +184,79 @@ static void give_positions(const sx_plan *plan, void *at)
     plan->by->dev->backend->release(plan->by->dev->self, at);
 }
 
+/* Numbers wait on the host until there is space for keys: n of them, which a column of the caller
+ * is to have. */
+static sx_status wait_numbers(const sx_slice *home, uint64_t n, sx_slice *here, sx_err *err)
+{
+    void *numbers = NULL;
+    sx_status st;
+
+    if (!sx_slice_wanted(home) || n == 0)
+        return SX_OK;
+    st = sx_alloc(&numbers, n * home->each, "rows", err);
+    *here = sx_slice_fixed(numbers, home->each, n, SX_HOST);
+    return st;
+}
+
+/* They go there if st is SX_OK. */
+static sx_status leave_numbers(const sx_device *dev, const sx_slice *home, const sx_slice *here,
+                               sx_status st, sx_err *err)
+{
+    uint64_t bytes = here->n * here->each;
+
+    if (here->data == home->data)
+        return st;
+    if (st == SX_OK && sx_slice_there(home))
+        st = dev->backend->copy(dev->self, home->data, 1, here->data, 0, bytes, err);
+    else if (st == SX_OK)
+        memcpy(home->data, here->data, bytes);
+    sx_release(here->data);
+    return st;
+}
+
 /* A part of sx_answer_strings(), of who the plan says. */
 static sx_status answer_by(const sx_plan *plan, const sx_lookup *job, const char *verb, sx_err *err)
 {
     const sx_index_version *now = plan->now;
-    uint64_t row_bytes = sx_slice_wanted(&job->out) ? job->n * job->out.each : 0;
     sx_lookup find = *job;
-    void *at = NULL, *rows = NULL;
+    void *at = NULL;
     sx_status st;
 
     find.keys = (sx_slice){0};
     st = take_positions(plan, job->n, &at, &find.at, err);
-    if (st == SX_OK && row_bytes) /* rows wait until there is space for keys */
-        st = sx_alloc(&rows, row_bytes, "rows", err);
-    if (row_bytes)
-        find.out = sx_slice_fixed(rows, job->out.each, job->n, SX_HOST);
+    if (st == SX_OK)
+        st = wait_numbers(&job->out, job->n, &find.out, err);
     if (st == SX_OK && job->n > 0)
         st = sx_answer_lookup(now, &find, err);
     if (st == SX_OK)
         st = put_strings(plan, at, job->n, &job->keys, &job->how, verb, err);
-    if (st == SX_OK && row_bytes && sx_slice_there(&job->out))
-        st = now->dev->backend->copy(now->dev->self, job->out.data, 1, rows, 0, row_bytes, err);
-    else if (st == SX_OK && row_bytes)
-        memcpy(job->out.data, rows, row_bytes);
+    st = leave_numbers(now->dev, &job->out, &find.out, st, err);
     give_positions(plan, at);
-    sx_release(rows);
+    return st;
+}
+
+/* With a stream nothing is known before it is done. So all is queued, one behind the other, and the
+ * device compares the bytes with the space. */
+static sx_status queue(const sx_plan *plan, const sx_lookup *job, sx_err *err)
+{
+    const sx_device *dev = plan->by->dev;
+    sx_lookup find = *job;
+    sx_string_take put = {.n = job->n, .to = job->keys, .how = job->how};
+    void *at = NULL;
+    sx_status st = SX_OK;
+
+    if (job->n > 0)
+        st = dev->backend->scratch(dev->self, job->how.stream, &at, job->n * sizeof(uint64_t), err);
+    find.keys = (sx_slice){0};
+    find.at = sx_slice_fixed(at, sizeof(uint64_t), job->n, SX_DEVICE);
+    find.how.status = NULL;       /* it is written last */
+    if (st == SX_OK && job->n > 0)
+        st = sx_answer_lookup(plan->now, &find, err);
+    put.at = at;
+    if (st == SX_OK)
+        st = take(plan, &put, err);
+    if (at)
+        dev->backend->unscratch(dev->self, job->how.stream, at);
     return st;
 }
 
@@ -223,8 +271,54 @@ sx_status sx_answer_strings(const sx_index_version *now, const sx_lookup *job, c
                                 sx_slice_there(&job->keys)), job->q.data, NULL);
     sx_status st;
 
+    if (job->how.stream)
+        return queue(&plan, job, err);
     do
         st = answer_by(&plan, job, verb, err);
+    while (sx_plan_again(&plan, st));
+    return st;
+}
+
+/* A part of sx_answer_climb_strings(), of who the plan says. */
+static sx_status climb_by(const sx_plan *plan, const sx_climb_query *job, sx_circles *circles,
+                          const char *verb, sx_err *err)
+{
+    const sx_index_version *now = plan->now;
+    sx_climb_query find = *job;
+    void *at = NULL;
+    sx_status st;
+
+    find.keys = (sx_slice){0};
+    *circles = (sx_circles){.first = UINT64_MAX};     /* another replica may have counted */
+    st = take_positions(plan, job->n, &at, &find.at, err);
+    if (st == SX_OK)
+        st = wait_numbers(&job->rows, job->n, &find.rows, err);
+    if (st == SX_OK)
+        st = wait_numbers(&job->steps, job->n, &find.steps, err);
+    if (st == SX_OK && job->n > 0)
+        st = sx_answer_climb(now, &find, circles, err);
+    if (st == SX_OK)
+        st = put_strings(plan, at, job->n, &job->keys, &job->how, verb, err);
+    st = leave_numbers(now->dev, &job->rows, &find.rows, st, err);
+    st = leave_numbers(now->dev, &job->steps, &find.steps, st, err);
+    give_positions(plan, at);
+    return st;
+}
+
+sx_status sx_answer_climb_strings(const sx_index_version *now, const sx_climb_query *job,
+                                  sx_circles *circles, const char *verb, sx_err *err)
+{
+    sx_batch b = {.n = job->n, .in_bytes = sx_query_bytes(&job->of),
+                  .out_bytes = 2 * sizeof(uint64_t), .searches = 1, .trips = 2,
+                  .threads = job->how.threads};
+    sx_plan plan = sx_plan_of(now, &b,
+                              !(sx_slice_there(&job->of) | sx_slice_there(&job->parents) |
+                                sx_slice_there(&job->rows) | sx_slice_there(&job->keys) |
+                                sx_slice_there(&job->steps)), job->of.data, NULL);
+    sx_status st;
+
+    do
+        st = climb_by(&plan, job, circles, verb, err);
     while (sx_plan_again(&plan, st));
     return st;
 }

@@ -65,6 +65,27 @@ def climb_to_the_top(t, spec):
     equal(run.lines, ["38", "6", "250", "3", "-"], "rows after one step")
 
 
+@case("radix", "pivot", "sorted(layout=once)")
+def climb_strings(t, spec):
+    """Folders: each path's parent is what stands before its last slash."""
+    paths = ["/", "/usr", "/usr/share", "/usr/share/a file", "/home/me/lost", "-", '"q"', '"q"/in']
+    parents = ["/", "/", "/usr", "/usr/share", "/home/me", "/", '"q"', '"q"']
+    quoted = lambda words: "".join('"%s"\n' % w.replace('"', '""') for w in words)
+    t.path("paths.csv").write_text(quoted(paths))
+    t.path("parents.csv").write_text(quoted(parents))
+    t.path("of.csv").write_text(quoted(["/usr/share/a file", "/home/me/lost", '"q"/in', "no", "/"]))
+    t.tool.ok("build", "paths.csv", "--type", "str", "--spec", spec, "-o", "paths.sxt")
+    climb = lambda *how: t.tool.ok("climb", "paths.sxt", "of.csv", "parents.csv", *how).lines
+    equal(climb("--keys"), ["/", "/home/me/lost", '"""q"""', "-", "/"], "tops")
+    equal(climb("--steps"), ["3", "0", "1", "-", "0"], "steps")
+    equal(climb("--rows", "--limit", "1"), ["2", "4", "6", "-", "0"], "rows after one step")
+    equal([json.loads(line) for line in climb("--json")][2:4],
+          [{"row": 6, "key": '"q"', "steps": 1}, {"row": None}], "as JSON")
+    parents[0] = "/usr/share"
+    t.path("parents.csv").write_text(quoted(parents))
+    t.tool.fails(1, "circle from key 0", "climb", "paths.sxt", "of.csv", "parents.csv", "--keys")
+
+
 @case()
 def prefix_and_climb_refuse(t):
     index = t.tool.build(np.arange(5, dtype="<u4"), "radix", "u32")

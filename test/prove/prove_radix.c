@@ -11,6 +11,13 @@ static inline uint32_t read_bytes(const void *p, uint32_t m, uint64_t aligned)
     return c;
 }
 
+static inline uint64_t read_number(const void *p, uint64_t bytes)
+{
+    reads(p, bytes, bytes);
+    return nondet_u64();
+}
+
+#define SX_RADIX_NUMBER(type, p) ((type)read_number((p), sizeof(type)))
 #define SX_BYTES_BELOW(p, b) read_bytes((p), 16, 16)
 #define SX_BYTES_BELOW_4(p, b) read_bytes((p), 4, 4)
 #include "family/generic/array_walk_impl.h"

@@ -54,3 +54,71 @@ SX_KERNEL_1024(F(k_climb), sx_gpu_climb)
             F(write_key)(ap->key_type, ap->keys, i, key);
     }
 }
+
+#if W == 8
+/* The same for strings, which are found by their codes (gpu_texts.h). One stands for itself by the
+ * position of the first one equal to it: two are equal if these numbers are. */
+
+/* The row of string i of a column, or SX_MISS; and its position. */
+SX_DEV uint64_t climb_find(const sx_view *v, const sx_gpu_texts *of, uint64_t i, uint64_t *position)
+{
+    sx_code_walk w = {0, 0, 0, 0};
+    sx_gpu_search s;
+    uint64_t slot, at;
+
+    *position = SX_MISS;
+    if (v->n == 0)
+        return SX_MISS;
+    s.q = sx_text_at(of, i, &s.length);
+    while (!sx_code_step(&v->strings, s.q, s.length, &w))
+        ;
+    s.code = w.code;
+    s.same = w.same;
+    s.right = 0;
+    at = sx_text_bound(v, F(bound_near)(v, w.code, &slot, v->unit, 0, 0), &s);
+    if (at >= v->n || !s.equal)
+        return SX_MISS;
+    *position = at;
+    return sx_row_of(v, sx_slot_of_rank(v, at), at, 0);
+}
+
+SX_KERNEL(k_climb_texts, sx_gpu_text_climb)
+{
+    const sx_gpu_climb *c = &ap->a;
+    const sx_view *v = SX_GPU_VIEW(&c->views);
+
+    for (uint64_t i = SX_THREAD; i < c->n; i += SX_THREADS) {
+        uint64_t key, mark, row = climb_find(v, &ap->of, i, &key);
+        uint32_t steps = 0, next_mark = 2;
+        int circle = 0;
+        mark = key;
+        while (row < c->parents_n && steps < c->limit) {  /* SX_MISS is not below */
+            uint64_t above, its = climb_find(v, &ap->parents, row, &above);
+            if (its == SX_MISS || above == key)   /* nobody knows the parent; the top is its own */
+                break;
+            key = above;
+            row = its;
+            steps++;
+            circle = c->limit == SX_CLIMB_ENDLESS && key == mark;
+            if (circle)
+                break;
+            if (steps == next_mark) {
+                mark = key;
+                next_mark *= 2;
+            }
+        }
+        if (circle) {
+            key = row = SX_MISS;
+            steps = SX_MISS32;
+            atomicAdd(&c->circles[1], 1ull);
+            atomicMin(&c->circles[0], (sx_word)(c->before + i));
+        }
+        if (c->rows)
+            sx_put_result(c->rows, c->row_bytes, i, row);
+        if (c->steps)
+            c->steps[i] = steps;
+        if (ap->at)
+            ap->at[i] = key;
+    }
+}
+#endif

@@ -4,6 +4,7 @@
 #error "a family's unit says before all includes which family it is (slots.h)"
 #endif
 #include "family/generic/gpu_numbers.h"
+#include "family/generic/gpu_texts.h"
 
 #define W 4
 #include SX_BODY

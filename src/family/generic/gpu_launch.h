@@ -155,6 +155,10 @@
     static void climb(sx_gpu *g, gpu_stream stream, const sx_gpu_climb *a)                 \
     {                                                                                      \
         GPU_RUN_W(k_climb, GPU_VIEW->width, a->n, stream, a);                              \
+    }                                                                                      \
+    static void climb_texts(sx_gpu *g, gpu_stream stream, const sx_gpu_text_climb *a)      \
+    {                                                                                      \
+        GPU_RUN(k_climb_texts, a->a.n, stream, a);                                         \
     }
 #define GPU_STEPS_HOST                                                                     \
     static void steps(sx_gpu *g, gpu_stream stream, const sx_gpu_steps *a)                 \

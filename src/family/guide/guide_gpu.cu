@@ -53,5 +53,5 @@ static void fill(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *key
     GPU_RUN_W(k_guide, v->width, sx_guide_records(guide), stream, &a);
 }
 
-const sx_family_gpu sx_gpu_of_guide = {habits, search_bytes, NULL, shared_args, points, spans, fold, climb,
-                                       steps, NULL, fill};
+const sx_family_gpu sx_gpu_of_guide = {habits, search_bytes, NULL, shared_args, points, spans, fold,
+                                       climb, climb_texts, steps, NULL, fill};

@@ -191,5 +191,5 @@ static sx_status fit(sx_gpu *g, gpu_stream stream, sx_view *v, const void *keys,
     return st;
 }
 
-const sx_family_gpu sx_gpu_of_radix = {habits, search_bytes, NULL, NULL, points, spans, fold, climb, steps,
-                                       fit, NULL};
+const sx_family_gpu sx_gpu_of_radix = {habits, search_bytes, NULL, NULL, points, spans, fold, climb,
+                                       climb_texts, steps, fit, NULL};

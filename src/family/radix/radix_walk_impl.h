@@ -3,11 +3,16 @@
  * Parameters: as array_walk_impl.h, which comes before it, and
  *   SX_BYTES_BELOW(p, b)      how many of the 16 bytes at p, a boundary of 16, are below b
  *   SX_BYTES_BELOW_4(p, b)    the same of 4 bytes, at a boundary of 4
+ *   SX_RADIX_NUMBER(type, p)  a number of a node: a plain read, unless it is defined before
  *
  * A walk goes from state to state (radix.h), a node each, and ends with a window of the array.
  * It is over after as many steps as the tree has levels, whatever the bytes in the sections
  * are, and each step stays inside of them: a state's units are at most the last one's, and
  * behind that there is space for any node. Ranks end in a minimum with n. */
+
+#ifndef SX_RADIX_NUMBER
+#define SX_RADIX_NUMBER(type, p) (*(const type *)(const void *)(p))
+#endif
 
 SX_WALK uint32_t F(radix_depth)(uint64_t state)
 {
@@ -37,12 +42,12 @@ SX_WALK KEY F(radix_split)(KEY q, uint32_t depth, uint32_t *byte)
 
 SX_WALK uint32_t F(radix_narrow)(const unsigned char *entries, uint32_t i)
 {
-    return ((const uint16_t *)(const void *)entries)[i];
+    return SX_RADIX_NUMBER(uint16_t, entries + 2 * (uint64_t)i);
 }
 
 SX_WALK uint64_t F(radix_wide)(const unsigned char *entries, uint32_t i)
 {
-    return ((const uint64_t *)(const void *)entries)[i];
+    return SX_RADIX_NUMBER(uint64_t, entries + 8 * (uint64_t)i);
 }
 
 /* Which child of a node is the first whose byte is not below b. *hit: it is b's. In a node of
@@ -64,7 +69,7 @@ SX_WALK uint32_t F(radix_child)(const unsigned char *body, uint32_t kind, uint32
         i = SX_BYTES_BELOW(body, b) + SX_BYTES_BELOW(body + 16, b) + SX_BYTES_BELOW(body + 32, b);
         most = 48;
     }
-    *hit = i < most && body[i < most ? i : 0] == b;
+    *hit = i < most && SX_RADIX_NUMBER(uint8_t, body + (i < most ? i : 0)) == b;
     return i;
 }
 
@@ -81,7 +86,7 @@ SX_WALK uint32_t F(radix_bits)(const unsigned char *body, uint32_t b)
     uint32_t below = 0;
 
     for (uint32_t i = 0; i < 8; i++) {
-        uint32_t word = ((const uint32_t *)(const void *)body)[i];
+        uint32_t word = SX_RADIX_NUMBER(uint32_t, body + 4 * i);
         uint32_t some = b >= 32 * i + 32 ? ~0u : b <= 32 * i ? 0 : (1u << (b - 32 * i)) - 1;
         below += SX_RADIX_POPC(word & some);
     }
@@ -116,8 +121,7 @@ SX_WALK uint64_t F(radix_enter_child)(const sx_view *v, uint64_t state, uint64_t
         return F(radix_inside)(v, entry & SX_RADIX_RANK, hit ? entry >> 48 & SX_RADIX_MANY : 0);
     if (hit)
         return (entry & ~(SX_RADIX_AT | SX_RADIX_DONE)) | at;
-    return F(radix_inside)(v, *(const uint64_t *)(const void *)F(radix_node)(v, at) & SX_RADIX_RANK,
-                           0);
+    return F(radix_inside)(v, SX_RADIX_NUMBER(uint64_t, F(radix_node)(v, at)) & SX_RADIX_RANK, 0);
 }
 
 /* From a state that is not done to the next. */
@@ -125,7 +129,7 @@ SX_WALK uint64_t F(radix_step)(const sx_view *v, uint64_t state, KEY q)
 {
     const unsigned char *node = F(radix_node)(v, state), *body = node + sx_radix_head(W), *entries;
     uint32_t kind = (uint32_t)(state >> 48) & 15u, b, i, a;
-    uint64_t start = *(const uint64_t *)(const void *)node & SX_RADIX_RANK;
+    uint64_t start = SX_RADIX_NUMBER(uint64_t, node) & SX_RADIX_RANK;
     KEY path = F(radix_split)(q, F(radix_depth)(state), &b), stem = F(radix_stem)(node);
     int hit;
 
@@ -133,7 +137,7 @@ SX_WALK uint64_t F(radix_step)(const sx_view *v, uint64_t state, KEY q)
         return F(radix_beside)(v, body, kind, start, path > stem);
     if ((kind & 7u) >= SX_RADIX_BITS) {
         start = sx_min64(start + F(radix_bits)(body, b), v->n);
-        hit = ((const uint32_t *)(const void *)body)[b / 32] >> b % 32 & 1u;
+        hit = SX_RADIX_NUMBER(uint32_t, body + 4 * (b / 32)) >> b % 32 & 1u;
         return hit ? SX_RADIX_DONE | (uint64_t)SX_RADIX_HERE << 48 | start
                    : sx_radix_window(start, 0);
     }
