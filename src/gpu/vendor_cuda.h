@@ -29,7 +29,6 @@
 #ifndef SX_VENDOR_CUDA_H
 #define SX_VENDOR_CUDA_H
 
-#include <cub/block/block_radix_sort.cuh>
 #include <cuda_runtime.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -144,22 +143,6 @@ typedef unsigned long long sx_word;      /* what 64-bit atomics take */
 /* The sum of four bytes and `sum`; a number whose lowest bits are set, up to all 32. */
 #define SX_SUM_BYTES(x, sum) __dp4a((uint32_t)(x), 0x01010101u, (uint32_t)(sum))
 #define SX_LOW_BITS(bits) __funnelshift_lc(~0u, 0u, (uint32_t)(bits))
-
-/* Sorts the pairs of a whole block stably by the low `bits` (1 to 32) bits of their
- * keys. Each thread brings ITEMS neighbours of BLOCK * ITEMS pairs, and leaves with
- * every BLOCK-th: its j-th is then the (j * BLOCK + SX_TID)-th. */
-#define SX_BLOCK_SORT(BLOCK, ITEMS, keys, values, bits) \
-    sx_block_sort<(BLOCK), (ITEMS)>((keys), (values), (bits))
-
-template <int BLOCK, int ITEMS>
-SX_DEV void sx_block_sort(uint32_t (&keys)[ITEMS], uint32_t (&values)[ITEMS], unsigned bits)
-{
-    typedef cub::BlockRadixSort<uint32_t, BLOCK, ITEMS, uint32_t> sorter;
-    static __shared__ typename sorter::TempStorage storage;
-
-    sorter(storage).SortBlockedToStriped(keys, values, 0, (int)bits);
-    __syncthreads();                     /* the storage is free for the next sort */
-}
 
 /* 16 or 8 bytes at a boundary of as many, through the read-only path. */
 SX_DEV uint4 sx_load16(const void *p)

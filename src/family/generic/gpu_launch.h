@@ -3,6 +3,10 @@
 #ifndef SX_GPU_LAUNCH_H
 #define SX_GPU_LAUNCH_H
 
+#if defined(__CUDACC__) && (GPU_LAB || SX_REORDERS)
+#include "gpu/block_sort_cuda.h"
+#endif
+
 #define GPU_VIEW SX_GPU_VIEW(&a->views)
 
 #if GPU_LAB
