@@ -12,46 +12,71 @@ SX_DEV uint64_t F(climb_get)(const sx_view *v, KEY q)
     return slot == SX_NO_SLOT || F(slot_key)(v, slot) != q ? SX_MISS : sx_row_of(v, slot, at, 0);
 }
 
+/* Where a key's way stands. */
+typedef struct {
+    KEY key, mark;
+    uint64_t row;
+    uint32_t steps, next_mark;
+    int circle;
+} F(way);
+
+SX_DEV F(way) F(way_begin)(KEY key, uint64_t row)
+{
+    F(way) a = {key, key, row, 0, 2, 0};
+
+    return a;
+}
+
+/* Takes a step to the parent, which has this row. Returns whether the way goes on. */
+SX_DEV int F(way_up)(const sx_gpu_climb *c, F(way) *a, KEY above, uint64_t row)
+{
+    if (row == SX_MISS)           /* nobody knows the parent */
+        return 0;
+    a->key = above;
+    a->row = row;
+    a->steps++;
+    a->circle = c->limit == SX_CLIMB_ENDLESS && above == a->mark;
+    if (a->circle)
+        return 0;
+    if (a->steps == a->next_mark) {
+        a->mark = above;
+        a->next_mark *= 2;
+    }
+    return 1;
+}
+
+/* Row and steps of the top; a circle has none. */
+SX_DEV void F(way_end)(const sx_gpu_climb *c, F(way) *a, uint64_t i)
+{
+    if (a->circle) {
+        a->row = SX_MISS;
+        a->steps = SX_MISS32;
+        atomicAdd(&c->circles[1], 1ull);
+        atomicMin(&c->circles[0], (sx_word)(c->before + i));
+    }
+    if (c->rows)
+        sx_put_result(c->rows, c->row_bytes, i, a->row);
+    if (c->steps)
+        c->steps[i] = a->steps;
+}
+
 SX_KERNEL_1024(F(k_climb), sx_gpu_climb)
 {
     const sx_view *v = SX_GPU_VIEW(&ap->views);
 
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
-        KEY key = F(read_key)(ap->key_type, ap->of, i), mark = key;
-        uint64_t row = F(climb_get)(v, key);
-        uint32_t steps = 0, next_mark = 2;
-        int circle = 0;
-        while (row < ap->parents_n && steps < ap->limit) {    /* SX_MISS is not below */
-            KEY above = F(read_key)(ap->key_type, ap->parents, row);
-            uint64_t its;
-            if (above == key)     /* the top is its own parent */
+        KEY key = F(read_key)(ap->key_type, ap->of, i);
+        F(way) a = F(way_begin)(key, F(climb_get)(v, key));
+        while (a.row < ap->parents_n && a.steps < ap->limit) {    /* SX_MISS is not below */
+            KEY above = F(read_key)(ap->key_type, ap->parents, a.row);
+            if (above == a.key)   /* the top is its own parent */
                 break;
-            its = F(climb_get)(v, above);
-            if (its == SX_MISS)   /* nobody knows the parent */
+            if (!F(way_up)(ap, &a, above, F(climb_get)(v, above)))
                 break;
-            key = above;
-            row = its;
-            steps++;
-            circle = ap->limit == SX_CLIMB_ENDLESS && key == mark;
-            if (circle)
-                break;
-            if (steps == next_mark) {
-                mark = key;
-                next_mark *= 2;
-            }
         }
-        if (circle) {
-            row = SX_MISS;
-            steps = SX_MISS32;
-            atomicAdd(&ap->circles[1], 1ull);
-            atomicMin(&ap->circles[0], (sx_word)(ap->before + i));
-        }
-        if (ap->rows)
-            sx_put_result(ap->rows, ap->row_bytes, i, row);
-        if (ap->steps)
-            ap->steps[i] = steps;
-        if (ap->keys && row != SX_MISS)
-            F(write_key)(ap->key_type, ap->keys, i, key);
+        F(way_end)(ap, &a, i);
+        if (ap->keys && a.row != SX_MISS)
+            F(write_key)(ap->key_type, ap->keys, i, a.key);
     }
 }
 
@@ -88,37 +113,19 @@ SX_KERNEL(k_climb_texts, sx_gpu_text_climb)
     const sx_view *v = SX_GPU_VIEW(&c->views);
 
     for (uint64_t i = SX_THREAD; i < c->n; i += SX_THREADS) {
-        uint64_t key, mark, row = climb_find(v, &ap->of, i, &key);
-        uint32_t steps = 0, next_mark = 2;
-        int circle = 0;
-        mark = key;
-        while (row < c->parents_n && steps < c->limit) {  /* SX_MISS is not below */
-            uint64_t above, its = climb_find(v, &ap->parents, row, &above);
-            if (its == SX_MISS || above == key)   /* nobody knows the parent; the top is its own */
+        uint64_t key, row = climb_find(v, &ap->of, i, &key);
+        F(way) a = F(way_begin)(key, row);
+        while (a.row < c->parents_n && a.steps < c->limit) {  /* SX_MISS is not below */
+            uint64_t above;
+            row = climb_find(v, &ap->parents, a.row, &above);
+            if (above == a.key)   /* the top is its own parent */
                 break;
-            key = above;
-            row = its;
-            steps++;
-            circle = c->limit == SX_CLIMB_ENDLESS && key == mark;
-            if (circle)
+            if (!F(way_up)(c, &a, above, row))
                 break;
-            if (steps == next_mark) {
-                mark = key;
-                next_mark *= 2;
-            }
         }
-        if (circle) {
-            key = row = SX_MISS;
-            steps = SX_MISS32;
-            atomicAdd(&c->circles[1], 1ull);
-            atomicMin(&c->circles[0], (sx_word)(c->before + i));
-        }
-        if (c->rows)
-            sx_put_result(c->rows, c->row_bytes, i, row);
-        if (c->steps)
-            c->steps[i] = steps;
+        F(way_end)(c, &a, i);
         if (ap->at)
-            ap->at[i] = key;
+            ap->at[i] = a.row == SX_MISS ? SX_MISS : a.key;
     }
 }
 #endif
