@@ -140,6 +140,29 @@ static void test_equal(void **state)
 
 /* ---- codes ----------------------------------------------------------------------------- */
 
+/* A query shares with each string of its code the bytes that its walk says, as far as both have
+ * these. */
+static void check_same(const sx_strings *s, const text_oracle *o, const texts *q)
+{
+    uint64_t *code = need(o->n * sizeof *code);
+    for (uint64_t i = 0; i < o->n; i++)
+        code[i] = sx_string_code(s, o->keys[i].data, o->keys[i].bytes);
+    for (uint64_t i = 0; i < q->n; i++) {
+        text t = q->of[i];
+        sx_code_walk w = { 0, 0, 0, 0 };
+        while (!sx_code_step(s, t.data, t.bytes, &w))
+            ;
+        for (uint64_t k = 0; k < o->n; k++) {
+            uint64_t same = w.same < t.bytes ? w.same : t.bytes;
+            if (code[k] != w.code)
+                continue;
+            same = same < o->keys[k].bytes ? same : o->keys[k].bytes;
+            assert_true(same == 0 || memcmp(t.data, o->keys[k].data, same) == 0);
+        }
+    }
+    free(code);
+}
+
 /* Whatever the strings, codes of any two never descend, and memory is what the header says. */
 static void test_codes(void **state)
 {
@@ -171,11 +194,18 @@ static void test_codes(void **state)
         assert_int_equal(sx_groups_make(&s, n, shared, &groups, &err), SX_OK);
         assert_int_equal(sx_groups_check(&s, &err), SX_OK);
         assert_true(sx_groups_bytes(&s) <= sx_groups_most(n));
+        for (unsigned row = 0; row < s.rows; row++) {     /* as shares are checked, so they are */
+            uint16_t *share = (uint16_t *)groups + SX_DIGITS_BYTES / 2 + row * (s.base + 1u);
+            share[s.base / 2u] ^= 0x2000;
+            assert_int_equal(sx_groups_check(&s, &err), SX_ECORRUPT);
+            share[s.base / 2u] ^= 0x2000;
+        }
         texts q = texts_near(&keys, 4000, 4, &r);
         text_oracle *sorted = text_oracle_new(q.n, q.of, NULL);
         for (uint64_t i = 1; i < q.n; i++)
             assert_true(sx_string_code(&s, sorted->keys[i - 1].data, sorted->keys[i - 1].bytes) <=
                         sx_string_code(&s, sorted->keys[i].data, sorted->keys[i].bytes));
+        check_same(&s, o, &q);
         uint64_t ties = 0;        /* different strings with equal codes */
         for (uint64_t i = 1; i < n; i++)
             ties += shared[i] != SX_EQUAL &&
@@ -564,12 +594,14 @@ static void test_forged(void **state)
 {
     (void)state;
     enum { R_FORKS = R_ZERO, R_STRING_BYTES = R_ZERO + 4, R_CELLS = R_ZERO + 12,
-           R_POOL = R_ZERO + 16 };
+           R_POOL = R_ZERO + 16, R_BASE = R_ZERO + 20, R_ROWS = R_ZERO + 22,
+           R_CODES = R_ZERO + 24, R_CHARS = R_ZERO + 26 };
     static const struct { int at; size_t bytes; uint64_t x; } forged[] = {
         { R_FORKS, 4, UINT32_MAX }, { R_FORKS, 4, 0x7fffffff }, { R_CELLS, 4, 0 },
         { R_CELLS, 4, UINT32_MAX }, { R_POOL, 4, UINT32_MAX }, { R_STRING_BYTES, 8, UINT64_MAX },
-        { R_STRING_BYTES, 8, 1ull << 33 }, { R_STRING_BYTES, 8, 0 }, { R_ZERO + 22, 2, 1 },
-        { R_ZERO + 20, 2, 1 }, { R_ZERO + 20, 2, 300 }, { R_ZERO + 20, 2, 0 },
+        { R_STRING_BYTES, 8, 1ull << 33 }, { R_STRING_BYTES, 8, 0 }, { R_BASE, 2, 1 },
+        { R_BASE, 2, 300 }, { R_BASE, 2, 0 }, { R_ROWS, 2, 0 }, { R_ROWS, 2, 2 },
+        { R_ROWS, 2, UINT16_MAX }, { R_CHARS, 2, 0 }, { R_CHARS, 2, SX_CHARS_MOST + 1 },
         { F_TYPE, 4, SX_U64 }, { F_TYPE, 4, 9 },
     };
     rnd r = rnd_start(test_seed() + 13);
@@ -587,6 +619,15 @@ static void test_forged(void **state)
         seal_header(bad, bytes);
         REFUSED(sx_load(&loaded, cpu, memory_file(bad, bytes), 0, NULL), SX_ECORRUPT, "damaged");
     }
+    /* Codes as they were made before, and as they may be one day. */
+    for (unsigned kind = 0; kind < 5; kind++) {
+        memcpy(bad, file, bytes);
+        put(bad + R_CODES, kind, 2);
+        seal_header(bad, bytes);
+        if (kind != 2)
+            REFUSED(sx_load(&loaded, cpu, memory_file(bad, bytes), 0, NULL), SX_ECORRUPT,
+                    "build it again from its keys");
+    }
     /* A file that is right in itself, but has no groups: its last section is taken away. */
     uint32_t sections = get32(file + F_SECTIONS);
     uint64_t its, end = get64(file + F_TABLE + (sections - 1) * S_ENTRY + S_OFFSET) - S_ENTRY;
@@ -603,7 +644,8 @@ static void test_forged(void **state)
     put(bad + F_FRONT_BYTES, F_TABLE + (sections - 1) * S_ENTRY, 4);
     put(bad + F_BYTES, end, 8);
     memset(bad + R_FORKS, 0, 4);
-    memset(bad + R_CELLS, 0, 10);
+    memset(bad + R_CELLS, 0, 12);
+    memset(bad + R_CHARS, 0, 2);
     seal_sections(bad, end);
     seal_header(bad, end);
     REFUSED(sx_load(&loaded, cpu, memory_file(bad, end), 0, NULL), SX_ECORRUPT, "impossible size");

@@ -25,6 +25,10 @@
 #define GROUP_BITS 16u            /* of groups that are still to be made: decides whether codes are
                                      equal */
 #define BASE_MOST 181u           /* more take as many bits as bytes do */
+#define ROWS_PART 4u              /* of all bytes, that shares may take */
+#define NEGLIGIBLE 256u           /* one tie in so many */
+#define SAMPLE 16384u             /* strings whose bytes are counted, ... */
+#define LOOK 64u                  /* ... so many of each, behind those that all share */
 
 typedef struct {
     uint64_t begin, end;          /* strings */
@@ -37,8 +41,11 @@ typedef struct {
     sx_strings *s;
     const uint32_t *shared;
     uint64_t most, ties;
-    uint32_t chars;               /* of a code */
+    uint32_t chars;               /* of a code, on average */
+    uint32_t cost;                /* of a byte on average, in 1/16 bits */
     uint16_t digits[256];
+    uint32_t *count;              /* how often digits follow each other, in rows */
+    uint16_t *shares;
     task *tasks;
     unsigned char *out;           /* cells grow from the front, forks from the back */
     uint32_t cells, forks;
@@ -52,19 +59,17 @@ uint64_t sx_groups_most(uint64_t n)
     return (most < LEAST_BYTES ? LEAST_BYTES : most < MOST_BYTES ? most : MOST_BYTES);
 }
 
-static uint64_t tree_most(uint64_t n)
-{
-    return sx_groups_most(n) - SX_DIGITS_BYTES;
-}
-
 static uint64_t cells_most(uint64_t n)
 {
-    return tree_most(n) / sizeof(sx_cell);
+    return sx_groups_most(n) / sizeof(sx_cell);
 }
+
+#define SHARES_MOST (BASE_MOST * (BASE_MOST + 1))
 
 uint64_t sx_groups_scratch(uint64_t n)
 {
-    return sx_groups_most(n) + cells_most(n) * sizeof(task);
+    return sx_groups_most(n) + cells_most(n) * sizeof(task) +
+           SHARES_MOST * (sizeof(uint32_t) + sizeof(uint16_t));
 }
 
 static sx_cell *cell_at(const maker *m, uint32_t i)
@@ -104,6 +109,14 @@ static uint64_t count_ties(const maker *m, const task *t, uint64_t depth)
     return ties;
 }
 
+/* Bytes that so many bits stand for. */
+static uint32_t chars_of(const maker *m, uint32_t bits)
+{
+    uint32_t chars = bits * 16 / m->cost;
+
+    return chars < SX_CHARS_MOST ? chars : SX_CHARS_MOST;
+}
+
 /* Whether one group does: its codes need no bits for a number, and what ties are left are settled
  * sooner by comparing strings than by steps down a tree. */
 static int one_is_enough(maker *m, uint64_t n)
@@ -112,7 +125,7 @@ static int one_is_enough(maker *m, uint64_t n)
     uint32_t chars = m->chars, depth = shared_by_all(m, &all);
     uint64_t ties;
 
-    m->chars = sx_code_chars(m->s->base, 64);
+    m->chars = chars_of(m, 64);
     ties = count_ties(m, &all, depth);
     m->chars = chars;
     return n >= MANY && ties <= n / FEW_RUNS;
@@ -211,8 +224,60 @@ static void number_groups(maker *m)
     }
 }
 
+/* Counts how often digits follow each other in a sample that depends on n alone. */
+static void count_digits(maker *m, uint64_t n, uint64_t shared)
+{
+    const sx_strings *s = m->s;
+    uint64_t samples = n < SAMPLE ? n : SAMPLE;
+
+    memset(m->count, 0, s->rows * (s->base + 1u) * sizeof *m->count);
+    for (uint64_t k = 0; k < samples; k++) {
+        uint64_t length, at = shared, end;
+        const unsigned char *p = sx_string_at(s, n / samples * k + n % samples * k / samples, &length);
+        uint32_t before = at > 0 ? m->digits[p[at - 1]] >> 1 : 0;
+        for (end = length < at + LOOK ? length : at + LOOK; at < end; at++) {
+            uint32_t digit = m->digits[p[at]] >> 1;
+            m->count[(s->rows > 1 ? before * (s->base + 1u) : 0) + digit]++;
+            before = digit;
+        }
+    }
+}
+
+/* 16 times the logarithm to base 2. */
+static uint32_t log16(uint64_t x)
+{
+    unsigned bits = 63 - (unsigned)__builtin_clzll(x);
+
+    return bits * 16 + (uint32_t)((bits >= 4 ? x >> (bits - 4) : x << (4 - bits)) & 15);
+}
+
+/* Shares as digits were counted, none of them empty; and what a byte costs. */
+static void take_shares(maker *m)
+{
+    uint32_t base = m->s->base;
+    uint64_t all = 0, cost = 0;
+
+    for (uint32_t r = 0; r < m->s->rows; r++) {
+        const uint32_t *count = m->count + r * (base + 1);
+        uint16_t *share = m->shares + r * (base + 1);
+        uint64_t sum = 0, before = 0;
+        for (uint32_t d = 0; d < base; d++)
+            sum += count[d];
+        for (uint32_t d = 0; d <= base; d++) {
+            share[d] = (uint16_t)(d + (sum ? (SX_SHARES - base) * before / sum
+                                           : (SX_SHARES - base) * d / base));
+            before += d < base ? count[d] : 0;
+            if (d > 0)
+                cost += count[d - 1] * (uint64_t)(12 * 16 - log16(share[d] - share[d - 1u]));
+        }
+        all += sum;
+    }
+    m->cost = (uint32_t)(all ? cost / all : 128);
+    m->cost = m->cost ? m->cost : 1;
+}
+
 /* Which bytes occur decides the digits, and the base. */
-static void take_digits(maker *m)
+static void take_digits(maker *m, uint64_t n)
 {
     sx_strings *s = m->s;
     unsigned char occurs[256] = {0};
@@ -225,11 +290,39 @@ static void take_digits(maker *m)
         next += occurs[c];
     }
     s->base = (uint16_t)(next + 1 <= BASE_MOST ? next + 1 : 0);
-    m->chars = sx_code_chars(s->base, 64 - GROUP_BITS);
+    s->rows = (uint16_t)(!s->base ? 0 : sx_digits_bytes(s->base, s->base) <=
+                                            sx_groups_most(n) / ROWS_PART ? s->base : 1);
+    m->cost = 128;
+    if (s->base) {
+        task all = {.begin = 0, .end = n};
+        uint64_t shared = shared_by_all(m, &all), length;
+        sx_string_at(s, 0, &length);
+        count_digits(m, n, shared < length ? shared : length);
+        take_shares(m);
+    }
+    m->chars = chars_of(m, 64 - GROUP_BITS);
+    m->most = sx_groups_most(n) - sx_digits_bytes(s->base, s->rows);
+}
+
+/* How many bytes tell all strings of a single group from those before them, but for a few: more only
+ * take time. Several groups are there as no number of bytes does. */
+static uint32_t chars_needed(const maker *m, uint64_t n)
+{
+    uint64_t more[SX_CHARS_MOST + 1] = {0}, left = 0;
+    uint32_t chars = SX_CHARS_MOST, at = cell_at(m, 0)->skip;
+
+    if (m->forks)
+        return SX_CHARS_MOST;
+    for (uint64_t i = 1; i < n; i++)
+        if (m->shared[i] != SX_EQUAL)
+            more[m->shared[i] - at < SX_CHARS_MOST ? m->shared[i] - at + 1 : SX_CHARS_MOST]++;
+    while (chars > 1 && left + more[chars] <= n / NEGLIGIBLE)
+        left += more[chars--];
+    return chars;
 }
 
 /* Forks, cells and the pool as the section has them. */
-static sx_status put_together(const maker *m, void **out, sx_err *err)
+static sx_status put_together(const maker *m, uint64_t n, void **out, sx_err *err)
 {
     sx_strings *s = m->s;
     unsigned char *to, *pool;
@@ -240,14 +333,18 @@ static sx_status put_together(const maker *m, void **out, sx_err *err)
     s->cells = m->cells;
     s->pool = (uint32_t)m->pool;
     s->bits = (uint16_t)sx_group_bits(m->cells - m->forks);
-    s->chars = (uint16_t)sx_code_chars(s->base, 64 - s->bits);
+    s->chars = s->base ? (uint16_t)chars_needed(m, n) : 0;
     st = sx_alloc(out, sx_groups_bytes(s), "groups of strings", err);
     if (st != SX_OK)
         return st;
     to = *out;
     if (s->base) {
+        uint64_t shares = s->rows * (s->base + 1u) * sizeof *m->shares;
         memcpy(to, m->digits, SX_DIGITS_BYTES);
-        to += SX_DIGITS_BYTES;
+        memcpy(to + SX_DIGITS_BYTES, m->shares, shares);
+        memset(to + SX_DIGITS_BYTES + shares, 0,
+               sx_digits_bytes(s->base, s->rows) - SX_DIGITS_BYTES - shares);
+        to += sx_digits_bytes(s->base, s->rows);
     }
     for (uint32_t i = 0; i < m->forks; i++, to += sizeof(sx_fork))
         memcpy(to, fork_at(m, i), sizeof(sx_fork));
@@ -266,16 +363,23 @@ static sx_status put_together(const maker *m, void **out, sx_err *err)
 sx_status sx_groups_make(sx_strings *s, uint64_t n, const uint32_t *shared, void **groups,
                          sx_err *err)
 {
-    maker m = {.s = s, .shared = shared, .most = tree_most(n), .ties = TIES_FIRST};
+    maker m = {.s = s, .shared = shared, .ties = TIES_FIRST};
     sx_status st = sx_alloc_array((void **)&m.tasks, cells_most(n), sizeof(task),
                                   "groups of strings", err);
     int fit = 0;
 
-    take_digits(&m);
-    if (one_is_enough(&m, n))
-        m.ties = n;
     if (st == SX_OK)
+        st = sx_alloc_array((void **)&m.count, SHARES_MOST, sizeof *m.count, "groups of strings",
+                            err);
+    if (st == SX_OK)
+        st = sx_alloc_array((void **)&m.shares, SHARES_MOST, sizeof *m.shares, "groups of strings",
+                            err);
+    if (st == SX_OK) {
+        take_digits(&m, n);
+        if (one_is_enough(&m, n))
+            m.ties = n;
         st = sx_alloc((void **)&m.out, m.most, "groups of strings", err);
+    }
     for (; st == SX_OK && !fit; m.ties *= 2) {    /* with n ties nothing forks, and all fits */
         m.cells = 1;
         m.forks = 0;
@@ -287,9 +391,11 @@ sx_status sx_groups_make(sx_strings *s, uint64_t n, const uint32_t *shared, void
     }
     if (st == SX_OK) {
         number_groups(&m);
-        st = put_together(&m, groups, err);
+        st = put_together(&m, n, groups, err);
     }
     sx_release(m.tasks);
+    sx_release(m.count);
+    sx_release(m.shares);
     sx_release(m.out);
     return st;
 }
@@ -348,15 +454,35 @@ static sx_status check_digits(const sx_strings *s, sx_err *err)
                                                               err);
 }
 
+/* Whether the shares of each row ascend from nothing to all. */
+static sx_status check_shares(const sx_strings *s, sx_err *err)
+{
+    const uint16_t *share = (const uint16_t *)(const void *)(s->groups + SX_DIGITS_BYTES);
+    uint32_t all = s->rows * (s->base + 1u);
+
+    for (uint32_t i = 0; i < all && s->base; i++) {
+        uint32_t digit = i % (s->base + 1u);
+        if (digit == 0 ? share[i] != 0 : share[i] <= share[i - 1])
+            return broken("shares do not ascend in row", i / (s->base + 1u), err);
+        if (digit == s->base && share[i] != SX_SHARES)
+            return broken("not all is shared out in row", i / (s->base + 1u), err);
+    }
+    for (uint64_t i = all; i < (sx_digits_bytes(s->base, s->rows) - SX_DIGITS_BYTES) / 2 && s->base; i++)
+        if (share[i])
+            return broken("something is behind row", s->rows, err);
+    return SX_OK;
+}
+
 sx_status sx_groups_check(const sx_strings *s, sx_err *err)
 {
     uint32_t forks = 0, child = 1, first, end;
     uint64_t pool = 0;
     sx_status st = check_digits(s, err);
 
+    if (st == SX_OK)
+        st = check_shares(s, err);
     if (st != SX_OK)
         return st;
-
     for (uint32_t i = 0; i < s->cells; i++) {
         const sx_cell *c = sx_cell_at(s, i);
         if (c->skip_at != pool || c->skip > s->pool - pool)

@@ -14,12 +14,30 @@
  *
  * The code of a string is the number of its group, then what is behind that which the group shares:
  *
- *     | group: `bits` bits | the next `chars` bytes of the string, as digits of base `base` |
+ *     | group: `bits` bits | a place in a range of 64 - bits bits, which the next bytes narrow |
  *
  * The digit of a byte is its place among the bytes that occur in strings, from 1 on, and 0 behind
- * the string's end. A byte that does not occur, as only queries have it, takes the digit of the next
- * one that does, and zeros follow: so codes of queries don't descend either. Where nearly all bytes
- * occur, base is 0, and the next 64 - bits bits of the string stand there as they are.
+ * the string's end; there are `base` of them. Each digit has a share of the range, in order, about as
+ * large as it is frequent behind the byte before (or anywhere, if there is one row of shares). A
+ * byte's share is the range for the next byte. So it goes on up to the string's end, for `chars` bytes,
+ * or as long as the range has SX_SHARES numbers or more; of a smaller one, one more byte takes the
+ * begin of its share. The code is where the range begins. Frequent bytes take few bits of it: of
+ * words, 16 letters fit where 8 bytes would. A byte that does not occur, as only queries have it, takes
+ * the begin of the next one's share, and that is the end.
+ *
+ * Such codes never descend. Of s <= t in a group, take the first byte in which they differ. Up to
+ * there the range was narrowed to the same. The digit of s is smaller, so its range ends where that
+ * of t begins, or before, and a code is not above the end of any range it came by, even an empty one.
+ * If it is the same digit, then s or t has a byte that does not occur, and ends there: if it is s, then
+ * at the begin of what t goes on in; if it is t, then s has no byte with this digit, as that would be
+ * above t's, and ends there, too.
+ *
+ * While a range has SX_SHARES numbers or more, no digit's part of it is empty. So strings with equal
+ * codes have the same bytes up to there, which need not be compared (`same`). The byte behind that is
+ * not one of these: its part may be empty, and begin where the next one does.
+ *
+ * Where nearly all bytes occur, base is 0, and the next 64 - bits bits of the string stand there as
+ * they are.
  *
  * Groups are consecutive strings with a common prefix, the leaves of a small tree over prefixes
  * (section `groups`; keys/string_groups.c makes it). It branches only where strings would have
@@ -30,8 +48,12 @@
  *     forks   a branch by one byte: a bit for each byte that has a child. Children are consecutive
  *             cells; `group` and `end` are the first group below and the one behind the last
  *
- *     groups | digits, if there is a base | fork 0 | fork 1 | ... | cell 0 | cell 1 | ... | pool |
- *              512 bytes                       48 bytes each           12 bytes each
+ *     groups | digits, shares, if there is a base | fork 0 | fork 1 | ... | cell 0 | ... | pool |
+ *              512 bytes, some rows                  48 bytes each           12 bytes each
+ *
+ * A row of shares has base + 1 numbers of 16 bits: where the share of each digit begins, out of
+ * SX_SHARES, and the end. All rows together are filled up to a multiple of 8 bytes. Row d is for bytes
+ * behind digit d, row 0 for the first byte of all.
  *
  * Cell 0 is the root. Numbers ascend level by level: children of fork i lie before those of fork
  * i + 1, forks are referred to in the order of their cells, and so are skipped bytes. A string that
@@ -72,11 +94,15 @@ typedef struct {
     uint32_t forks, cells, pool;
     uint16_t offset_bytes;        /* 4, 8; 0: keys are not strings */
     uint16_t bits;                /* of a group's number */
-    uint16_t base, chars;
+    uint16_t base, rows;          /* of shares: 1, or as many as base */
+    uint16_t chars;               /* bytes behind a group that codes stand for, at most */
 } sx_strings;
 
 /* digits[c] of byte c: 2 * digit + 1, or, if it does not occur, 2 * the next one's. */
 #define SX_DIGITS_BYTES 512u
+
+#define SX_SHARES 4096u           /* all of them */
+#define SX_CHARS_MOST 48u         /* bytes of a code */
 
 #define SX_STRING_MOST UINT32_MAX /* bytes of one */
 
@@ -86,28 +112,21 @@ SX_FN uint32_t sx_offset_bytes(uint64_t size)
     return size > UINT32_MAX ? 8 : 4;
 }
 
+/* Digits and shares. */
+SX_FN uint64_t sx_digits_bytes(uint32_t base, uint32_t rows)
+{
+    return base ? SX_DIGITS_BYTES + (rows * (base + 1) * 2 + 7) / 8 * (uint64_t)8 : 0;
+}
+
 SX_FN uint64_t sx_groups_bytes(const sx_strings *s)
 {
-    return (s->base ? SX_DIGITS_BYTES : 0) + s->forks * (uint64_t)sizeof(sx_fork) +
+    return sx_digits_bytes(s->base, s->rows) + s->forks * (uint64_t)sizeof(sx_fork) +
            s->cells * (uint64_t)sizeof(sx_cell) + s->pool;
 }
 
 SX_FN const unsigned char *sx_forks_of(const sx_strings *s)
 {
-    return s->groups + (s->base ? SX_DIGITS_BYTES : 0);
-}
-
-/* Digits that fit into so many bits. */
-SX_FN uint32_t sx_code_chars(uint32_t base, uint32_t bits)
-{
-    uint64_t most = bits >= 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
-    uint32_t chars = 0;
-
-    if (base < 2)
-        return bits / 8;
-    for (; most >= base - 1; chars++)    /* most is the largest rest below base ^ chars */
-        most = (most - (base - 1)) / base;
-    return chars;
+    return s->groups + sx_digits_bytes(s->base, s->rows);
 }
 
 /* Bits that number so many groups. */
@@ -228,22 +247,30 @@ SX_FN uint64_t sx_string_tail(const sx_strings *s, const unsigned char *q, uint6
                               uint64_t at, uint64_t *same)
 {
     const uint16_t *digits = (const uint16_t *)(const void *)s->groups;
-    uint32_t chars = s->chars, i = 0;
-    uint64_t x = 0;
+    const uint16_t *shares = digits + SX_DIGITS_BYTES / 2;
+    uint32_t most = s->base - 1u, row = s->rows > 1 ? s->base + 1u : 0;
+    uint32_t before;
+    uint64_t x = 0, range = s->bits ? (uint64_t)1 << ((64 - s->bits) & 63) : UINT64_MAX, end;
 
-    *same = at + chars;
-    if (!s->base)
+    if (!s->base) {
+        *same = at + (64u - s->bits) / 8;
         return sx_string_word(q, length, at) >> s->bits;
-    for (; i < chars && at + i < length; i++) {
-        uint32_t d = digits[q[at + i]];
-        x = x * s->base + (d >> 1);
-        if (!(d & 1)) {
-            *same = at + i++;
-            break;
-        }
     }
-    for (; i < chars; i++)
-        x *= s->base;
+    end = length - at < s->chars ? length : at + s->chars;
+    before = at > 0 ? digits[q[at - 1]] >> 1 : 0;
+    before = before < most ? before : most;
+    for (*same = at; at < end; *same = ++at) {
+        uint32_t d = digits[q[at]], digit = d >> 1 < most ? d >> 1 : most;
+        const uint16_t *share = shares + before * row + digit;
+        uint64_t part = range / SX_SHARES;
+        if (part == 0)            /* the last one, as far as it goes */
+            return x + range * share[0] / SX_SHARES;
+        x += part * share[0];
+        if (!(d & 1))
+            return x;
+        range = part * (uint32_t)(share[1] - share[0]);
+        before = digit;
+    }
     return x;
 }
 

@@ -24,6 +24,7 @@
 #include <xxhash.h>
 
 #define FORMAT 2u
+#define CODES 2u                  /* how codes of strings are made (keys/strings.h); 0: all digits alike */
 #define ORDER_MARK 0x01020304u
 #define RUNS 1u                   /* in a file */
 #define FLAG_UNIQUE 1u            /* the spec says unique */
@@ -65,8 +66,9 @@ typedef struct {
     uint32_t forks;               /* of strings (keys/strings.h), as what follows; else 0 */
     uint64_t string_bytes;
     uint32_t cells, pool;
-    uint16_t base;
-    unsigned char zero[6];
+    uint16_t base, rows;
+    uint16_t codes;               /* CODES */
+    uint16_t chars;
 } file_run;
 
 typedef struct {
@@ -154,6 +156,9 @@ static void lay_out(const sx_store *store, uint64_t why_bytes, uint64_t notes_by
     front->run.cells = v->strings.cells;
     front->run.pool = v->strings.pool;
     front->run.base = v->strings.base;
+    front->run.rows = v->strings.rows;
+    front->run.chars = v->strings.chars;
+    front->run.codes = v->n > 0 && v->strings.offset_bytes ? CODES : 0;
 
     for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
         uint64_t bytes = sx_section_bytes(v, kind);
@@ -332,16 +337,22 @@ static sx_status read_strings(sx_strings *out, const file_front *front, const ch
 
     *out = (sx_strings){0};
     if (!strings || r->stored == 0)
-        return r->string_bytes || r->forks || r->cells || r->pool || r->base
+        return r->string_bytes || r->forks || r->cells || r->pool || r->base ||
+                       r->rows || r->codes || r->chars
                    ? damaged(path, "it has no strings, but their numbers", err) : SX_OK;
+    if (r->codes != CODES)
+        return sx_fail(err, SX_ECORRUPT, "'%.200s' has strings with codes of kind %u, but this library "
+                       "reads kind %u; build it again from its keys", path, r->codes, CODES);
     if (r->string_bytes > most || r->cells == 0 || r->cells > most || r->forks >= r->cells ||
-        r->cells >= SX_TO_FORK || r->pool > most || r->base == 1 || r->base > 257)
+        r->cells >= SX_TO_FORK || r->pool > most || r->base == 1 || r->base > 257 ||
+        (r->base ? (r->rows != 1 && r->rows != r->base) || r->chars == 0 || r->chars > SX_CHARS_MOST
+                 : r->rows || r->chars))
         return damaged(path, "its strings have an impossible size", err);
     *out = (sx_strings){.size = r->string_bytes, .forks = r->forks, .cells = r->cells,
                         .pool = r->pool,
                         .offset_bytes = (uint16_t)sx_offset_bytes(r->string_bytes),
-                        .bits = (uint16_t)sx_group_bits(r->cells - r->forks), .base = r->base};
-    out->chars = (uint16_t)sx_code_chars(out->base, 64u - out->bits);
+                        .bits = (uint16_t)sx_group_bits(r->cells - r->forks), .base = r->base,
+                        .rows = r->rows, .chars = r->chars};
     return SX_OK;
 }
 
