@@ -16,6 +16,7 @@ _RANDOM_SHARE = 8                 # random queries: at least one for so many key
 _MERGE_SHARE = 8                  # sorted ones, which are merged with the keys
 _SORTED_SHARE = 2                 # ones that mostly ascend
 _SORTED_KEYS = 1 << 15            # ... and among so many keys at least
+_LOOP_BYTES = 320                 # isin: NumPy compares fewer test elements one by one sooner
 
 
 def _look(v):
@@ -69,8 +70,16 @@ def searchsorted(a, v, side="left", sorter=None, *, threads=0):
             return ranks
         if v.size * _SORTED_SHARE < a.size or a.size < _SORTED_KEYS:
             return np.searchsorted(a, v, side, sorter)
+    elif v.size < a.size and _few_values(v):  # NumPy has these in its caches
+        return np.searchsorted(a, v, side, sorter)
     index = Index(keys.astype(dtype, copy=False), spec="pivot", threads=threads)
     return index.rank(v.astype(dtype, copy=False), side, ascending=ascending, threads=threads)
+
+
+def _few_values(v):
+    """Whether a few of the elements have hardly a value of their own."""
+    some = v.reshape(-1)[::max(v.size // 64, 1)].tolist()
+    return len(set(some)) * 8 < len(some)
 
 
 def _merged(keys, v, side, dtype, add=0):
@@ -127,6 +136,13 @@ def _small_range(b, most):
     return b.dtype.kind in "biu" and _look(b)[1] <= most
 
 
+def _short_loop(a, b):
+    """Whether NumPy compares all elements with one test element after the other, and these are
+    so few that this is the fastest. Times, which it compares slowly, are not."""
+    return (b.size * b.itemsize < _LOOP_BYTES and b.size < 10 * a.size ** 0.145
+            and b.dtype.kind not in "Mm")
+
+
 def _few(a, b):
     """Elements that are not worth a build."""
     return a.size + b.size < _LEAST or b.size < 32 or a.size == 0
@@ -140,18 +156,17 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     array([ True, False,  True])
     """
     arrays = type(element) is type(test_elements) is np.ndarray
-    if arrays and _few(element, test_elements):
+    if arrays and (test_elements.size < 32 or element.size + test_elements.size < _LEAST):
         return np.isin(element, test_elements, assume_unique, invert, kind=kind)
-    if _inputs.is_gpu(element):
-        found = Index(test_elements, spec="pivot", threads=threads).get(element) != -1
-        return ~found if invert else found
-    if isinstance(test_elements, Index):
-        found = test_elements.get(element, threads=threads) != -1
-        return np.logical_not(found) if invert else found
+    if isinstance(test_elements, Index) or _inputs.is_gpu(element):
+        index = test_elements if isinstance(test_elements, Index) else \
+            Index(test_elements, spec="pivot", threads=threads)
+        rows = index.get(element, threads=threads)
+        return rows == -1 if invert else rows != -1
     a, b = (element, test_elements) if arrays else (_plain(element), _plain(test_elements))
     if _few(a, b) or kind is not None:
         return np.isin(a, b, assume_unique, invert, kind=kind)
-    if _small_range(b, 6 * (a.size + b.size)):
+    if _short_loop(a, b) or _small_range(b, 6 * (a.size + b.size)):
         return np.isin(a, b, assume_unique, invert)
     dtype = _exact_common(a, b)
     if dtype is None:

@@ -148,7 +148,7 @@ class Index(_core.Index):
             self.dtype = given.dtype
             self._name = device or f"cuda:{given.device or 0}"
             column = given.column(given.dtype, "keys")
-            stream = given.stream()
+            stream = _stream_of(given, spec)
             row_column = None if rows is None else self._gpu_rows(rows)
         else:
             array, missing = _inputs.host(keys, "keys")
@@ -371,10 +371,7 @@ class Index(_core.Index):
         if self._name.startswith("cpu"):
             raise ValueError("queries are on a GPU, and the index is on the CPU: copy the queries, "
                              "or build the index with device='cuda:0'")
-        if re.search(r"place=(host|hybrid)", self.spec):
-            given.finish()
-            return 0
-        return given.stream()
+        return _stream_of(given, self.spec)
 
     # ---- keys in order ----
 
@@ -754,6 +751,14 @@ class Index(_core.Index):
         rows = "positions" if told["implicit_rows"] else "stored"
         return (f"<sextant.Index of {told['n']:,} {self.dtype} keys: {told['spec']} on "
                 f"{self._name}, rows are {rows}, {told['bytes']:,} bytes>")
+
+
+def _stream_of(given, spec):
+    """The caller's stream; 0 where the host answers or builds: what is queued was waited for."""
+    if re.search(r"place=(host|hybrid)", spec):
+        given.finish()
+        return 0
+    return given.stream()
 
 
 def _writable(array, code):

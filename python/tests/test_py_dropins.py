@@ -20,7 +20,9 @@ def pays(request, monkeypatch):
         monkeypatch.setattr(_dropins, "_SORTED_SHARE", 10**9)
         monkeypatch.setattr(_dropins, "_MERGE_SHARE", 10**9)
         monkeypatch.setattr(_dropins, "_SORTED_KEYS", 0)
+        monkeypatch.setattr(_dropins, "_LOOP_BYTES", 0)
         monkeypatch.setattr(_dropins, "_small_range", lambda b, most: False)
+        monkeypatch.setattr(_dropins, "_few_values", lambda v: False)
     return request.param
 
 
