@@ -1,4 +1,5 @@
 """Arrays as columns of a call, its options, and what comes back of it."""
+import operator
 import re
 
 import numpy as np
@@ -14,8 +15,19 @@ def options(threads=0, ascending=False, max_bytes=0, stream=0, progress=None):
     """The options of a call as _core takes them; None: all are as usual."""
     if not (threads or ascending or max_bytes or stream or progress):
         return None
-    return (int(threads), _ASCENDING if ascending else 0, int(max_bytes), stream,
-            ticking(progress))
+    return (whole(threads, "threads", 2**31 - 1), _ASCENDING if ascending else 0,
+            whole(max_bytes, "max_bytes"), stream, ticking(progress))
+
+
+def whole(number, what, most=2**64 - 1):
+    """A number of things, as an int."""
+    try:
+        made = operator.index(number)
+    except TypeError:
+        raise TypeError(f"{what} is {number!r}; it is an integer") from None
+    if not 0 <= made <= most:
+        raise ValueError(f"{what} is {made}; it is from 0 to {most}")
+    return made
 
 
 def check_nulls(nulls):
@@ -31,13 +43,13 @@ def column_of(array, code):
     return _core.Column(array, code) if code in (_types.T64, _types.B16) else array
 
 
-def out_array(out, n, what="out"):
-    """out= of a question with n answers, if they can be written there."""
+def out_array(out, n=None, what="out"):
+    """out= of a question with n answers, if they can be written there; None: not known yet."""
     if not isinstance(out, np.ndarray) or out.dtype.kind not in "iu" or out.dtype.itemsize < 4 \
             or not out.dtype.isnative or not out.flags.c_contiguous or not out.flags.writeable:
         raise TypeError(f"{what} is a contiguous, writeable array of int64, uint64, int32 or "
                         f"uint32")
-    if out.size != n:
+    if n is not None and out.size != n:
         raise ValueError(f"{what} has {out.size} elements, and there are {n} queries")
     return out
 
@@ -66,6 +78,10 @@ def answers(rows, keys, default, mask, shape, out, torch):
     if default is not None:
         if not isinstance(default, (int, np.integer)):
             raise TypeError(f"default is {default!r}; rows are integers, and so is it")
+        info = np.iinfo(rows.dtype)
+        if not info.min <= default <= info.max:
+            raise ValueError(f"default is {default}; it is from {info.min} to {info.max}, as "
+                             f"{rows.dtype} is")
         np.copyto(rows, default, where=~found)
     result = [rows]
     if keys is not None:

@@ -4,6 +4,7 @@ import collections
 import numpy as np
 
 from . import _core, _types
+from ._columns import whole
 
 Estimate = collections.namedtuple("Estimate",
                                   "host_resident host_peak device_resident device_peak")
@@ -53,13 +54,13 @@ def estimate(n, dtype="int64", spec="auto", device=None, rows=None, *, nbytes=No
 
 def _asked(n, dtype, nbytes):
     """(n, bytes of strings, key type) of keys that are not there yet."""
-    dtype = np.dtype(dtype)
+    dtype, n = np.dtype(dtype), whole(n, "n")
     if not _types.is_text(dtype) and dtype != _types.TEXT:
         if nbytes is not None:
             raise ValueError(f"nbytes is {nbytes}, which strings have, and keys are {dtype}")
-        return int(n), 0, _types.code_of(_types.key_dtype(dtype))
+        return n, 0, _types.code_of(_types.key_dtype(dtype))
     if nbytes is None and dtype.kind in "SU" and dtype.itemsize:
-        nbytes = int(n) * dtype.itemsize      # a character is at most 4 bytes in U and in UTF-8
+        nbytes = n * dtype.itemsize      # a character is at most 4 bytes in U and in UTF-8
     if nbytes is None:
         raise TypeError(f"keys are strings: {_types.NO_STRINGS}; nbytes= says it")
-    return int(n), int(nbytes), _types.STR
+    return n, int(nbytes), _types.STR

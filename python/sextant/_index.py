@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core, _gpu, _inputs, _prefixes, _ranges, _strings, _types
 from ._columns import (MISS, answers, check_nulls, column_of, options, out_array, stream_of,
-                       writable)
+                       whole, writable)
 from ._devices import open_device
 from ._ranges import Aggregates
 
@@ -57,12 +57,15 @@ class Index(_core.Index):
         else:
             array, missing = _inputs.host(keys, "keys")
             if nulls == "error":
-                missing.refuse("keys")
+                missing.refuse("keys", _inputs.DROP)
             elif missing.mask is not None:
-                there = ~missing.mask
+                there = ~missing.mask.reshape(-1)
+                if rows is not None:
+                    rows = _inputs.raw(rows, "rows")[0].reshape(-1)
+                    self._as_many(there.size, rows.size)
                 array = array.without(missing.mask) if isinstance(array, _strings.Strings) \
-                    else array[there]
-                rows = np.flatnonzero(there) if rows is None else np.asarray(rows)[there]
+                    else array.reshape(-1)[there]
+                rows = np.flatnonzero(there) if rows is None else rows[there]
             self.dtype = _types.TEXT if isinstance(array, _strings.Strings) else array.dtype
             self._name = device or "cpu"
             column = column_of(array, _types.code_of(self.dtype))
@@ -79,13 +82,18 @@ class Index(_core.Index):
             self._note(_UNIT, self.dtype.name)
 
     @staticmethod
+    def _as_many(keys, rows):
+        if keys != rows:
+            raise ValueError(f"there are {keys} keys and {rows} rows")
+
+    @staticmethod
     def _rows(rows, n):
-        array, missing = _inputs.raw(rows, "rows")
+        array, missing = _inputs.values(rows, "rows")
         missing.refuse("rows")
-        if array.dtype.kind not in "iu":
-            raise TypeError(f"rows are {array.dtype}; they are integers from 0 to 2^63 - 1")
-        if array.size != n:
-            raise ValueError(f"there are {n} keys and {array.size} rows")
+        kind = "strings" if isinstance(array, _strings.Strings) else array.dtype
+        if kind == "strings" or kind.kind not in "iu":
+            raise TypeError(f"rows are {kind}; they are integers from 0 to 2^63 - 1")
+        Index._as_many(n, array.size)
         if array.size and array.dtype.kind == "i" and array.min() < 0:
             i = int(np.flatnonzero(array.reshape(-1) < 0)[0])
             raise ValueError(f"rows[{i}] is {array.reshape(-1)[i]}; rows are from 0 to 2^63 - 1")
@@ -195,19 +203,24 @@ class Index(_core.Index):
         if missing is not None:
             rows[missing] = -1 if rows.dtype.kind == "i" else np.iinfo(rows.dtype).max
             if keys:
-                found_keys[missing] = _types.nothing(self.dtype)
+                found_keys[missing] = _types.nothing(self.dtype) if self._code != _types.STR \
+                    else "" if self._text else b""
         return answers(rows, found_keys, default, mask, shape, out,
                         _inputs.tensor_world(queries))
 
-    def _queries(self, queries, what, nulls="error"):
-        """(array of the index's dtype, mask of nulls or None)"""
-        array, missing = _inputs.raw(queries, what)
-        if nulls == "error":
-            missing.refuse(what)
+    def _queries(self, queries, what, nulls=None):
+        """(array of the index's dtype, mask of nulls or None). nulls is the argument; None: there
+        is none."""
+        array, missing = _inputs.values(queries, what)
+        if nulls != "drop":
+            missing.refuse(what, _inputs.DROP if nulls else "")
         if self._code == _types.STR:
             return self._string_queries(array, what), missing.mask
         if isinstance(array, _strings.Strings):
-            raise TypeError(f"{what} are strings, and the keys are {self.dtype}")
+            ids = array.ids(missing.mask) if self._code == _types.B16 else None
+            if ids is None:
+                raise TypeError(f"{what} are strings, and the keys are {self.dtype}")
+            return ids, missing.mask
         if self._code == _types.T64 and self.dtype.kind == "i" and array.dtype.kind in "Mm":
             array = array.view(np.int64)      # a file that does not say the unit
         if array.dtype == self.dtype and array.dtype.isnative:
@@ -226,8 +239,7 @@ class Index(_core.Index):
             if array.size == 0:
                 return _strings.of_list([], self._text, array.shape)
             if array.ndim == 0 and array.dtype.kind == "V":   # 16 bytes, taken for an id
-                return _strings.of_scalar(array.tobytes())
-            array = _strings.of_array(array, what)
+                array = _strings.of_scalar(array.tobytes())
         if not isinstance(array, _strings.Strings):
             raise TypeError(f"{what} are no strings, and the keys are")
         if array.size and array.text != self._text:
@@ -337,6 +349,7 @@ class Index(_core.Index):
         >>> r.first.tolist(), r.rows.tolist(), r.keys.tolist()
         ([0, 1, 2], [1, 0], [10, 30])
         """
+        limit = whole(limit, "limit")
         if _inputs.is_gpu(lo):
             given, a, b, stream = _ranges.gpu_bounds(self, lo, hi)
             return _ranges.gpu_lists(self, lambda *to: self._range(a, b, limit, last, *to), given,
@@ -364,6 +377,7 @@ class Index(_core.Index):
         >>> Index(np.array([0x0a000001, 0x0a010203], np.uint32)).prefix(0x0a000000, 16).rows
         array([0])
         """
+        limit = whole(limit, "limit")
         if _inputs.is_gpu(of):
             given = _gpu.GpuArray(of, "of")
             column, stream = given.column(self.dtype, "of"), self._stream(given)
@@ -386,6 +400,7 @@ class Index(_core.Index):
         >>> Index([30, 10, 20, 20]).count([10, 15], [20, 25])
         array([3, 2])
         """
+        limit = whole(limit, "limit")
         if _inputs.is_gpu(lo):
             given, a, b, stream = _ranges.gpu_bounds(self, lo, hi)
             counts = given.empty(given.shape, np.int64) if out is None else out
@@ -404,6 +419,7 @@ class Index(_core.Index):
         >>> Index([30, 10, 20, 20]).aggregate([10], [20]).max
         array([3])
         """
+        limit = whole(limit, "limit")
         if _inputs.is_gpu(lo):
             given, a, b, stream = _ranges.gpu_bounds(self, lo, hi)
             outs = [given.empty(given.shape, np.int64) for _ in range(4)]
@@ -434,6 +450,7 @@ class Index(_core.Index):
         >>> Index(part).climb([3, 4, 7], whole, keys=True, steps=True)
         (array([ 0,  3, -1]), array([1, 4, 0]), array([ 2,  0, -1], dtype=int32))
         """
+        limit = whole(limit, "limit", 2**32 - 1)
         if _inputs.is_gpu(queries):
             return self._gpu_climb(queries, parents, limit, keys, steps, threads)
         array, _ = self._queries(queries, "queries")

@@ -22,16 +22,18 @@ _ARROW_TEXT = ("u", "U", "z", "Z", "vu", "vz")
 _ARROW_HALF = ("tdD", "tts", "ttm")       # times of 32 bits, which are widened
 
 
+DROP = '; nulls="drop" leaves them out'   # advice where there is such an argument
+
+
 class Nulls:
     """Which elements are null: a mask, or None if none is."""
 
     def __init__(self, mask=None):
         self.mask = mask if mask is not None and mask.any() else None
 
-    def refuse(self, what):
+    def refuse(self, what, advice=""):
         if self.mask is not None:
-            raise ValueError(f'{int(self.mask.sum())} of {self.mask.size} {what} are null; '
-                             f'nulls="drop" leaves them out')
+            raise ValueError(f"{int(self.mask.sum())} of {self.mask.size} {what} are null{advice}")
 
 
 def _bits(address, offset, n, owner):
@@ -172,22 +174,53 @@ def _scalar(obj):
     return None
 
 
+def _is_null(value):
+    return value is None or type(value).__name__ == "NAType"  # pandas.NA
+
+
+def _objects(array, what):
+    """An array of objects as (array of another dtype or Strings, nulls). None and pandas.NA are
+    null, and beside strings so is NaN, as pandas has it."""
+    flat = array.reshape(-1).tolist()
+    first = next((x for x in flat if not _is_null(x) and x == x), None)
+    text = isinstance(first, (str, bytes))
+    mask = np.array([_is_null(x) or text and x != x for x in flat], bool)
+    nulls = Nulls(mask.reshape(array.shape))
+    if text:
+        nothing = type(first)()
+        made = _strings.of_list([nothing if gone else x for x, gone in zip(flat, mask)],
+                                isinstance(first, str), array.shape, what)
+        return made, nulls
+    there = [x for x, gone in zip(flat, mask) if not gone]
+    if not there:
+        raise TypeError(f"{what} are objects; numbers, times and strings are keys")
+    if isinstance(first, uuid.UUID):
+        values = [_scalar(x) for x in there]
+    elif isinstance(first, (datetime.date, datetime.timedelta)) or hasattr(first, "to_datetime64"):
+        values = [_scalar(x) for x in there]
+    else:
+        values = [np.asarray(there)]
+    if any(v is None or v.dtype.kind != values[0].dtype.kind for v in values):
+        raise TypeError(f"{what} are objects of several types")
+    values = np.stack(values).reshape(-1)
+    if values.dtype.kind not in "biufMmV" or len(values) != len(there):
+        if isinstance(first, int):
+            raise TypeError(f"{what} have integers of more than 64 bits, or others beside them")
+        raise TypeError(f"{what} are objects of {type(first).__name__}; numbers and times are keys")
+    made = np.zeros(len(flat), values.dtype)
+    made[~mask] = values
+    return made.reshape(array.shape), nulls
+
+
 def _from_list(obj, what):
     if isinstance(obj, (list, tuple)) and obj and isinstance(obj[0], (str, bytes)):
-        return _strings.of_list(list(obj), isinstance(obj[0], str), None, what)
+        if not any(_is_null(x) for x in obj):
+            return _strings.of_list(list(obj), isinstance(obj[0], str), None, what), Nulls()
+        obj = np.array(obj, object)
     array = np.asarray(obj)
     if array.dtype == object and array.size:
-        first = array.reshape(-1)[0]
-        if isinstance(first, uuid.UUID):
-            flat = b"".join(u.bytes for u in array.reshape(-1))
-            return np.frombuffer(flat, "V16").reshape(array.shape)
-        if isinstance(first, (datetime.date, datetime.timedelta)) or hasattr(first, "to_datetime64"):
-            parts = [_scalar(x) for x in array.reshape(-1)]
-            return np.stack(parts).reshape(array.shape)
-        if isinstance(first, int):
-            raise TypeError(f"{what} have integers of more than 64 bits")
-        raise TypeError(f"{what} are objects of {type(first).__name__}; numbers and times are keys")
-    return array
+        return _objects(array, what)
+    return array, Nulls()
 
 
 def is_gpu(obj):
@@ -207,6 +240,8 @@ def _is_cpu_tensor(obj):
 
 def raw(obj, what):
     """A NumPy array of any dtype and strides, and its nulls."""
+    if isinstance(obj, np.ma.MaskedArray):
+        return obj.data, Nulls(np.ma.getmaskarray(obj))
     if isinstance(obj, np.ndarray):
         return obj, Nulls()
     if isinstance(obj, np.generic):
@@ -225,7 +260,35 @@ def raw(obj, what):
         return _arrow(_core.arrow_stream(obj.__arrow_c_stream__()), what)
     if hasattr(obj, "__dlpack__"):
         return np.from_dlpack(obj), Nulls()
-    return _from_list(obj, what), Nulls()
+    return _from_list(obj, what)
+
+
+def _unrounded(obj, array, what):
+    """The array of a list. NumPy makes floats of integers, some from 2^63 on and some not."""
+    if array.dtype != np.float64 or not array.size or not array.max() >= 2.0**63:
+        return array
+    items = np.array(obj, object).reshape(-1).tolist()
+    if not all(isinstance(x, int) for x in items):
+        return array
+    if min(items) >= 0:
+        return np.array(items, np.uint64).reshape(array.shape)
+    if any(int(float(x)) != x for x in items):
+        raise TypeError(f"{what} are below 0 and above 2^63; keys are int64 or uint64")
+    return array
+
+
+def values(obj, what):
+    """(array of numbers or times, or Strings; nulls)"""
+    array, nulls = raw(obj, what)
+    if isinstance(obj, (list, tuple)) and isinstance(array, np.ndarray):
+        array = _unrounded(obj, array, what)
+    if isinstance(array, _strings.Strings) or array.dtype.kind not in "SUTO":
+        return array, nulls
+    if array.dtype.kind == "O" and array.size:
+        return _objects(array, what)
+    if array.dtype.kind == "T" and hasattr(array.dtype, "na_object"):
+        return _objects(array.astype(object), what)
+    return (array if array.dtype.kind == "O" else _strings.of_array(array)), nulls
 
 
 def native(array, dtype):
@@ -237,11 +300,7 @@ def native(array, dtype):
 
 def host(obj, what):
     """(array, nulls): contiguous, native, of a dtype that keys can have; or Strings."""
-    array, nulls = raw(obj, what)
-    if isinstance(array, np.ndarray):
-        array = _strings.of_array(array, what) if array.dtype.kind in "SUTO" else array
-        if array is None:
-            raise TypeError(f"{what} are objects; numbers, times and strings are keys")
+    array, nulls = values(obj, what)
     if isinstance(array, _strings.Strings):
         return array, nulls
     return native(array, _types.key_dtype(array.dtype, what)), nulls
@@ -292,8 +351,11 @@ def exact(array, dtype, what):
         wrong = too_far(array, dtype)
         if wrong.any():
             _first_wrong(array, wrong, dtype, what)
-        made = array.astype(dtype)
-        wrong = (made.astype(array.dtype) != array) & ~np.isnat(array)
+        try:
+            made = array.astype(dtype)
+            wrong = (made.astype(array.dtype) != array) & ~np.isnat(array)
+        except OverflowError:                 # units so far apart that NumPy has no factor
+            raise ValueError(f"{what} are {array.dtype}, which NumPy can't make {dtype}") from None
     elif array.dtype.kind in numbers and dtype.kind in numbers:
         if np.can_cast(array.dtype, dtype, "safe") and not (
                 array.dtype.itemsize == 8 and dtype.kind == "f" and array.dtype.kind in "iu"):

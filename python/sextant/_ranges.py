@@ -4,7 +4,7 @@ import collections
 import numpy as np
 
 from . import _gpu, _strings, _types
-from ._columns import options, writable
+from ._columns import options, out_array, writable
 
 Ranges = collections.namedtuple("Ranges", "first rows keys")
 Ranges.__doc__ = """What range() finds: rows[first[i]:first[i + 1]] are those of range i, in
@@ -39,9 +39,9 @@ def lists(index, ask, n, rows, keys, out, threads, progress):
         if rows:
             found_rows = np.empty(first[-1], np.int64)
     else:
-        found_rows = out
         if keys:
             raise ValueError("out= is for rows alone: leave keys=True out")
+        found_rows = out_array(out).reshape(-1)
     if keys and index._code == _types.STR:
         found_keys = _strings.filled(
             lambda out_keys: ask(first, found_rows, out_keys, call),
@@ -51,7 +51,7 @@ def lists(index, ask, n, rows, keys, out, threads, progress):
     ask(first, found_rows,
         None if found_keys is None else writable(found_keys, index._code), call)
     if out is not None:
-        found_rows = out[:first[-1]]
+        found_rows = found_rows[:first[-1]]
     return Ranges(first, found_rows, found_keys)
 
 

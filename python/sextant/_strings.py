@@ -22,6 +22,17 @@ class Strings:
         self.text = text
         return self
 
+    def ids(self, mask=None):
+        """The same as 16-byte keys, zeros where they are masked; None: not all have 16 bytes."""
+        there = np.diff(self.offsets) == 16
+        gone = np.zeros(self.size, bool) if mask is None else mask.reshape(-1)
+        if self.text or not (there | gone).all():
+            return None
+        made = np.zeros((self.size, 16), np.uint8)
+        at = self.offsets[:-1][~gone]
+        made[~gone] = self.data[at[:, None] + np.arange(16)]
+        return made.view("V16").reshape(self.shape)
+
     def without(self, mask):
         """Those that are not masked."""
         return of_list([s for s, gone in zip(self.tolist(), mask) if not gone], self.text)
@@ -58,7 +69,7 @@ def of_list(items, text, shape=None, what="keys"):
 
 
 def of_array(array, what="keys"):
-    """A NumPy array of S, U, StringDType or objects; None: it has no strings."""
+    """A NumPy array of S, U or StringDType."""
     flat = array.reshape(-1)
     if array.dtype.kind == "S":               # NUL at the end does not count, as in NumPy
         width = array.dtype.itemsize
@@ -69,11 +80,7 @@ def of_array(array, what="keys"):
         offsets = np.zeros(flat.size + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         return Strings(data, offsets, array.shape, False)
-    if array.dtype.kind in "UT":
-        return of_list([str(s) for s in flat.tolist()], True, array.shape, what)
-    if array.dtype == object and array.size and isinstance(flat[0], (str, bytes)):
-        return of_list(flat.tolist(), isinstance(flat[0], str), array.shape, what)
-    return None
+    return of_list([str(s) for s in flat.tolist()], True, array.shape, what)
 
 
 def of_scalar(value):

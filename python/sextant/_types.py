@@ -72,7 +72,7 @@ def dtype_of(code, unit=None, notation=None):
 
 
 def nothing(dtype):
-    """What a key that is not there looks like."""
+    """What a key that is not there looks like, other than a string."""
     if dtype.kind == "f":
         return np.nan
     if dtype.kind in "Mm":
