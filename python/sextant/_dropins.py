@@ -232,10 +232,7 @@ def asof(keys, queries, direction="backward", tolerance=None, by=None, *,
             raise TypeError("of an Index, or of keys on a GPU, asof() takes a direction alone: "
                             "backward or forward")
         return (keys.floor if direction == "backward" else keys.ceil)(queries, threads=threads)
-    a, nulls = _inputs.host(keys, "keys")
-    nulls.refuse("keys")
-    q, nulls = _inputs.host(queries, "queries")
-    nulls.refuse("queries")
+    a, q = _of_asof(keys, "keys"), _of_asof(queries, "queries")
     if a.dtype != q.dtype:
         q = _inputs.exact(q, a.dtype, "queries")
     shape, q = q.shape, np.ascontiguousarray(q).reshape(-1)
@@ -256,7 +253,15 @@ def asof(keys, queries, direction="backward", tolerance=None, by=None, *,
         _core.nearer(_counts(a), _counts(q), rows, front)
     if tolerance is not None:
         _core.within(_counts(a), _counts(q), rows, _as_distance(tolerance, a.dtype))
-    return rows.reshape(shape)
+    return rows.reshape(shape)[()]
+
+
+def _of_asof(obj, what):
+    array, nulls = _inputs.host(obj, what)
+    nulls.refuse(what)
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{what} are strings; asof() takes numbers and times")
+    return array
 
 
 def _by_index(a, q, threads):
@@ -369,8 +374,12 @@ class _Grouped:
         return self._mine(self._plain().behind(exact)) if rows is None else rows
 
 
+_KINDS = {**dict.fromkeys("biuf", "numbers"), **dict.fromkeys("UT", "str")}
+
+
 def _numbered(keys, queries):
-    """(groups of keys as numbers from 0 on, those of queries, how many numbers there are)."""
+    """(groups of keys as numbers from 0 on, those of queries, how many numbers there are). As
+    in pandas, what is null or NaN is a group."""
     both = (keys, queries)
     if keys.size and queries.size and all(g.dtype.kind in "biu" for g in both):
         least = min(int(g.min()) for g in both)
@@ -381,6 +390,16 @@ def _numbered(keys, queries):
                      (g.astype(shift.dtype, copy=False) - shift).astype(np.int64, copy=False)
                      for g in both]
             return np.ascontiguousarray(codes[0]), np.ascontiguousarray(codes[1]), count
+    kinds = [_KINDS.get(g.dtype.kind, g.dtype.kind) for g in both]
+    if kinds[0] != kinds[1] and "O" not in kinds and keys.size and queries.size:
+        raise TypeError(f"by has groups of {keys.dtype} for keys and of {queries.dtype} for "
+                        f"queries")
+    if kinds[0] != kinds[1] or "O" in kinds or kinds[0] == "numbers" and \
+            _exact_common(*both) is None:     # one by one, which compares exactly
+        table = {}
+        codes = np.array([table.setdefault(None if _inputs.is_null(x) or x != x else x, len(table))
+                          for g in both for x in g.tolist()], np.int64)
+        return codes[:keys.size], codes[keys.size:], len(table)
     names, codes = np.unique(np.concatenate(both), return_inverse=True)
     codes = codes.reshape(-1)
     return codes[:keys.size], codes[keys.size:], names.size
@@ -401,15 +420,29 @@ def _pairs(group, keys):
     return both.view("V16").reshape(-1)
 
 
+def _ticks(tolerance, dtype):
+    """How many units of dtype a timedelta has, rounded down, even if 64 bits are too few."""
+    (unit, count), (to, to_count) = np.datetime_data(tolerance.dtype), np.datetime_data(dtype)
+    if unit == "generic":
+        return int(tolerance.astype("i8"))
+    if to in ("Y", "M") and unit not in ("Y", "M"):
+        raise TypeError(f"the tolerance of {dtype} is in months or years")
+    if unit in ("Y", "M") and to not in ("Y", "M"):           # NumPy's have as many days on average
+        tolerance, unit, count = tolerance.astype("m8[s]"), "s", 1
+    lengths = {"Y": 12, "M": 1} if to in ("Y", "M") else _inputs.UNITS
+    return int(tolerance.astype("i8")) * lengths[unit] * count // (lengths[to] * to_count)
+
+
 def _as_distance(tolerance, dtype):
     """The tolerance as the most that within() takes: an int of 64 bits, or a float."""
     if dtype.kind in "Mm":
-        unit, count = np.datetime_data(dtype)
         if not isinstance(tolerance, np.timedelta64):
             tolerance = _inputs._scalar(tolerance)
-            if tolerance is None or tolerance.dtype.kind != "m":
-                raise TypeError("the tolerance of times is a timedelta")
-        tolerance = int(np.asarray(tolerance).astype(f"m8[{count}{unit}]").astype("i8"))
+        if tolerance is None or tolerance.dtype.kind != "m" or np.isnat(tolerance):
+            raise TypeError("the tolerance of times is a timedelta")
+        tolerance = _ticks(np.asarray(tolerance), dtype)
+    elif not isinstance(tolerance, (int, float, np.integer, np.floating)):
+        raise TypeError(f"tolerance is {tolerance!r}; of {dtype} it is a number")
     if not tolerance >= 0:
         raise ValueError(f"tolerance is {tolerance}; it is 0 or more")
     if dtype.kind == "f":

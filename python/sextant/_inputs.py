@@ -174,7 +174,8 @@ def _scalar(obj):
     return None
 
 
-def _is_null(value):
+def is_null(value):
+    """Whether an object stands for a value that is not there."""
     return value is None or type(value).__name__ == "NAType"  # pandas.NA
 
 
@@ -182,9 +183,9 @@ def _objects(array, what):
     """An array of objects as (array of another dtype or Strings, nulls). None and pandas.NA are
     null, and beside strings so is NaN, as pandas has it."""
     flat = array.reshape(-1).tolist()
-    first = next((x for x in flat if not _is_null(x) and x == x), None)
+    first = next((x for x in flat if not is_null(x) and x == x), None)
     text = isinstance(first, (str, bytes))
-    mask = np.array([_is_null(x) or text and x != x for x in flat], bool)
+    mask = np.array([is_null(x) or text and x != x for x in flat], bool)
     nulls = Nulls(mask.reshape(array.shape))
     if text:
         nothing = type(first)()
@@ -214,7 +215,7 @@ def _objects(array, what):
 
 def _from_list(obj, what):
     if isinstance(obj, (list, tuple)) and obj and isinstance(obj[0], (str, bytes)):
-        if not any(_is_null(x) for x in obj):
+        if not any(is_null(x) for x in obj):
             return _strings.of_list(list(obj), isinstance(obj[0], str), None, what), Nulls()
         obj = np.array(obj, object)
     array = np.asarray(obj)
@@ -314,7 +315,7 @@ def _first_wrong(array, wrong, dtype, what):
 
 
 # Attoseconds of each unit; of years and months the most there can be.
-_UNITS = {"Y": 366 * 86400 * 10**18, "M": 31 * 86400 * 10**18, "W": 7 * 86400 * 10**18,
+UNITS = {"Y": 366 * 86400 * 10**18, "M": 31 * 86400 * 10**18, "W": 7 * 86400 * 10**18,
           "D": 86400 * 10**18, "h": 3600 * 10**18, "m": 60 * 10**18, "s": 10**18, "ms": 10**15,
           "us": 10**12, "ns": 10**9, "ps": 10**6, "fs": 10**3, "as": 1}
 
@@ -324,9 +325,9 @@ def too_far(array, dtype):
     round, raises, or (2.5, with many elements) ends the process: so they are looked for first."""
     (unit, count), (to, to_count) = np.datetime_data(array.dtype), np.datetime_data(dtype)
     number = array.view("i8")
-    if unit not in _UNITS or to not in _UNITS:
+    if unit not in UNITS or to not in UNITS:
         return np.zeros(array.shape, bool)
-    most = (2**63 - 1) * _UNITS[to] * to_count // (_UNITS[unit] * count)
+    most = (2**63 - 1) * UNITS[to] * to_count // (UNITS[unit] * count)
     if most >= 2**63 - 1:
         return np.zeros(array.shape, bool)
     return (number > most) | (number < -most) & (number != -2**63)
