@@ -606,7 +606,9 @@ class Index(_core.Index):
     def plot(self, axes=None):
         """Draw the distribution of the keys, and bytes by section, with matplotlib.
 
-        Marks are where pieces of a guide, or leaves, begin, if they are few. axes is a pair.
+        Marks are where segments of a pgm, pieces of a guide, or leaves begin, if they are at
+        most 256. To see segments it saves an index of up to 1 GiB in a folder for temporary
+        files. axes is a pair.
         """
         from ._plot import plot
         return plot(self, axes)
