@@ -4,7 +4,6 @@ host() gives a contiguous NumPy array in native byte order, without a copy where
 caller's memory is that already. Arrays on a GPU are _gpu.py's.
 """
 import datetime
-import struct
 import sys
 import uuid
 
@@ -59,61 +58,59 @@ def _arrow_chunk(format_, chunk, what):
     return (array if stored == dtype else array.astype("i8").view(dtype)), mask
 
 
-def _view_strings(length, offset, null_count, buffers, owner):
-    """Strings that lie in several buffers, as polars has them: (list of bytes, mask).
+def _view_strings(text, length, offset, null_count, buffers, owner):
+    """Strings that lie in several buffers, as polars has them: (Strings, mask).
 
     A view has 16 bytes: the length, then up to 12 bytes of the string; or its first 4
     bytes, the number of a buffer and where it begins there."""
     mask = ~_bits(buffers[0], offset, length, owner) if null_count and buffers[0] \
         else np.zeros(length, bool)
-    views = bytes(memoryview(_core.Memory(buffers[1] + offset * 16, length * 16, owner))) \
-        if length else b""
+    views = np.frombuffer(_core.Memory(buffers[1] + offset * 16, length * 16, owner), "i4") \
+        if length else np.empty(0, "i4")
+    size, _, which, at = views.reshape(length, 4).T.astype(np.int64)
+    size[mask] = 0
+    inline = size <= 12
+    begin = np.where(inline, 16 * np.arange(length) + 4, at)
     pools = len(buffers) - 3                  # the last buffer has their sizes
     sizes = np.frombuffer(_core.Memory(buffers[-1], 8 * pools, owner), "i8").tolist() if pools \
         else []
-    memory = [memoryview(_core.Memory(address, size, owner))
-              for address, size in zip(buffers[2:], sizes)]
-    parts = []
-    for i in range(length):
-        n, _, which, at = struct.unpack_from("<iiii", views, 16 * i)
-        if mask[i]:
-            parts.append(b"")
-        elif n <= 12:
-            parts.append(views[16 * i + 4:16 * i + 4 + n])
-        else:
-            parts.append(bytes(memory[which][at:at + n]))
-    return parts, mask
+    sources = [(views.view(np.uint8), inline)]
+    sources += [(np.frombuffer(_core.Memory(address, bytes_, owner), np.uint8),
+                 ~inline & (which == i))
+                for i, (address, bytes_) in enumerate(zip(buffers[2:], sizes)) if bytes_]
+    return _strings.cut(sources, begin, size, text), mask
 
 
-def _arrow_strings(format_, chunks, what):
+def _offset_strings(text, width, length, offset, null_count, buffers, owner):
+    """(Strings, mask), without a copy. Offsets have that many bytes."""
+    at = _core.Memory(buffers[1] + offset * width, (length + 1) * width, owner) \
+        if buffers[1] else None
+    offsets = np.frombuffer(at, f"i{width}") if at is not None else np.zeros(1, f"i{width}")
+    bytes_ = int(offsets[-1])
+    data = np.frombuffer(_core.Memory(buffers[2], bytes_, owner), np.uint8) if bytes_ \
+        else np.empty(0, np.uint8)
+    mask = ~_bits(buffers[0], offset, length, owner) if null_count and buffers[0] \
+        else np.zeros(length, bool)
+    return _strings.Strings(data, offsets, (length,), text), mask
+
+
+def _arrow_strings(format_, chunks):
     """Without a copy, if there is one chunk and they are no views."""
     if format_ in ("vu", "vz"):
-        made = [_view_strings(*chunk) for chunk in chunks]
-        return _strings.of_list([s for parts, _ in made for s in parts], False, None, what).as_text(
-            format_ == "vu"), Nulls(np.concatenate([m for _, m in made]) if made else None)
-    text, width = format_ in "uU", 8 if format_ in "UZ" else 4
-    made, masks = [], []
-    for length, offset, null_count, buffers, owner in chunks:
-        at = _core.Memory(buffers[1] + offset * width, (length + 1) * width, owner) \
-            if buffers[1] else None
-        offsets = np.frombuffer(at, f"i{width}") if at is not None else np.zeros(1, f"i{width}")
-        bytes_ = int(offsets[-1])
-        data = np.frombuffer(_core.Memory(buffers[2], bytes_, owner), np.uint8) if bytes_ \
-            else np.empty(0, np.uint8)
-        made.append(_strings.Strings(data, offsets, (length,), text))
-        masks.append(~_bits(buffers[0], offset, length, owner) if null_count and buffers[0]
-                     else np.zeros(length, bool))
+        made = [_view_strings(format_ == "vu", *chunk) for chunk in chunks]
+    else:
+        made = [_offset_strings(format_ in "uU", 8 if format_ in "UZ" else 4, *chunk)
+                for chunk in chunks]
     if len(made) == 1:
-        return made[0], Nulls(masks[0])
-    parts = [s for one in made for s in one.tolist()]
-    return _strings.of_list(parts, text, None, what), Nulls(
-        np.concatenate(masks) if masks else None)
+        return made[0][0], Nulls(made[0][1])
+    return _strings.joined([s for s, _ in made], format_ in ("u", "U", "vu")), Nulls(
+        np.concatenate([m for _, m in made]) if made else None)
 
 
 def _arrow(parts, what):
     (format_, dictionary), chunks = parts
     if format_ in _ARROW_TEXT and not dictionary:
-        return _arrow_strings(format_, chunks, what)
+        return _arrow_strings(format_, chunks)
     if dictionary or not (format_ in _ARROW or format_ == "b" or format_.startswith("ts")):
         kind = "a dictionary" if dictionary else f"of format '{format_}'"
         raise TypeError(f"{what} are an Arrow array {kind}; numbers, times and 16 bytes are keys")
@@ -147,6 +144,8 @@ def _pandas(obj, what):
         zero = dtype.numpy_dtype.type(0)
         return obj.to_numpy(dtype=dtype.numpy_dtype, na_value=zero), Nulls(mask)
     if str(dtype).startswith("string") or str(dtype) == "str":
+        if getattr(dtype, "storage", None) == "pyarrow" and hasattr(obj, "__arrow_c_stream__"):
+            return _arrow(_core.arrow_stream(obj.__arrow_c_stream__()), what)
         mask = np.asarray(obj.isna())
         made = obj.to_numpy(dtype=object, na_value="")
         return _strings.of_list(made.tolist(), True, None, what), Nulls(mask)
