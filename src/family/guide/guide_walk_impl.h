@@ -242,27 +242,6 @@ SX_WALK uint64_t F(guide_start)(const sx_view *v, const unsigned char *keys, uin
     return from;
 }
 
-/* The same if it is probably among the next few keys: these are read at once, where one read
- * after another would each wait for the one before. */
-#define GUIDE_FEW 8u
-SX_WALK uint64_t F(guide_start_near)(const sx_view *v, const unsigned char *keys, uint64_t bucket,
-                                     uint64_t from)
-{
-    uint32_t piece = (uint32_t)(bucket / v->of.guide.piece_cells), before = 0;
-    KEY few[GUIDE_FEW];
-
-    if (bucket >= sx_guide_cells(&v->of.guide) || v->n - from < GUIDE_FEW ||
-        sx_piece_rank(&v->of.guide, v->n, piece) > from)
-        return F(guide_start)(v, keys, bucket, from, 1);
-    for (uint32_t i = 0; i < GUIDE_FEW; i++)
-        few[i] = SX_LOAD(keys + (from + i) * W);
-    for (uint32_t i = 0; i < GUIDE_FEW; i++)
-        before += (uint32_t)F(guide_before)(v, few[i], bucket, piece);
-    return before < GUIDE_FEW ? from + before
-                              : F(guide_start)(v, keys, bucket, from + GUIDE_FEW, GUIDE_FEW);
-}
-#undef GUIDE_FEW
-
 SX_WALK void F(guide_record)(const sx_view *v, const unsigned char *keys, uint64_t record,
                              unsigned char *to)
 {
@@ -272,7 +251,7 @@ SX_WALK void F(guide_record)(const sx_view *v, const unsigned char *keys, uint64
     int crowded = 0;
 
     for (uint32_t j = 0; j < SX_GUIDE_CELLS; j++) {
-        uint64_t next = F(guide_start_near)(v, keys, bucket + j + 1, at);
+        uint64_t next = F(guide_start)(v, keys, bucket + j + 1, at, 1);
         uint32_t byte = SX_GUIDE_HEAD + j;
         crowded |= next - at > SX_GUIDE_MOST;
         w[byte / 8] |= ((next - at) & 255) << 8 * (byte % 8);
