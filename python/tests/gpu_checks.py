@@ -17,7 +17,7 @@ import sextant
 
 SEED = int(os.environ.get("SX_SEED", "1"))
 DTYPES = ("int32", "int64", "float32", "float64", "uint32", "uint64")
-CYCLES = 600_000_000              # of a kernel that does nothing: some tenths of a second
+CYCLES = 300_000_000              # of a kernel that does nothing: a tenth of a second or two
 
 
 class Torch:
