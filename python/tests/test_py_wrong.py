@@ -126,3 +126,17 @@ def test_units_too_far_apart():
     ix = sextant.Index(np.array([1, 2], "M8[as]"))
     with pytest.raises(ValueError, match="which NumPy can't make"):
         ix.get(np.datetime64(1, "s"))
+
+
+def test_keys_of_a_collector():
+    for keys, good, wrong in ((np.arange(9), 4.0, "a"), (["a", "b"], "b", 5),
+                              (np.array([1, 2], "M8[s]"), np.datetime64(1000, "ms"), 5),
+                              (np.zeros(2, "V16"), b"\0" * 16, "a")):
+        with sextant.Collector(sextant.Index(keys), eager=True) as c:
+            assert c.get(good) == sextant.Index(keys).get(good) != -1
+            assert c.get(good, timeout=float("inf")) == c.get(good)
+            for key in (wrong, None, [good]):
+                with pytest.raises(TypeError, match="key"):
+                    c.get(key)
+            with pytest.raises(ValueError, match="timeout is nan"):
+                c.get(good, timeout=float("nan"))
