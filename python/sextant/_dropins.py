@@ -50,14 +50,16 @@ def searchsorted(a, v, side="left", sorter=None, *, threads=0):
         if sorter is not None:
             raise TypeError("sorter= is not supported for arrays on a GPU")
         return Index(a, spec="pivot", threads=threads).rank(v, side)
-    a, nulls = _inputs.raw(a, "a")
-    nulls.refuse("a")
-    v, nulls = _inputs.raw(v, "v") if not isinstance(v, (str, bytes)) else (np.asarray(v),
-                                                                           _inputs.Nulls())
-    nulls.refuse("v")
+    a = _plain(a, "a")
+    if isinstance(v, (np.generic, int, float, str, bytes)):
+        return np.searchsorted(a, v, side, sorter)
+    v = _plain(v, "v")
     if side not in ("left", "right") or not _worth_it(a, v):
         return np.searchsorted(a, v, side, sorter)
-    dtype = np.result_type(a, v)
+    try:
+        dtype = np.result_type(a, v)
+    except TypeError:                         # times and numbers: NumPy has an answer of its own
+        return np.searchsorted(a, v, side, sorter)
     if not _can_be_keys(dtype) or (dtype.kind in "Mm" and not _same_unit(a, v, dtype)):
         return np.searchsorted(a, v, side, sorter)
     ascending = _look(v)[0]
@@ -163,7 +165,8 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
             Index(test_elements, spec="pivot", threads=threads)
         rows = index.get(element, threads=threads)
         return rows == -1 if invert else rows != -1
-    a, b = (element, test_elements) if arrays else (_plain(element), _plain(test_elements))
+    a, b = (element, test_elements) if arrays else (_plain(element, "elements"),
+                                                              _plain(test_elements, "elements"))
     if _few(a, b) or kind is not None:
         return np.isin(a, b, assume_unique, invert, kind=kind)
     if _short_loop(a, b) or _small_range(b, 6 * (a.size + b.size)):
@@ -191,15 +194,15 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     return found.reshape(a.shape)
 
 
-def _plain(obj):
+def _plain(obj, what):
     """An array as NumPy's own functions would take it."""
     if isinstance(obj, np.ndarray):
         return obj
     if isinstance(obj, (list, tuple, str, bytes, int, float, set, frozenset)):
         return np.asarray(obj)
-    array, nulls = _inputs.raw(obj, "elements")
-    nulls.refuse("elements")
-    return array
+    array, nulls = _inputs.raw(obj, what)
+    nulls.refuse(what)
+    return array if isinstance(array, np.ndarray) else array.array()
 
 
 _DIRECTIONS = ("backward", "forward", "nearest")

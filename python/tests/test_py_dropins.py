@@ -60,6 +60,19 @@ def test_searchsorted_of_other_things(pays):
     assert np.array_equal(sextant.searchsorted(complex_, complex_),
                           np.searchsorted(complex_, complex_))
     assert sextant.searchsorted([1, 2, 3], 2) == 1
+    assert sextant.searchsorted(["a", "c"], ["b", "d"]).tolist() == [1, 2]
+    assert sextant.searchsorted(pd.Index(["a", "c"]), ["b", "d"]).tolist() == [1, 2]
+    assert sextant.isin(["a", "b"], pd.Series(["b"] * 40)).tolist() == [False, True]
+    numbers = np.arange(40, dtype="i2")
+    for times in (np.arange(3000).view("M8[ns]"), np.arange(3000).view("M8[s]")):
+        for v in (numbers, numbers[3], np.float32(5.5)):
+            try:
+                want = np.searchsorted(times, v)
+            except TypeError:                 # whatever NumPy makes of it
+                with pytest.raises(TypeError):
+                    sextant.searchsorted(times, v)
+            else:
+                assert np.array_equal(sextant.searchsorted(times, v), want)
     ix = sextant.Index([10, 20, 30])
     assert sextant.searchsorted(ix, [15, 30], "right").tolist() == [1, 3]
     with pytest.raises(ValueError):
