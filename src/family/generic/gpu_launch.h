@@ -153,7 +153,7 @@
     }                                                                                      \
     static void fold(sx_gpu *g, gpu_stream stream, const sx_gpu_folds *a, uint64_t threads) \
     {                                                                                      \
-        GPU_RUN_W(k_fold, SX_GPU_VIEW(&a->spans.views)->width, threads, stream, a);        \
+        GPU_RUN(k_fold, threads, stream, a);                                               \
     }
 #define GPU_CLIMB_HOST                                                                     \
     static void climb(sx_gpu *g, gpu_stream stream, const sx_gpu_climb *a)                 \
