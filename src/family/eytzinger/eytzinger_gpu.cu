@@ -1,7 +1,7 @@
 /* eytzinger_gpu.cu - walks in a tree in level order on a GPU. */
 #define SX_UNIT_OF SX_FAM_EYTZ
 #include "family/family_gpu.h"
-#define SX_REORDERS 1             /* its plans sort questions */
+#define SX_REORDERS 256           /* its plans sort questions */
 #define GPU_LAUNCH_ALONE(w)                          \
     if (a->unit == 64 / w && a->top_bytes == 0)      \
         GPU_LAUNCH_PLAN(k_lines_##w);                \
