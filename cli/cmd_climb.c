@@ -5,6 +5,7 @@
 #include "io.h"
 #include "json.h"
 #include "key_column.h"
+#include "notation.h"
 #include "open.h"
 #include "opts.h"
 #include "progress.h"
@@ -24,7 +25,7 @@ typedef struct {
 } climb_options;
 
 /* One line for each key: what it was asked for; '-' if the key is not there. */
-static void print_tops(FILE *to, const climb_options *o, const sx_column *rows,
+static void print_tops(FILE *to, const climb_options *o, const notation *as, const sx_column *rows,
                        const sx_column *keys, const sx_column *steps)
 {
     for (uint64_t i = 0; i < rows->n; i++) {
@@ -38,14 +39,14 @@ static void print_tops(FILE *to, const climb_options *o, const sx_column *rows,
                 json_null(&j, "row");
             } else {
                 json_unsigned(&j, "row", *row);
-                key_json(&j, "key", notation_at(0), keys, i);
+                key_json(&j, "key", as, keys, i);
                 json_unsigned(&j, "steps", step);
             }
             json_end_line(&j);
         } else if (*row == SX_MISS) {
             fputs("-\n", to);
         } else if (o->keys) {
-            key_print(to, notation_at(0), keys, i, false);
+            key_print(to, as, keys, i, false);
             fputc('\n', to);
         } else {
             fprintf(to, "%llu\n", (unsigned long long)(o->rows ? *row : step));
@@ -53,8 +54,8 @@ static void print_tops(FILE *to, const climb_options *o, const sx_column *rows,
     }
 }
 
-static void climb_part(const sx_index *ix, const climb_options *o, const sx_column *of,
-                       const sx_column *parents, output *out)
+static void climb_part(const sx_index *ix, const climb_options *o, const notation *as,
+                       const sx_column *of, const sx_column *parents, output *out)
 {
     sx_climbs climbs = { .size = sizeof climbs, .of = of, .parents = parents,
                          .limit = (uint32_t)o->limit };
@@ -67,11 +68,20 @@ static void climb_part(const sx_index *ix, const climb_options *o, const sx_colu
         status = sx_climb(ix, &climbs, &rows, &keys, &steps, NULL);
     } while (key_again(status, &keys, of->n));
     expect_ok(status, NULL);
-    print_tops(out->to, o, &rows, &keys, &steps);
+    print_tops(out->to, o, as, &rows, &keys, &steps);
     output_check(out);
     free(rows.data);
     key_free(&keys);
     free(steps.data);
+}
+
+/* KEYS or PARENTS, written as the keys of the index were. */
+static sx_column read_climbers(const climb_options *o, const char *path, const notation *as,
+                               int type)
+{
+    reading how = { .format = format_needed(path, (file_format)o->format), .type = type, .as = as };
+
+    return read_keys(&path, 1, &how, NULL);
 }
 
 int cmd_climb(int argc, char **argv)
@@ -93,6 +103,7 @@ int cmd_climb(int argc, char **argv)
                                 "those of rows 0, 1, ...",
                                 operands, options };
     sx_column of, parents;
+    const notation *as;
     sx_index *ix;
     output out;
 
@@ -107,14 +118,18 @@ int cmd_climb(int argc, char **argv)
     expect_other_file(o.out, o.parents);
     out = output_open(o.out);
     ix = open_index(&o.open, o.index, 0);
-    of = read_column(o.of, format_needed(o.of, (file_format)o.format), describe(ix).key_type);
-    parents = read_column(o.parents, format_needed(o.parents, (file_format)o.format), of.type);
+    as = notation_of(ix);
+    if (as->networks)
+        fail("%s: networks have no parents to climb to: the keys of this index are where pieces of "
+             "networks begin", o.index);
+    of = read_climbers(&o, o.of, as, describe(ix).key_type);
+    parents = read_climbers(&o, o.parents, as, describe(ix).key_type);
     progress_start("climbing", of.n);
     for (uint64_t i = 0; i < of.n; i += STEP) {
         uint64_t n = of.n - i < STEP ? of.n - i : STEP;
         sx_column part = column_part(&of, i, n);
 
-        climb_part(ix, &o, &part, &parents, &out);
+        climb_part(ix, &o, as, &part, &parents, &out);
         progress_at(i + n);
     }
     progress_stop();

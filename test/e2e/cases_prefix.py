@@ -87,6 +87,25 @@ def climb_strings(t, spec):
 
 
 @case()
+def climb_in_the_notation_of_keys(t):
+    t.path("a.txt").write_text("10.0.0.0\n10.1.0.0\n10.1.2.3\n11.0.0.1\n")
+    t.path("p.txt").write_text("10.0.0.0\n10.0.0.0\n10.1.0.0\n12.0.0.0\n")
+    t.path("q.txt").write_text("10.1.2.3\n11.0.0.1\n9.9.9.9\n")
+    t.tool.ok("build", "a.txt", "--keys-as", "ipv4", "--spec", "radix", "-o", "a.sxt")
+    equal(t.tool.ok("climb", "a.sxt", "q.txt", "p.txt", "--keys").lines,
+          ["10.0.0.0", "11.0.0.1", "-"], "addresses")
+    equal([json.loads(line) for line in
+           t.tool.ok("climb", "a.sxt", "q.txt", "p.txt", "--json").lines],
+          [{"row": 0, "key": "10.0.0.0", "steps": 2}, {"row": 3, "key": "11.0.0.1", "steps": 0},
+           {"row": None}], "as JSON")
+    t.path("p.txt").write_text("10.0.0.0\n10.0.0.0\n10.1.0\n12.0.0.0\n")
+    t.tool.fails(1, "10.1.0", "climb", "a.sxt", "q.txt", "p.txt", "--keys")
+    t.path("n.csv").write_text("10.0.0.0/8\n10.1.0.0/16\n")
+    t.tool.ok("build", "n.csv", "--keys-as", "cidr", "--spec", "pivot", "-o", "n.sxt")
+    t.tool.fails(1, "have no parents", "climb", "n.sxt", "q.txt", "p.txt", "--keys")
+
+
+@case()
 def prefix_and_climb_refuse(t):
     index = t.tool.build(np.arange(5, dtype="<u4"), "radix", "u32")
     of = write(t, "of.txt", [1, 2])
