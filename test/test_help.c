@@ -26,8 +26,8 @@ static struct {
     uint64_t total;               /* queries of the call */
     uint64_t held;                /* of buckets that the GPU has been asked for */
     uint64_t alone, entered;      /* that the CPU has answered, without and with entries */
-    uint64_t fail_after;          /* queries answered alone; then such jobs fail */
-    int failed;                   /* one has */
+    uint64_t fail_after;          /* queries answered alone; then one such job fails */
+    int failed;                   /* it has */
     int gave_up;                  /* somebody waited too long */
 } seen = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
@@ -62,7 +62,7 @@ static sx_status counted_lookup(void *self, const sx_views *v, const sx_lookup *
 {
     sx_status st = cpu_own->lookup(self, v, job, err);
     pthread_mutex_lock(&seen.lock);
-    if (st == SX_OK && !job->entry && seen.alone >= seen.fail_after) {
+    if (st == SX_OK && !job->entry && !seen.failed && seen.alone >= seen.fail_after) {
         seen.failed = 1;
         st = sx_fail(err, SX_EIO, "told to fail");
     }
