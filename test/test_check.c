@@ -327,6 +327,34 @@ static void test_check_floats(void **state)
     free(path);
 }
 
+/* Two nodes of a radix tree that change places, and are found there: all that is wrong is their
+ * order. */
+static void test_check_order_of_nodes(void **state)
+{
+    (void)state;
+    uint32_t four[] = { 0x01000001, 0x01000002, 0x02000001, 0x02000002 };
+    sx_column keys = column(SX_U32, 4, four);
+    specimen s = { .path = temp_path("order.sxt") };
+    if (sx_build(&s.ix, dev, "radix(leaf=1)", &keys, NULL, NULL) != SX_OK)
+        fail_msg("%s", sx_detail());
+    s.file = saved_bytes(s.ix, s.path, &s.bytes);
+    uint64_t n = 0;
+    unsigned char *root = section(&s, "nodes", &n), *a = root + 4 * 16, *b = root + 7 * 16, t[48];
+    unsigned char *entry = root + 16 + 8;         /* behind head, stem and bytes; two of them */
+    assert_true(n >= 10 * 16 && get32(entry) == 4 && get32(entry + 8) == 7);
+    memcpy(t, a, sizeof t);
+    memcpy(a, b, sizeof t);
+    memcpy(b, t, sizeof t);
+    put(entry, 7, 4);
+    put(entry + 8, 4, 4);
+    checked(&s, "nodes in another order");
+    if (!strstr(sx_detail(), "T1"))
+        fail_msg("%s", sx_detail());
+    sx_free(s.ix);
+    free(s.file);
+    free((char *)s.path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_check_every_bit),
         cmocka_unit_test(test_starts),
         cmocka_unit_test(test_check_floats),
+        cmocka_unit_test(test_check_order_of_nodes),
     };
     test_seed();
     dev = device_open("cpu:threads=1");

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "on_device.h"
+#include "texts.h"
 
 #define STACK (64u << 10)
 #define NEEDED (42u << 10)        /* sextant.h says 48 KiB: compilers differ */
@@ -51,16 +52,16 @@ static const char *collect(const sx_index *ix, const dataset *d)
 
 static const char *ask_index(scene *s, sx_device *dev, sx_index *ix)
 {
-    char *text = need(20000);
+    char *words = need(20000);
     size_t bytes = 20000, json_bytes = 20000;
     sx_index_info info = { .size = sizeof info };
-    if (sx_explain(ix, SX_TEXT, text, &bytes) != SX_OK ||
-        sx_explain(ix, SX_JSON, text, &json_bytes) != SX_OK || sx_describe(ix, &info) != SX_OK ||
+    if (sx_explain(ix, SX_TEXT, words, &bytes) != SX_OK ||
+        sx_explain(ix, SX_JSON, words, &json_bytes) != SX_OK || sx_describe(ix, &info) != SX_OK ||
         sx_check(ix, NULL) != SX_OK) {
-        free(text);
+        free(words);
         return sx_detail();
     }
-    free(text);
+    free(words);
     bool gpu = strncmp(s->device, "cpu", 3) != 0;
     s->asker->no_streams = gpu && strstr(s->spec, "place=h") != NULL;
     asker_use(s->asker, gpu ? dev : NULL);
@@ -148,6 +149,83 @@ static void test_measured(void **state)
     assert_true(least <= most);
 }
 
+/* ---- strings --------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *device, *spec, *path;
+    text_case *c;
+    rnd r;
+    char why[700];
+} string_scene;
+
+static const char *use_strings(string_scene *s)
+{
+    sx_device *dev;
+    sx_index *ix = NULL, *loaded = NULL;
+    if (sx_open(&dev, s->device) != SX_OK)
+        return sx_detail();
+    const char *why = text_build(s->c, dev, s->spec, NULL, &ix) != SX_OK ? sx_detail() : NULL;
+    if (!why)
+        why = text_ask(s->c, ix, 40, &s->r);
+    if (!why && strncmp(s->device, "simt", 4) == 0)
+        why = text_ask_there(s->c, ix, dev, !strstr(s->spec, "place=h"), 40, &s->r);
+    if (!why && (sx_check(ix, NULL) != SX_OK || sx_save(ix, s->path, NULL) != SX_OK ||
+                 sx_load(&loaded, dev, s->path, SX_LOAD_VERIFY, NULL) != SX_OK ||
+                 sx_check(loaded, NULL) != SX_OK))
+        why = sx_detail();
+    sx_free(loaded);
+    sx_free(ix);
+    sx_close(dev);
+    return why;
+}
+
+static void *run_strings(void *arg)
+{
+    string_scene *s = arg;
+    const char *why = use_strings(s);
+    if (why)
+        snprintf(s->why, sizeof s->why, "%s", why);
+    return NULL;
+}
+
+static void test_strings(void **state)
+{
+    (void)state;
+    static const char *const devices[] = { "cpu", "cpu:scalar", "simt" };
+    static const char *const specs[] = {
+        "sorted", "eytzinger", "pivot(layout=pairs)", "guide", "pgm", "btree", "btree(fill=70)",
+        "radix", "pivot(layout=once)", "auto", "pivot place=hybrid", "pivot place=both",
+    };
+    size_t most = 0;
+    if (LARGE_FRAMES)
+        SKIP("frames are larger under sanitizers and without optimization");
+    string_scene s = { .path = temp_path("small.sxt"), .r = rnd_start(test_seed() + 3) };
+    for (size_t i = 0; i < COUNT_OF(devices); i++) {
+        bool cpu = strncmp(devices[i], "cpu", 3) == 0;
+        /* enough that threads share the work of a CPU */
+        texts keys = texts_make(TEXTS_PATHS, cpu ? 20000 : 300, 4, &s.r);
+        text_case c = text_case_of(&keys, NULL);
+        for (size_t j = 0; j < COUNT_OF(specs); j++) {
+            if (cpu && strstr(specs[j], "place="))
+                continue;         /* a GPU's only */
+            begin_step("strings on %s, %s", devices[i], specs[j]);
+            s.device = devices[i];
+            s.spec = specs[j];
+            s.c = &c;
+            size_t used = stack_used(run_strings, &s);
+            if (s.why[0])
+                fail_msg("%s: %s", step_now, s.why);
+            if (used > NEEDED)
+                fail_msg("%s: %zu bytes of stack", step_now, used);
+            most = used > most ? used : most;
+        }
+        text_case_free(&c);
+        texts_free(&keys);
+    }
+    print_message("at most %zu bytes of stack\n", most);
+    free((char *)s.path);
+}
+
 static void test_verbs(void **state)
 {
     (void)state;
@@ -199,6 +277,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_measured),
         cmocka_unit_test(test_verbs),
+        cmocka_unit_test(test_strings),
     };
     test_seed();
     return cmocka_run_group_tests_name("stack", tests, NULL, NULL) != 0;

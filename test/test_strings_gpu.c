@@ -170,6 +170,32 @@ static void test_hostile_offsets(void **state)
     sx_close(kernels);
 }
 
+/* An offset is believed as far as the column has bytes, whatever comes behind them. */
+static void test_offsets_past_the_end(void **state)
+{
+    (void)state;
+    static const text all[] = { { (const unsigned char *)"ab", 2 }, { (const unsigned char *)"abX", 3 } };
+    sx_device *kernels = device_open(kernel_device(0));
+    texts keys = texts_from(2, all, 4), q = texts_from(1, all + 1, 4);
+    text_case c = text_case_of(&keys, NULL);
+    sx_index *ix = NULL;
+    uint64_t row = 7;
+    sx_column there = text_there(kernels, texts_column(&q)), rows = column(SX_U64, 1, &row);
+    assert_int_equal(text_build(&c, kernels, "pivot", NULL, &ix), SX_OK);
+    assert_int_equal(sx_get(ix, &there, &rows, NULL), SX_OK);
+    assert_int_equal(row, 1);
+    there.bytes = 2;              /* its X is not the column's any more */
+    assert_int_equal(sx_get(ix, &there, &rows, NULL), SX_OK);
+    assert_int_equal(row, 0);
+    there.bytes = 3;
+    sx_free(ix);
+    sx_column_free(&there, kernels);
+    text_case_free(&c);
+    texts_free(&q);
+    texts_free(&keys);
+    sx_close(kernels);
+}
+
 /* A thread that changes offsets of a column for as long as it is asked about. */
 typedef struct {
     uint32_t *offset;
@@ -359,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_there),
         cmocka_unit_test(test_hostile_offsets),
+        cmocka_unit_test(test_offsets_past_the_end),
         cmocka_unit_test(test_changing),
         cmocka_unit_test(test_estimates),
         cmocka_unit_test(test_allocations),

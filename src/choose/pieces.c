@@ -18,8 +18,11 @@
 /* Fewer keys are no sample, and pieces of fewer keys are not worth their search. */
 #define LEAST 4096u
 #define PIECE_KEYS 1024u
-/* How many samples there are, and how many ranks away on either side other keys are read. */
+/* How many samples there are, and how many ranks away on either side other keys are read. A GPU
+ * sorts few keys sooner than a host works on many samples, so it takes fewer there. */
 #define SAMPLES 256u
+#define FEW_SAMPLES 64u
+#define FEW_KEYS (1u << 20)
 static const uint32_t away[] = {1,   2,   3,   4,   5,    6,    7,    8,     10,    12,      14,
                                 16,  20,  24,  32,  40,   48,   64,   96,    128,   192,     256,
                                 384, 512, 768, 1024, 2048, 4096, 16384, 65536, 1u << 18, 1u << 20};
@@ -39,6 +42,7 @@ static const uint32_t buckets[BUCKETS] = {0, 4, SX_LEAST_BUCKET};
 
 struct sx_sample {
     uint64_t n;
+    uint64_t samples;
     uint32_t pieces[PIECES];      /* as in cuts[], or fewer where there are few keys */
     uint64_t *ranks;              /* KEPT of each sample */
     double *far;                  /* KEPT of each sample: how far each key is above it; at
@@ -48,10 +52,10 @@ struct sx_sample {
 
 /* ---- the sample ----------------------------------------------------------------- */
 
-/* One rank out of each of SAMPLES stretches, not at equal distances. */
-static uint64_t some_rank(uint64_t n, uint64_t s)
+/* The rank of sample s: one out of each of so many stretches, not at equal distances. */
+static uint64_t some_rank(const sx_sample *all, uint64_t s)
 {
-    uint64_t first = n / SAMPLES * s, length = n / SAMPLES;
+    uint64_t length = all->n / all->samples, first = length * s;
     uint64_t mixed = (s + 1) * 0x9e3779b97f4a7c15ull;
 
     return first + (uint64_t)((unsigned __int128)mixed * length >> 64);
@@ -72,8 +76,8 @@ static void choose_ranks(sx_sample *all)
     for (unsigned p = 0; p < PIECES; p++)
         for (all->pieces[p] = cuts[p]; all->n / all->pieces[p] < PIECE_KEYS;)
             all->pieces[p] /= 2;
-    for (uint64_t s = 0; s < SAMPLES; s++) {
-        uint64_t *r = all->ranks + s * KEPT, middle = some_rank(all->n, s);
+    for (uint64_t s = 0; s < all->samples; s++) {
+        uint64_t *r = all->ranks + s * KEPT, middle = some_rank(all, s);
         r[SIDE] = middle;
         for (unsigned i = 0; i < SIDE; i++) {
             r[SIDE + 1 + i] = middle + away[i] < all->n ? middle + away[i] : all->n - 1;
@@ -128,9 +132,10 @@ static sx_status take_sample(sx_device *dev, const sx_sorted *sorted, const sx_i
 {
     const sx_type_info *type = sx_type_of(in->key_type);
     sx_spec plain = {.family = SX_FAM_SORTED};
-    sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = in->key_type, .n = SAMPLES * KEPT,
-                      .q = sx_slice_fixed(all->ranks, 8, SAMPLES * KEPT, SX_HOST),
-                      .keys = sx_slice_fixed(scratch, type->bytes, SAMPLES * KEPT, SX_HOST),
+    uint64_t keys = all->samples * KEPT;
+    sx_lookup pick = {.op = SX_OP_KEY_AT, .key_type = in->key_type, .n = keys,
+                      .q = sx_slice_fixed(all->ranks, 8, keys, SX_HOST),
+                      .keys = sx_slice_fixed(scratch, type->bytes, keys, SX_HOST),
                       .how.threads = in->threads};
     _Alignas(64) unsigned char encoded[KEPT * 16];
     sx_facts facts = {.n = sorted->n, .ranks = sorted->n, .width = sorted->width};
@@ -142,7 +147,7 @@ static sx_status take_sample(sx_device *dev, const sx_sorted *sorted, const sx_i
     sx_view_bind(&array, (const void *const[SX_SECTIONS]){[SX_SEC_KEYS] = sorted->keys});
     choose_ranks(all);
     st = dev->backend->lookup(dev->self, SX_ONE_VIEW(&array), &pick, err);
-    for (uint64_t s = 0; s < SAMPLES && st == SX_OK; s++) {
+    for (uint64_t s = 0; s < all->samples && st == SX_OK; s++) {
         type->encode(encoded, scratch + s * KEPT * type->bytes, KEPT);
         measure_keys(encoded, sorted->width, all->far + s * KEPT);
     }
@@ -220,11 +225,11 @@ static double turns_of(const sx_sample *all, uint64_t s, unsigned pieces, const 
 /* The mean of turns_of(); if that is more than `most`, any number above `most`. */
 static double mean_turns(const sx_sample *all, unsigned pieces, const sx_view *v, double most)
 {
-    double sum = SAMPLES;         /* each looks at least at one unit */
+    double samples = (double)all->samples, sum = samples; /* each looks at least at one unit */
 
-    for (uint64_t s = 0; s < SAMPLES && sum <= most * SAMPLES; s++)
+    for (uint64_t s = 0; s < all->samples && sum <= most * samples; s++)
         sum += turns_of(all, s, pieces, v) - 1;
-    return sum / SAMPLES;
+    return sum / samples;
 }
 
 /* ---- the choice -------------------------------------------------------------------- */
@@ -351,6 +356,7 @@ sx_status sx_sample_take(sx_sample **out, sx_device *dev, const sx_sorted *sorte
     if (st != SX_OK)
         return st;
     all->n = sorted->n;
+    all->samples = dev->backend->gpu && sorted->n <= FEW_KEYS ? FEW_SAMPLES : SAMPLES;
     st = sx_alloc((void **)&all->ranks, RANK_BYTES, "a sample", err);
     if (st == SX_OK)
         st = sx_alloc((void **)&all->far, FAR_BYTES, "a sample", err);
@@ -373,11 +379,11 @@ double sx_sample_repeats(const sx_sample *all, uint32_t ranks)
 
     while (away[i] < ranks)
         i++;
-    for (uint64_t s = 0; all && s < SAMPLES; s++) {
+    for (uint64_t s = 0; all && s < all->samples; s++) {
         const double *far = all->far + s * KEPT + SIDE;
         equal += far[i + 1] == 0 || far[-1 - (int)i] == 0;
     }
-    return (double)equal / SAMPLES;
+    return all ? (double)equal / (double)all->samples : 0;
 }
 
 sx_status sx_sample_guide(const sx_sample *all, sx_device *dev, sx_spec *spec,

@@ -22,6 +22,10 @@ typedef struct {
     sx_circles *circles;
 } climb_work;
 
+/* Keys of a thread at a time: half of what others take, as ways are large and threads may have
+ * small stacks. */
+#define CLIMB_CHUNK (SX_CHUNK / 2)
+
 /* Where a key's way stands. To see a circle it leaves a mark, each time twice as far from the
  * last one, and looks whether it comes by there again. */
 typedef struct {
@@ -60,10 +64,10 @@ static void put_way(const climb_work *w, const way *a, uint64_t at, int circle)
 }
 
 /* The rows of m keys; SX_MISS: it is not there. */
-static void get_rows(const climb_work *w, const void *q, unsigned m, uint64_t row[SX_CHUNK])
+static void get_rows(const climb_work *w, const void *q, unsigned m, uint64_t row[CLIMB_CHUNK])
 {
-    uint64_t position[SX_CHUNK], slot[SX_CHUNK];
-    unsigned char hit[SX_CHUNK];
+    uint64_t position[CLIMB_CHUNK], slot[CLIMB_CHUNK];
+    unsigned char hit[CLIMB_CHUNK];
 
     if (w->v->n == 0) {
         memset(row, 0xff, m * sizeof *row);
@@ -78,11 +82,11 @@ static void get_rows(const climb_work *w, const void *q, unsigned m, uint64_t ro
 /* The same for strings, of which q gets the positions. Numbers do without the stack of this. */
 static __attribute__((noinline)) void get_strings(const climb_work *w, const sx_asked *asked,
                                                   uint64_t at, unsigned m, uint64_t *q,
-                                                  uint64_t row[SX_CHUNK])
+                                                  uint64_t row[CLIMB_CHUNK])
 {
-    _Alignas(64) uint64_t code[SX_CHUNK];
-    uint64_t same[SX_CHUNK];
-    unsigned char hit[SX_CHUNK];
+    _Alignas(64) uint64_t code[CLIMB_CHUNK];
+    uint64_t same[CLIMB_CHUNK];
+    unsigned char hit[CLIMB_CHUNK];
     const sx_view *v = w->v;
     sx_settle settle = {v, *asked, at, m, code, same, hit, q};
 
@@ -178,7 +182,7 @@ static void begin_ways(const climb_work *w, uint64_t at, unsigned m, unsigned ch
 static unsigned next_ways(const climb_work *w, way *all, unsigned m, unsigned char *q, uint64_t *row,
                           uint64_t at)
 {
-    uint64_t *number = (uint64_t *)(void *)q + SX_CHUNK;  /* positions take half of q */
+    uint64_t *number = (uint64_t *)(void *)q + CLIMB_CHUNK;  /* positions take half of q */
     unsigned left;
 
     if (w->strings) {
@@ -193,9 +197,9 @@ static unsigned next_ways(const climb_work *w, way *all, unsigned m, unsigned ch
 
 static void climb_chunk(const climb_work *w, uint64_t at, unsigned m)
 {
-    _Alignas(64) unsigned char q[SX_CHUNK * 16];
-    way all[SX_CHUNK];
-    uint64_t row[SX_CHUNK];
+    _Alignas(64) unsigned char q[CLIMB_CHUNK * 16];
+    way all[CLIMB_CHUNK];
+    uint64_t row[CLIMB_CHUNK];
     uint32_t width = w->v->width;
     unsigned left = 0;
 
@@ -226,8 +230,8 @@ static void climb_chunk(const climb_work *w, uint64_t at, unsigned m)
 
 static void climb_share(void *work, uint64_t first, uint64_t end)
 {
-    for (uint64_t at = first; at < end; at += SX_CHUNK)
-        climb_chunk(work, at, end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK);
+    for (uint64_t at = first; at < end; at += CLIMB_CHUNK)
+        climb_chunk(work, at, end - at < CLIMB_CHUNK ? (unsigned)(end - at) : CLIMB_CHUNK);
 }
 
 sx_status sx_cpu_climb(void *self, const sx_views *views, const sx_climb_query *job,
@@ -241,6 +245,6 @@ sx_status sx_cpu_climb(void *self, const sx_views *views, const sx_climb_query *
                     .bounds = sx_family_cpu_of(v->family)->bounds[cpu->level][width],
                     .keys = sx_cpu_walks_for(cpu->level, v->width), .circles = circles};
 
-    sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, SX_CHUNK, climb_share, &w);
+    sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, CLIMB_CHUNK, climb_share, &w);
     return sx_progress_status(job->how.progress, err);
 }

@@ -11,7 +11,6 @@ extern "C" {
 #include "place/ranges.h"
 }
 
-#include <cub/device/device_scan.cuh>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -355,7 +354,7 @@ static sx_status gpu_sum_up(sx_gpu *g, gpu_stream stream, void *scratch, uint64_
                             uint64_t *numbers, uint64_t n, sx_err *err)
 {
     size_t space = *bytes;
-    cudaError_t e = cub::DeviceScan::ExclusiveSum(scratch, space, numbers, numbers, n, stream);
+    cudaError_t e = sx_cuda_sum_up(scratch, &space, numbers, n, stream);
 
     (void)g;
     *bytes = space;

@@ -1,12 +1,15 @@
 /* eytzinger_gpu.cu - walks in a tree in level order on a GPU. */
 #define SX_UNIT_OF SX_FAM_EYTZ
 #include "family/family_gpu.h"
-#define SX_REORDERS 1             /* its plans sort questions */
-#define GPU_LAUNCH_ALONE(w)                          \
-    if (a->unit == 64 / w && a->top_bytes == 0)      \
-        GPU_LAUNCH_PLAN(k_lines_##w);                \
+#define SX_REORDERS 256           /* its plans sort questions */
+#define GPU_LAUNCH_ALONE(w) LAUNCH_ALONE_##w
+#define LAUNCH_ALONE_4                               \
+    if (a->unit == 64 / 4 && a->top_bytes == 0)      \
+        GPU_LAUNCH_PLAN(k_lines_4);                  \
     else                                             \
-        GPU_LAUNCH_PLAN(k_lookup_##w)
+        GPU_LAUNCH_PLAN(k_lookup_4)
+#define LAUNCH_ALONE_8 GPU_LAUNCH_PLAN(k_lookup_8)
+#define LAUNCH_ALONE_16 GPU_LAUNCH_PLAN(k_lookup_16)
 #include "family/generic/gpu_launch.h"
 #include "family/shape.h"
 

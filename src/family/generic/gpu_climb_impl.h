@@ -60,18 +60,29 @@ SX_DEV void F(way_end)(const sx_gpu_climb *c, F(way) *a, uint64_t i)
         c->steps[i] = a->steps;
 }
 
+/* Whether the way may go on from where it stands. */
+SX_DEV int F(way_on)(const sx_gpu_climb *c, const F(way) *a)
+{
+    return a->row < c->parents_n && a->steps < c->limit;      /* SX_MISS is not below */
+}
+
 SX_KERNEL_1024(F(k_climb), sx_gpu_climb)
 {
     const sx_view *v = SX_GPU_VIEW(&ap->views);
 
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         KEY key = F(read_key)(ap->key_type, ap->of, i);
-        F(way) a = F(way_begin)(key, F(climb_get)(v, key));
-        while (a.row < ap->parents_n && a.steps < ap->limit) {    /* SX_MISS is not below */
-            KEY above = F(read_key)(ap->key_type, ap->parents, a.row);
-            if (above == a.key)   /* the top is its own parent */
+        F(way) a = F(way_begin)(key, SX_MISS);
+        for (int begun = 0;; begun = 1) { /* one walk in the code: to the key, then to parents */
+            uint64_t row = F(climb_get)(v, key);
+            if (!begun)
+                a.row = row;
+            else if (!F(way_up)(ap, &a, key, row))
                 break;
-            if (!F(way_up)(ap, &a, above, F(climb_get)(v, above)))
+            if (!F(way_on)(ap, &a))
+                break;
+            key = F(read_key)(ap->key_type, ap->parents, a.row);
+            if (key == a.key)     /* the top is its own parent */
                 break;
         }
         F(way_end)(ap, &a, i);
@@ -84,8 +95,9 @@ SX_KERNEL_1024(F(k_climb), sx_gpu_climb)
 /* The same for strings, which are found by their codes (gpu_texts.h). One stands for itself by the
  * position of the first one equal to it: two are equal if these numbers are. */
 
-/* The row of string i of a column, or SX_MISS; and its position. */
-SX_DEV uint64_t climb_find(const sx_view *v, const sx_gpu_texts *of, uint64_t i, uint64_t *position)
+/* The row of a string, or SX_MISS; and its position. */
+SX_DEV uint64_t climb_find(const sx_view *v, const unsigned char *q, uint64_t length,
+                           uint64_t *position)
 {
     sx_code_walk w = {0, 0, 0, 0};
     sx_gpu_search s;
@@ -94,7 +106,8 @@ SX_DEV uint64_t climb_find(const sx_view *v, const sx_gpu_texts *of, uint64_t i,
     *position = SX_MISS;
     if (v->n == 0)
         return SX_MISS;
-    s.q = sx_text_at(of, i, &s.length);
+    s.q = q;
+    s.length = length;
     while (!sx_code_step(&v->strings, s.q, s.length, &w))
         ;
     s.code = w.code;
@@ -113,15 +126,20 @@ SX_KERNEL(k_climb_texts, sx_gpu_text_climb)
     const sx_view *v = SX_GPU_VIEW(&c->views);
 
     for (uint64_t i = SX_THREAD; i < c->n; i += SX_THREADS) {
-        uint64_t key, row = climb_find(v, &ap->of, i, &key);
-        F(way) a = F(way_begin)(key, row);
-        while (a.row < c->parents_n && a.steps < c->limit) {  /* SX_MISS is not below */
-            uint64_t above;
-            row = climb_find(v, &ap->parents, a.row, &above);
-            if (above == a.key)   /* the top is its own parent */
+        uint64_t length;
+        const unsigned char *q = sx_text_at(&ap->of, i, &length);
+        F(way) a = F(way_begin)(SX_MISS, SX_MISS);
+        for (int begun = 0;; begun = 1) {
+            uint64_t key, row = climb_find(v, q, length, &key);
+            if (!begun)
+                a = F(way_begin)(key, row);
+            else if (key == a.key) /* the top is its own parent */
                 break;
-            if (!F(way_up)(c, &a, above, row))
+            else if (!F(way_up)(c, &a, key, row))
                 break;
+            if (!F(way_on)(c, &a))
+                break;
+            q = sx_text_at(&ap->parents, a.row, &length);
         }
         F(way_end)(c, &a, i);
         if (ap->at)

@@ -29,6 +29,16 @@ SX_DEV uint64_t F(word_of)(uint4 x, uint32_t at, uint32_t bytes)
     return bytes == 4 ? low : low | (uint64_t)(at & 8 ? x.w : x.y) << 32;
 }
 
+/* Lane `from` has the row of the lane whose turn it is, my_turn, which takes it. rows: its bytes. */
+SX_DEV void F(take_row)(F(leaf) *mine, uint64_t row, unsigned from, uint32_t rows, int my_turn)
+{
+    uint32_t low = SX_SHUFFLE((uint32_t)row, from);
+    uint32_t high = rows == 8 ? SX_SHUFFLE((uint32_t)(row >> 32), from) : 0;
+
+    mine->row = my_turn ? low : mine->row;
+    mine->row_high = my_turn ? high : mine->row_high;
+}
+
 /* Each lane has a leaf, or none (SX_NO_LEAF). `lanes` lanes read the leaf of each of
  * them in turn, side by side, 16 bytes each, once or (twice) two times. The leaves of
  * `turns` turns, 1 to 4, are asked for before the first is needed. rows: bytes of a row
@@ -99,10 +109,7 @@ SX_DEV F(leaf) F(read_leaf)(const sx_gpu_lookup *ap, uint32_t leaf, KEY w, unsig
                 uint32_t at = key_bytes + below * rows;
                 uint64_t row = F(word_of)(twice && at >= lanes * 16 ? b[t] : a[t], at, rows);
                 unsigned from = first + (at / 16 & (lanes - 1));
-                uint32_t low = SX_SHUFFLE((uint32_t)row, from);
-                uint32_t high = rows == 8 ? SX_SHUFFLE((uint32_t)(row >> 32), from) : 0;
-                mine.row = part + t == me ? low : mine.row;
-                mine.row_high = part + t == me ? high : mine.row_high;
+                F(take_row)(&mine, row, from, rows, part + t == me);
             }
             if (part + t == me) {
                 mine.below = below;

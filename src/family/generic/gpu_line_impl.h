@@ -107,10 +107,7 @@ SX_DEV F(leaf) F(read_line)(const unsigned char *leaves, uint32_t at, KEY w, uin
                 uint32_t byte = rows_at + below * rows;
                 uint64_t row = F(word_of)(x[t], byte, rows);
                 unsigned from = first + (byte / 16 & 3);
-                uint32_t low = SX_SHUFFLE((uint32_t)row, from);
-                uint32_t high = rows == 8 ? SX_SHUFFLE((uint32_t)(row >> 32), from) : 0;
-                mine.row = part + t == me ? low : mine.row;
-                mine.row_high = part + t == me ? high : mine.row_high;
+                F(take_row)(&mine, row, from, rows, part + t == me);
             }
             if (part + t == me) {
                 mine.below = below;

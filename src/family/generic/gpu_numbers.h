@@ -149,6 +149,18 @@ SX_DEV void sx_put_fold(const sx_gpu_folds *ap, uint64_t i, uint64_t count,
         ap->sum[i] = f->sum;
 }
 
+/* A range as a span of ranks, from the ranks of its ends. Returns how many ranks it has. */
+SX_DEV uint64_t sx_span(const sx_gpu_spans *ap, int crossed, uint64_t *start, uint64_t end)
+{
+    uint64_t count = crossed || end < *start ? 0 : end - *start;
+
+    if (count > ap->limit) {
+        *start += ap->last ? count - ap->limit : 0;
+        count = ap->limit;
+    }
+    return count;
+}
+
 /* Lanes for a short range, and the most rows of each before the whole warp is worth it. */
 #define SX_FOLD_LANES 8u
 #define SX_FOLD_SHORT 32u

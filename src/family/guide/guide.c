@@ -7,6 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+_Static_assert(SX_GUIDE_RECORD == 32 && SX_GUIDE_HEAD + SX_GUIDE_CELLS == SX_GUIDE_RECORD,
+               "each lane of a warp has a byte of a record");
+
 static const sx_param params[] = {
     SX_PARAM("bucket", SX_GUIDE_BUCKET, of.guide.bucket, 1, SX_BUCKET_MAX),
     SX_PARAM("pieces", SX_GUIDE_PIECES, of.guide.pieces, 1, SX_PIECES_MAX),

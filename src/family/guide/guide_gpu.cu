@@ -50,7 +50,7 @@ static void fill(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *key
     a.own[1] = (unsigned char *)base[SX_SEC_RECORDS];
     GPU_RUN_W(k_pieces, v->width, sx_piece_key_bytes(guide, v->width) / v->width, stream, &a);
     sx_view_bind(&a.v, (const void *const *)base);
-    GPU_RUN_W(k_guide, v->width, sx_guide_records(guide), stream, &a);
+    GPU_RUN_W(k_guide, v->width, sx_guide_records(guide) * 32, stream, &a);
 }
 
 const sx_family_gpu sx_gpu_of_guide = {habits, search_bytes, NULL, shared_args, points, spans, fold,

@@ -99,12 +99,26 @@ SX_KERNEL(F(k_pieces), sx_gpu_build)
     }
 }
 
-/* A thread makes a record, out of the keys and the pieces in v. */
+/* A warp makes a record, out of the keys and the pieces in v, as guide_record() does: each lane
+ * finds where one cell begins, and then writes one byte. */
 SX_KERNEL(F(k_guide), sx_gpu_build)
 {
-    for (uint64_t r = SX_THREAD; r < sx_guide_records(&ap->v.of.guide); r += SX_THREADS)
-        F(guide_record)(&ap->v, (const unsigned char *)ap->from_keys, r,
-                        ap->own[1] + r * SX_GUIDE_RECORD);
+    const sx_view *v = &ap->v;
+    const unsigned char *keys = (const unsigned char *)ap->from_keys;
+    uint64_t step = v->n / v->of.guide.pieces + 1;
+    uint32_t lane = SX_LANE, cell = lane < SX_GUIDE_HEAD ? 0 : lane - SX_GUIDE_HEAD;
+
+    for (uint64_t i = SX_THREAD; i / 32 < sx_guide_records(&v->of.guide); i += SX_THREADS) {
+        uint64_t bucket = i / 32 * SX_GUIDE_CELLS;
+        uint64_t begin = F(guide_start)(v, keys, bucket + (lane <= SX_GUIDE_CELLS ? lane : 0), 0,
+                                        step);
+        uint64_t first = SX_SHUFFLE(begin, 0);
+        uint64_t count = SX_SHUFFLE(begin, cell + 1) - SX_SHUFFLE(begin, cell);
+        int crowded = SX_ANY(count > SX_GUIDE_MOST);
+        ap->own[1][i] = (unsigned char)(lane < SX_GUIDE_HEAD ? first >> 8 * lane
+                                        : crowded            ? 255
+                                                             : count);
+    }
 }
 
 #include "family/generic/gpu_end.h"
