@@ -22,7 +22,7 @@
  * byte's share is the range for the next byte. So it goes on up to the string's end, for `chars` bytes,
  * or as long as the range has SX_SHARES numbers or more; of a smaller one, one more byte takes the
  * begin of its share. The code is where the range begins. Frequent bytes take few bits of it: of
- * words, 16 letters fit where 8 bytes would. A byte that does not occur, as only queries have it, takes
+ * words, 14 letters fit where 8 bytes would. A byte that does not occur, as only queries have it, takes
  * the begin of the next one's share, and that is the end.
  *
  * Such codes never descend. Of s <= t in a group, take the first byte in which they differ. Up to
