@@ -27,13 +27,20 @@ typedef struct {
     uint64_t limit, bits;
 } prefix_options;
 
-/* What one prefix has found, on one line: n of these from `from` on. */
-static void print_found(FILE *to, const prefix_options *o, const notation *as,
+typedef struct {                  /* a prefix: number i of these */
+    const sx_column *of;
+    const notation *as;
+    uint64_t i;
+} question;
+
+/* What one prefix has found, on one line: n of these from `from` on. as: how they are written. */
+static void print_found(FILE *to, const prefix_options *o, question q, const notation *as,
                         const sx_column *found, uint64_t from, uint64_t n)
 {
     if (o->json) {
         json j = json_line(to);
 
+        key_json(&j, "query", q.as, q.of, q.i);
         if (o->count) {
             json_unsigned(&j, "count", n);
         } else {
@@ -79,7 +86,7 @@ static void ask_part(const sx_index *ix, const prefix_options *o, const notation
         expect_ok(status, NULL);
     }
     for (uint64_t i = 0; i < of->n; i++)
-        print_found(out->to, o, o->rows ? notation_at(0) : as, &found, starts[i],
+        print_found(out->to, o, (question){ of, as, i }, o->rows ? notation_at(0) : as, &found, starts[i],
                     starts[i + 1] - starts[i]);
     output_check(out);
     key_free(&found);

@@ -28,6 +28,16 @@ typedef struct {
     uint64_t limit;
 } range_options;
 
+/* The line of range i, which begins with its ends. */
+static json json_range(FILE *to, const show *s, const sx_ranges *ranges, uint64_t i)
+{
+    json j = json_line(to);
+
+    key_json(&j, "lo", s->as, ranges->lo, i);
+    key_json(&j, "hi", s->as, ranges->hi, i);
+    return j;
+}
+
 /* ---- one number per range ---------------------------------------------- */
 
 static const char *number_name(const range_options *o)
@@ -50,7 +60,7 @@ static void ask_number(const sx_index *ix, const range_options *o,
     expect_ok(sx_range_aggregate(ix, ranges, &wanted, NULL), NULL);
 }
 
-static void print_numbers(const sx_index *ix, const range_options *o,
+static void print_numbers(const sx_index *ix, const range_options *o, const show *s,
                           const sx_ranges *ranges, column_writer *w)
 {
     uint64_t n = ranges->lo->n;
@@ -62,7 +72,7 @@ static void print_numbers(const sx_index *ix, const range_options *o,
         writer_put(w, numbers, n);
     } else {
         for (uint64_t i = 0; i < n; i++) {
-            json j = json_line(w->out.to);
+            json j = json_range(w->out.to, s, ranges, i);
 
             if (w->dash_for_miss && numbers[i] == SX_MISS)
                 json_null(&j, number_name(o));
@@ -86,11 +96,10 @@ static uint64_t row_at(const sx_column *rows, uint64_t i)
     return ((const uint64_t *)rows->data)[i];
 }
 
-static void print_json_list(FILE *to, const range_options *o, const show *s,
+static void print_json_list(json j, const range_options *o, const show *s,
                             const sx_column *out, uint64_t from, uint64_t n)
 {
     bool more = s->values || s->lines;
-    json j = json_line(to);
 
     json_begin_array(&j, more ? "answers" : o->rows ? "rows" : "keys");
     for (uint64_t i = from; i < from + n; i++) {
@@ -108,17 +117,13 @@ static void print_json_list(FILE *to, const range_options *o, const show *s,
     json_end_line(&j);
 }
 
-/* Prints the results of one range on one line; their lines, or values, on a line
+/* Prints the n results of one range on one line; their lines, or values, on a line
  * each. */
 static void print_list(FILE *to, const range_options *o, const show *s,
                        const sx_column *out, uint64_t from, uint64_t n)
 {
     bool more = s->values || s->lines;
 
-    if (o->json) {
-        print_json_list(to, o, s, out, from, n);
-        return;
-    }
     for (uint64_t i = from; i < from + n; i++) {
         if (more) {
             show_print(s, to, row_at(out, i), NULL, 0);
@@ -162,6 +167,10 @@ static void fill_and_print(const sx_index *ix, const range_options *o, const sho
         writer_put(w, out->data, results);
     else if (w->format != FORMAT_TEXT)
         show_put(s, w, out->data, NULL, results, 0);
+    else if (o->json)
+        for (uint64_t i = 0; i < n; i++)
+            print_json_list(json_range(w->out.to, s, &part, i), o, s, out, starts[i],
+                            starts[i + 1] - starts[i]);
     else
         for (uint64_t i = 0; i < n; i++)
             print_list(w->out.to, o, s, out, starts[i], starts[i + 1] - starts[i]);
@@ -242,7 +251,7 @@ static void range_all(const sx_index *ix, const sx_column *lo,
         if (o->rows || o->keys)
             print_lists(ix, o, s, &ranges, &buffer, w);
         else
-            print_numbers(ix, o, &ranges, w);
+            print_numbers(ix, o, s, &ranges, w);
         output_check(&w->out);
         progress_at(i + n);
     }

@@ -65,6 +65,15 @@ static void print_version(void)
     printf("sextant %d.%d.%d\n", v / 10000, v / 100 % 100, v % 100);
 }
 
+/* A long option, which may be shortened: no two begin alike. Or its letter. */
+static bool is_option(const char *word, const char *name, char letter)
+{
+    size_t length = strlen(word);
+
+    return (length >= 3 && !strncmp(word, name, length)) ||
+           (length == 2 && word[0] == '-' && word[1] == letter);
+}
+
 static int run(int argc, char **argv)
 {
     const struct verb *verb;
@@ -73,11 +82,11 @@ static int run(int argc, char **argv)
         print_usage(stderr);
         return EXIT_USAGE;
     }
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+    if (is_option(argv[1], "--help", 'h')) {
         print_usage(stdout);
         return EXIT_OK;
     }
-    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+    if (is_option(argv[1], "--version", 'V')) {
         print_version();
         return EXIT_OK;
     }

@@ -10,9 +10,11 @@ doc/PYTHON.md is the tutorial.
 from . import _errors
 from ._collector import Collector
 from ._core import VERSION as _VERSION
+from ._devices import Estimate, devices, estimate
 from ._dropins import asof, isin, searchsorted
 from ._errors import *  # noqa: F401,F403
-from ._index import (Aggregates, Estimate, Index, Ranges, devices, estimate, load)
+from ._index import Index, load
+from ._ranges import Aggregates, Ranges
 
 __version__ = f"{_VERSION // 10000}.{_VERSION // 100 % 100}.{_VERSION % 100}"
 __all__ = ["Aggregates", "Collector", "Estimate", "Index", "Ranges", "asof", "devices",

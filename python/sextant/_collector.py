@@ -1,5 +1,11 @@
 """Threads with one key each, asked about together."""
-from . import _core, _inputs
+from . import _core
+
+
+def _microseconds(timeout):
+    if not timeout < 2**40:
+        raise ValueError(f"timeout is {timeout!r}; it is in seconds")
+    return max(0, int(timeout * 1e6))
 
 
 class Collector(_core.Collector):
@@ -26,20 +32,15 @@ class Collector(_core.Collector):
         return self
 
     def _one(self, what, key, timeout):
-        us = -1 if timeout is None else max(0, int(timeout * 1e6))
-        if self._dtype == object:
-            given, _ = self._index._queries(key, "key")
-            if given.ndim:
-                raise TypeError("a collector takes one key at a time")
-            return self._collect(what, given.data.tobytes(), us)
-        answer = self._collect(what, key, us)
-        if answer is None:                    # not a number of the index's own kind
-            array, nulls = _inputs.host(key, "key")
-            nulls.refuse("key")
-            if array.ndim:
-                raise TypeError("a collector takes one key at a time")
-            answer = self._collect(what, _inputs.exact(array, self._dtype, "key").tobytes(), us)
-        return answer
+        us = -1 if timeout is None or timeout == float("inf") else _microseconds(timeout)
+        answer = None if self._dtype == object else self._collect(what, key, us)
+        if answer is not None:
+            return answer
+        given, _ = self._index._queries(key, "key")           # not a number of the index's own kind
+        if given.ndim:
+            raise TypeError("a collector takes one key at a time")
+        bytes_ = given.data if self._dtype == object else given
+        return self._collect(what, bytes_.tobytes(), us)
 
     def get(self, key, timeout=None):
         """The row of the first key equal to this one; -1: there is none.

@@ -16,6 +16,7 @@ _RANDOM_SHARE = 8                 # random queries: at least one for so many key
 _MERGE_SHARE = 8                  # sorted ones, which are merged with the keys
 _SORTED_SHARE = 2                 # ones that mostly ascend
 _SORTED_KEYS = 1 << 15            # ... and among so many keys at least
+_LOOP_BYTES = 320                 # isin: NumPy compares fewer test elements one by one sooner
 
 
 def _look(v):
@@ -49,14 +50,16 @@ def searchsorted(a, v, side="left", sorter=None, *, threads=0):
         if sorter is not None:
             raise TypeError("sorter= is not supported for arrays on a GPU")
         return Index(a, spec="pivot", threads=threads).rank(v, side)
-    a, nulls = _inputs.raw(a, "a")
-    nulls.refuse("a")
-    v, nulls = _inputs.raw(v, "v") if not isinstance(v, (str, bytes)) else (np.asarray(v),
-                                                                           _inputs.Nulls())
-    nulls.refuse("v")
+    a = _plain(a, "a")
+    if isinstance(v, (np.generic, int, float, str, bytes)):
+        return np.searchsorted(a, v, side, sorter)
+    v = _plain(v, "v")
     if side not in ("left", "right") or not _worth_it(a, v):
         return np.searchsorted(a, v, side, sorter)
-    dtype = np.result_type(a, v)
+    try:
+        dtype = np.result_type(a, v)
+    except TypeError:                         # times and numbers: NumPy has an answer of its own
+        return np.searchsorted(a, v, side, sorter)
     if not _can_be_keys(dtype) or (dtype.kind in "Mm" and not _same_unit(a, v, dtype)):
         return np.searchsorted(a, v, side, sorter)
     ascending = _look(v)[0]
@@ -69,8 +72,16 @@ def searchsorted(a, v, side="left", sorter=None, *, threads=0):
             return ranks
         if v.size * _SORTED_SHARE < a.size or a.size < _SORTED_KEYS:
             return np.searchsorted(a, v, side, sorter)
+    elif v.size < a.size and _few_values(v):  # NumPy has these in its caches
+        return np.searchsorted(a, v, side, sorter)
     index = Index(keys.astype(dtype, copy=False), spec="pivot", threads=threads)
     return index.rank(v.astype(dtype, copy=False), side, ascending=ascending, threads=threads)
+
+
+def _few_values(v):
+    """Whether a few of the elements have hardly a value of their own."""
+    some = v.reshape(-1)[::max(v.size // 64, 1)].tolist()
+    return len(set(some)) * 8 < len(some)
 
 
 def _merged(keys, v, side, dtype, add=0):
@@ -127,6 +138,13 @@ def _small_range(b, most):
     return b.dtype.kind in "biu" and _look(b)[1] <= most
 
 
+def _short_loop(a, b):
+    """Whether NumPy compares all elements with one test element after the other, and these are
+    so few that this is the fastest. Times, which it compares slowly, are not."""
+    return (b.size * b.itemsize < _LOOP_BYTES and b.size < 10 * a.size ** 0.145
+            and b.dtype.kind not in "Mm")
+
+
 def _few(a, b):
     """Elements that are not worth a build."""
     return a.size + b.size < _LEAST or b.size < 32 or a.size == 0
@@ -140,18 +158,18 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     array([ True, False,  True])
     """
     arrays = type(element) is type(test_elements) is np.ndarray
-    if arrays and _few(element, test_elements):
+    if arrays and (test_elements.size < 32 or element.size + test_elements.size < _LEAST):
         return np.isin(element, test_elements, assume_unique, invert, kind=kind)
-    if _inputs.is_gpu(element):
-        found = Index(test_elements, spec="pivot", threads=threads).get(element) != -1
-        return ~found if invert else found
-    if isinstance(test_elements, Index):
-        found = test_elements.get(element, threads=threads) != -1
-        return np.logical_not(found) if invert else found
-    a, b = (element, test_elements) if arrays else (_plain(element), _plain(test_elements))
+    if isinstance(test_elements, Index) or _inputs.is_gpu(element):
+        index = test_elements if isinstance(test_elements, Index) else \
+            Index(test_elements, spec="pivot", threads=threads)
+        rows = index.get(element, threads=threads)
+        return rows == -1 if invert else rows != -1
+    a, b = (element, test_elements) if arrays else (_plain(element, "elements"),
+                                                              _plain(test_elements, "elements"))
     if _few(a, b) or kind is not None:
         return np.isin(a, b, assume_unique, invert, kind=kind)
-    if _small_range(b, 6 * (a.size + b.size)):
+    if _short_loop(a, b) or _small_range(b, 6 * (a.size + b.size)):
         return np.isin(a, b, assume_unique, invert)
     dtype = _exact_common(a, b)
     if dtype is None:
@@ -176,15 +194,15 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     return found.reshape(a.shape)
 
 
-def _plain(obj):
+def _plain(obj, what):
     """An array as NumPy's own functions would take it."""
     if isinstance(obj, np.ndarray):
         return obj
     if isinstance(obj, (list, tuple, str, bytes, int, float, set, frozenset)):
         return np.asarray(obj)
-    array, nulls = _inputs.raw(obj, "elements")
-    nulls.refuse("elements")
-    return array
+    array, nulls = _inputs.raw(obj, what)
+    nulls.refuse(what)
+    return array if isinstance(array, np.ndarray) else array.array()
 
 
 _DIRECTIONS = ("backward", "forward", "nearest")
@@ -217,10 +235,7 @@ def asof(keys, queries, direction="backward", tolerance=None, by=None, *,
             raise TypeError("of an Index, or of keys on a GPU, asof() takes a direction alone: "
                             "backward or forward")
         return (keys.floor if direction == "backward" else keys.ceil)(queries, threads=threads)
-    a, nulls = _inputs.host(keys, "keys")
-    nulls.refuse("keys")
-    q, nulls = _inputs.host(queries, "queries")
-    nulls.refuse("queries")
+    a, q = _of_asof(keys, "keys"), _of_asof(queries, "queries")
     if a.dtype != q.dtype:
         q = _inputs.exact(q, a.dtype, "queries")
     shape, q = q.shape, np.ascontiguousarray(q).reshape(-1)
@@ -241,7 +256,15 @@ def asof(keys, queries, direction="backward", tolerance=None, by=None, *,
         _core.nearer(_counts(a), _counts(q), rows, front)
     if tolerance is not None:
         _core.within(_counts(a), _counts(q), rows, _as_distance(tolerance, a.dtype))
-    return rows.reshape(shape)
+    return rows.reshape(shape)[()]
+
+
+def _of_asof(obj, what):
+    array, nulls = _inputs.host(obj, what)
+    nulls.refuse(what)
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{what} are strings; asof() takes numbers and times")
+    return array
 
 
 def _by_index(a, q, threads):
@@ -354,8 +377,12 @@ class _Grouped:
         return self._mine(self._plain().behind(exact)) if rows is None else rows
 
 
+_KINDS = {**dict.fromkeys("biuf", "numbers"), **dict.fromkeys("UT", "str")}
+
+
 def _numbered(keys, queries):
-    """(groups of keys as numbers from 0 on, those of queries, how many numbers there are)."""
+    """(groups of keys as numbers from 0 on, those of queries, how many numbers there are). As
+    in pandas, what is null or NaN is a group."""
     both = (keys, queries)
     if keys.size and queries.size and all(g.dtype.kind in "biu" for g in both):
         least = min(int(g.min()) for g in both)
@@ -366,6 +393,16 @@ def _numbered(keys, queries):
                      (g.astype(shift.dtype, copy=False) - shift).astype(np.int64, copy=False)
                      for g in both]
             return np.ascontiguousarray(codes[0]), np.ascontiguousarray(codes[1]), count
+    kinds = [_KINDS.get(g.dtype.kind, g.dtype.kind) for g in both]
+    if kinds[0] != kinds[1] and "O" not in kinds and keys.size and queries.size:
+        raise TypeError(f"by has groups of {keys.dtype} for keys and of {queries.dtype} for "
+                        f"queries")
+    if kinds[0] != kinds[1] or "O" in kinds or kinds[0] == "numbers" and \
+            _exact_common(*both) is None:     # one by one, which compares exactly
+        table = {}
+        codes = np.array([table.setdefault(None if _inputs.is_null(x) or x != x else x, len(table))
+                          for g in both for x in g.tolist()], np.int64)
+        return codes[:keys.size], codes[keys.size:], len(table)
     names, codes = np.unique(np.concatenate(both), return_inverse=True)
     codes = codes.reshape(-1)
     return codes[:keys.size], codes[keys.size:], names.size
@@ -386,15 +423,29 @@ def _pairs(group, keys):
     return both.view("V16").reshape(-1)
 
 
+def _ticks(tolerance, dtype):
+    """How many units of dtype a timedelta has, rounded down, even if 64 bits are too few."""
+    (unit, count), (to, to_count) = np.datetime_data(tolerance.dtype), np.datetime_data(dtype)
+    if unit == "generic":
+        return int(tolerance.astype("i8"))
+    if to in ("Y", "M") and unit not in ("Y", "M"):
+        raise TypeError(f"the tolerance of {dtype} is in months or years")
+    if unit in ("Y", "M") and to not in ("Y", "M"):           # NumPy's have as many days on average
+        tolerance, unit, count = tolerance.astype("m8[s]"), "s", 1
+    lengths = {"Y": 12, "M": 1} if to in ("Y", "M") else _inputs.UNITS
+    return int(tolerance.astype("i8")) * lengths[unit] * count // (lengths[to] * to_count)
+
+
 def _as_distance(tolerance, dtype):
     """The tolerance as the most that within() takes: an int of 64 bits, or a float."""
     if dtype.kind in "Mm":
-        unit, count = np.datetime_data(dtype)
         if not isinstance(tolerance, np.timedelta64):
             tolerance = _inputs._scalar(tolerance)
-            if tolerance is None or tolerance.dtype.kind != "m":
-                raise TypeError("the tolerance of times is a timedelta")
-        tolerance = int(np.asarray(tolerance).astype(f"m8[{count}{unit}]").astype("i8"))
+        if tolerance is None or tolerance.dtype.kind != "m" or np.isnat(tolerance):
+            raise TypeError("the tolerance of times is a timedelta")
+        tolerance = _ticks(np.asarray(tolerance), dtype)
+    elif not isinstance(tolerance, (int, float, np.integer, np.floating)):
+        raise TypeError(f"tolerance is {tolerance!r}; of {dtype} it is a number")
     if not tolerance >= 0:
         raise ValueError(f"tolerance is {tolerance}; it is 0 or more")
     if dtype.kind == "f":

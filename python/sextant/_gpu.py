@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from . import _core, _types
+from . import _core, _inputs, _types
 
 _DLPACK_KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
 
@@ -16,6 +16,9 @@ class GpuArray:
     """A contiguous array of keys on a GPU: what the library needs to know of it."""
 
     def __init__(self, obj, what):
+        if not _inputs.is_gpu(obj):           # its address would be taken for one there
+            raise ValueError(f"{what}: {type(obj).__name__} that is not on a GPU, as other "
+                             f"arguments are: copy it there")
         self.package = _package_of(obj)
         obj = self._plain(obj)
         if hasattr(type(obj), "__cuda_array_interface__"):

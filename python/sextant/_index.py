@@ -1,5 +1,4 @@
 """The index, and what makes and loads one."""
-import collections
 import json
 import os
 import re
@@ -7,111 +6,16 @@ import tempfile
 
 import numpy as np
 
-from . import _core, _gpu, _inputs, _prefixes, _strings, _types
-from ._progress import ticking
+from . import _core, _gpu, _inputs, _prefixes, _ranges, _strings, _types
+from ._columns import (MISS, answers, check_nulls, column_of, options, out_array, stream_of,
+                       whole, writable)
+from ._devices import open_device
+from ._ranges import Aggregates
 
 GET, RANK_LEFT, RANK_RIGHT, FLOOR, CEIL = range(5)
 _UNIT = "unit"                    # the note that has the unit of times
-_ASCENDING = 1
 _LOAD_COPY, _LOAD_VERIFY = 1, 2
 _LOAD_PLACES = {None: 0, "host": 4, "device": 8, "hybrid": 16, "both": 32}
-_MISS = -1
-_TEXT = np.dtype(object)          # the dtype of an index of strings
-
-Ranges = collections.namedtuple("Ranges", "first rows keys")
-Ranges.__doc__ = """What range() finds: rows[first[i]:first[i + 1]] are those of range i, in
-order of their keys; keys is None unless they were asked for."""
-Aggregates = collections.namedtuple("Aggregates", "count min max sum")
-Aggregates.__doc__ = """Of the rows in each range: how many, the least and the greatest (-1 if
-there is none), and their sum modulo 2^64."""
-Estimate = collections.namedtuple("Estimate",
-                                  "host_resident host_peak device_resident device_peak")
-Estimate.__doc__ = "Upper bounds in bytes: of an index, and while it is built."
-
-_open_devices = {}
-
-
-def open_device(name):
-    """The device of that name, opened once a process."""
-    if isinstance(name, _core.Device):
-        return name
-    name = name or "cpu"
-    if not isinstance(name, str):
-        raise TypeError(f"a device is a name such as 'cpu' or 'cuda:0', not {name!r}")
-    device = _open_devices.get(name)
-    if device is None:
-        device = _open_devices[name] = _core.Device(name)
-    return device
-
-
-def devices():
-    """All devices that the library knows, usable or not.
-
-    >>> [d["name"] for d in devices()][:1]
-    ['cpu']
-    """
-    return _core.devices()
-
-
-def estimate(n, dtype="int64", spec="auto", device=None, rows=None, *, nbytes=None):
-    """Bytes that an index of n keys takes at most, and building it.
-
-    rows is the dtype of rows; None: rows are positions. Keys that are strings have the dtype
-    str or bytes, and nbytes is how many bytes they have together; a dtype such as "S20" says
-    it, too, as the most that n of them can have.
-
-    >>> estimate(10**6, "int64", "sorted").host_resident >= 8 * 10**6
-    True
-    >>> estimate(10**6, str, "sorted", nbytes=10**7).host_resident >= 10**7
-    True
-    """
-    n, nbytes, key_type = _estimated(n, dtype, nbytes)
-    row_type = 0 if rows is None else (_types.U32 if np.dtype(rows).itemsize <= 4 else _types.U64)
-    return Estimate(*_core.estimate(open_device(device), spec, n, key_type, row_type, nbytes))
-
-
-def _estimated(n, dtype, nbytes):
-    """(n, bytes of strings, key type) of keys that are not there yet"""
-    dtype = np.dtype(dtype)
-    if not _types.is_text(dtype) and dtype != _TEXT:
-        if nbytes is not None:
-            raise ValueError(f"nbytes is {nbytes}, which strings have, and keys are {dtype}")
-        return int(n), 0, _types.code_of(_types.key_dtype(dtype))
-    if nbytes is None and dtype.kind in "SU" and dtype.itemsize:
-        nbytes = int(n) * dtype.itemsize      # a character is at most 4 bytes in U and in UTF-8
-    if nbytes is None:
-        raise TypeError(f"keys are strings: {_types.NO_STRINGS}; nbytes= says it")
-    return int(n), int(nbytes), _types.STR
-
-
-def _options(threads=0, ascending=False, max_bytes=0, stream=0, progress=None):
-    if not (threads or ascending or max_bytes or stream or progress):
-        return None
-    return (int(threads), _ASCENDING if ascending else 0, int(max_bytes), stream,
-            ticking(progress))
-
-
-def _check_nulls(nulls):
-    if nulls not in ("error", "drop"):
-        raise ValueError(f"nulls is {nulls!r}; it can be 'error' or 'drop'")
-
-
-def _column(array, code):
-    """A NumPy array, or Strings, as a column of that type."""
-    if code == _types.STR:
-        return array.column()
-    array = array.view(np.int64) if array.dtype.kind in "Mm" else array
-    return _core.Column(array, code) if code in (_types.T64, _types.B16) else array
-
-
-def _out(out, n, what="out"):
-    if not isinstance(out, np.ndarray) or out.dtype.kind not in "iu" or out.dtype.itemsize < 4 \
-            or not out.dtype.isnative or not out.flags.c_contiguous or not out.flags.writeable:
-        raise TypeError(f"{what} is a contiguous, writeable array of int64, uint64, int32 or "
-                        f"uint32")
-    if out.size != n:
-        raise ValueError(f"{what} has {out.size} elements, and there are {n} queries")
-    return out
 
 
 class Index(_core.Index):
@@ -141,47 +45,55 @@ class Index(_core.Index):
 
     def __init__(self, keys, rows=None, spec="auto", device=None, *, nulls="error", threads=0,
                  max_bytes=0, progress=None):
-        _check_nulls(nulls)
+        check_nulls(nulls)
         stream = 0
         if _inputs.is_gpu(keys):
             given = _gpu.GpuArray(keys, "keys")
             self.dtype = given.dtype
             self._name = device or f"cuda:{given.device or 0}"
             column = given.column(given.dtype, "keys")
-            stream = given.stream()
+            stream = stream_of(given, spec)
             row_column = None if rows is None else self._gpu_rows(rows)
         else:
             array, missing = _inputs.host(keys, "keys")
             if nulls == "error":
-                missing.refuse("keys")
+                missing.refuse("keys", _inputs.DROP)
             elif missing.mask is not None:
-                there = ~missing.mask
+                there = ~missing.mask.reshape(-1)
+                if rows is not None:
+                    rows = _inputs.raw(rows, "rows")[0].reshape(-1)
+                    self._as_many(there.size, rows.size)
                 array = array.without(missing.mask) if isinstance(array, _strings.Strings) \
-                    else array[there]
-                rows = np.flatnonzero(there) if rows is None else np.asarray(rows)[there]
-            self.dtype = _TEXT if isinstance(array, _strings.Strings) else array.dtype
+                    else array.reshape(-1)[there]
+                rows = np.flatnonzero(there) if rows is None else rows[there]
+            self.dtype = _types.TEXT if isinstance(array, _strings.Strings) else array.dtype
             self._name = device or "cpu"
-            column = _column(array, _types.code_of(self.dtype))
+            column = column_of(array, _types.code_of(self.dtype))
             row_column = None if rows is None else self._rows(rows, array.size)
         self._code = _types.code_of(self.dtype)
         opened = open_device(self._name)
         if isinstance(self._name, _core.Device):
             self._name = opened.describe()["name"]
         self._build(opened, spec, column, row_column,
-                    _options(threads, False, max_bytes, stream, progress))
-        if self.dtype == _TEXT:
+                    options(threads, False, max_bytes, stream, progress))
+        if self.dtype == _types.TEXT:
             self._note(_strings.NOTE, "str" if array.text else "bytes")
         if self.dtype.kind in "Mm":
             self._note(_UNIT, self.dtype.name)
 
     @staticmethod
+    def _as_many(keys, rows):
+        if keys != rows:
+            raise ValueError(f"there are {keys} keys and {rows} rows")
+
+    @staticmethod
     def _rows(rows, n):
-        array, missing = _inputs.raw(rows, "rows")
+        array, missing = _inputs.values(rows, "rows")
         missing.refuse("rows")
-        if array.dtype.kind not in "iu":
-            raise TypeError(f"rows are {array.dtype}; they are integers from 0 to 2^63 - 1")
-        if array.size != n:
-            raise ValueError(f"there are {n} keys and {array.size} rows")
+        kind = "strings" if isinstance(array, _strings.Strings) else array.dtype
+        if kind == "strings" or kind.kind not in "iu":
+            raise TypeError(f"rows are {kind}; they are integers from 0 to 2^63 - 1")
+        Index._as_many(n, array.size)
         if array.size and array.dtype.kind == "i" and array.min() < 0:
             i = int(np.flatnonzero(array.reshape(-1) < 0)[0])
             raise ValueError(f"rows[{i}] is {array.reshape(-1)[i]}; rows are from 0 to 2^63 - 1")
@@ -270,40 +182,45 @@ class Index(_core.Index):
     def _points(self, verb, queries, default, mask, keys, out, nulls, how):
         if _inputs.is_gpu(queries):
             return self._gpu_points(verb, queries, default, mask, keys, out, how)
-        _check_nulls(nulls)
+        check_nulls(nulls)
         array, missing = self._queries(queries, "queries", nulls)
         shape = array.shape
-        rows = np.empty(shape, np.int64) if out is None else _out(out, array.size)
+        rows = np.empty(shape, np.int64) if out is None else out_array(out, array.size)
         found_keys = None
         threads, ascending, progress = how
-        options = _options(threads, ascending, 0, 0, progress)
-        column = _column(array, self._code)
+        call = options(threads, ascending, 0, 0, progress)
+        column = column_of(array, self._code)
         if keys and self._code == _types.STR:
             found_keys = _strings.filled(
-                lambda out_keys: self._ask(verb, column, rows, out_keys, options),
+                lambda out_keys: self._ask(verb, column, rows, out_keys, call),
                 array.size, shape, self._text)
         else:
             if keys:
                 found_keys = np.empty(shape, self.dtype)
                 found_keys[...] = _types.nothing(self.dtype)
             self._ask(verb, column, rows,
-                      None if found_keys is None else _writable(found_keys, self._code), options)
+                      None if found_keys is None else writable(found_keys, self._code), call)
         if missing is not None:
             rows[missing] = -1 if rows.dtype.kind == "i" else np.iinfo(rows.dtype).max
             if keys:
-                found_keys[missing] = _types.nothing(self.dtype)
-        return _answers(rows, found_keys, default, mask, shape, out,
+                found_keys[missing] = _types.nothing(self.dtype) if self._code != _types.STR \
+                    else "" if self._text else b""
+        return answers(rows, found_keys, default, mask, shape, out,
                         _inputs.tensor_world(queries))
 
-    def _queries(self, queries, what, nulls="error"):
-        """(array of the index's dtype, mask of nulls or None)"""
-        array, missing = _inputs.raw(queries, what)
-        if nulls == "error":
-            missing.refuse(what)
+    def _queries(self, queries, what, nulls=None):
+        """(array of the index's dtype, mask of nulls or None). nulls is the argument; None: there
+        is none."""
+        array, missing = _inputs.values(queries, what)
+        if nulls != "drop":
+            missing.refuse(what, _inputs.DROP if nulls else "")
         if self._code == _types.STR:
             return self._string_queries(array, what), missing.mask
         if isinstance(array, _strings.Strings):
-            raise TypeError(f"{what} are strings, and the keys are {self.dtype}")
+            ids = array.ids(missing.mask) if self._code == _types.B16 else None
+            if ids is None:
+                raise TypeError(f"{what} are strings, and the keys are {self.dtype}")
+            return ids, missing.mask
         if self._code == _types.T64 and self.dtype.kind == "i" and array.dtype.kind in "Mm":
             array = array.view(np.int64)      # a file that does not say the unit
         if array.dtype == self.dtype and array.dtype.isnative:
@@ -322,8 +239,7 @@ class Index(_core.Index):
             if array.size == 0:
                 return _strings.of_list([], self._text, array.shape)
             if array.ndim == 0 and array.dtype.kind == "V":   # 16 bytes, taken for an id
-                return _strings.of_scalar(array.tobytes())
-            array = _strings.of_array(array, what)
+                array = _strings.of_scalar(array.tobytes())
         if not isinstance(array, _strings.Strings):
             raise TypeError(f"{what} are no strings, and the keys are")
         if array.size and array.text != self._text:
@@ -347,10 +263,10 @@ class Index(_core.Index):
         stream = self._stream(given)
         self._ask(verb, column, _gpu.out_column(rows, "out"),
                   None if found_keys is None else self._gpu_keys(found_keys),
-                  _options(how[0], how[1], 0, stream, how[2]))
+                  options(how[0], how[1], 0, stream, how[2]))
         result = [rows]
         if mask or default is not None:
-            found = rows != _MISS
+            found = rows != MISS
             if default is not None:
                 rows[~found] = default
         if keys:
@@ -367,14 +283,12 @@ class Index(_core.Index):
         """The stream to queue on. Where the index has none, the caller's work is waited for."""
         if given.device is not None and self._name.startswith("cuda") and \
                 not re.match(rf"cuda:{given.device}\b", self._name):
-            raise ValueError(f"queries are on cuda:{given.device}, and the index is on {self._name}")
+            raise ValueError(f"queries are on cuda:{given.device}, and the index is on "
+                             f"{self._name}")
         if self._name.startswith("cpu"):
             raise ValueError("queries are on a GPU, and the index is on the CPU: copy the queries, "
                              "or build the index with device='cuda:0'")
-        if re.search(r"place=(host|hybrid)", self.spec):
-            given.finish()
-            return 0
-        return given.stream()
+        return stream_of(given, self.spec)
 
     # ---- keys in order ----
 
@@ -393,7 +307,7 @@ class Index(_core.Index):
             keys[...] = _types.nothing_item(self.dtype)
             self._key_at(given.column(given.dtype, "ranks"), self._gpu_keys(keys),
                          _gpu.out_column(found, "rows"),
-                         _options(threads, False, 0, self._stream(given)))
+                         options(threads, False, 0, self._stream(given)))
             return (keys, found) if rows else keys
         array, missing = _inputs.raw(ranks, "ranks")
         missing.refuse("ranks")
@@ -408,11 +322,11 @@ class Index(_core.Index):
         found = np.empty(array.shape, np.int64) if rows else None
         if self._code == _types.STR:
             keys = _strings.filled(
-                lambda out_keys: self._key_at(array, out_keys, found, _options(threads)),
+                lambda out_keys: self._key_at(array, out_keys, found, options(threads)),
                 array.size, array.shape, self._text)
         else:
             keys = np.empty(array.shape, self.dtype)
-            self._key_at(array, _writable(keys, self._code), found, _options(threads))
+            self._key_at(array, writable(keys, self._code), found, options(threads))
         if array.ndim == 0:
             keys, found = keys[()], None if found is None else int(found[()])
         return (keys, found) if rows else keys
@@ -435,14 +349,15 @@ class Index(_core.Index):
         >>> r.first.tolist(), r.rows.tolist(), r.keys.tolist()
         ([0, 1, 2], [1, 0], [10, 30])
         """
+        limit = whole(limit, "limit")
         if _inputs.is_gpu(lo):
-            given, a, b, stream = self._gpu_bounds(lo, hi)
-            return self._gpu_lists(lambda *to: self._range(a, b, limit, last, *to), given, stream,
-                                   rows, keys, out, threads)
-        a, b = self._bounds(lo, hi)
-        lo_column, hi_column = _column(a, self._code), _column(b, self._code)
-        return self._lists(lambda *to: self._range(lo_column, hi_column, limit, last, *to), a.size,
-                           rows, keys, out, threads, progress)
+            given, a, b, stream = _ranges.gpu_bounds(self, lo, hi)
+            return _ranges.gpu_lists(self, lambda *to: self._range(a, b, limit, last, *to), given,
+                                     stream, rows, keys, out, threads)
+        a, b = _ranges.bounds(self, lo, hi)
+        lo_column, hi_column = column_of(a, self._code), column_of(b, self._code)
+        return _ranges.lists(self, lambda *to: self._range(lo_column, hi_column, limit, last, *to),
+                             a.size, rows, keys, out, threads, progress)
 
     def prefix(self, of, bits=None, *, limit=0, last=False, rows=True, keys=False, out=None,
                threads=0, progress=None):
@@ -462,46 +377,22 @@ class Index(_core.Index):
         >>> Index(np.array([0x0a000001, 0x0a010203], np.uint32)).prefix(0x0a000000, 16).rows
         array([0])
         """
+        limit = whole(limit, "limit")
         if _inputs.is_gpu(of):
             given = _gpu.GpuArray(of, "of")
             column, stream = given.column(self.dtype, "of"), self._stream(given)
             each = _gpu.out_column(bits, "bits") if _inputs.is_gpu(bits) else None
             length = _prefixes.one_length(bits) if each is None else 0
-            return self._gpu_lists(
-                lambda *to: self._prefix(column, each, length, limit, last, *to), given, stream,
-                rows, keys, out, threads)
+            return _ranges.gpu_lists(
+                self, lambda *to: self._prefix(column, each, length, limit, last, *to), given,
+                stream, rows, keys, out, threads)
         if bits is None and self._code != _types.STR:
             of, bits = _prefixes.of_networks(of, self._code)
         array, _ = self._queries(of, "of")
         each, length = _prefixes.lengths(bits, array.shape)
-        column = _column(array, self._code)
-        return self._lists(lambda *to: self._prefix(column, each, length, limit, last, *to),
-                           array.size, rows, keys, out, threads, progress)
-
-    def _lists(self, ask, n, rows, keys, out, threads, progress):
-        """Ranges of what ask(first, rows, keys, options) finds for n questions."""
-        options = _options(threads, False, 0, 0, progress)
-        first = np.empty(n + 1, np.int64)
-        found_rows = None
-        if out is None:
-            ask(first, None, None, _options(threads))
-            if rows:
-                found_rows = np.empty(first[-1], np.int64)
-        else:
-            found_rows = out
-            if keys:
-                raise ValueError("out= is for rows alone: leave keys=True out")
-        if keys and self._code == _types.STR:
-            found_keys = _strings.filled(
-                lambda out_keys: ask(first, found_rows, out_keys, options),
-                int(first[-1]), (int(first[-1]),), self._text)
-            return Ranges(first, found_rows, found_keys)
-        found_keys = np.empty(first[-1], self.dtype) if keys else None
-        ask(first, found_rows,
-            None if found_keys is None else _writable(found_keys, self._code), options)
-        if out is not None:
-            found_rows = out[:first[-1]]
-        return Ranges(first, found_rows, found_keys)
+        column = column_of(array, self._code)
+        return _ranges.lists(self, lambda *to: self._prefix(column, each, length, limit, last, *to),
+                             array.size, rows, keys, out, threads, progress)
 
     def count(self, lo, hi, *, limit=0, threads=0, out=None):
         """How many keys lo[i] <= key <= hi[i] there are.
@@ -509,16 +400,17 @@ class Index(_core.Index):
         >>> Index([30, 10, 20, 20]).count([10, 15], [20, 25])
         array([3, 2])
         """
+        limit = whole(limit, "limit")
         if _inputs.is_gpu(lo):
-            given, a, b, stream = self._gpu_bounds(lo, hi)
+            given, a, b, stream = _ranges.gpu_bounds(self, lo, hi)
             counts = given.empty(given.shape, np.int64) if out is None else out
             self._count(a, b, limit, False, _gpu.out_column(counts, "out"),
-                        _options(threads, False, 0, stream))
+                        options(threads, False, 0, stream))
             return counts
-        a, b = self._bounds(lo, hi)
-        counts = np.empty(a.shape, np.int64) if out is None else _out(out, a.size)
-        self._count(_column(a, self._code), _column(b, self._code), limit, False, counts,
-                    _options(threads))
+        a, b = _ranges.bounds(self, lo, hi)
+        counts = np.empty(a.shape, np.int64) if out is None else out_array(out, a.size)
+        self._count(column_of(a, self._code), column_of(b, self._code), limit, False, counts,
+                    options(threads))
         return int(counts) if a.ndim == 0 and out is None else counts
 
     def aggregate(self, lo, hi, *, limit=0, last=False, threads=0):
@@ -527,47 +419,18 @@ class Index(_core.Index):
         >>> Index([30, 10, 20, 20]).aggregate([10], [20]).max
         array([3])
         """
+        limit = whole(limit, "limit")
         if _inputs.is_gpu(lo):
-            given, a, b, stream = self._gpu_bounds(lo, hi)
+            given, a, b, stream = _ranges.gpu_bounds(self, lo, hi)
             outs = [given.empty(given.shape, np.int64) for _ in range(4)]
             self._aggregate(a, b, limit, last, *[_gpu.out_column(o, "out") for o in outs],
-                            _options(threads, False, 0, stream))
+                            options(threads, False, 0, stream))
             return Aggregates(*outs)
-        a, b = self._bounds(lo, hi)
+        a, b = _ranges.bounds(self, lo, hi)
         outs = [np.empty(a.shape, np.int64) for _ in range(3)] + [np.empty(a.shape, np.uint64)]
-        self._aggregate(_column(a, self._code), _column(b, self._code), limit, last, *outs,
-                        _options(threads))
+        self._aggregate(column_of(a, self._code), column_of(b, self._code), limit, last, *outs,
+                        options(threads))
         return Aggregates(*(o[()].item() if a.ndim == 0 else o for o in outs))
-
-    def _bounds(self, lo, hi):
-        a, _ = self._queries(lo, "lo")
-        b, _ = self._queries(hi, "hi")
-        if a.shape != b.shape:
-            raise ValueError(f"lo has the shape {a.shape}, and hi {b.shape}")
-        return a, b
-
-    def _gpu_bounds(self, lo, hi):
-        a, b = _gpu.GpuArray(lo, "lo"), _gpu.GpuArray(hi, "hi")
-        if a.shape != b.shape:
-            raise ValueError(f"lo has the shape {a.shape}, and hi {b.shape}")
-        return a, a.column(self.dtype, "lo"), b.column(self.dtype, "hi"), self._stream(a)
-
-    def _gpu_lists(self, ask, given, stream, rows, keys, out, threads):
-        """_lists() for arrays on a GPU."""
-        options = _options(threads, False, 0, stream)
-        first = given.empty(given.n + 1, np.int64)
-        first_column = _gpu.out_column(first, "first")
-        if out is not None:                   # nothing is waited for
-            ask(first_column, _gpu.out_column(out, "out"), None, options)
-            return Ranges(first, out, None)
-        ask(first_column, None, None, options)
-        total = int(first[-1])                # waits once
-        found_rows = given.empty(total, np.int64) if rows else None
-        found_keys = given.empty(total, self.dtype) if keys else None
-        if total and (rows or keys):
-            ask(first_column, None if found_rows is None else _gpu.out_column(found_rows, "rows"),
-                None if found_keys is None else self._gpu_keys(found_keys), options)
-        return Ranges(first, found_rows, found_keys)
 
     # ---- hierarchies ----
 
@@ -587,6 +450,7 @@ class Index(_core.Index):
         >>> Index(part).climb([3, 4, 7], whole, keys=True, steps=True)
         (array([ 0,  3, -1]), array([1, 4, 0]), array([ 2,  0, -1], dtype=int32))
         """
+        limit = whole(limit, "limit", 2**32 - 1)
         if _inputs.is_gpu(queries):
             return self._gpu_climb(queries, parents, limit, keys, steps, threads)
         array, _ = self._queries(queries, "queries")
@@ -594,18 +458,18 @@ class Index(_core.Index):
         rows = np.empty(array.shape, np.int64)
         found_keys = None
         found_steps = np.empty(array.shape, np.int32) if steps else None
-        options = _options(threads, False, 0, 0, progress)
+        call = options(threads, False, 0, 0, progress)
         def ask(to):
-            self._climb(_column(array, self._code), _column(above, self._code), limit, rows, to,
-                        found_steps, options)
+            self._climb(column_of(array, self._code), column_of(above, self._code), limit, rows, to,
+                        found_steps, call)
         if keys and self._code == _types.STR:
             found_keys = _strings.filled(ask, array.size, array.shape, self._text)
         else:
             if keys:
                 found_keys = np.full(array.shape, _types.nothing(self.dtype), self.dtype)
-            ask(None if found_keys is None else _writable(found_keys, self._code))
+            ask(None if found_keys is None else writable(found_keys, self._code))
         if steps:
-            found_steps[rows == _MISS] = _MISS
+            found_steps[rows == MISS] = MISS
         found = [a for a in (rows, found_keys, found_steps) if a is not None]
         if array.ndim == 0:
             found = [a[()] if a is found_keys else a.item() for a in found]
@@ -626,9 +490,9 @@ class Index(_core.Index):
         self._climb(given.column(self.dtype, "queries"), above.column(self.dtype, "parents"), limit,
                     _gpu.out_column(found[0], "rows"),
                     self._gpu_keys(found[1]) if keys else None,
-                    _gpu.out_column(found[-1], "steps") if steps else None, _options(threads))
+                    _gpu.out_column(found[-1], "steps") if steps else None, options(threads))
         if steps:
-            found[-1][~(found[0] != _MISS)] = _MISS
+            found[-1][~(found[0] != MISS)] = MISS
         return found[0] if len(found) == 1 else tuple(found)
 
     # ---- as a container ----
@@ -637,15 +501,15 @@ class Index(_core.Index):
         row = self.get(key)
         if not isinstance(row, int):
             raise TypeError("`in` asks for one key; index.get(keys, mask=True) for many")
-        return row != _MISS
+        return row != MISS
 
     def __getitem__(self, key):
         rows = self.get(key)
         if isinstance(rows, int):
-            if rows == _MISS:
+            if rows == MISS:
                 raise KeyError(key)
             return rows
-        missing = rows == _MISS
+        missing = rows == MISS
         if missing.any():
             where = int(np.flatnonzero(np.asarray(missing).reshape(-1))[0])
             raise KeyError(np.asarray(key).reshape(-1)[where])
@@ -665,11 +529,11 @@ class Index(_core.Index):
 
     def save(self, path, *, max_bytes=0, progress=None):
         """Write the index to a file, whole or not at all; load() reads it."""
-        self._save(os.fsencode(path), _options(0, False, max_bytes, 0, progress))
+        self._save(os.fsencode(path), options(0, False, max_bytes, 0, progress))
 
     def check(self, *, max_bytes=0, progress=None):
         """Prove every invariant of the index. CorruptError names one that is broken."""
-        self._check(_options(0, False, max_bytes, 0, progress))
+        self._check(options(0, False, max_bytes, 0, progress))
 
     def __reduce__(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -685,7 +549,7 @@ class Index(_core.Index):
         self._name = device if isinstance(device, str) else "cpu" if device is None \
             else opened.describe()["name"]
         flags = _LOAD_PLACES[place] | (_LOAD_COPY if copy else 0) | (_LOAD_VERIFY if verify else 0)
-        self._load(opened, os.fsencode(path), flags, _options(0, False, max_bytes, 0, progress))
+        self._load(opened, os.fsencode(path), flags, options(0, False, max_bytes, 0, progress))
         self._code = self._describe()["key_type"]
         notes = self._notes()
         self.dtype = _types.dtype_of(self._code, notes.get(_UNIT), notes.get("keys-as"))
@@ -742,7 +606,9 @@ class Index(_core.Index):
     def plot(self, axes=None):
         """Draw the distribution of the keys, and bytes by section, with matplotlib.
 
-        Marks are where pieces of a guide, or leaves, begin, if they are few. axes is a pair.
+        Marks are where segments of a pgm, pieces of a guide, or leaves begin, if they are at
+        most 256. To see segments it saves an index of up to 1 GiB in a folder for temporary
+        files. axes is a pair.
         """
         from ._plot import plot
         return plot(self, axes)
@@ -754,34 +620,6 @@ class Index(_core.Index):
         rows = "positions" if told["implicit_rows"] else "stored"
         return (f"<sextant.Index of {told['n']:,} {self.dtype} keys: {told['spec']} on "
                 f"{self._name}, rows are {rows}, {told['bytes']:,} bytes>")
-
-
-def _writable(array, code):
-    if array.dtype.kind in "Mm":
-        array = array.view(np.int64)
-    return _core.Column(array, code, 0, 0, True)
-
-
-def _answers(rows, keys, default, mask, shape, out, torch):
-    """What a question gives back: rows, then keys, then the mask, as far as asked for."""
-    found = None
-    if mask or default is not None:
-        miss = _MISS if rows.dtype.kind == "i" else np.iinfo(rows.dtype).max
-        found = rows != miss
-    if default is not None:
-        if not isinstance(default, (int, np.integer)):
-            raise TypeError(f"default is {default!r}; rows are integers, and so is it")
-        np.copyto(rows, default, where=~found)
-    result = [rows]
-    if keys is not None:
-        result.append(keys)
-    if mask:
-        result.append(found)
-    if shape == ():
-        result = [r if r is out else r[()] if r is keys else r[()].item() for r in result]
-    elif torch is not None:
-        result = [r if r is out else torch.from_numpy(r) for r in result]
-    return result[0] if len(result) == 1 else tuple(result)
 
 
 def load(path, place=None, copy=False, *, verify=False, device=None, max_bytes=0, progress=None):

@@ -4,7 +4,6 @@ host() gives a contiguous NumPy array in native byte order, without a copy where
 caller's memory is that already. Arrays on a GPU are _gpu.py's.
 """
 import datetime
-import struct
 import sys
 import uuid
 
@@ -22,16 +21,18 @@ _ARROW_TEXT = ("u", "U", "z", "Z", "vu", "vz")
 _ARROW_HALF = ("tdD", "tts", "ttm")       # times of 32 bits, which are widened
 
 
+DROP = '; nulls="drop" leaves them out'   # advice where there is such an argument
+
+
 class Nulls:
     """Which elements are null: a mask, or None if none is."""
 
     def __init__(self, mask=None):
         self.mask = mask if mask is not None and mask.any() else None
 
-    def refuse(self, what):
+    def refuse(self, what, advice=""):
         if self.mask is not None:
-            raise ValueError(f'{int(self.mask.sum())} of {self.mask.size} {what} are null; '
-                             f'nulls="drop" leaves them out')
+            raise ValueError(f"{int(self.mask.sum())} of {self.mask.size} {what} are null{advice}")
 
 
 def _bits(address, offset, n, owner):
@@ -57,61 +58,59 @@ def _arrow_chunk(format_, chunk, what):
     return (array if stored == dtype else array.astype("i8").view(dtype)), mask
 
 
-def _view_strings(length, offset, null_count, buffers, owner):
-    """Strings that lie in several buffers, as polars has them: (list of bytes, mask).
+def _view_strings(text, length, offset, null_count, buffers, owner):
+    """Strings that lie in several buffers, as polars has them: (Strings, mask).
 
     A view has 16 bytes: the length, then up to 12 bytes of the string; or its first 4
     bytes, the number of a buffer and where it begins there."""
     mask = ~_bits(buffers[0], offset, length, owner) if null_count and buffers[0] \
         else np.zeros(length, bool)
-    views = bytes(memoryview(_core.Memory(buffers[1] + offset * 16, length * 16, owner))) \
-        if length else b""
+    views = np.frombuffer(_core.Memory(buffers[1] + offset * 16, length * 16, owner), "i4") \
+        if length else np.empty(0, "i4")
+    size, _, which, at = views.reshape(length, 4).T.astype(np.int64)
+    size[mask] = 0
+    inline = size <= 12
+    begin = np.where(inline, 16 * np.arange(length) + 4, at)
     pools = len(buffers) - 3                  # the last buffer has their sizes
     sizes = np.frombuffer(_core.Memory(buffers[-1], 8 * pools, owner), "i8").tolist() if pools \
         else []
-    memory = [memoryview(_core.Memory(address, size, owner))
-              for address, size in zip(buffers[2:], sizes)]
-    parts = []
-    for i in range(length):
-        n, _, which, at = struct.unpack_from("<iiii", views, 16 * i)
-        if mask[i]:
-            parts.append(b"")
-        elif n <= 12:
-            parts.append(views[16 * i + 4:16 * i + 4 + n])
-        else:
-            parts.append(bytes(memory[which][at:at + n]))
-    return parts, mask
+    sources = [(views.view(np.uint8), inline)]
+    sources += [(np.frombuffer(_core.Memory(address, bytes_, owner), np.uint8),
+                 ~inline & (which == i))
+                for i, (address, bytes_) in enumerate(zip(buffers[2:], sizes)) if bytes_]
+    return _strings.cut(sources, begin, size, text), mask
 
 
-def _arrow_strings(format_, chunks, what):
+def _offset_strings(text, width, length, offset, null_count, buffers, owner):
+    """(Strings, mask), without a copy. Offsets have that many bytes."""
+    at = _core.Memory(buffers[1] + offset * width, (length + 1) * width, owner) \
+        if buffers[1] else None
+    offsets = np.frombuffer(at, f"i{width}") if at is not None else np.zeros(1, f"i{width}")
+    bytes_ = int(offsets[-1])
+    data = np.frombuffer(_core.Memory(buffers[2], bytes_, owner), np.uint8) if bytes_ \
+        else np.empty(0, np.uint8)
+    mask = ~_bits(buffers[0], offset, length, owner) if null_count and buffers[0] \
+        else np.zeros(length, bool)
+    return _strings.Strings(data, offsets, (length,), text), mask
+
+
+def _arrow_strings(format_, chunks):
     """Without a copy, if there is one chunk and they are no views."""
     if format_ in ("vu", "vz"):
-        made = [_view_strings(*chunk) for chunk in chunks]
-        return _strings.of_list([s for parts, _ in made for s in parts], False, None, what).as_text(
-            format_ == "vu"), Nulls(np.concatenate([m for _, m in made]) if made else None)
-    text, width = format_ in "uU", 8 if format_ in "UZ" else 4
-    made, masks = [], []
-    for length, offset, null_count, buffers, owner in chunks:
-        at = _core.Memory(buffers[1] + offset * width, (length + 1) * width, owner) \
-            if buffers[1] else None
-        offsets = np.frombuffer(at, f"i{width}") if at is not None else np.zeros(1, f"i{width}")
-        bytes_ = int(offsets[-1])
-        data = np.frombuffer(_core.Memory(buffers[2], bytes_, owner), np.uint8) if bytes_ \
-            else np.empty(0, np.uint8)
-        made.append(_strings.Strings(data, offsets, (length,), text))
-        masks.append(~_bits(buffers[0], offset, length, owner) if null_count and buffers[0]
-                     else np.zeros(length, bool))
+        made = [_view_strings(format_ == "vu", *chunk) for chunk in chunks]
+    else:
+        made = [_offset_strings(format_ in "uU", 8 if format_ in "UZ" else 4, *chunk)
+                for chunk in chunks]
     if len(made) == 1:
-        return made[0], Nulls(masks[0])
-    parts = [s for one in made for s in one.tolist()]
-    return _strings.of_list(parts, text, None, what), Nulls(
-        np.concatenate(masks) if masks else None)
+        return made[0][0], Nulls(made[0][1])
+    return _strings.joined([s for s, _ in made], format_ in ("u", "U", "vu")), Nulls(
+        np.concatenate([m for _, m in made]) if made else None)
 
 
 def _arrow(parts, what):
     (format_, dictionary), chunks = parts
     if format_ in _ARROW_TEXT and not dictionary:
-        return _arrow_strings(format_, chunks, what)
+        return _arrow_strings(format_, chunks)
     if dictionary or not (format_ in _ARROW or format_ == "b" or format_.startswith("ts")):
         kind = "a dictionary" if dictionary else f"of format '{format_}'"
         raise TypeError(f"{what} are an Arrow array {kind}; numbers, times and 16 bytes are keys")
@@ -145,6 +144,8 @@ def _pandas(obj, what):
         zero = dtype.numpy_dtype.type(0)
         return obj.to_numpy(dtype=dtype.numpy_dtype, na_value=zero), Nulls(mask)
     if str(dtype).startswith("string") or str(dtype) == "str":
+        if getattr(dtype, "storage", None) == "pyarrow" and hasattr(obj, "__arrow_c_stream__"):
+            return _arrow(_core.arrow_stream(obj.__arrow_c_stream__()), what)
         mask = np.asarray(obj.isna())
         made = obj.to_numpy(dtype=object, na_value="")
         return _strings.of_list(made.tolist(), True, None, what), Nulls(mask)
@@ -172,22 +173,54 @@ def _scalar(obj):
     return None
 
 
+def is_null(value):
+    """Whether an object stands for a value that is not there."""
+    return value is None or type(value).__name__ == "NAType"  # pandas.NA
+
+
+def _objects(array, what):
+    """An array of objects as (array of another dtype or Strings, nulls). None and pandas.NA are
+    null, and beside strings so is NaN, as pandas has it."""
+    flat = array.reshape(-1).tolist()
+    first = next((x for x in flat if not is_null(x) and x == x), None)
+    text = isinstance(first, (str, bytes))
+    mask = np.array([is_null(x) or text and x != x for x in flat], bool)
+    nulls = Nulls(mask.reshape(array.shape))
+    if text:
+        nothing = type(first)()
+        made = _strings.of_list([nothing if gone else x for x, gone in zip(flat, mask)],
+                                isinstance(first, str), array.shape, what)
+        return made, nulls
+    there = [x for x, gone in zip(flat, mask) if not gone]
+    if not there:
+        raise TypeError(f"{what} are objects; numbers, times and strings are keys")
+    if isinstance(first, uuid.UUID):
+        values = [_scalar(x) for x in there]
+    elif isinstance(first, (datetime.date, datetime.timedelta)) or hasattr(first, "to_datetime64"):
+        values = [_scalar(x) for x in there]
+    else:
+        values = [np.asarray(there)]
+    if any(v is None or v.dtype.kind != values[0].dtype.kind for v in values):
+        raise TypeError(f"{what} are objects of several types")
+    values = np.stack(values).reshape(-1)
+    if values.dtype.kind not in "biufMmV" or len(values) != len(there):
+        if isinstance(first, int):
+            raise TypeError(f"{what} have integers of more than 64 bits, or others beside them")
+        raise TypeError(f"{what} are objects of {type(first).__name__}; numbers and times are keys")
+    made = np.zeros(len(flat), values.dtype)
+    made[~mask] = values
+    return made.reshape(array.shape), nulls
+
+
 def _from_list(obj, what):
     if isinstance(obj, (list, tuple)) and obj and isinstance(obj[0], (str, bytes)):
-        return _strings.of_list(list(obj), isinstance(obj[0], str), None, what)
+        if not any(is_null(x) for x in obj):
+            return _strings.of_list(list(obj), isinstance(obj[0], str), None, what), Nulls()
+        obj = np.array(obj, object)
     array = np.asarray(obj)
     if array.dtype == object and array.size:
-        first = array.reshape(-1)[0]
-        if isinstance(first, uuid.UUID):
-            flat = b"".join(u.bytes for u in array.reshape(-1))
-            return np.frombuffer(flat, "V16").reshape(array.shape)
-        if isinstance(first, (datetime.date, datetime.timedelta)) or hasattr(first, "to_datetime64"):
-            parts = [_scalar(x) for x in array.reshape(-1)]
-            return np.stack(parts).reshape(array.shape)
-        if isinstance(first, int):
-            raise TypeError(f"{what} have integers of more than 64 bits")
-        raise TypeError(f"{what} are objects of {type(first).__name__}; numbers and times are keys")
-    return array
+        return _objects(array, what)
+    return array, Nulls()
 
 
 def is_gpu(obj):
@@ -207,6 +240,8 @@ def _is_cpu_tensor(obj):
 
 def raw(obj, what):
     """A NumPy array of any dtype and strides, and its nulls."""
+    if isinstance(obj, np.ma.MaskedArray):
+        return obj.data, Nulls(np.ma.getmaskarray(obj))
     if isinstance(obj, np.ndarray):
         return obj, Nulls()
     if isinstance(obj, np.generic):
@@ -225,7 +260,35 @@ def raw(obj, what):
         return _arrow(_core.arrow_stream(obj.__arrow_c_stream__()), what)
     if hasattr(obj, "__dlpack__"):
         return np.from_dlpack(obj), Nulls()
-    return _from_list(obj, what), Nulls()
+    return _from_list(obj, what)
+
+
+def _unrounded(obj, array, what):
+    """The array of a list. NumPy makes floats of integers, some from 2^63 on and some not."""
+    if array.dtype != np.float64 or not array.size or not array.max() >= 2.0**63:
+        return array
+    items = np.array(obj, object).reshape(-1).tolist()
+    if not all(isinstance(x, int) for x in items):
+        return array
+    if min(items) >= 0:
+        return np.array(items, np.uint64).reshape(array.shape)
+    if any(int(float(x)) != x for x in items):
+        raise TypeError(f"{what} are below 0 and above 2^63; keys are int64 or uint64")
+    return array
+
+
+def values(obj, what):
+    """(array of numbers or times, or Strings; nulls)"""
+    array, nulls = raw(obj, what)
+    if isinstance(obj, (list, tuple)) and isinstance(array, np.ndarray):
+        array = _unrounded(obj, array, what)
+    if isinstance(array, _strings.Strings) or array.dtype.kind not in "SUTO":
+        return array, nulls
+    if array.dtype.kind == "O" and array.size:
+        return _objects(array, what)
+    if array.dtype.kind == "T" and hasattr(array.dtype, "na_object"):
+        return _objects(array.astype(object), what)
+    return (array if array.dtype.kind == "O" else _strings.of_array(array)), nulls
 
 
 def native(array, dtype):
@@ -237,11 +300,7 @@ def native(array, dtype):
 
 def host(obj, what):
     """(array, nulls): contiguous, native, of a dtype that keys can have; or Strings."""
-    array, nulls = raw(obj, what)
-    if isinstance(array, np.ndarray):
-        array = _strings.of_array(array, what) if array.dtype.kind in "SUTO" else array
-        if array is None:
-            raise TypeError(f"{what} are objects; numbers, times and strings are keys")
+    array, nulls = values(obj, what)
     if isinstance(array, _strings.Strings):
         return array, nulls
     return native(array, _types.key_dtype(array.dtype, what)), nulls
@@ -255,7 +314,7 @@ def _first_wrong(array, wrong, dtype, what):
 
 
 # Attoseconds of each unit; of years and months the most there can be.
-_UNITS = {"Y": 366 * 86400 * 10**18, "M": 31 * 86400 * 10**18, "W": 7 * 86400 * 10**18,
+UNITS = {"Y": 366 * 86400 * 10**18, "M": 31 * 86400 * 10**18, "W": 7 * 86400 * 10**18,
           "D": 86400 * 10**18, "h": 3600 * 10**18, "m": 60 * 10**18, "s": 10**18, "ms": 10**15,
           "us": 10**12, "ns": 10**9, "ps": 10**6, "fs": 10**3, "as": 1}
 
@@ -265,9 +324,9 @@ def too_far(array, dtype):
     round, raises, or (2.5, with many elements) ends the process: so they are looked for first."""
     (unit, count), (to, to_count) = np.datetime_data(array.dtype), np.datetime_data(dtype)
     number = array.view("i8")
-    if unit not in _UNITS or to not in _UNITS:
+    if unit not in UNITS or to not in UNITS:
         return np.zeros(array.shape, bool)
-    most = (2**63 - 1) * _UNITS[to] * to_count // (_UNITS[unit] * count)
+    most = (2**63 - 1) * UNITS[to] * to_count // (UNITS[unit] * count)
     if most >= 2**63 - 1:
         return np.zeros(array.shape, bool)
     return (number > most) | (number < -most) & (number != -2**63)
@@ -292,8 +351,11 @@ def exact(array, dtype, what):
         wrong = too_far(array, dtype)
         if wrong.any():
             _first_wrong(array, wrong, dtype, what)
-        made = array.astype(dtype)
-        wrong = (made.astype(array.dtype) != array) & ~np.isnat(array)
+        try:
+            made = array.astype(dtype)
+            wrong = (made.astype(array.dtype) != array) & ~np.isnat(array)
+        except OverflowError:                 # units so far apart that NumPy has no factor
+            raise ValueError(f"{what} are {array.dtype}, which NumPy can't make {dtype}") from None
     elif array.dtype.kind in numbers and dtype.kind in numbers:
         if np.can_cast(array.dtype, dtype, "safe") and not (
                 array.dtype.itemsize == 8 and dtype.kind == "f" and array.dtype.kind in "iu"):

@@ -1,13 +1,25 @@
 """Index.plot(): what an index looks like, by matplotlib."""
+import os
+
 import numpy as np
+
+from . import _segments
 
 _POINTS = 2048                    # ranks that are drawn
 _BINS = 100                       # of the histogram
 _EDGES = 256                      # parts of the array: more than these are not drawn one by one
 
 
-def _numbers(keys):
-    """Keys as numbers to draw: times as their counts, 16 bytes by their first 8."""
+_FILE_BYTES = 1 << 30             # a larger index is not saved to see its segments
+
+
+def _numbers(keys, shared=0):
+    """Keys as numbers to draw: times as their counts, 16 bytes by their first 8, strings by the
+    8 behind those that all share."""
+    if keys.dtype == object:
+        parts = [(k.encode("utf-8", "surrogateescape") if isinstance(k, str) else k) for k in keys]
+        return np.array([int.from_bytes(p[shared:shared + 8].ljust(8, b"\0"), "big")
+                         for p in parts], "f8")
     if keys.dtype.kind in "Mm":
         return keys.view("i8").astype("f8")
     if keys.dtype.kind == "V":
@@ -33,10 +45,29 @@ def _upper_part(index):
     return f"{told['levels']} levels" if "levels" in told else told["family"]
 
 
-def _edges(index):
+def _shared(index):
+    """How many bytes all strings begin with."""
+    if index.dtype != object:
+        return 0
+    ends = [k.encode("utf-8", "surrogateescape") if isinstance(k, str) else k
+            for k in index.key_at([0, len(index) - 1])]
+    return len(os.path.commonprefix(ends))
+
+
+def _edges(index, numbers):
+    """(what begins there, keys as numbers, their ranks). None: the index has no such parts, or
+    more than can be told apart."""
+    told = index.explain("json")
+    firsts = _segments.first_keys(index, _EDGES) if index.nbytes <= _FILE_BYTES else None
+    if firsts is not None:
+        return "segments", numbers(firsts), index.rank(firsts)
+    found = _even_parts(told, len(index))
+    return None if found is None else (found[0], numbers(index.key_at(found[1])), found[1])
+
+
+def _even_parts(told, n):
     """(what begins there, its ranks): parts of the array whose first ranks follow from the
-    layout. None: it has no such parts, or more than can be told apart."""
-    told, n = index.explain("json"), len(index)
+    layout."""
     if told["layout"] == "once":              # parts have equally many values, not keys
         return None
     if told.get("pieces", 1) > 1:
@@ -52,12 +83,12 @@ def _distribution(axes, index):
     """Ranks of keys, how many keys are where, and where parts of the array begin."""
     n = len(index)
     ranks = np.unique(np.linspace(0, n - 1, min(n, _POINTS)).astype("u8"))
-    keys = _numbers(index.key_at(ranks))
+    shared = _shared(index)
+    keys = _numbers(index.key_at(ranks), shared)
     axes.plot(keys, ranks, label="rank of a key")
-    edges = _edges(index)
+    edges = _edges(index, lambda some: _numbers(some, shared))
     if edges:
-        axes.plot(_numbers(index.key_at(edges[1])), edges[1], "|", markersize=12,
-                  label=f"{edges[0]} begin")
+        axes.plot(edges[1], edges[2], "|", markersize=12, label=f"{edges[0]} begin")
     axes.plot([], [], " ", label=_upper_part(index))
     finite = keys[np.isfinite(keys)]
     if finite.size and finite[-1] > finite[0]:
@@ -80,7 +111,8 @@ def plot(index, axes=None):
     left, right = axes
     if len(index):
         _distribution(left, index)
-    left.set_xlabel(f"key ({index.dtype})")
+    left.set_xlabel("key (a string, by its bytes)" if index.dtype == object else
+                    f"key ({index.dtype})")
     left.set_ylabel("rank")
     left.set_title(index.spec)
     sections = _sections(index)

@@ -17,14 +17,22 @@ class Strings:
     def column(self):
         return _core.Column(self.data, _types.STR, offsets=self.offsets)
 
-    def as_text(self, text):
-        """The same bytes, as str or bytes."""
-        self.text = text
-        return self
+    def ids(self, mask=None):
+        """The same as 16-byte keys, zeros where they are masked; None: not all have 16 bytes."""
+        there = np.diff(self.offsets) == 16
+        gone = np.zeros(self.size, bool) if mask is None else mask.reshape(-1)
+        if self.text or not (there | gone).all():
+            return None
+        made = np.zeros((self.size, 16), np.uint8)
+        at = self.offsets[:-1][~gone]
+        made[~gone] = self.data[at[:, None] + np.arange(16)]
+        return made.view("V16").reshape(self.shape)
 
     def without(self, mask):
         """Those that are not masked."""
-        return of_list([s for s, gone in zip(self.tolist(), mask) if not gone], self.text)
+        there = ~mask.reshape(-1)
+        return cut([(self.data, there)], self.offsets[:-1][there], np.diff(self.offsets)[there],
+                   self.text)
 
     def tolist(self):
         """Each as bytes or str."""
@@ -37,6 +45,41 @@ class Strings:
         made = np.empty(self.size, object)
         made[:] = self.tolist()
         return made.reshape(self.shape)
+
+
+_BLOCK = 1 << 16                  # strings whose bytes are copied at a time: indexes are large
+
+
+def offsets_of(lengths):
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def cut(sources, begin, lengths, text):
+    """Strings copied together. String i has lengths[i] bytes, from begin[i] on in its source; a
+    source is a pair: bytes, and a mask of the strings that are there. Of one source alone the
+    mask does not matter."""
+    offsets = offsets_of(lengths)
+    data = np.empty(int(offsets[-1]), np.uint8)
+    for source, mine in sources:
+        those = np.flatnonzero(mine) if len(sources) > 1 else np.arange(len(lengths))
+        for at in range(0, len(those), _BLOCK):
+            some = those[at:at + _BLOCK]
+            size = lengths[some].astype(np.int64)
+            inside = np.arange(size.sum()) - np.repeat(offsets_of(size)[:-1], size)
+            data[np.repeat(offsets[:-1][some], size) + inside] = \
+                source[np.repeat(begin[some], size) + inside]
+    return Strings(data, offsets, (len(lengths),), text)
+
+
+def joined(parts, text):
+    """Several Strings as one."""
+    lengths = [np.diff(p.offsets) for p in parts]
+    data = [p.data[int(p.offsets[0]):int(p.offsets[-1])] for p in parts]
+    return Strings(np.concatenate(data) if data else np.empty(0, np.uint8),
+                   offsets_of(np.concatenate(lengths) if lengths else np.empty(0, np.int64)),
+                   (sum(p.size for p in parts),), text)
 
 
 def _joined(parts, shape, text):
@@ -58,7 +101,7 @@ def of_list(items, text, shape=None, what="keys"):
 
 
 def of_array(array, what="keys"):
-    """A NumPy array of S, U, StringDType or objects; None: it has no strings."""
+    """A NumPy array of S, U or StringDType."""
     flat = array.reshape(-1)
     if array.dtype.kind == "S":               # NUL at the end does not count, as in NumPy
         width = array.dtype.itemsize
@@ -69,11 +112,7 @@ def of_array(array, what="keys"):
         offsets = np.zeros(flat.size + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         return Strings(data, offsets, array.shape, False)
-    if array.dtype.kind in "UT":
-        return of_list([str(s) for s in flat.tolist()], True, array.shape, what)
-    if array.dtype == object and array.size and isinstance(flat[0], (str, bytes)):
-        return of_list(flat.tolist(), isinstance(flat[0], str), array.shape, what)
-    return None
+    return of_list([str(s) for s in flat.tolist()], True, array.shape, what)
 
 
 def of_scalar(value):

@@ -15,6 +15,8 @@ WIDER = {
     np.dtype("u1"): np.dtype("u4"), np.dtype("u2"): np.dtype("u4"), np.dtype("f2"): np.dtype("f4"),
 }
 
+TEXT = np.dtype(object)           # of an index of strings
+
 NO_STRINGS = "strings have no dtype that could say how many bytes they are"
 _KEYS = ("keys are integers and floats of up to 64 bits, bool, datetime64, timedelta64 "
          "or 16-byte void")
@@ -44,7 +46,7 @@ def key_dtype(dtype, what="keys"):
 
 def code_of(dtype):
     """The library's number for a dtype that key_dtype() gave."""
-    if dtype == object:
+    if dtype == TEXT:
         return STR
     return T64 if dtype.kind in "Mm" else _CODES[dtype]
 
@@ -57,7 +59,7 @@ def dtype_of(code, unit=None, notation=None):
     (dtype('<m8[s]'), dtype('<M8[ns]'), dtype('int64'))
     """
     if code == STR:
-        return np.dtype(object)
+        return TEXT
     if notation == "iso8601" and code in (I64, T64):
         return np.dtype(f"M8[{unit or 'ns'}]")
     if code == T64 and unit:
@@ -70,7 +72,7 @@ def dtype_of(code, unit=None, notation=None):
 
 
 def nothing(dtype):
-    """What a key that is not there looks like."""
+    """What a key that is not there looks like, other than a string."""
     if dtype.kind == "f":
         return np.nan
     if dtype.kind in "Mm":

@@ -141,7 +141,7 @@ def test_plot(rng, tmp_path):
     matplotlib.use("Agg")
     from matplotlib import pyplot
     for keys in (rng.random(5000), np.arange(5).astype("M8[s]"), some(rng, "V16", 9),
-                 np.empty(0)):
+                 np.empty(0), ["pear", "peach", "pea"] * 9, [b"a", b"\xff", b""]):
         for spec in ("pivot", "pgm", "guide", "btree", "sorted", "eytzinger"):
             left, right = sextant.Index(keys, spec=spec).plot()
             assert right.get_xlabel() == "bytes" and spec in left.get_title()
@@ -171,10 +171,44 @@ def test_plot_draws_what_is_there(rng):
         assert [text.get_text().strip() for text in right.texts] == \
             [f"{size:,}" for size in sections.values()]
         pyplot.close("all")
-    # Segments are where the keys have them, which no explanation says: they are counted.
-    left, _ = sextant.Index(keys, spec="pgm(eps=16)").plot()
-    assert len(left.lines) == 2 and "segments" in left.lines[1].get_label()
     # NaN and infinities are keys; all keys may be one.
     sextant.Index(np.array([1.0, np.nan, np.inf, 3.0])).plot()
     sextant.Index(np.full(100, 7)).plot()
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("dtype", NUMBERS + ["M8[s]", "V16"])
+def test_plot_draws_segments(dtype):
+    """Keys that lie on four straight lines: segments begin where a line does, and hardly
+    anywhere else."""
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    most = 2**31 // 1000                      # all are exact as int32, and in order as float32
+    numbers = np.concatenate([np.arange(500) * step + begin * most * 20 for begin, step in
+                              enumerate((16, 2048, 128, 4096))])
+    if dtype == "V16":
+        keys = np.stack([np.zeros(2000, "i8"), numbers], 1).astype(">i8").view("V16").reshape(-1)
+    elif dtype == "M8[s]":
+        keys = np.append(numbers[:-1], -2**63).view(dtype)    # the last one is NaT
+    else:
+        keys = numbers.astype(dtype)
+        keys = keys - keys.dtype.type(5000) if dtype[0] != "u" else keys
+    ix = sextant.Index(keys, spec="pgm(eps=8,cuts=1)")
+    left, _ = ix.plot()
+    marks = left.lines[1]
+    ranks = marks.get_ydata().tolist()
+    assert marks.get_label() == "segments begin"
+    assert len(ranks) == ix.explain("json")["segments"][-1] <= 12
+    assert ranks[0] == 0 and ranks == sorted(set(ranks))
+    for begin in (0, 500, 1000, 1500):
+        assert any(begin - 1 <= r <= begin + 18 for r in ranks)
+    if dtype in NUMBERS:                      # a first key is a key, or the value behind one
+        x = marks.get_xdata()
+        there = np.concatenate([keys, np.nextafter(keys, np.inf) if dtype[0] == "f" else keys + 1])
+        assert np.isin(x, there.astype("f8")).all()
+    once, _ = sextant.Index(np.repeat(keys, 3), spec="pgm(eps=8,cuts=1,layout=once)").plot()
+    assert once.lines[1].get_ydata().tolist() == [3 * r for r in ranks]
+    many, _ = sextant.Index(np.random.default_rng(1).random(20000), spec="pgm(eps=4)").plot()
+    assert len(many.lines) == 2 and "segments within 4 ranks" in many.lines[1].get_label()
     pyplot.close("all")

@@ -20,7 +20,9 @@ def pays(request, monkeypatch):
         monkeypatch.setattr(_dropins, "_SORTED_SHARE", 10**9)
         monkeypatch.setattr(_dropins, "_MERGE_SHARE", 10**9)
         monkeypatch.setattr(_dropins, "_SORTED_KEYS", 0)
+        monkeypatch.setattr(_dropins, "_LOOP_BYTES", 0)
         monkeypatch.setattr(_dropins, "_small_range", lambda b, most: False)
+        monkeypatch.setattr(_dropins, "_few_values", lambda v: False)
     return request.param
 
 
@@ -58,6 +60,19 @@ def test_searchsorted_of_other_things(pays):
     assert np.array_equal(sextant.searchsorted(complex_, complex_),
                           np.searchsorted(complex_, complex_))
     assert sextant.searchsorted([1, 2, 3], 2) == 1
+    assert sextant.searchsorted(["a", "c"], ["b", "d"]).tolist() == [1, 2]
+    assert sextant.searchsorted(pd.Index(["a", "c"]), ["b", "d"]).tolist() == [1, 2]
+    assert sextant.isin(["a", "b"], pd.Series(["b"] * 40)).tolist() == [False, True]
+    numbers = np.arange(40, dtype="i2")
+    for times in (np.arange(3000).view("M8[ns]"), np.arange(3000).view("M8[s]")):
+        for v in (numbers, numbers[3], np.float32(5.5)):
+            try:
+                want = np.searchsorted(times, v)
+            except TypeError:                 # whatever NumPy makes of it
+                with pytest.raises(TypeError):
+                    sextant.searchsorted(times, v)
+            else:
+                assert np.array_equal(sextant.searchsorted(times, v), want)
     ix = sextant.Index([10, 20, 30])
     assert sextant.searchsorted(ix, [15, 30], "right").tolist() == [1, 3]
     with pytest.raises(ValueError):
@@ -279,3 +294,50 @@ def test_asof_errors():
         sextant.asof(keys, keys, by=([1], [1, 2]))
     with pytest.raises(TypeError, match="timedelta"):
         sextant.asof(np.array([1], "M8[s]"), np.array([1], "M8[s]"), tolerance=3)
+
+
+@pytest.mark.parametrize("groups", [
+    (["x", None, "x", None], ["x", None, None, "y"]),
+    (pd.Series(["x", None, "x", None]), pd.Series(["x", None, None, "y"])),
+    (pd.array([1, None, 1, None], dtype="Int64"), pd.array([1, None, None, 2], dtype="Int64")),
+    ([1.0, np.nan, 1.0, np.nan], [1.0, np.nan, np.nan, 2.0]),
+    (pd.Categorical(["x", "y", "x", "y"]), pd.Categorical(["x", "x", "y", "y"])),
+    (np.array([1, "x", 2.5, None], object), np.array([1, "x", 2.5, None], object))])
+def test_groups_of_objects_and_nulls(groups):
+    a, q = np.array([1, 2, 3, 4]), np.array([2, 3, 4, 5])
+    want = pd.merge_asof(pd.DataFrame({"t": q, "g": groups[1]}),
+                         pd.DataFrame({"t": a, "g": groups[0], "row": range(4)}), on="t", by="g")
+    got = sextant.asof(a, q, by=groups)
+    assert got.tolist() == want["row"].fillna(-1).astype("i8").tolist()
+
+
+def test_groups_are_compared_exactly():
+    a, q = np.array([1, 2]), np.array([5, 5])
+    for one, other in ((np.array([2**63 - 1, 5]), np.array([2**63, 5], "u8")),
+                       (np.array([2**53 + 1, 5]), np.array([2.0**53, 5.0]))):
+        assert sextant.asof(a, q, by=(one, other)).tolist() == [-1, 1]
+    with pytest.raises(TypeError, match="by has groups of int64 for keys and of <U1"):
+        sextant.asof(a, q, by=([1, 2], ["1", "2"]))
+
+
+def test_asof_of_other_things():
+    days, q = np.array([1, 40], "M8[D]"), np.array([3, 60], "M8[D]")
+    for tolerance, want in ((np.timedelta64(10**9, "D"), [0, 1]), (np.timedelta64(2, "D"), [0, -1]),
+                            (pd.Timedelta("1D"), [-1, -1]), (np.timedelta64(1, "M"), [0, 1]),
+                            (np.timedelta64(47, "h"), [-1, -1]), (np.timedelta64(2), [0, -1])):
+        assert sextant.asof(days, q, tolerance=tolerance).tolist() == want
+        ns = days.astype("M8[ns]"), q.astype("M8[ns]")        # 10^9 days are more than 64 bits
+        if tolerance != np.timedelta64(2):
+            assert sextant.asof(*ns, tolerance=tolerance).tolist() == want
+    months = np.array([0, 30], "M8[M]"), np.array([12, 43], "M8[M]")
+    assert sextant.asof(*months, tolerance=np.timedelta64(1, "Y")).tolist() == [0, -1]
+    for tolerance in (1, "1 day", np.timedelta64("NaT")):
+        with pytest.raises(TypeError, match="the tolerance of times is a timedelta"):
+            sextant.asof(days, q, tolerance=tolerance)
+    with pytest.raises(TypeError, match="of int64 it is a number"):
+        sextant.asof([1, 2], [2], tolerance="1s")
+    with pytest.raises(TypeError, match="in months or years"):
+        sextant.asof(*months, tolerance=np.timedelta64(1, "D"))
+    with pytest.raises(TypeError, match="keys are strings"):
+        sextant.asof(["a", "b"], ["b"])
+    assert sextant.asof([1, 2], 2) == 1 and np.ndim(sextant.asof([1, 2], 2)) == 0

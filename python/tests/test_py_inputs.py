@@ -132,6 +132,9 @@ def on_gpu(monkeypatch):
         def __ne__(self, other):
             return self.array != other
 
+        def __eq__(self, other):
+            return self.array == other
+
     monkeypatch.setattr(_gpu.GpuArray, "empty",
                         lambda self, shape, dtype, what="": Out(np.empty(shape, dtype)))
 
@@ -178,6 +181,17 @@ def test_gpu_arrays_with_rows(rng):
     assert hybrid.place == "hybrid"
     hybrid.get(Tensor(keys, 1), out=out)
     assert (out.array == both.get(keys)).all()
+    for place in ("host", "hybrid"):          # the host builds, which has no streams
+        made = sextant.Index(Tensor(keys, 1), device="simt", spec=f"pivot place={place}")
+        assert (made.get(keys) == sextant.Index(keys).get(keys)).all()
+
+
+def test_gpu_elements_in_an_index(rng, monkeypatch):
+    on_gpu(monkeypatch)
+    keys, q = rng.integers(0, 99, 50), rng.integers(0, 200, (6, 10))
+    ix = sextant.Index(keys, device="simt", spec="pivot")
+    for invert in (False, True):
+        assert (sextant.isin(Tensor(q), ix, invert=invert) == np.isin(q, keys, invert=invert)).all()
 
 
 def test_gpu_arrays_that_are_refused():
@@ -198,3 +212,15 @@ def test_gpu_arrays_that_are_refused():
         sextant.Index(Tensor(np.arange(3)), Tensor(np.arange(3.0)), device="simt")
     with pytest.raises(sextant.Error):
         sextant.Index(Tensor(np.arange(3)), device="cpu")
+
+
+def test_mixed_memory_is_refused():
+    """An array of the host beside one of the GPU: its address means nothing there."""
+    plain, other = np.arange(5), Tensor(np.arange(5))
+    ix = sextant.Index(plain, device="simt", spec="sorted")
+    for use in (lambda: ix.range(other, plain), lambda: ix.count(other, plain),
+                lambda: ix.aggregate(other, plain), lambda: ix.get(other, out=plain.copy()),
+                lambda: ix.climb(other, plain), lambda: sextant.Index(other, plain, device="simt"),
+                lambda: ix.get(other, out=[0] * 5)):
+        with pytest.raises(ValueError, match="that is not on a GPU"):
+            use()

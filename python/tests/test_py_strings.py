@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sextant
+from sextant import _inputs
 
 WORDS = ["pear", "apple", "fig", "", "apple", "zoë", "apple\0", "\udc80", "日本"]
 
@@ -117,3 +118,41 @@ def test_refused():
         ix.climb(["fig"], [b"a"] * 9)
     with pytest.raises(TypeError, match=r"keys\[1\] is bytes"):
         sextant.Index(["a", b"b"])
+
+
+@pytest.mark.more
+def test_strings_of_arrow_in_every_form(rng):
+    """Offsets of either width, views, slices, chunks, nulls: what Python's lists have."""
+    import polars as pl
+    import pyarrow as pa
+    for _ in range(60):
+        n = int(rng.integers(0, 80))
+        words = ["é" * int(rng.choice([0, 1, 3, 6, 7, 20])) + str(rng.integers(0, 9))
+                 if rng.random() < 0.85 else None for _ in range(n)]
+        a, b = sorted(rng.integers(0, n + 1, 2).tolist())
+        there, chunk = words[a:b], int(rng.integers(1, 30))
+        parts = [words[i:i + chunk] for i in range(0, n, chunk)]
+        for kind in (pa.string(), pa.large_string(), pa.string_view()):
+            whole = pa.array(words, kind)
+            chunked = pa.chunked_array([pa.array(p, kind) for p in parts], kind)
+            compare_words(whole[a:b], there)
+            compare_words(chunked[a:b], there)
+        compare_words(pl.Series(words, dtype=pl.String)[a:b], there)
+        series = [pl.Series(p, dtype=pl.String) for p in parts]
+        if series:
+            compare_words(pl.concat(series, rechunk=False)[a:b], there)
+        compare_words(pd.Series(words, dtype="str").iloc[a:b], there)
+
+
+def compare_words(keys, there):
+    array, nulls = _inputs.host(keys, "keys")
+    mask = [w is None for w in there]
+    assert (nulls.mask if nulls.mask is not None else np.zeros(len(there), bool)).tolist() == mask
+    assert [s for s, gone in zip(array.tolist(), mask) if not gone] == \
+        [w for w in there if w is not None]
+    ix = sextant.Index(keys, nulls="drop")
+    first = {}
+    for i, w in enumerate(there):
+        first.setdefault(w, i)
+    want = [-1 if w is None else first[w] for w in there]
+    assert ix.get(keys, nulls="drop").tolist() == want

@@ -89,9 +89,11 @@ static sx_batch batch_of(const trying *t, uint64_t n)
                       .out_bytes = 8, .searches = t->columns, .trips = 1};
 }
 
-/* What a question of n takes. balance NULL: the CPU alone. The better of this and *best stays. */
-static sx_status call_once(trying *t, uint64_t n, const sx_balance *balance, sx_trial *best,
-                           sx_err *err)
+/* What a question of n takes. balance NULL: the CPU alone. may_help: a CPU that waits helps, as in
+ * other calls, if a plan says so; otherwise each side does what the balance gives it. The better
+ * of this and *best stays. */
+static sx_status call_once(trying *t, uint64_t n, const sx_balance *balance, int may_help,
+                           sx_trial *best, sx_err *err)
 {
     sx_batch b = batch_of(t, n);
     sx_lookup get = sx_probe_get(t->q);
@@ -114,6 +116,7 @@ static sx_status call_once(trying *t, uint64_t n, const sx_balance *balance, sx_
     t->now->cost.entries.balance = balance ? *balance : plain;
     begin = sx_clock_ns();
     plan = sx_plan_of(t->now, &b, 1, get.q.data, get.out.data);
+    plan.helps &= may_help;
     st = sx_hybrid_run(&plan, &ask, n, t->columns > 1 ? count_part : answer_part, &w, &took, err);
     ns = sx_clock_ns() - begin;
     if (ns < took.gpu_ns)         /* a call is not over before either side is */
@@ -137,7 +140,7 @@ static sx_status sample(trying *t, uint32_t depth, uint32_t share, sx_trial *bes
     sx_status st = SX_OK;
 
     for (unsigned i = 0; i < SEARCH_CALLS && st == SX_OK; i++)
-        st = call_once(t, t->q->n, &balance, &this, err);
+        st = call_once(t, t->q->n, &balance, 0, &this, err);
     if (st != SX_OK)
         return st;
     *gpu_is_slower = this.gpu_ns > this.cpu_ns;
@@ -154,7 +157,7 @@ static sx_status discover(trying *t, sx_balance *found, sx_err *err)
     uint32_t depth = 0, below = 0, above = SX_SHARE_ALL;  /* parts: the GPU is slower, it is not */
     sx_trial warm_up = {.ns = 0}; /* takes what is kept for later calls */
     int slower = 1;
-    sx_status st = call_once(t, t->q->n, &plain, &warm_up, err);
+    sx_status st = call_once(t, t->q->n, &plain, 0, &warm_up, err);
 
     if (st == SX_OK)
         st = sample(t, 0, 0, &best, &slower, err);
@@ -202,9 +205,9 @@ static sx_status take_turns(trying *t, uint64_t n, const sx_balance *balance, sx
     do {
         sx_trial one = {.ns = 0}, other = {.ns = 0};
         unsigned at = turns;
-        st = call_once(t, n, NULL, &one, err);
+        st = call_once(t, n, NULL, 1, &one, err);
         if (st == SX_OK)
-            st = call_once(t, n, balance, &other, err);
+            st = call_once(t, n, balance, 1, &other, err);
         if (st != SX_OK)
             return st;
         if (turns == 0 || one.ns < alone->ns)
@@ -228,9 +231,9 @@ static sx_status take_better(trying *t, const sx_balance *found, int or_plain, s
     sx_status st = SX_OK;
 
     for (unsigned i = 0; i < TURNS && st == SX_OK; i++) {
-        st = call_once(t, t->q->n, found, &with, err);
+        st = call_once(t, t->q->n, found, 1, &with, err);
         if (st == SX_OK && or_plain && !same(found, &plain))
-            st = call_once(t, t->q->n, &plain, &without, err);
+            st = call_once(t, t->q->n, &plain, 1, &without, err);
     }
     t->cost->entries.plain = without;
     *better = without.ns > 0 && without.ns <= with.ns ? without : with;
@@ -262,25 +265,23 @@ static sx_status take_best(trying *t, const sx_balance *found, int told, sx_err 
     return SX_OK;
 }
 
-/* The smallest batch for which both the model and a trial say that entries pay. They do for
- * large ones. */
+/* The smallest batch that gains, by halves: from the trials' down, as long as trials say so. The
+ * model is not asked. It takes the GPU's side from calls that nothing else goes on beside, and
+ * where the GPU has few blocks they take three times as long. */
 static sx_status find_least(trying *t, uint64_t bucket, sx_err *err)
 {
-    sx_cost *c = t->cost;
-    sx_balance balance = c->entries.balance;
-    sx_batch b = batch_of(t, 0);
+    sx_cost_entries *e = &t->cost->entries;
+    sx_balance balance = e->balance;
     sx_trial alone, with;
-    double gain = 0;
+    double gain = SX_LEAST_GAIN;
     sx_status st = SX_OK;
 
-    for (b.n = sx_bucket_least(bucket, 1); b.n < t->q->n && st == SX_OK; b.n *= 2) {
-        if (!sx_cost_entries_pay(c, &b, bucket, 1))
-            continue;
-        st = take_turns(t, b.n, &balance, &alone, &with, &gain, err);
+    e->least = t->q->n;
+    while (st == SX_OK && gain >= SX_LEAST_GAIN && e->least / 2 >= sx_bucket_least(bucket, 1)) {
+        st = take_turns(t, e->least / 2, &balance, &alone, &with, &gain, err);
         if (st == SX_OK && gain >= SX_LEAST_GAIN)
-            break;
+            e->least /= 2;
     }
-    c->entries.least = b.n < t->q->n ? b.n : t->q->n;
     return st;
 }
 

@@ -78,8 +78,9 @@ def lines_and_values_of_ranges(t):
     equal(t.tool.ok(*ask, "--rows", "--values", "w.npy").lines, [str(r * 3) for r in flat],
           "values")
     equal(t.tool.json(*ask, "--lines", "k.csv", "--columns", "3", "--values", "v.npy"),
-          [{"answers": [{"row": r, "values": [r / 4], "fields": [str(r % 7)]} for r in some]}
-           for some in rows], "JSON")
+          [{"lo": a, "hi": b,
+            "answers": [{"row": r, "values": [r / 4], "fields": [str(r % 7)]} for r in some]}
+           for a, b, some in zip(lo.tolist(), hi.tolist(), rows)], "JSON")
     first = np.cumsum([0] + [len(some) for some in rows]).tolist()
     for what, expected in (("--rows", flat), ("--keys", [int(given[r]) for r in flat])):
         for name in ("out.npy", "out.raw", "out.sosd"):

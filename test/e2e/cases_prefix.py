@@ -80,29 +80,39 @@ def climb_strings(t, spec):
     equal(climb("--steps"), ["3", "0", "1", "-", "0"], "steps")
     equal(climb("--rows", "--limit", "1"), ["2", "4", "6", "-", "0"], "rows after one step")
     equal([json.loads(line) for line in climb("--json")][2:4],
-          [{"row": 6, "key": '"q"', "steps": 1}, {"row": None}], "as JSON")
+          [{"query": '"q"/in', "row": 6, "key": '"q"', "steps": 1},
+           {"query": "no", "row": None, "key": None, "steps": None}], "as JSON")
     parents[0] = "/usr/share"
     t.path("parents.csv").write_text(quoted(parents))
     t.tool.fails(1, "circle from key 0", "climb", "paths.sxt", "of.csv", "parents.csv", "--keys")
 
 
 @case()
-def climb_in_the_notation_of_keys(t):
-    t.path("a.txt").write_text("10.0.0.0\n10.1.0.0\n10.1.2.3\n11.0.0.1\n")
-    t.path("p.txt").write_text("10.0.0.0\n10.0.0.0\n10.1.0.0\n12.0.0.0\n")
-    t.path("q.txt").write_text("10.1.2.3\n11.0.0.1\n9.9.9.9\n")
-    t.tool.ok("build", "a.txt", "--keys-as", "ipv4", "--spec", "radix", "-o", "a.sxt")
-    equal(t.tool.ok("climb", "a.sxt", "q.txt", "p.txt", "--keys").lines,
-          ["10.0.0.0", "11.0.0.1", "-"], "addresses")
-    equal([json.loads(line) for line in
-           t.tool.ok("climb", "a.sxt", "q.txt", "p.txt", "--json").lines],
-          [{"row": 0, "key": "10.0.0.0", "steps": 2}, {"row": 3, "key": "11.0.0.1", "steps": 0},
-           {"row": None}], "as JSON")
-    t.path("p.txt").write_text("10.0.0.0\n10.0.0.0\n10.1.0\n12.0.0.0\n")
-    t.tool.fails(1, "10.1.0", "climb", "a.sxt", "q.txt", "p.txt", "--keys")
-    t.path("n.csv").write_text("10.0.0.0/8\n10.1.0.0/16\n")
-    t.tool.ok("build", "n.csv", "--keys-as", "cidr", "--spec", "pivot", "-o", "n.sxt")
-    t.tool.fails(1, "have no parents", "climb", "n.sxt", "q.txt", "p.txt", "--keys")
+def climb_in_a_table(t):
+    """Keys and parents of one table, in the notation of the index; keys of the command line."""
+    rows = [("00:00:00:00:00:01", "00:00:00:00:00:01"), ("00:00:00:00:00:02", "00:00:00:00:00:01"),
+            ("00:00:00:00:00:03", "00-00-00-00-00-02"), ("00:00:00:00:00:04", "00:00:00:00:00:09")]
+    t.path("cards.csv").write_text("id,behind\n" + "".join(f"{a},{b}\n" for a, b in rows))
+    t.tool.ok("build", "cards.csv", "--column", "id", "--keys-as", "mac", "--spec", "radix",
+              "-o", "cards.sxt")
+    parents = ("--column", "id", "--parent-column", "behind")
+    equal(t.tool.ok("climb", "cards.sxt", "cards.csv", "cards.csv", *parents, "--keys").lines,
+          [rows[0][0]] * 3 + [rows[3][0]], "tops")
+    asked = ("climb", "cards.sxt", "cards.csv", *parents, "--key", rows[2][0], "--key", rows[3][1])
+    equal(t.tool.ok(*asked, "--steps").lines, ["2", "-"], "steps")
+    equal(t.tool.json(*asked),
+          [{"query": rows[2][0], "row": 0, "key": rows[0][0], "steps": 2},
+           {"query": rows[3][1], "row": None, "key": None, "steps": None}], "as JSON")
+    t.tool.fails(2, "PARENTS is missing", "climb", "cards.sxt", "cards.csv", "--keys")
+    t.tool.fails(2, "not both", "climb", "cards.sxt", "cards.csv", "cards.csv", "--keys", "--key",
+                 rows[0][0])
+    t.tool.fails(1, "no column is named 'beside'", "climb", "cards.sxt",
+                 "cards.csv", "cards.csv", "--column", "id", "--parent-column", "beside",
+                 "--keys")
+    t.path("nets.txt").write_text("10.0.0.0/8\n")
+    t.tool.ok("build", "nets.txt", "--keys-as", "cidr", "--spec", "pivot", "-o", "nets.sxt")
+    t.tool.fails(1, "an index of networks has no parents", "climb", "nets.sxt", "nets.txt",
+                 "nets.txt", "--keys")
 
 
 @case()

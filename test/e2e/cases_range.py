@@ -89,6 +89,7 @@ def range_json(t, what):
     equal([o[what] for o in objects],
           [of_rows(found) for found in Oracle(keys, rows).ranges(lo, hi)],
           what)
+    equal([(o["lo"], o["hi"]) for o in objects], list(zip(lo.tolist(), hi.tolist())), "ends")
 
 
 @case("sosd", "raw", "npy", "text")

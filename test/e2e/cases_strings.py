@@ -70,7 +70,8 @@ def strings_in_ranges(t, spec):
     equal(t.tool.ok("range", "k.sxt", *words, "--count").lines,
           [str(max(0, b - a)) for a, b in spans], "counts")
     equal(t.tool.json("range", "k.sxt", *words, "--keys"),
-          [{"keys": [k.decode() for k in keys[a:b]]} for a, b in spans], "keys")
+          [{"lo": lo, "hi": hi, "keys": [k.decode() for k in keys[a:b]]}
+           for (lo, hi), (a, b) in zip(bounds, spans)], "keys")
     whole = t.tool.ok("range", "k.sxt", "--lo=", "--hi=y", "--keys").out.decode()
     a, b = bisect.bisect_left(keys, b""), bisect.bisect_right(keys, b"y")
     got = next(csv.reader(io.StringIO(whole, newline=""), delimiter=" ", strict=True))
@@ -87,9 +88,11 @@ def strings_that_begin_alike(t, spec):
     equal(t.tool.ok("prefix", "k.sxt", *words, "--count").lines, [str(len(one)) for one in found],
           "counts")
     equal(t.tool.json("prefix", "k.sxt", *words, "--keys"),
-          [{"keys": [key.decode() for key, _ in one]} for one in found], "keys")
+          [{"query": q, "keys": [key.decode() for key, _ in one]}
+           for q, one in zip(typed, found)], "keys")
     equal(t.tool.json("prefix", "k.sxt", *words, "--rows", "--limit", 2, "--last"),
-          [{"rows": [row for _, row in one[-2:]]} for one in found], "the last rows")
+          [{"query": q, "rows": [row for _, row in one[-2:]]} for q, one in zip(typed, found)],
+          "the last rows")
     whole = t.tool.ok("prefix", "k.sxt", "--key=", "--keys").out.decode()
     got = next(csv.reader(io.StringIO(whole, newline=""), delimiter=" ", strict=True))
     equal(got, [key.decode() for key in keys], "keys as text, with quotes where needed")

@@ -64,6 +64,12 @@ def help_lists_the_verbs(t):
 @case()
 def version(t):
     line, = t.tool.ok("--version").lines
+    for word in ("-V", "--v", "--vers"):
+        equal(t.tool.ok(word).lines, [line], word)
+    for word in ("-h", "--h", "--hel"):
+        equal(t.tool.ok(word).lines, t.tool.ok("--help").lines, word)
+    for word in ("-v", "--versions", "--", "--x"):
+        t.tool.fails(2, f"unknown option '{word}'", word)
     check(re.fullmatch(r"sextant \d+\.\d+\.\d+", line), line)
     equal(t.tool.ok("-V").lines, [line], "sextant -V")
 
