@@ -213,6 +213,14 @@ static void test_entries_pay(void **state)
     c.entries.query_ns = 0.5;
     c.side = SX_SIDE_CPU;
     assert_false(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
+    c = made_up();
+    c.entries.query_ns = 100;                                /* a slow GPU, by the model, */
+    c.entries.gain = 1.2;                                    /* which gained when it was tried */
+    c.entries.least = b.n = 1 << 26;
+    b.threads = 0;
+    assert_true(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
+    b.n--;
+    assert_false(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
 }
 
 /* ---- numbers that are measured --------------------------------------------------------- */
