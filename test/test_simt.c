@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "on_simt.h"
-#include "family/generic/gpu_block_sort.h"
 
 #ifdef SIMT_WITH_ASAN
 #include <sanitizer/asan_interface.h>
@@ -525,50 +524,6 @@ static void test_block_sort(void **state)
     }
 }
 
-/* The sort that blocks have on a GPU, step by step. */
-typedef struct {
-    uint32_t *numbers;
-    unsigned items;
-} steps_args;
-
-SX_KERNEL(sort_in_steps, steps_args)
-{
-    uint32_t mine[8];
-
-    for (unsigned turn = 0; turn < 2; turn++) {   /* the second finds the space free */
-        for (unsigned j = 0; j < ap->items; j++)
-            mine[j] = ap->numbers[SX_TID * ap->items + j] ^ turn;
-        SX_BARRIER();
-        sx_block_sort(mine, SX_BLOCK_THREADS, ap->items, (uint32_t *)(void *)SX_SHARED);
-        for (unsigned j = 0; j < ap->items; j++)
-            ap->numbers[j * SX_BLOCK_THREADS + SX_TID] = mine[j];
-        SX_BARRIER();
-    }
-}
-
-static void test_sort_in_steps(void **state)
-{
-    static const unsigned shapes[][2] = {{32, 1}, {32, 4}, {64, 2}, {128, 8}, {256, 4}, {1024, 1}};
-    static uint32_t numbers[PAIRS_MAX], given[PAIRS_MAX];
-
-    (void)state;
-    for (unsigned s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
-        EACH_ORDER (o) {
-            uint32_t n = shapes[s][0] * shapes[s][1];
-            steps_args a = {numbers, shapes[s][1]};
-            for (uint32_t i = 0; i < n; i++)      /* some are equal */
-                numbers[i] = given[i] = i % 5 ? i * 0x9e3779b9u : i % 3;
-            if (simt_launch(sort_in_steps, &a, 1, shapes[s][0], 2 * n * sizeof *numbers) != 0)
-                fail_msg("%s", simt_fault());
-            for (uint32_t i = 0; i < n; i++)
-                given[i] ^= 1;    /* of the second turn: the first has changed their places only */
-            for (uint32_t i = 0; i < n; i++) {
-                uint32_t before = place_of(given, n, i, 32);
-                assert_int_equal(numbers[before], given[i]);
-            }
-        }
-}
-
 /* Three sorts in a row; the last brings back what the first two mixed. */
 SX_KERNEL(sort_again, columns)
 {
@@ -646,7 +601,6 @@ int main(void)
         cmocka_unit_test(test_atomics),
         cmocka_unit_test(test_atomics_yield),
         cmocka_unit_test(test_block_sort),
-        cmocka_unit_test(test_sort_in_steps),
         cmocka_unit_test(test_sort_again),
         cmocka_unit_test(test_loads),
     };

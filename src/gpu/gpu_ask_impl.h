@@ -93,9 +93,7 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     p.staged = tune->staged ? tune->staged : few || !habits.stages ? SX_STAGE_NONE : SX_STAGE_STEPS;
     if (p.walk == SX_WALK_GROUP || (ascending && !tune->staged) || p.staged == SX_STAGE_CONSTANT)
         p.staged = SX_STAGE_NONE;
-    p.block = tune->block ? tune->block
-              : (p.reorder != SX_REORDER_NONE ? habits.stages : p.staged != SX_STAGE_NONE)
-                  ? GPU_BLOCK_MOST : GPU_BLOCK;
+    p.block = tune->block ? tune->block : p.staged != SX_STAGE_NONE ? GPU_BLOCK_MOST : GPU_BLOCK;
     p.schedule = tune->schedule ? tune->schedule
                  : p.staged != SX_STAGE_NONE ? SX_SCHEDULE_STATIC : SX_SCHEDULE_DYNAMIC;
     p.each = tune->each ? tune->each : 1;
@@ -132,7 +130,7 @@ static gpu_plan gpu_points_plan(const sx_gpu *g, const sx_view *v, sx_gpu_lookup
     if (p.constant)
         a->top_bytes = family->staged_bytes(v, SX_STAGE_STEPS, SX_CONSTANT_BYTES);
     a->twice = p.reorder == SX_REORDER_DOUBLE;
-    if (p.reorder != SX_REORDER_NONE)
+    if (a->twice)
         p.shared_bytes += p.block * p.each * 8;
     a->lanes = habits.lanes;
     all = family->search_bytes(v, &p.top);

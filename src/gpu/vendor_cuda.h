@@ -14,9 +14,6 @@
  *   SX_THREAD, SX_THREADS      this thread of all, how many there are
  *   SX_SHARED                  the block's shared memory, at a 16-byte boundary
  *   SX_BARRIER()               for all threads of the block that are left
- *   SX_SORT_NUMBERS(BLOCK, ITEMS, numbers, space)   a block of BLOCK threads sorts uint32_t numbers,
- *                              ITEMS of each thread, whose j-th is the (j * BLOCK + SX_TID)-th
- *                              then. space: shared memory for twice as many
  *
  * and, for all 32 lanes of a warp at once (none may have left), or with _IN
  * for all lanes of a mask:
@@ -119,8 +116,6 @@ static void sx_launch(void (*kernel)(type), unsigned grid, unsigned block, size_
 /* Before a loop whose number of turns is known. */
 #define SX_UNROLL _Pragma("unroll")
 #define SX_UNROLL_BY_4 _Pragma("unroll 4")
-/* Before a loop with much code, which is to be there once. */
-#define SX_ROLLED _Pragma("unroll 1")
 
 #define SX_TID threadIdx.x
 #define SX_BLOCK blockIdx.x
@@ -143,8 +138,6 @@ typedef unsigned long long sx_word;      /* what 64-bit atomics take */
 #define SX_BALLOT(pred) SX_BALLOT_IN(0xffffffffu, (pred))
 #define SX_BALLOT_IN(mask, pred) __ballot_sync((mask), !!(pred))
 #define SX_ANY(pred) __any_sync(0xffffffffu, !!(pred))
-#define SX_SORT_NUMBERS(BLOCK, ITEMS, numbers, space) \
-    sx_block_sort((numbers), (BLOCK), (ITEMS), (space))      /* gpu_block_sort.h */
 #define SX_POPC(x) ((unsigned)__popc(x))
 #define SX_CLZ(x) ((unsigned)__clz((int)(x)))      /* leading zeros; x is not 0 */
 /* The sum of four bytes and `sum`; a number whose lowest bits are set, up to all 32. */

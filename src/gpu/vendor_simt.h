@@ -28,7 +28,6 @@
 /* Before a loop whose number of turns is known. */
 #define SX_UNROLL 
 #define SX_UNROLL_BY_4 
-#define SX_ROLLED 
 
 #define SX_TID (simt_self.thread)
 #define SX_BLOCK (simt_self.block)
@@ -65,9 +64,6 @@ typedef unsigned long long sx_word;
 
 #define SX_BLOCK_SORT(BLOCK, ITEMS, keys, values, bits) \
     simt_block_sort((BLOCK), (ITEMS), (keys), (values), (bits), SIMT_HERE)
-/* By itself: a step of gpu_block_sort.h is a turn of every fiber. test_simt.c has its steps. */
-#define SX_SORT_NUMBERS(BLOCK, ITEMS, numbers, space) \
-    ((void)(space), SX_BLOCK_SORT((BLOCK), (ITEMS), (numbers), (numbers), 32))
 
 typedef struct {
     uint32_t x, y;

@@ -1,7 +1,7 @@
 /* eytzinger_gpu.cu - walks in a tree in level order on a GPU. */
 #define SX_UNIT_OF SX_FAM_EYTZ
 #include "family/family_gpu.h"
-#define SX_REORDERS 256           /* its plans sort questions */
+#define SX_REORDERS 1             /* its plans sort questions */
 #define GPU_LAUNCH_ALONE(w) LAUNCH_ALONE_##w
 #define LAUNCH_ALONE_4                               \
     if (a->unit == 64 / 4 && a->top_bytes == 0)      \

@@ -3,6 +3,10 @@
 #ifndef SX_GPU_LAUNCH_H
 #define SX_GPU_LAUNCH_H
 
+#if defined(__CUDACC__) && (GPU_LAB || SX_REORDERS)
+#include "gpu/block_sort_cuda.h"
+#endif
+
 #define GPU_VIEW SX_GPU_VIEW(&a->views)
 
 #if GPU_LAB
@@ -20,15 +24,12 @@
     }
 #define GPU_LAUNCH_GROUP(w) GPU_LAUNCH_PLAN(k_group_##w)
 #elif SX_REORDERS
-/* Plans take one shape (gpu_points_plan()). */
-#if SX_REORDERS == 256
-#define GPU_LAUNCH_REORDER(w) GPU_LAUNCH_REORDER_AS(w, 256, 4)
-#else
-#define GPU_LAUNCH_REORDER(w) GPU_LAUNCH_REORDER_AS(w, 1024, 1)
-#endif
-#define GPU_LAUNCH_REORDER_AS(w, block_, each_)              \
-    if (p->block == block_ && p->each == each_)              \
-        GPU_LAUNCH_PLAN(k_reorder_##w##_##block_##_##each_); \
+/* Plans take one of two shapes. */
+#define GPU_LAUNCH_REORDER(w)                                \
+    if (p->block == 256 && p->each == 4)                     \
+        GPU_LAUNCH_PLAN(k_reorder_##w##_256_4);              \
+    else if (p->block == 1024 && p->each == 1)               \
+        GPU_LAUNCH_PLAN(k_reorder_##w##_1024_1);             \
     else                                                     \
         GPU_LAUNCH_PLAN(k_lookup_##w);
 #else

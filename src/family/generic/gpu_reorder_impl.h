@@ -3,22 +3,18 @@
  *
  * Behind gpu_points_impl.h. Parameters: BLOCK threads with ITEMS questions
  * each. */
-#include "family/generic/gpu_block_sort.h"
-
 /* Bits that questions are sorted by: of a key's place between the smallest key
- * and the largest. Locality needs no more, and the number of a question in its tile fits
- * beside them. */
+ * and the largest. Locality needs no more. */
 #ifndef SX_PLACE_BITS
 #define SX_PLACE_BITS 20u
 #endif
 
-/* Shared memory: the top, then 8 bytes per question: to sort, and then (double) a number. */
+/* Shared memory: the top, then (double) one number per question. */
 SX_KERNEL_1024(NAME5(k_reorder, W, BLOCK, ITEMS), sx_gpu_lookup)
 {
     const sx_view *v = SX_GPU_VIEW(&ap->views);
     uint64_t tile = (uint64_t)BLOCK * ITEMS;
     uint64_t *numbers = (uint64_t *)(void *)(SX_SHARED + ap->top_bytes);
-    const unsigned which_bits = 32 - SX_PLACE_BITS;
     KEY least = 0, span = 0;
     unsigned shift = 0;
 
@@ -30,19 +26,17 @@ SX_KERNEL_1024(NAME5(k_reorder, W, BLOCK, ITEMS), sx_gpu_lookup)
             shift++;
     }
     for (uint64_t begin = SX_BLOCK * tile; begin < ap->n; begin += SX_BLOCKS * tile) {
-        uint32_t sorted[ITEMS];   /* by place; which one it is */
-        SX_UNROLL
+        uint32_t place[ITEMS], which[ITEMS];
         for (unsigned j = 0; j < ITEMS; j++) {
-            uint32_t which = j * BLOCK + SX_TID;
-            KEY q = begin + which < ap->n ? F(read_key)(ap->key_type, ap->q, begin + which) : least;
+            uint64_t i = begin + j * BLOCK + SX_TID;
+            KEY q = i < ap->n ? F(read_key)(ap->key_type, ap->q, i) : least;
             q = q < least ? 0 : (KEY)(q - least);
-            sorted[j] = (uint32_t)((q > span ? span : q) >> shift) << which_bits | which;
+            place[j] = (uint32_t)((q > span ? span : q) >> shift);
+            which[j] = j * BLOCK + SX_TID;
         }
-        SX_SORT_NUMBERS(BLOCK, ITEMS, sorted, (uint32_t *)(void *)numbers);
-        SX_ROLLED                 /* one walk in the code, and not one for each of them */
+        SX_BLOCK_SORT(BLOCK, ITEMS, place, which, SX_PLACE_BITS);
         for (unsigned j = 0; j < ITEMS; j++) {
-            uint32_t which = sorted[j] & ((1u << which_bits) - 1);
-            uint64_t i = begin + which, slot, rank, number;
+            uint64_t i = begin + which[j], slot, rank, number;
             KEY q;
             if (i >= ap->n)
                 continue;
@@ -52,7 +46,7 @@ SX_KERNEL_1024(NAME5(k_reorder, W, BLOCK, ITEMS), sx_gpu_lookup)
             if (!ap->twice) {
                 F(put)(ap, i, number, slot);
             } else {
-                numbers[which] = number;
+                numbers[which[j]] = number;
                 if (ap->keys && slot != SX_NO_SLOT)
                     F(write_key)(ap->key_type, ap->keys, i, F(slot_key)(v, slot));
             }

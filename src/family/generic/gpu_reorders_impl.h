@@ -1,6 +1,6 @@
 /* gpu_reorders_impl.h - the sorting kernels: blocks of 1024 or 2048 questions. A lab has
- * them in all shapes. Otherwise a family whose plans sort questions has the one shape that its
- * plans take: SX_REORDERS is 256, threads with 4 questions each, if it stages nothing, or 1024. */
+ * them in all shapes. Otherwise a family whose plans sort questions has the two shapes that
+ * plans take. */
 #if GPU_LAB
 #define BLOCK 128
 #define ITEMS 8
@@ -35,12 +35,13 @@
 #undef ITEMS
 #undef BLOCK
 #elif SX_REORDERS
-#define BLOCK SX_REORDERS
-#if SX_REORDERS == 256
+#define BLOCK 256
 #define ITEMS 4
-#else
+#include "family/generic/gpu_reorder_impl.h"
+#undef ITEMS
+#undef BLOCK
+#define BLOCK 1024
 #define ITEMS 1
-#endif
 #include "family/generic/gpu_reorder_impl.h"
 #undef ITEMS
 #undef BLOCK

@@ -1,7 +1,7 @@
 /* pivot_gpu.cu - walks under pivots on a GPU, and the pivots. */
 #define SX_UNIT_OF SX_FAM_PIVOT
 #include "family/family_gpu.h"
-#define SX_REORDERS 1024          /* its plans sort questions */
+#define SX_REORDERS 1             /* its plans sort questions */
 #include "family/generic/gpu_launch.h"
 #include "family/shape.h"
 

@@ -1,7 +1,7 @@
 /* sorted_gpu.cu - searches in a sorted array on a GPU. */
 #define SX_UNIT_OF SX_FAM_SORTED
 #include "family/family_gpu.h"
-#define SX_REORDERS 1024          /* its plans sort questions */
+#define SX_REORDERS 1             /* its plans sort questions */
 #include "family/generic/gpu_launch.h"
 
 #define SX_BODY "family/sorted/sorted_gpu_impl.h"
