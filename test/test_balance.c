@@ -54,7 +54,6 @@ static uint32_t levels_of(const sx_index *ix)
 static void set_balance(sx_index *ix, uint32_t depth, uint32_t share, uint32_t strategy)
 {
     now_of(ix)->cost.entries.balance = (sx_balance){ depth, share };
-    now_of(ix)->cost.travel.balanced = 1;         /* as if told: each side has its own work */
     now_of(ix)->cost.travel.strategy = strategy;
 }
 

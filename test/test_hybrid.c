@@ -282,7 +282,7 @@ static void test_failing_gpu(void **state)
     (void)state;
     enum { BUCKET = 16 };
     rnd r = rnd_start(test_seed());
-    sx_device *dev = device_open(kernel_with("bucket=16,side=gpu,strategy=double"));
+    sx_device *dev = device_open(kernel_with("bucket=16,side=gpu"));
     dataset *d = data_make(SX_I64, KEYS_DUPLICATES, 2500, ROWS_U64_SMALL, 300, &r);
     uint64_t n = d->queries, *rows = need(n * 8);
     unsigned buckets = (unsigned)((n + BUCKET - 1) / BUCKET);
@@ -412,7 +412,7 @@ static void test_small_batches(void **state)
 {
     (void)state;
     rnd r = rnd_start(test_seed());
-    sx_device *dev = device_open(kernel_with("bucket=30,side=gpu,strategy=double"));
+    sx_device *dev = device_open(kernel_with("bucket=30,side=gpu"));
     dataset *d = data_make(SX_U32, KEYS_RANDOM, 500, ROWS_U32, 200, &r);
     uint64_t rows[200];
     sx_index *ix = index_of(dev, d, "guide place=hybrid");

@@ -89,11 +89,9 @@ static sx_batch batch_of(const trying *t, uint64_t n)
                       .out_bytes = 8, .searches = t->columns, .trips = 1};
 }
 
-/* What a question of n takes. balance NULL: the CPU alone. may_help: a CPU that waits helps, as in
- * other calls, if a plan says so; otherwise each side does what the balance gives it. The better
- * of this and *best stays. */
-static sx_status call_once(trying *t, uint64_t n, const sx_balance *balance, int may_help,
-                           sx_trial *best, sx_err *err)
+/* What a question of n takes. balance NULL: the CPU alone. The better of this and *best stays. */
+static sx_status call_once(trying *t, uint64_t n, const sx_balance *balance, sx_trial *best,
+                           sx_err *err)
 {
     sx_batch b = batch_of(t, n);
     sx_lookup get = sx_probe_get(t->q);
@@ -116,7 +114,6 @@ static sx_status call_once(trying *t, uint64_t n, const sx_balance *balance, int
     t->now->cost.entries.balance = balance ? *balance : plain;
     begin = sx_clock_ns();
     plan = sx_plan_of(t->now, &b, 1, get.q.data, get.out.data);
-    plan.helps &= may_help;
     st = sx_hybrid_run(&plan, &ask, n, t->columns > 1 ? count_part : answer_part, &w, &took, err);
     ns = sx_clock_ns() - begin;
     if (ns < took.gpu_ns)         /* a call is not over before either side is */
@@ -140,7 +137,7 @@ static sx_status sample(trying *t, uint32_t depth, uint32_t share, sx_trial *bes
     sx_status st = SX_OK;
 
     for (unsigned i = 0; i < SEARCH_CALLS && st == SX_OK; i++)
-        st = call_once(t, t->q->n, &balance, 0, &this, err);
+        st = call_once(t, t->q->n, &balance, &this, err);
     if (st != SX_OK)
         return st;
     *gpu_is_slower = this.gpu_ns > this.cpu_ns;
@@ -157,7 +154,7 @@ static sx_status discover(trying *t, sx_balance *found, sx_err *err)
     uint32_t depth = 0, below = 0, above = SX_SHARE_ALL;  /* parts: the GPU is slower, it is not */
     sx_trial warm_up = {.ns = 0}; /* takes what is kept for later calls */
     int slower = 1;
-    sx_status st = call_once(t, t->q->n, &plain, 0, &warm_up, err);
+    sx_status st = call_once(t, t->q->n, &plain, &warm_up, err);
 
     if (st == SX_OK)
         st = sample(t, 0, 0, &best, &slower, err);
@@ -205,9 +202,9 @@ static sx_status take_turns(trying *t, uint64_t n, const sx_balance *balance, sx
     do {
         sx_trial one = {.ns = 0}, other = {.ns = 0};
         unsigned at = turns;
-        st = call_once(t, n, NULL, 1, &one, err);
+        st = call_once(t, n, NULL, &one, err);
         if (st == SX_OK)
-            st = call_once(t, n, balance, 1, &other, err);
+            st = call_once(t, n, balance, &other, err);
         if (st != SX_OK)
             return st;
         if (turns == 0 || one.ns < alone->ns)
@@ -231,9 +228,9 @@ static sx_status take_better(trying *t, const sx_balance *found, int or_plain, s
     sx_status st = SX_OK;
 
     for (unsigned i = 0; i < TURNS && st == SX_OK; i++) {
-        st = call_once(t, t->q->n, found, 1, &with, err);
+        st = call_once(t, t->q->n, found, &with, err);
         if (st == SX_OK && or_plain && !same(found, &plain))
-            st = call_once(t, t->q->n, &plain, 1, &without, err);
+            st = call_once(t, t->q->n, &plain, &without, err);
     }
     t->cost->entries.plain = without;
     *better = without.ns > 0 && without.ns <= with.ns ? without : with;

@@ -14,13 +14,6 @@
  * There may be two workers, who take the next bucket in turns. Workers and the buffers of one
  * call are kept by the device for later calls.
  *
- * A CPU that would wait for entries helps instead: it answers queries from the end of the batch
- * alone, a few at a time, and the batch gets shorter for the GPU.
- *
- *     queries  | entries come from the GPU -->        <-- the CPU alone |
- *
- * So both sides are busy to the end, whatever each of them takes for a query.
- *
  * Entries only save the CPU a part of its walks. So if there is no memory or no thread for
  * them, the CPU answers alone. But a GPU that fails is an error. */
 #include "query/index.h"
@@ -28,23 +21,12 @@
 #include "base/machine.h"
 #include "base/worker.h"
 
-/* A CPU that helps takes such a part of the largest bucket at a time, or the smallest bucket: soon
- * it looks again whether entries have come. */
-#define HELP_PART 8u
-
-typedef struct {                  /* who answers */
-    sx_answer_fn *answer;
-    void *work;
-} calling;
-
 typedef struct {
     const sx_replica *upper;      /* on the GPU */
     const sx_replica *whole;      /* on the host */
     sx_views views, here;         /* of such ones */
     const sx_entered *ask;
-    uint64_t n;                   /* queries, less those that the CPU has taken for itself. The
-                                     caller changes it, under the lock */
-    uint64_t help;                /* queries that it takes at a time; 0: none */
+    uint64_t n;
     sx_buckets cut;
     sx_balance balance;
     int walks;                    /* the CPU walks levels before the GPU */
@@ -201,67 +183,21 @@ static sx_status walk_ahead(pipeline *p, uint64_t b, sx_err *err)
     return st == SX_ENOMEM ? SX_OK : st;
 }
 
-/* Takes queries from the end that nobody has begun: no worker, and no walk of first levels. The
- * first bucket is left to a worker who is not awake yet. The lock is held. Returns how many; they
- * begin at p->n then. */
-static uint64_t take_from_end(pipeline *p)
-{
-    uint64_t begun = p->taken_at > p->walked_at ? p->taken_at : p->walked_at, n;
-
-    begun = begun > p->cut.first ? begun : p->cut.first;
-    n = p->n > begun ? p->n - begun : 0;
-    n = n < p->help ? n : p->help;
-    p->n -= n;
-    if (n > 0 && p->n == begun)   /* a worker who waits for a buffer need not */
-        pthread_cond_broadcast(&p->first->changed);
-    return n;
-}
-
-/* Answers queries alone until the entries of the bucket that begins with `at` are there, or no
- * more come, or all is begun. The lock is held, and again in the end, unless *alone: there are no
- * workers any more. */
-static sx_status help(pipeline *p, const unsigned char *made, const calling *call, int *alone,
-                      sx_err *err)
-{
-    static const sx_state *const none[2] = {NULL, NULL};
-    sx_status st = SX_OK;
-    uint64_t n;
-
-    while (st == SX_OK && !*made && !p->ended && (n = take_from_end(p)) > 0) {
-        uint64_t begin = sx_clock_ns();
-        pthread_mutex_unlock(&p->first->lock);
-        st = call->answer(call->work, p->n, n, none, err);
-        p->cpu_ns += sx_clock_ns() - begin;
-        *alone = lost(p);
-        if (*alone)
-            return st;
-        pthread_mutex_lock(&p->first->lock);
-    }
-    return st;
-}
-
-/* Waits for the entries of bucket b, which begins with query `at`, and helps meanwhile; *entered:
- * they are there. Without them the CPU goes on alone, if it was for want of memory, or after a
- * fork() in a tick, or there is nothing left to do. */
-static sx_status await_entries(pipeline *p, uint64_t b, uint64_t at, const calling *call,
-                               int *entered, sx_err *err)
+/* Waits for the entries of bucket b; *entered: they are there. Without them the CPU
+ * goes on alone, if it was for want of memory, or after a fork() in a tick. */
+static sx_status await_entries(pipeline *p, uint64_t b, int *entered, sx_err *err)
 {
     const unsigned char *made = &p->made[b % p->cut.buffers];
-    sx_status st;
-    int alone = 0;
+    sx_status st = SX_OK;
 
     *entered = 0;
     if (lost(p))
         return SX_OK;
     pthread_mutex_lock(&p->first->lock);
-    st = help(p, made, call, &alone, err);
-    if (alone)
-        return st;
-    while (st == SX_OK && !*made && !p->ended && at < p->n)
+    while (!*made && !p->ended)
         pthread_cond_wait(&p->first->changed, &p->first->lock);
-    if (st == SX_OK)
-        *entered = *made;
-    if (st == SX_OK && !*entered && p->st != SX_OK && p->st != SX_ENOMEM) {
+    *entered = *made;
+    if (!*entered && p->st != SX_ENOMEM) {
         st = p->st;
         *err = p->err;
     }
@@ -283,7 +219,7 @@ static void say_used(pipeline *p, uint64_t b, sx_status st)
 }
 
 /* Answers bucket by bucket. If no more entries come, it answers the rest at once. */
-static sx_status answer_buckets(pipeline *p, const calling *call, sx_err *err)
+static sx_status answer_buckets(pipeline *p, sx_answer_fn *answer, void *work, sx_err *err)
 {
     sx_status st = SX_OK;
     uint64_t n;
@@ -295,15 +231,13 @@ static sx_status answer_buckets(pipeline *p, const calling *call, sx_err *err)
         st = walk_ahead(p, b, err);
         p->cpu_ns += sx_clock_ns() - begin;
         if (st == SX_OK)
-            st = await_entries(p, b, at, call, &entered, err);
-        if (at >= p->n)           /* the CPU has taken the rest */
-            break;
+            st = await_entries(p, b, &entered, err);
         begin = sx_clock_ns();
         n = entered ? sx_bucket_length(&p->cut, p->n, at) : p->n - at;
         for (unsigned c = 0; entered && c < p->ask->columns; c++)
             entry[c] = states_of(p, b, c);
         if (st == SX_OK)
-            st = call->answer(call->work, at, n, entry, err);
+            st = answer(work, at, n, entry, err);
         p->cpu_ns += sx_clock_ns() - begin;
         say_used(p, b, st);
     }
@@ -339,11 +273,12 @@ void sx_hybrid_rest(sx_device *dev)
 
 /* Two workers where the plan says so and there is one more; the second ends first, as it uses
  * the other's lock. */
-static sx_status run_workers(pipeline *p, unsigned count, const calling *call, sx_err *err)
+static sx_status run_workers(pipeline *p, unsigned count, sx_answer_fn *answer, void *work,
+                             sx_err *err)
 {
     sx_workers *workers = &p->upper->dev->workers;
     sx_worker *second = count > 1 ? sx_worker_start(workers, second_task, p) : NULL;
-    sx_status st = answer_buckets(p, call, err);
+    sx_status st = answer_buckets(p, answer, work, err);
 
     if (second)
         sx_worker_finish(workers, second);
@@ -368,12 +303,10 @@ sx_status sx_hybrid_run(const sx_plan *plan, const sx_entered *ask, uint64_t n,
     if (st != SX_OK && st != SX_ENOMEM)
         return st;
     p.states = ring;
-    if (plan->helps)
-        p.help = p.cut.most / HELP_PART > p.cut.first ? p.cut.most / HELP_PART : p.cut.first;
     p.walked = p.walks ? 0 : UINT64_MAX;
     p.first = ring ? sx_worker_start(&p.upper->dev->workers, first_task, &p) : NULL;
     if (p.first) {
-        st = run_workers(&p, plan->workers, &(calling){answer, work}, err);
+        st = run_workers(&p, plan->workers, answer, work, err);
     } else {
         uint64_t begin = sx_clock_ns();
         st = n > 0 ? answer(work, 0, n, none, err) : SX_OK;

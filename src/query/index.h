@@ -96,7 +96,6 @@ typedef struct {
     sx_buckets cut;               /* ... for so many queries at a time, */
     sx_balance balance;           /* ... from where the CPU has come to, */
     unsigned workers;             /* ... for so many buckets at once: 1, 2 */
-    int helps;                    /* a CPU that would wait for them answers queries alone */
     int visit;                    /* columns in device memory come to the host for it */
 } sx_plan;
 

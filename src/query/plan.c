@@ -55,7 +55,6 @@ sx_plan sx_plan_of(const sx_index_version *now, const sx_batch *b, int on_host, 
         plan.entries = cut_for(now, second, b, &plan.cut) ? second : NULL;
         plan.balance = now->cost.entries.balance;
         plan.workers = workers_for(now->cost.travel.strategy, b);
-        plan.helps = !now->cost.travel.strategy && !now->cost.travel.balanced;
     } else if (on_host && b->n > 0) {
         if (faster(now, b, in, out) == SX_SIDE_CPU)
             plan.by = second;
