@@ -49,11 +49,14 @@ def best(f, times=3):
 
 
 def row(name, ours, peer, peer_name, **more):
-    line = {"row": name, "ours_s": ours, "peer": peer_name, "peer_s": peer,
-            "ratio": peer / ours, "ours_cpu_s": ours.cpu, "peer_cpu_s": peer.cpu,
-            "cpu_ratio": peer.cpu / ours.cpu, **more}
+    line = {"row": name, "ours_s": ours, "peer": peer_name, "peer_s": peer, "ratio": peer / ours,
+            **more}
+    by_processor = ""
+    if hasattr(ours, "cpu"):                  # a GPU's times are of its own clock
+        line |= {"ours_cpu_s": ours.cpu, "peer_cpu_s": peer.cpu, "cpu_ratio": peer.cpu / ours.cpu}
+        by_processor = f", by the processor's time {line['cpu_ratio']:.2f} x"
     print(f"{name:42} {ours * 1e3:10.2f} ms  {peer_name} {peer * 1e3:10.2f} ms  "
-          f"{line['ratio']:6.2f} x, by the processor's time {line['cpu_ratio']:.2f} x", flush=True)
+          f"{line['ratio']:6.2f} x{by_processor}", flush=True)
     return line
 
 

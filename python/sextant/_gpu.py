@@ -90,6 +90,13 @@ class GpuArray:
         return self.package.empty(shape, dtype=getattr(self.package, dtype.name),
                                   device=self.owner.device)
 
+    def put(self, array, where, value):
+        """Set elements of an array. cupy waits for the stream to count those of a mask."""
+        if self.package is not None and self.package.__name__ == "cupy":
+            self.package.copyto(array, value, where=where)
+        else:
+            array[where] = value
+
 
 def _package_of(obj):
     """torch or cupy, or None."""

@@ -268,7 +268,7 @@ class Index(_core.Index):
         if mask or default is not None:
             found = rows != MISS
             if default is not None:
-                rows[~found] = default
+                given.put(rows, ~found, default)
         if keys:
             result.append(found_keys)
         if mask:
