@@ -20,6 +20,7 @@ COLLECT = "NVIDIA-H200-2026-11-16-collect.json"
 AUTO_GPU = "auto-near-NVIDIA-H200-2026-11-16.json"
 AUTO_CPU = "auto-look-Intel-Xeon-2026-11-16.json"
 PAPERS = "papers-NVIDIA-H200-2026-11-16"
+GRT = "grt-NVIDIA-H200-2026-11-17.json"
 
 PIVOT, PIVOT_PAIRS = "pivot", "pivot(layout=pairs)"
 GUIDE_PAIRS = "guide(layout=pairs)"
@@ -475,6 +476,35 @@ class Parts:
             return f"*Not measured yet*: `bench/papers.sh {figure}`.\n"
         return f"From `{paths[-1].parent.name}/{figure}.json`.\n" + \
             printed(papers.show, papers.Figure(paths[-1]), False)
+
+    def part_grt(self, what):
+        """Benchmarks of the paper on GRT: bulk, build, real, ranges or climbs."""
+        lines = [line for line in self.read(GRT)
+                 if "header" not in line and line["spec"] != "binary_search" and right(line)]
+        if what == "climbs":
+            return table(["keys", "family", "single lookups, G/s", "steps, G/s", "times"],
+                         [[line["keys"], spec(line["spec"]), number(line["get_gps"]),
+                           number(line["steps_gps"]), number(line["times"])]
+                          for line in lines if line.get("op") == "climb"], words=2)
+        lines = [line for line in lines if "part" in line]
+        families = list(dict.fromkeys(line["requested_spec"] for line in lines))
+        names = {"bulk": ("1S", "1D"), "build": ("1S", "1D"), "real": ("1A", "1B"),
+                 "ranges": ("4S", "4D")}[what]
+        rows = {}
+        for line in lines:
+            name, _, hits = line["part"].partition(" ")
+            if name in names:
+                first = f"{name}, {int(hits.split()[0]):,} hits" if hits else \
+                    f"{name}, {power(line['n'])}" if what != "real" else name
+                rows.setdefault(first, {})[line["requested_spec"]] = line
+        if what == "build":
+            return table(["keys", "bytes a key", "build, ms", "times the sort"],
+                         [[first, number(of["radix"]["bytes_per_key"]),
+                           number(of["radix"]["build_s"] * 1e3), number(of["radix"]["build_x_sort"])]
+                          for first, of in rows.items()])
+        return table([what if what == "ranges" else "keys", *map(spec, families)],
+                     [[first, *(number(of[family]["g_per_s"]) for family in families)]
+                      for first, of in rows.items()])
 
     def part_paper_commands(self, paper):
         """Which figures of a paper there are, and the command of each."""
