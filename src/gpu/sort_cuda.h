@@ -1,6 +1,6 @@
 /* sort_cuda.h - the sort of pairs and the sum of numbers on NVIDIA GPUs. They are a unit of their
  * own, which knows nothing of indexes: it compiles beside the backend's kernels, and only when
- * it changes itself. No other unit's host code includes CUB, which takes five seconds of a
+ * it changes itself. No other unit includes these parts of CUB, which take five seconds of a
  * compiler's time. The bench measures the same unit alone. */
 #ifndef SX_SORT_CUDA_H
 #define SX_SORT_CUDA_H
