@@ -64,6 +64,17 @@ static int one_thread(const sx_device *dev, const sx_input *in)
     return !dev->backend->gpu && (in->threads == 1 || t.alone);
 }
 
+void sx_make_peek(const sx_site *site, const sx_spec *spec, uint64_t n, uint32_t width,
+                  sx_peek *peek)
+{
+    int once = (spec->given & SX_P_LAYOUT) && spec->layout == SX_LAYOUT_ONCE;
+    int guide = spec->family == SX_FAM_GUIDE && !(spec->given & SX_GUIDE_PIECES) && !once;
+
+    *peek = (sx_peek){0};
+    if (site->at->backend->gpu && (guide || sx_will_look(site->at, spec, n, width)))
+        sx_peek_begin(peek, site->at, n, width);
+}
+
 sx_status sx_make(const sx_site *site, sx_store *s, const sx_spec *spec, sx_sorted *sorted,
                   const sx_input *in, uint64_t spent_ns, sx_err *err)
 {

@@ -171,12 +171,13 @@ typedef struct {                  /* see sx_string_take */
     uint32_t *status;             /* k_string_status: or NULL */
 } sx_gpu_take;
 
-/* What kernels find out about an input. */
+/* What kernels find out about an input of n keys. All is 0 to begin with. Places are counted from
+ * the end, so that the first one is a maximum, and none is 0. */
 typedef struct {
     unsigned long long max_row;
-    unsigned long long reserved_at;   /* first row of all ones, or n */
-    unsigned long long descent_at;    /* near a key above the next one, or n: none */
-    unsigned long long repeat_at;     /* first key equal to the next one, or n */
+    unsigned long long reserved_from; /* n less the place of the first row of all ones */
+    unsigned long long descends;      /* whether a key is above the next one */
+    unsigned long long repeat_from;   /* n less the place of the first key equal to the next one */
     unsigned long long repeats;       /* keys equal to the next one */
 } sx_gpu_facts;
 
@@ -188,6 +189,14 @@ typedef struct {
     void *keys, *rows;
     sx_gpu_facts *facts;
 } sx_gpu_input;
+
+/* Keys at some ranks, which may be any numbers. */
+typedef struct {
+    uint64_t n, ranks;
+    const uint64_t *rank;
+    const void *keys;             /* sorted */
+    void *to;
+} sx_gpu_peek;
 
 #define SX_VALUES_TILE 1024u
 

@@ -10,15 +10,67 @@ typedef struct {
     const void *rows;             /* the input's, there: the caller's, or a copy */
     void *staged_keys, *staged_rows;
     void *encoded, *stored;       /* keys and rows as the sort wants them */
+    void *ranks;                  /* of keys to peek at, which go behind the facts */
 } gpu_building;
 
-static sx_status gpu_read_facts(gpu_building *b, sx_gpu_facts *facts, const char *what, sx_err *err)
+/* Where these keys begin; bytes of both. */
+#define GPU_PEEKED SX_LINE
+static uint64_t gpu_facts_bytes(const sx_input *in)
+{
+    return GPU_PEEKED + (in->peek ? in->peek->n * sx_type_of(in->key_type)->width : 0);
+}
+
+static sx_status gpu_fetch(gpu_building *b, void *to, uint64_t bytes, const char *what, sx_err *err)
 {
     sx_status st = sx_gpu_launched(b->g, what, err);
 
     if (st == SX_OK)
-        st = sx_gpu_copy(b->g, b->stream, facts, b->facts, sizeof *facts, err);
+        st = sx_gpu_copy(b->g, b->stream, to, b->facts, bytes, err);
     return st == SX_OK ? sx_gpu_wait(b->g, b->stream, what, err) : st;
+}
+
+/* Queues the keys that are wanted as soon as they are sorted. If there is no memory for it, they
+ * are not taken. */
+static void gpu_queue_peek(gpu_building *b, const sx_sorted *s)
+{
+    const sx_peek *peek = b->in->peek;
+    sx_gpu *g = b->g;
+    sx_gpu_peek a = {0};
+    sx_err err;
+
+    if (!peek || sx_gpu_alloc(g, b->stream, &b->ranks, peek->n * 8, "a sample", &err) != SX_OK)
+        return;
+    if (sx_gpu_copy(g, b->stream, b->ranks, peek->rank, peek->n * 8, &err) != SX_OK) {
+        sx_gpu_free(g, b->stream, b->ranks);
+        b->ranks = NULL;
+        return;
+    }
+    a.n = peek->n;
+    a.ranks = s->n;
+    a.rank = (const uint64_t *)b->ranks;
+    a.keys = s->keys;
+    a.to = (unsigned char *)b->facts + GPU_PEEKED;
+    GPU_RUN_W(k_peek, s->width, a.n, b->stream, &a);
+}
+
+/* Facts, and with them the keys that were peeked at. One copy, as each waits. */
+static sx_status gpu_read_all(gpu_building *b, sx_gpu_facts *facts, const char *what, sx_err *err)
+{
+    uint64_t bytes = gpu_facts_bytes(b->in);
+    void *both = NULL;
+    sx_status st = b->ranks ? sx_alloc(&both, bytes, "a sample", err) : SX_OK;
+
+    if (st == SX_ENOMEM || !b->ranks)
+        return gpu_fetch(b, facts, sizeof *facts, what, err);
+    if (st == SX_OK)
+        st = gpu_fetch(b, both, bytes, what, err);
+    if (st == SX_OK) {
+        memcpy(facts, both, sizeof *facts);
+        memcpy(b->in->peek->keys, (unsigned char *)both + GPU_PEEKED, bytes - GPU_PEEKED);
+        b->in->peek->taken = 1;
+    }
+    sx_release(both);
+    return st;
 }
 
 static sx_status gpu_say_repeat(gpu_building *b, const sx_sorted *s, uint64_t at, sx_err *err)
@@ -136,24 +188,31 @@ static sx_status gpu_take_keys(gpu_building *b, uint32_t width, sx_err *err)
     return st;
 }
 
-/* Finds out whether keys ascend, the largest row, and whether a row is reserved. */
-static sx_status gpu_look(gpu_building *b, uint32_t width, sx_gpu_facts *facts, sx_err *err)
+/* Queues what finds out whether keys ascend, the largest row, and whether a row is reserved. */
+static sx_status gpu_look(gpu_building *b, uint32_t width, sx_err *err)
 {
     sx_gpu_input a = gpu_input_args(b, 0);
     sx_gpu *g = b->g;
-    sx_status st = sx_gpu_copy(g, b->stream, b->facts, facts, sizeof *facts, err);
+    sx_status st = gpu_set(g, b->stream, b->facts, 0, sizeof *b->facts, err);
 
     if (st != SX_OK)
         return st;
     GPU_RUN_W(k_descent, width, b->in->n, b->stream, &a);
     if (b->in->row_type)
         GPU_RUN(k_scan_rows, b->in->n, b->stream, &a);
-    st = gpu_read_facts(b, facts, "looking at the input", err);
-    if (st == SX_OK && facts->reserved_at < b->in->n)
+    return SX_OK;
+}
+
+/* Waits for it. */
+static sx_status gpu_looked(gpu_building *b, sx_gpu_facts *facts, const char *what, sx_err *err)
+{
+    sx_status st = gpu_read_all(b, facts, what, err);
+
+    if (st == SX_OK && facts->reserved_from > 0)
         return sx_fail(err, SX_EINVAL, "row %llu at position %llu is reserved: all ones means no "
                        "match", (unsigned long long)(b->in->row_type == SX_U64 ? SX_MISS
                                                                                 : SX_MISS32),
-                       facts->reserved_at);
+                       (unsigned long long)b->in->n - facts->reserved_from);
     return st;
 }
 
@@ -185,12 +244,74 @@ static sx_status gpu_step_done(sx_progress *progress, uint64_t units, sx_err *er
     return sx_progress_status(progress, err);
 }
 
+/* Whether rows have 4 bytes, whatever they are. */
+static int gpu_rows_are_4(const sx_input *in)
+{
+    return in->row_type ? in->row_type == SX_U32 : in->n <= SX_MISS32;
+}
+
+/* Queues the sort of keys and rows of s->row_bytes into arrays of their own. */
+static sx_status gpu_queue_sort(gpu_building *b, sx_sorted *s, uint64_t bytes, sx_err *err)
+{
+    sx_gpu *g = b->g;
+    sx_status st = gpu_store_rows(b, s, 0, err);
+
+    if (st == SX_OK)
+        st = sx_gpu_alloc(g, b->stream, &s->keys, bytes, "sorting keys", err);
+    if (st == SX_OK)
+        st = sx_gpu_alloc(g, b->stream, &s->rows, s->n * s->row_bytes, "sorting rows", err);
+    return st == SX_OK ? gpu_sort(g, b->stream, s, b->encoded, b->stored ? b->stored : b->rows, err)
+                       : st;
+}
+
+/* Sorts, if keys do not ascend. */
+static sx_status gpu_sort_seen(gpu_building *b, sx_sorted *s, uint64_t bytes, sx_err *err)
+{
+    sx_gpu_facts facts;
+    sx_status st = gpu_looked(b, &facts, "looking at the input", err);
+
+    if (st != SX_OK)
+        return st;
+    if (b->in->row_type)
+        s->max_row = facts.max_row;
+    if (b->in->row_type || facts.descends)
+        s->row_bytes = s->max_row < SX_MISS32 ? 4 : 8;
+    if (facts.descends)
+        return gpu_queue_sort(b, s, bytes, err);
+    st = gpu_store_rows(b, s, 1, err);
+    if (st == SX_OK) {
+        s->keys = b->encoded;
+        s->rows = b->stored;
+        b->encoded = b->stored = NULL;
+    }
+    return st;
+}
+
+/* What is known when keys are sorted. Ascending keys whose rows are positions need no rows. */
+static sx_status gpu_take_facts(gpu_building *b, sx_sorted *s, sx_err *err)
+{
+    sx_gpu_facts facts;
+    sx_status st = gpu_looked(b, &facts, "looking for equal keys", err);
+
+    if (st != SX_OK)
+        return st;
+    s->values = s->n - facts.repeats;
+    if (b->in->row_type)
+        s->max_row = facts.max_row;
+    if (!b->in->row_type && !facts.descends && s->rows) {
+        sx_gpu_free(b->g, b->stream, s->rows);
+        s->rows = NULL;
+        s->row_bytes = 0;
+    }
+    return b->in->unique && facts.repeats > 0 ? gpu_say_repeat(b, s, s->n - facts.repeat_from, err)
+                                              : SX_OK;
+}
+
 static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
 {
     uint64_t n = b->in->n, bytes = sx_round_up(n * s->width, SX_LINE);
-    sx_gpu_facts facts = {0, n, n, n, 0};
+    int at_once = bytes <= GPU_SORT_AT_ONCE && gpu_rows_are_4(b->in);
     sx_gpu *g = b->g;
-    int ascending;
     sx_status st;
 
     sx_progress_units(b->in->progress, GPU_SORT_UNITS * n);
@@ -198,28 +319,13 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
     if (st == SX_OK)
         st = gpu_find_rows(b, err);
     if (st == SX_OK)
-        st = gpu_look(b, s->width, &facts, err);
+        st = gpu_look(b, s->width, err);
     if (st == SX_OK)
         st = gpu_step_done(b->in->progress, n, err);
     if (st != SX_OK)
         return st;
-    ascending = facts.descent_at == n;
-    if (b->in->row_type)
-        s->max_row = facts.max_row;
-    if (b->in->row_type || !ascending)
-        s->row_bytes = s->max_row < SX_MISS32 ? 4 : 8;
-    st = gpu_store_rows(b, s, ascending, err);
-    if (st == SX_OK && ascending) {
-        s->keys = b->encoded;
-        s->rows = b->stored;
-        b->encoded = b->stored = NULL;
-    } else if (st == SX_OK) {
-        st = sx_gpu_alloc(g, b->stream, &s->keys, bytes, "sorting keys", err);
-        if (st == SX_OK)
-            st = sx_gpu_alloc(g, b->stream, &s->rows, n * s->row_bytes, "sorting rows", err);
-        if (st == SX_OK)
-            st = gpu_sort(g, b->stream, s, b->encoded, b->stored ? b->stored : b->rows, err);
-    }
+    s->row_bytes = at_once ? 4 : 0;
+    st = at_once ? gpu_queue_sort(b, s, bytes, err) : gpu_sort_seen(b, s, bytes, err);
     if (st == SX_OK)
         st = gpu_step_done(b->in->progress, 4 * n, err);
     if (st == SX_OK)
@@ -229,14 +335,10 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
         sx_gpu_input a = gpu_input_args(b, 0);
         a.keys = s->keys;
         GPU_RUN_W(k_repeat, s->width, n, b->stream, &a);
-        st = gpu_read_facts(b, &facts, "looking for equal keys", err);
-        s->values = n - facts.repeats;
-        if (st == SX_OK)
-            st = gpu_step_done(b->in->progress, n, err);
-        if (st == SX_OK && b->in->unique && facts.repeats > 0)
-            st = gpu_say_repeat(b, s, facts.repeat_at, err);
+        gpu_queue_peek(b, s);
+        st = gpu_take_facts(b, s, err);
     }
-    return st;
+    return st == SX_OK ? gpu_step_done(b->in->progress, n, err) : st;
 }
 
 static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *err)
@@ -260,7 +362,7 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
     if (in->stream)
         st = sx_gpu_wait(g, gpu_stream_of(in->stream), "waiting for the stream", err);
     if (st == SX_OK)
-        st = sx_gpu_alloc(g, b.stream, &facts, sizeof(sx_gpu_facts), "facts", err);
+        st = sx_gpu_alloc(g, b.stream, &facts, gpu_facts_bytes(in), "facts", err);
     b.facts = (sx_gpu_facts *)facts;
     if (st == SX_OK)
         st = gpu_sort_steps(&b, &s, err);
@@ -269,6 +371,7 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
     sx_gpu_free(g, b.stream, b.staged_rows);
     sx_gpu_free(g, b.stream, b.encoded);
     sx_gpu_free(g, b.stream, b.stored);
+    sx_gpu_free(g, b.stream, b.ranks);
     if (st != SX_OK) {
         sx_gpu_free(g, b.stream, s.keys);
         sx_gpu_free(g, b.stream, s.rows);
@@ -391,7 +494,8 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
         if (a.whole > 0)
             GPU_RUN(k_blocks, a.whole * (shape->block_bytes / 16), stream, &a);
         a.whole *= shape->block;
-        GPU_RUN_W(k_slots, shape->width, shape->slots - a.whole, stream, &a);
+        if (shape->slots > a.whole)
+            GPU_RUN_W(k_slots, shape->width, shape->slots - a.whole, stream, &a);
     }
     if (st == SX_OK)
         st = sx_gpu_launched(g, "building", err);

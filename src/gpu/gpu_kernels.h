@@ -28,7 +28,7 @@ SX_KERNEL(k_scan_rows, sx_gpu_input)
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         uint64_t row = sx_number_at(ap->in_rows, bytes, i);
         if (row == reserved)
-            atomicMin(&ap->facts->reserved_at, (sx_word)i);
+            atomicMax(&ap->facts->reserved_from, (sx_word)(ap->n - i));
         max = row > max ? row : max;
     }
     /* one atomic per warp: those on one word come one after the other */

@@ -93,7 +93,8 @@ SX_KERNEL(F(k_encode), sx_gpu_input)
 }
 
 /* Each lane has four keys on their way at a time. One lane of a warp reports, as atomics on one
- * word come one after the other. k_descent stops at what it finds: later keys are no sooner. */
+ * word come one after the other. Of random keys every warp sees a descent, and all write the same:
+ * that needs no atomic. */
 #define SX_LOOK 4u
 
 SX_KERNEL(F(k_descent), sx_gpu_input)
@@ -110,7 +111,7 @@ SX_KERNEL(F(k_descent), sx_gpu_input)
         }
         if (SX_ANY(descends)) {
             if (SX_LANE == 0)
-                atomicMin(&ap->facts->descent_at, (sx_word)base);
+                *(volatile sx_word *)&ap->facts->descends = 1;
             return;
         }
     }
@@ -138,11 +139,19 @@ SX_KERNEL(F(k_repeat), sx_gpu_input)
         }
     }
     if (SX_LANE == 0 && again > 0) {
-        atomicMin(&ap->facts->repeat_at, (sx_word)first);
+        atomicMax(&ap->facts->repeat_from, (sx_word)(ap->n - first));
         atomicAdd(&ap->facts->repeats, (sx_word)again);
     }
 }
 #undef SX_LOOK
+
+SX_KERNEL(F(k_peek), sx_gpu_peek)
+{
+    for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
+        uint64_t rank = ap->rank[i] < ap->ranks ? ap->rank[i] : ap->ranks - 1;
+        ((KEY *)ap->to)[i] = ((const KEY *)ap->keys)[rank];
+    }
+}
 
 /* Each value once, and where its keys begin. A warp has a tile of keys. It counts the
  * values that begin there (to_keys NULL). When the counts have become those of all tiles

@@ -100,7 +100,9 @@ SX_KERNEL(F(k_pieces), sx_gpu_build)
 }
 
 /* A warp makes a record, out of the keys and the pieces in v, as guide_record() does: each lane
- * finds where one cell begins, and then writes one byte. */
+ * finds where one cell begins, and then writes one byte. Where the first one begins, and the next
+ * record's, is looked for first, among all keys of a piece: lanes that read the same read it once.
+ * Keys in between are few, mostly, and neighbours. */
 SX_KERNEL(F(k_guide), sx_gpu_build)
 {
     const sx_view *v = &ap->v;
@@ -110,11 +112,17 @@ SX_KERNEL(F(k_guide), sx_gpu_build)
 
     for (uint64_t i = SX_THREAD; i / 32 < sx_guide_records(&v->of.guide); i += SX_THREADS) {
         uint64_t bucket = i / 32 * SX_GUIDE_CELLS;
-        uint64_t begin = F(guide_start)(v, keys, bucket + (lane <= SX_GUIDE_CELLS ? lane : 0), 0,
-                                        step);
-        uint64_t first = SX_SHUFFLE(begin, 0);
-        uint64_t count = SX_SHUFFLE(begin, cell + 1) - SX_SHUFFLE(begin, cell);
-        int crowded = SX_ANY(count > SX_GUIDE_MOST);
+        uint64_t mine = bucket + lane, cells = sx_guide_cells(&v->of.guide), count;
+        uint64_t begin = F(guide_start)(v, keys, lane == SX_GUIDE_CELLS ? mine : bucket, 0, step);
+        uint64_t first = SX_SHUFFLE(begin, 0), last = SX_SHUFFLE(begin, SX_GUIDE_CELLS);
+        int crowded;
+        if (lane > 0 && lane < SX_GUIDE_CELLS)
+            begin = mine >= cells ? v->n
+                                  : F(guide_start_in)(v, keys, mine,
+                                                      (uint32_t)(mine / v->of.guide.piece_cells),
+                                                      first, last);
+        count = SX_SHUFFLE(begin, cell + 1) - SX_SHUFFLE(begin, cell);
+        crowded = SX_ANY(count > SX_GUIDE_MOST);
         ap->own[1][i] = (unsigned char)(lane < SX_GUIDE_HEAD ? first >> 8 * lane
                                         : crowded            ? 255
                                                              : count);
