@@ -367,8 +367,8 @@ void sx_peek_begin(sx_peek *out, const sx_device *dev, uint64_t n, uint32_t widt
     sx_sample all;
 
     *out = (sx_peek){0};
-    if (n < LEAST)
-        return;
+    if (n < LEAST || n > FEW_KEYS)
+        return;                   /* many samples would make the sort's answer long */
     all = plan_sample(dev, n);
     if (sx_alloc(&ranks, RANK_BYTES, "a sample", &err) != SX_OK ||
         sx_alloc(&keys, SAMPLES * KEPT * (uint64_t)width, "a sample", &err) != SX_OK) {

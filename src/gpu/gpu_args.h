@@ -188,15 +188,10 @@ typedef struct {
     const void *in_keys, *in_rows;
     void *keys, *rows;
     sx_gpu_facts *facts;
+    const uint64_t *rank;         /* k_repeat: keys at these ranks, which may be any numbers, */
+    uint64_t ranks;
+    void *peeked;                 /* go here */
 } sx_gpu_input;
-
-/* Keys at some ranks, which may be any numbers. */
-typedef struct {
-    uint64_t n, ranks;
-    const uint64_t *rank;
-    const void *keys;             /* sorted */
-    void *to;
-} sx_gpu_peek;
 
 #define SX_VALUES_TILE 1024u
 

@@ -29,13 +29,17 @@ static sx_status gpu_fetch(gpu_building *b, void *to, uint64_t bytes, const char
     return st == SX_OK ? sx_gpu_wait(b->g, b->stream, what, err) : st;
 }
 
-/* Queues the keys that are wanted as soon as they are sorted. If there is no memory for it, they
- * are not taken. */
-static void gpu_queue_peek(gpu_building *b, const sx_sorted *s)
+/* Launches a kernel that ends in sx_block_max(). */
+#define GPU_RUN_MAX(name, threads, stream, args)                                        \
+    SX_LAUNCH(name, sx_gpu_grid(g, (threads)), GPU_BLOCK, SX_MAX_SHARED(GPU_BLOCK), (stream), \
+              (args))
+
+/* Where the keys that are wanted as soon as they are sorted will be. If there is no memory for it,
+ * they are not taken. */
+static void gpu_plan_peek(gpu_building *b, sx_gpu_input *a)
 {
     const sx_peek *peek = b->in->peek;
     sx_gpu *g = b->g;
-    sx_gpu_peek a = {0};
     sx_err err;
 
     if (!peek || sx_gpu_alloc(g, b->stream, &b->ranks, peek->n * 8, "a sample", &err) != SX_OK)
@@ -45,12 +49,9 @@ static void gpu_queue_peek(gpu_building *b, const sx_sorted *s)
         b->ranks = NULL;
         return;
     }
-    a.n = peek->n;
-    a.ranks = s->n;
-    a.rank = (const uint64_t *)b->ranks;
-    a.keys = s->keys;
-    a.to = (unsigned char *)b->facts + GPU_PEEKED;
-    GPU_RUN_W(k_peek, s->width, a.n, b->stream, &a);
+    a->rank = (const uint64_t *)b->ranks;
+    a->ranks = peek->n;
+    a->peeked = (unsigned char *)b->facts + GPU_PEEKED;
 }
 
 /* Facts, and with them the keys that were peeked at. One copy, as each waits. */
@@ -157,50 +158,49 @@ static sx_gpu_input gpu_input_args(const gpu_building *b, uint32_t row_bytes)
     return a;
 }
 
-/* Takes keys as they are stored, in the order they came, into memory of ours. The sort
- * counts them and then puts them where there is space for as many, so nobody may change
- * them in between. */
-static sx_status gpu_take_keys(gpu_building *b, uint32_t width, sx_err *err)
+/* The caller's keys in device memory: where they are, or a copy. */
+static sx_status gpu_find_keys(gpu_building *b, const void **keys, sx_err *err)
+{
+    const sx_input *in = b->in;
+    sx_status st = SX_OK;
+
+    *keys = in->keys.data;
+    if (!sx_slice_there(&in->keys)) {
+        st = gpu_stage_column(b, &b->staged_keys, &in->keys, "copying keys", err);
+        *keys = b->staged_keys;
+    }
+    return st;
+}
+
+/* Takes keys as they are stored, in the order they came, into memory of ours, and queues what
+ * finds out whether they ascend, the largest row, and whether a row is reserved. The sort counts
+ * keys and then puts them where there is space for as many, so nobody may change them in between. */
+static sx_status gpu_take_keys(gpu_building *b, const void *keys, uint32_t width, sx_err *err)
 {
     const sx_input *in = b->in;
     sx_gpu_input a = {0};
     sx_gpu *g = b->g;
-    uint32_t there = sx_slice_there(&in->keys);
     sx_status st = SX_OK;
 
-    if (!there)
-        st = gpu_stage_column(b, &b->staged_keys, &in->keys, "copying keys", err);
-    if (st == SX_OK && !there && (in->key_type == SX_U32 || in->key_type == SX_U64)) {
+    if (b->staged_keys && (in->key_type == SX_U32 || in->key_type == SX_U64)) {
         b->encoded = b->staged_keys;
         b->staged_keys = NULL;
-        return SX_OK;
-    }
-    if (st == SX_OK)
+    } else {
         st = sx_gpu_alloc(g, b->stream, &b->encoded, sx_round_up(in->n * width, SX_LINE), "keys", err);
+    }
     if (st != SX_OK)
         return st;
     a = gpu_input_args(b, 0);
-    a.in_keys = there ? in->keys.data : b->staged_keys;
-    GPU_RUN_W(k_encode, width, in->n, b->stream, &a);
+    a.in_keys = keys;
+    if (b->encoded != keys)
+        GPU_RUN_W(k_encode, width, in->n, b->stream, &a);
+    GPU_RUN_W(k_descent, width, in->n, b->stream, &a);
+    if (in->row_type)
+        GPU_RUN_MAX(k_scan_rows, in->n, b->stream, &a);
     st = sx_gpu_launched(g, "storing the input", err);
     sx_gpu_free(g, b->stream, b->staged_keys);
     b->staged_keys = NULL;
     return st;
-}
-
-/* Queues what finds out whether keys ascend, the largest row, and whether a row is reserved. */
-static sx_status gpu_look(gpu_building *b, uint32_t width, sx_err *err)
-{
-    sx_gpu_input a = gpu_input_args(b, 0);
-    sx_gpu *g = b->g;
-    sx_status st = gpu_set(g, b->stream, b->facts, 0, sizeof *b->facts, err);
-
-    if (st != SX_OK)
-        return st;
-    GPU_RUN_W(k_descent, width, b->in->n, b->stream, &a);
-    if (b->in->row_type)
-        GPU_RUN(k_scan_rows, b->in->n, b->stream, &a);
-    return SX_OK;
 }
 
 /* Waits for it. */
@@ -254,31 +254,58 @@ static int gpu_rows_are_4(const sx_input *in)
 static sx_status gpu_queue_sort(gpu_building *b, sx_sorted *s, uint64_t bytes, sx_err *err)
 {
     sx_gpu *g = b->g;
-    sx_status st = gpu_store_rows(b, s, 0, err);
+    sx_status st = sx_gpu_alloc(g, b->stream, &s->keys, bytes, "sorting keys", err);
 
-    if (st == SX_OK)
-        st = sx_gpu_alloc(g, b->stream, &s->keys, bytes, "sorting keys", err);
     if (st == SX_OK)
         st = sx_gpu_alloc(g, b->stream, &s->rows, s->n * s->row_bytes, "sorting rows", err);
     return st == SX_OK ? gpu_sort(g, b->stream, s, b->encoded, b->stored ? b->stored : b->rows, err)
                        : st;
 }
 
+/* Queues the sort before anything is known of the keys: one kernel takes keys and rows. */
+static sx_status gpu_sort_unseen(gpu_building *b, sx_sorted *s, const void *keys, uint64_t bytes,
+                                 sx_err *err)
+{
+    sx_gpu *g = b->g;
+    sx_gpu_input a = {0};
+    sx_status st = sx_gpu_alloc(g, b->stream, &b->encoded, bytes, "keys", err);
+
+    s->row_bytes = 4;
+    if (st == SX_OK)
+        st = sx_gpu_alloc(g, b->stream, &b->stored, s->n * s->row_bytes, "rows", err);
+    if (st != SX_OK)
+        return st;
+    a = gpu_input_args(b, s->row_bytes);
+    a.in_keys = keys;
+    a.rows = b->stored;
+    if (s->width == 4)
+        GPU_RUN_MAX(k_take_4, s->n, b->stream, &a);
+    else if (s->width == 8)
+        GPU_RUN_MAX(k_take_8, s->n, b->stream, &a);
+    else
+        GPU_RUN_MAX(k_take_16, s->n, b->stream, &a);
+    st = sx_gpu_launched(g, "storing the input", err);
+    return st == SX_OK ? gpu_queue_sort(b, s, bytes, err) : st;
+}
+
 /* Sorts, if keys do not ascend. */
-static sx_status gpu_sort_seen(gpu_building *b, sx_sorted *s, uint64_t bytes, sx_err *err)
+static sx_status gpu_sort_seen(gpu_building *b, sx_sorted *s, const void *keys, uint64_t bytes,
+                               sx_err *err)
 {
     sx_gpu_facts facts;
-    sx_status st = gpu_looked(b, &facts, "looking at the input", err);
+    sx_status st = gpu_take_keys(b, keys, s->width, err);
 
+    if (st == SX_OK)
+        st = gpu_looked(b, &facts, "looking at the input", err);
     if (st != SX_OK)
         return st;
     if (b->in->row_type)
         s->max_row = facts.max_row;
     if (b->in->row_type || facts.descends)
         s->row_bytes = s->max_row < SX_MISS32 ? 4 : 8;
-    if (facts.descends)
+    st = gpu_store_rows(b, s, !facts.descends, err);
+    if (st == SX_OK && facts.descends)
         return gpu_queue_sort(b, s, bytes, err);
-    st = gpu_store_rows(b, s, 1, err);
     if (st == SX_OK) {
         s->keys = b->encoded;
         s->rows = b->stored;
@@ -311,21 +338,21 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
 {
     uint64_t n = b->in->n, bytes = sx_round_up(n * s->width, SX_LINE);
     int at_once = bytes <= GPU_SORT_AT_ONCE && gpu_rows_are_4(b->in);
+    const void *keys;
     sx_gpu *g = b->g;
     sx_status st;
 
     sx_progress_units(b->in->progress, GPU_SORT_UNITS * n);
-    st = gpu_take_keys(b, s->width, err);
+    st = gpu_find_keys(b, &keys, err);
     if (st == SX_OK)
         st = gpu_find_rows(b, err);
     if (st == SX_OK)
-        st = gpu_look(b, s->width, err);
+        st = gpu_set(g, b->stream, b->facts, 0, sizeof *b->facts, err);
     if (st == SX_OK)
         st = gpu_step_done(b->in->progress, n, err);
-    if (st != SX_OK)
-        return st;
-    s->row_bytes = at_once ? 4 : 0;
-    st = at_once ? gpu_queue_sort(b, s, bytes, err) : gpu_sort_seen(b, s, bytes, err);
+    if (st == SX_OK)
+        st = at_once ? gpu_sort_unseen(b, s, keys, bytes, err)
+                     : gpu_sort_seen(b, s, keys, bytes, err);
     if (st == SX_OK)
         st = gpu_step_done(b->in->progress, 4 * n, err);
     if (st == SX_OK)
@@ -334,8 +361,8 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
     if (st == SX_OK) {
         sx_gpu_input a = gpu_input_args(b, 0);
         a.keys = s->keys;
+        gpu_plan_peek(b, &a);
         GPU_RUN_W(k_repeat, s->width, n, b->stream, &a);
-        gpu_queue_peek(b, s);
         st = gpu_take_facts(b, s, err);
     }
     return st == SX_OK ? gpu_step_done(b->in->progress, n, err) : st;

@@ -117,11 +117,40 @@ SX_KERNEL(F(k_descent), sx_gpu_input)
     }
 }
 
+/* Takes keys and rows as a sort wants them, and looks at them like k_descent and k_scan_rows. Keys
+ * are read twice, so the caller may change one in between: that they ascend must not be relied on. */
+SX_KERNEL(F(k_take), sx_gpu_input)
+{
+    uint64_t reserved = ap->row_type == SX_U64 ? SX_MISS : SX_MISS32, max = 0;
+    int descends = 0;
+
+    SX_UNROLL_BY_4
+    for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
+        KEY key = F(read_key)(ap->key_type, ap->in_keys, i);
+        uint64_t row = ap->row_type ? sx_number_at(ap->in_rows, ap->row_type == SX_U64 ? 8 : 4, i)
+                                    : i;
+        ((KEY *)ap->keys)[i] = key;
+        sx_put_number(ap->rows, ap->row_bytes, i, row);
+        descends |= i + 1 < ap->n && key > F(read_key)(ap->key_type, ap->in_keys, i + 1);
+        if (ap->row_type && row == reserved)
+            atomicMax(&ap->facts->reserved_from, (sx_word)(ap->n - i));
+        max = row > max ? row : max;
+    }
+    if (descends)
+        *(volatile sx_word *)&ap->facts->descends = 1;
+    sx_block_max(max, &ap->facts->max_row);
+}
+
+/* Also takes keys that are wanted as soon as they are sorted. */
 SX_KERNEL(F(k_repeat), sx_gpu_input)
 {
     const KEY *k = (const KEY *)ap->keys;
     uint64_t first = UINT64_MAX, again = 0;
 
+    for (uint64_t i = SX_THREAD; i < ap->ranks; i += SX_THREADS) {
+        uint64_t rank = ap->rank[i] < ap->n ? ap->rank[i] : ap->n - 1;
+        ((KEY *)ap->peeked)[i] = k[rank];
+    }
     for (uint64_t base = (SX_THREAD - SX_LANE) * SX_LOOK; base + 1 < ap->n;
          base += SX_THREADS * SX_LOOK) {
         int same[SX_LOOK];
@@ -144,14 +173,6 @@ SX_KERNEL(F(k_repeat), sx_gpu_input)
     }
 }
 #undef SX_LOOK
-
-SX_KERNEL(F(k_peek), sx_gpu_peek)
-{
-    for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
-        uint64_t rank = ap->rank[i] < ap->ranks ? ap->rank[i] : ap->ranks - 1;
-        ((KEY *)ap->to)[i] = ((const KEY *)ap->keys)[rank];
-    }
-}
 
 /* Each value once, and where its keys begin. A warp has a tile of keys. It counts the
  * values that begin there (to_keys NULL). When the counts have become those of all tiles
