@@ -30,7 +30,8 @@ static sx_status bound_shape(sx_device *at, sx_spec spec, uint32_t width, uint32
     if (st == SX_OK && n > 0 && sx_family_of(spec.family)->most)
         sx_family_of(spec.family)->most(&store.view);
     if (st == SX_OK) {
-        at_least(&most->resident, sx_store_bytes(&store));
+        at_least(&most->resident, at->backend->gpu ? sx_store_bytes(&store)
+                                                   : sx_host_bytes(&store.view));
         at_least(&most->top, sx_upper_block_bytes(&store.view));
         at_least(&most->peak, at->backend->build_peak(at->self, &store.view));
     }
