@@ -68,6 +68,9 @@ static uint64_t sorted_strings(uint64_t n, uint32_t row_bytes, uint64_t string_b
            sx_starts_bytes(n, n, row_bytes) + (n + 1) * 8;
 }
 
+/* Blocks are rounded up to lines and have a line before them; notes, and what a version counts. */
+#define BOOKKEEPING 4096u
+
 /* What an index takes at `at`, the device or the CPU beside it (settle_place()). Staging on the
  * way to the GPU is not counted. */
 static sx_status estimate(sx_device *at, sx_spec spec, const sx_estimate_ask *of,
@@ -99,7 +102,7 @@ static sx_status estimate(sx_device *at, sx_spec spec, const sx_estimate_ask *of
         if (most.peak < most.resident + measuring)
             most.peak = most.resident + measuring;
         e->host_resident = e->host_peak = sizeof(sx_index) + sizeof(sx_index_version) +
-                                          sizeof(sx_run);
+                                          sizeof(sx_run) + BOOKKEEPING;
         if (spec.place == SX_PLACE_HYBRID) {
             e->device_resident = most.top;
             e->device_peak = most.top + measuring;
