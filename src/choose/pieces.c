@@ -330,13 +330,14 @@ static sx_status choose_among(sx_device *dev, const sx_sample *all, const sx_sor
 }
 
 /* Ranks, keys as they come, and distances. */
-#define RANK_BYTES (SAMPLES * KEPT * sizeof(uint64_t))
-#define KEY_BYTES (SAMPLES * KEPT * 16ull)
-#define FAR_BYTES (SAMPLES * KEPT * sizeof(double))
+#define RANK_BYTES(samples) ((samples) * KEPT * sizeof(uint64_t))
+#define KEY_BYTES(samples) ((samples) * KEPT * 16ull)
+#define FAR_BYTES(samples) ((samples) * KEPT * sizeof(double))
 
 uint64_t sx_sample_bytes(uint64_t n)
 {
-    return n < LEAST ? 0 : sizeof(sx_sample) + RANK_BYTES + KEY_BYTES + FAR_BYTES;
+    return n < LEAST ? 0 : sizeof(sx_sample) + RANK_BYTES(SAMPLES) + KEY_BYTES(SAMPLES) +
+                           FAR_BYTES(SAMPLES);
 }
 
 void sx_sample_drop(sx_sample *all)
@@ -370,8 +371,8 @@ void sx_peek_begin(sx_peek *out, const sx_device *dev, uint64_t n, uint32_t widt
     if (n < LEAST || n > FEW_KEYS)
         return;                   /* many samples would make the sort's answer long */
     all = plan_sample(dev, n);
-    if (sx_alloc(&ranks, RANK_BYTES, "a sample", &err) != SX_OK ||
-        sx_alloc(&keys, SAMPLES * KEPT * (uint64_t)width, "a sample", &err) != SX_OK) {
+    if (sx_alloc(&ranks, RANK_BYTES(all.samples), "a sample", &err) != SX_OK ||
+        sx_alloc(&keys, all.samples * KEPT * width, "a sample", &err) != SX_OK) {
         sx_release(ranks);        /* then the sample is taken later, or not at all */
         return;
     }
@@ -407,14 +408,14 @@ sx_status sx_sample_take(sx_sample **out, sx_device *dev, const sx_sorted *sorte
     if (peek)
         all->ranks = (uint64_t *)peek->rank;
     else
-        st = sx_alloc((void **)&all->ranks, RANK_BYTES, "a sample", err);
+        st = sx_alloc((void **)&all->ranks, RANK_BYTES(all->samples), "a sample", err);
     if (st == SX_OK)
-        st = sx_alloc((void **)&all->far, FAR_BYTES, "a sample", err);
+        st = sx_alloc((void **)&all->far, FAR_BYTES(all->samples), "a sample", err);
     if (st == SX_OK && peek) {
         take_peeked(peek, sorted->width, all);
     } else if (st == SX_OK) {
         choose_ranks(all);
-        st = sx_alloc(&scratch, KEY_BYTES, "a sample", err);
+        st = sx_alloc(&scratch, KEY_BYTES(all->samples), "a sample", err);
         if (st == SX_OK)
             st = take_sample(dev, sorted, in, all, scratch, err);
         sx_release(scratch);

@@ -212,6 +212,7 @@ typedef struct {
     unsigned char *own[SX_SECTIONS - SX_SEC_OWN];     /* the family's sections */
     uint64_t whole;               /* k_blocks: how many blocks; k_slots: the first slot, as
                                      those before are there already */
+    uint32_t each;                /* what a warp makes, in a family's own kernel */
 } sx_gpu_build;
 
 /* SX_FIT_LANES lanes (8, 16, 32) fit segments to a part together. SX_FIT_NEAR corners of each
