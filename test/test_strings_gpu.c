@@ -378,6 +378,67 @@ static void test_hostile(void **state)
     sx_close(kernels);
 }
 
+/* An allocator that has nothing from its take number `last` on. */
+static uint64_t takes, last;
+
+static void *take_some(void *context, uint64_t bytes, void *stream)
+{
+    (void)context;
+    (void)stream;
+    return takes++ >= last ? NULL : aligned_alloc(256, (bytes + 511) / 256 * 256);
+}
+
+static void give_some(void *context, void *block, void *stream)
+{
+    (void)context;
+    (void)stream;
+    free(block);
+}
+
+/* A call that runs out of memory leaves its outputs as they were, wherever that happens. */
+static void test_untouched(void **state)
+{
+    (void)state;
+    enum { N = 700 };             /* several chunks */
+    rnd r = rnd_start(test_seed() + 9);
+    texts keys = texts_make(TEXTS_WORDS, N, 4, &r);
+    sx_column k = texts_column(&keys);
+    uint64_t out[N], want[N];
+    sx_column numbers = { .type = SX_U64, .n = N, .data = out };
+    sx_allocator some = { .size = sizeof some, .take = take_some, .give = give_some };
+    sx_ranges ranges = { .size = sizeof ranges, .lo = &k, .hi = &k };
+    sx_aggregates sums = { .size = sizeof sums, .sum = &numbers };
+    sx_device *dev = device_open("simt");
+    sx_index *ix = NULL;
+    last = UINT64_MAX;
+    assert_int_equal(sx_device_allocator(dev, &some), SX_OK);
+    assert_int_equal(sx_build(&ix, dev, "pivot", &k, NULL, NULL), SX_OK);
+    for (unsigned verb = 0; verb < 3; verb++) {
+        unsigned failed = 0;
+        for (unsigned i = 0; i <= 12; i++) {
+            sx_status st;
+            memset(out, 0x55, sizeof out);
+            takes = 0;
+            last = i ? i - 1 : UINT64_MAX;        /* the first time all is there */
+            st = verb == 0   ? sx_get(ix, &k, &numbers, NULL)
+                 : verb == 1 ? sx_range_count(ix, &ranges, &numbers, NULL)
+                             : sx_range_aggregate(ix, &ranges, &sums, NULL);
+            assert_true(st == SX_OK || (i && st == SX_ENOMEM));
+            failed += st != SX_OK;
+            if (!i)
+                memcpy(want, out, sizeof out);
+            for (unsigned q = 0; q < N; q++)
+                if (out[q] != (st == SX_OK ? want[q] : 0x5555555555555555u))
+                    fail_msg("verb %u, %u takes, status %d: output %u", verb, i - 1, (int)st, q);
+        }
+        assert_true(failed > 0);
+    }
+    last = UINT64_MAX;
+    sx_free(ix);
+    sx_close(dev);
+    texts_free(&keys);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +450,7 @@ int main(void)
         cmocka_unit_test(test_changing),
         cmocka_unit_test(test_estimates),
         cmocka_unit_test(test_allocations),
+        cmocka_unit_test(test_untouched),
         cmocka_unit_test(test_hostile),
     };
     if (getenv("SX_STRINGS_ONLY"))

@@ -32,6 +32,9 @@ typedef struct {
  * begin, for the device. */
 typedef sx_status gpu_work(sx_gpu *g, gpu_stream stream, const void *job, uint64_t at, uint64_t n,
                            void *const dev[GPU_COLUMNS_MAX], sx_err *err);
+/* Takes memory that work on this stream will need: for each stream once, before any result is
+ * there, so that a call without memory leaves its outputs as they were. */
+typedef sx_status gpu_ready(sx_gpu *g, gpu_stream stream, const void *job, sx_err *err);
 
 typedef struct {
     gpu_stream stream;
@@ -173,6 +176,7 @@ typedef struct {
     gpu_column *columns;
     unsigned count;
     gpu_work *work;
+    gpu_ready *ready;             /* or NULL */
     const void *job;
     const char *what;             /* for errors */
     uint32_t threads;
@@ -364,6 +368,13 @@ static sx_status gpu_trip_run(gpu_trip *t, sx_err *err)
     for (uint64_t at = 0; at < n && channels < GPU_CHANNELS; at += gpu_trip_cut(t, at))
         channels++;
     st = gpu_trip_spaces(t, &channels, pinned, err);
+    for (unsigned l = 0; l < channels && st == SX_OK && t->ready; l++) {
+        st = t->ready(t->g, t->stage->channel[l].stream, t->job, err);
+        if (st == SX_ENOMEM && l > 0) {   /* the others take turns */
+            channels = l;
+            st = SX_OK;
+        }
+    }
     /* columns in device memory may still be on their way there */
     for (unsigned l = 0; l < channels && st == SX_OK && any_there; l++)
         st = gpu_follow_caller(t->stage->channel[l].stream, err);
@@ -393,9 +404,9 @@ static sx_status gpu_trip_run(gpu_trip *t, sx_err *err)
 
 /* Runs work on n elements of columns. With a stream it is queued there. Without one it is done
  * when this returns. */
-static sx_status gpu_run_columns(sx_gpu *g, const sx_how *how, gpu_column *columns, unsigned count,
-                                 uint64_t n, gpu_work *work, const void *job, const char *what,
-                                 sx_err *err)
+static sx_status gpu_run_ready(sx_gpu *g, const sx_how *how, gpu_column *columns, unsigned count,
+                               uint64_t n, gpu_ready *ready, gpu_work *work, const void *job,
+                               const char *what, sx_err *err)
 {
     gpu_trip trip = {0};
     gpu_timer timer;
@@ -407,6 +418,7 @@ static sx_status gpu_run_columns(sx_gpu *g, const sx_how *how, gpu_column *colum
     trip.columns = columns;
     trip.count = count;
     trip.work = work;
+    trip.ready = ready;
     trip.job = job;
     trip.what = what;
     trip.threads = how->threads;
@@ -422,11 +434,20 @@ static sx_status gpu_run_columns(sx_gpu *g, const sx_how *how, gpu_column *colum
     for (unsigned c = 0; c < count; c++)
         dev[c] = columns[c].of.data;
     gpu_timer_begin(&timer, stream, how->device_ns);
-    st = work(g, stream, job, 0, n, dev, err);
+    st = ready ? ready(g, stream, job, err) : SX_OK;
+    if (st == SX_OK)
+        st = work(g, stream, job, 0, n, dev, err);
     gpu_timer_mark(&timer, stream);
     if (st == SX_OK && !how->stream)
         st = sx_gpu_wait(g, stream, what, err);
     gpu_timer_end(&timer, st == SX_OK ? how->device_ns : NULL);
     sx_progress_add(how->progress, n);
     return st == SX_OK ? sx_progress_status(how->progress, err) : st;
+}
+
+static sx_status gpu_run_columns(sx_gpu *g, const sx_how *how, gpu_column *columns, unsigned count,
+                                 uint64_t n, gpu_work *work, const void *job, const char *what,
+                                 sx_err *err)
+{
+    return gpu_run_ready(g, how, columns, count, n, NULL, work, job, what, err);
 }

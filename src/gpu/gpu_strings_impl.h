@@ -56,28 +56,55 @@ typedef struct {
     uint32_t *same;
 } gpu_text_scratch;
 
-/* Takes scratch for n strings, or for as many as memory allows. */
-static sx_status gpu_text_scratch_take(sx_gpu *g, gpu_stream stream, uint64_t n, unsigned numbers,
-                                       gpu_text_scratch *s, sx_err *err)
+/* The scratch of one call: of each stream that its work is queued on. */
+typedef struct {
+    uint64_t n;                   /* strings of the call */
+    unsigned numbers;
+    unsigned streams;
+    gpu_stream stream[GPU_CHANNELS];
+    gpu_text_scratch of[GPU_CHANNELS];
+} gpu_text_space;
+
+/* Takes scratch for all strings of the call, or for as many as memory allows. */
+static sx_status gpu_text_space_take(sx_gpu *g, gpu_stream stream, gpu_text_space *space, sx_err *err)
 {
+    gpu_text_scratch *s = &space->of[space->streams];
     sx_status st;
 
     memset(s, 0, sizeof *s);
-    s->n = sx_min64(n, GPU_TEXTS);
+    s->n = sx_min64(space->n, GPU_TEXTS);
     do {
-        uint64_t words = (2 + numbers) * s->n;
+        uint64_t words = (2 + space->numbers) * s->n;
         st = sx_gpu_alloc(g, stream, &s->block, words * 8 + s->n * 4, "codes of strings", err);
         if (st == SX_OK) {
             s->code = (uint64_t *)s->block;
             s->position = s->code + s->n;
-            for (unsigned i = 0; i < numbers; i++)
+            for (unsigned i = 0; i < space->numbers; i++)
                 s->number[i] = s->position + (1 + i) * s->n;
             s->same = (uint32_t *)(s->code + words);
+            space->stream[space->streams++] = stream;
         } else {
             s->n /= 2;
         }
     } while (st == SX_ENOMEM && s->n >= GPU_CHUNK_LEAST);
     return st;
+}
+
+static const gpu_text_scratch *gpu_text_scratch_of(const gpu_text_space *space, gpu_stream stream)
+{
+    unsigned i = 0;
+
+    while (i + 1 < space->streams && space->stream[i] != stream)
+        i++;
+    return &space->of[i];
+}
+
+/* Gives it back in the order of `stream`, the caller's or (NULL) the thread's; then work elsewhere
+ * has ended. */
+static void gpu_text_space_give(sx_gpu *g, void *stream, gpu_text_space *space)
+{
+    for (unsigned i = 0; i < space->streams; i++)
+        sx_gpu_free(g, gpu_stream_of(stream), space->of[i].block);
 }
 
 /* The positions of the codes of n strings, on the left. Walks find ranks: in a view without starts
@@ -128,21 +155,32 @@ static sx_gpu_settle gpu_settle_args(const sx_views *views, const sx_gpu_texts *
 
 enum { TEXT_OFFSETS, TEXT_OUT, TEXT_AT, TEXT_BYTES, TEXT_END, TEXT_COLUMNS };
 
+typedef struct {
+    const sx_views *views;
+    const sx_lookup *job;
+    gpu_text_space *space;
+} gpu_text_points;
+
+static sx_status gpu_text_points_ready(sx_gpu *g, gpu_stream stream, const void *work, sx_err *err)
+{
+    return gpu_text_space_take(g, stream, ((const gpu_text_points *)work)->space, err);
+}
+
 static sx_status gpu_text_points_work(sx_gpu *g, gpu_stream stream, const void *work, uint64_t at,
                                       uint64_t n, void *const dev[], sx_err *err)
 {
-    const gpu_points *w = (const gpu_points *)work;
+    const gpu_text_points *w = (const gpu_text_points *)work;
     const sx_lookup *job = w->job;
     sx_gpu_texts q = gpu_texts_of(&job->q, dev[TEXT_OFFSETS], dev[TEXT_BYTES], dev[TEXT_END]);
-    gpu_text_scratch s;
-    sx_status st = gpu_text_scratch_take(g, stream, n, 0, &s, err);
+    const gpu_text_scratch *s = gpu_text_scratch_of(w->space, stream);
+    sx_status st = SX_OK;
 
-    for (uint64_t done = 0; done < n && st == SX_OK; done += s.n) {
-        uint64_t some = sx_min64(n - done, s.n);
+    for (uint64_t done = 0; done < n && st == SX_OK; done += s->n) {
+        uint64_t some = sx_min64(n - done, s->n);
         sx_gpu_settle a;
         q.skip = done;
-        st = gpu_find_codes(g, stream, w->views, &job->how, &q, some, &s, err);
-        a = gpu_settle_args(w->views, &q, some, &s);
+        st = gpu_find_codes(g, stream, w->views, &job->how, &q, some, s, err);
+        a = gpu_settle_args(w->views, &q, some, s);
         a.op = job->op;
         a.out_bytes = job->out.each;
         a.out = gpu_on(dev[TEXT_OUT], &job->out, at, at + done);
@@ -152,7 +190,6 @@ static sx_status gpu_text_points_work(sx_gpu *g, gpu_stream stream, const void *
             st = sx_gpu_launched(g, "looking up strings", err);
         }
     }
-    sx_gpu_free(g, stream, s.block);
     return st;
 }
 
@@ -160,7 +197,7 @@ static sx_status gpu_text_points_work(sx_gpu *g, gpu_stream stream, const void *
 static sx_status gpu_text_ranks_work(sx_gpu *g, gpu_stream stream, const void *work, uint64_t at,
                                      uint64_t n, void *const dev[], sx_err *err)
 {
-    const gpu_points *w = (const gpu_points *)work;
+    const gpu_text_points *w = (const gpu_text_points *)work;
     sx_gpu_settle a = {0};
 
     (void)at;
@@ -179,19 +216,24 @@ static sx_status gpu_text_ranks_work(sx_gpu *g, gpu_stream stream, const void *w
 static sx_status gpu_lookup_strings(sx_gpu *g, const sx_views *views, const sx_lookup *job,
                                     sx_err *err)
 {
-    gpu_points w = {views, job};
+    gpu_text_space space = {0};
+    gpu_text_points w = {views, job, &space};
     gpu_column columns[TEXT_COLUMNS] = {
         {job->q, 1, 0, 0, 0},
         {job->out, 0, 1, 0, 0},
         {job->at, 0, 1, 0, 0},
     };
+    sx_status st;
 
     if (job->op == SX_OP_KEY_AT)
         return gpu_run_columns(g, &job->how, columns, TEXT_BYTES, job->n, gpu_text_ranks_work, &w,
                                "looking up strings", err);
     gpu_text_columns(&job->q, 0, &columns[TEXT_OFFSETS], &columns[TEXT_BYTES], &columns[TEXT_END]);
-    return gpu_run_columns(g, &job->how, columns, TEXT_COLUMNS, job->n, gpu_text_points_work, &w,
-                           "looking up strings", err);
+    space.n = job->n;
+    st = gpu_run_ready(g, &job->how, columns, TEXT_COLUMNS, job->n, gpu_text_points_ready,
+                       gpu_text_points_work, &w, "looking up strings", err);
+    gpu_text_space_give(g, job->how.stream, &space);
+    return st;
 }
 
 /* ---- ranges ------------------------------------------------------------------------------ */
@@ -203,7 +245,13 @@ typedef struct {
     const sx_views *views;
     const sx_span_query *job;
     int folds;                    /* folds are wanted, not spans */
+    gpu_text_space *space;
 } gpu_text_ranges;
+
+static sx_status gpu_text_ranges_ready(sx_gpu *g, gpu_stream stream, const void *work, sx_err *err)
+{
+    return gpu_text_space_take(g, stream, ((const gpu_text_ranges *)work)->space, err);
+}
 
 /* The ranks of one end of some ranges. again: codes and positions of these strings are there. */
 static sx_status gpu_find_ends(sx_gpu *g, gpu_stream stream, const gpu_text_ranges *w,
@@ -258,27 +306,26 @@ static sx_status gpu_text_ranges_work(sx_gpu *g, gpu_stream stream, const void *
     sx_slice numbers = sx_slice_fixed(NULL, 8, 0, SX_DEVICE);
     sx_gpu_texts lo = gpu_texts_of(&job->lo, dev[TEXTS_LO], dev[TEXTS_LO_BYTES], dev[TEXTS_LO_END]);
     sx_gpu_texts hi = gpu_texts_of(&job->hi, dev[TEXTS_HI], dev[TEXTS_HI_BYTES], dev[TEXTS_HI_END]);
-    gpu_text_scratch s;
-    sx_status st = gpu_text_scratch_take(g, stream, n, 4, &s, err);
+    const gpu_text_scratch *s = gpu_text_scratch_of(w->space, stream);
+    sx_status st = SX_OK;
 
-    for (uint64_t done = 0; done < n && st == SX_OK; done += s.n) {
-        uint64_t some = sx_min64(n - done, s.n);
+    for (uint64_t done = 0; done < n && st == SX_OK; done += s->n) {
+        uint64_t some = sx_min64(n - done, s->n);
         sx_gpu_folds folds = {0};
         lo.skip = hi.skip = done;
-        st = gpu_find_ends(g, stream, w, &lo, some, SX_OP_RANK_LEFT, 0, &s, s.number[0], err);
+        st = gpu_find_ends(g, stream, w, &lo, some, SX_OP_RANK_LEFT, 0, s, s->number[0], err);
         if (st == SX_OK && job->prefix)
-            st = gpu_find_ends(g, stream, w, &lo, some, SX_OP_RANK_LEFT, 1, &s, s.number[1], err);
+            st = gpu_find_ends(g, stream, w, &lo, some, SX_OP_RANK_LEFT, 1, s, s->number[1], err);
         else if (st == SX_OK)
-            st = gpu_find_ends(g, stream, w, &hi, some, SX_OP_RANK_RIGHT, 0, &s, s.number[1], err);
+            st = gpu_find_ends(g, stream, w, &hi, some, SX_OP_RANK_RIGHT, 0, s, s->number[1], err);
         folds.spans.start = (uint64_t *)gpu_on(dev[TEXTS_START], &numbers, at, at + done);
         folds.spans.count = (uint64_t *)gpu_on(dev[TEXTS_COUNT], &numbers, at, at + done);
         folds.min = (uint64_t *)gpu_on(dev[TEXTS_MIN], &numbers, at, at + done);
         folds.max = (uint64_t *)gpu_on(dev[TEXTS_MAX], &numbers, at, at + done);
         folds.sum = (uint64_t *)gpu_on(dev[TEXTS_SUM], &numbers, at, at + done);
         if (st == SX_OK)
-            st = gpu_text_spans(g, stream, w, &s, some, &folds, err);
+            st = gpu_text_spans(g, stream, w, s, some, &folds, err);
     }
-    sx_gpu_free(g, stream, s.block);
     return st;
 }
 
@@ -287,8 +334,10 @@ static sx_status gpu_ask_text_ranges(sx_gpu *g, const sx_views *views, const sx_
                                      const sx_slice *start, const sx_slice *count,
                                      const sx_range_folds *folds, sx_err *err)
 {
-    gpu_text_ranges w = {views, job, folds != NULL};
+    gpu_text_space space = {0};
+    gpu_text_ranges w = {views, job, folds != NULL, &space};
     gpu_column columns[TEXTS_COLUMNS];
+    sx_status st;
 
     memset(columns, 0, sizeof columns);
     gpu_text_columns(&job->lo, 0, &columns[TEXTS_LO], &columns[TEXTS_LO_BYTES],
@@ -304,8 +353,12 @@ static sx_status gpu_ask_text_ranges(sx_gpu *g, const sx_views *views, const sx_
         gpu_out_column(&columns[TEXTS_MAX], folds->max);
         gpu_out_column(&columns[TEXTS_SUM], folds->sum);
     }
-    return gpu_run_columns(g, &job->how, columns, TEXTS_COLUMNS, job->n, gpu_text_ranges_work, &w,
-                           "finding ranges", err);
+    space.n = job->n;
+    space.numbers = 4;
+    st = gpu_run_ready(g, &job->how, columns, TEXTS_COLUMNS, job->n, gpu_text_ranges_ready,
+                       gpu_text_ranges_work, &w, "finding ranges", err);
+    gpu_text_space_give(g, job->how.stream, &space);
+    return st;
 }
 
 /* ---- strings as results ------------------------------------------------------------------- */
