@@ -30,7 +30,8 @@ typedef struct {                  /* what is asked of a pass */
 
 /* sorted: no element is below the one before it, and none is a NaN. Elements before `from`
  * are known to be so. keys_of: how many of the first d steps pass keys. walk: the rest of a
- * pass, from key i and query j on, where one of both arrays is nearly used up. */
+ * pass, from key i and query j on, where one of both arrays is nearly used up. merge: how many
+ * queries have their rank; all of them only if both arrays are sorted. */
 #define MERGE(name, T)                                                                   \
     static bool sorted_##name(const T *a, Py_ssize_t from, Py_ssize_t to)                \
     {                                                                                    \
@@ -104,24 +105,24 @@ typedef struct {                  /* what is asked of a pass */
         for (; j < w->m; j++)                                                            \
             w->out[j] = w->add + w->n;                                                   \
     }                                                                                    \
-    static bool merge_##name(const merging *w)                                           \
+    static Py_ssize_t merge_##name(const merging *w)                                     \
     {                                                                                    \
         const T *a = w->keys, *q = w->queries;                                           \
         Py_ssize_t i = 0, j = 0, a_seen = 0, q_seen = 0, at[LANES + 1];                  \
         while (w->n - i >= TILE && w->m - j >= TILE) {                                   \
             if (!sorted_##name(a, a_seen, i + TILE) ||                                   \
                 !sorted_##name(q, q_seen, j + TILE))                                     \
-                return false;                                                            \
+                return j;                                                                \
             a_seen = i + TILE;                                                           \
             q_seen = j + TILE;                                                           \
             tile_##name(a, q, i, j, w, at);                                              \
             i += at[LANES];                                                              \
             j += TILE - at[LANES];                                                       \
         }                                                                                \
-        if (!sorted_##name(a, a_seen, w->n) || !sorted_##name(q, q_seen, w->m))  \
-            return false;                                                                \
+        if (!sorted_##name(a, a_seen, w->n) || !sorted_##name(q, q_seen, w->m))          \
+            return j < w->m ? j : w->m - 1;                                              \
         walk_##name(a, q, i, j, w);                                                      \
-        return true;                                                                     \
+        return w->m;                                                                     \
     }
 
 MERGE(u32, uint32_t)
@@ -167,7 +168,7 @@ GROUPED(i64, int64_t)
 GROUPED(f32, float)
 GROUPED(f64, double)
 
-static bool merged(int type, const merging *w)
+static Py_ssize_t merged(int type, const merging *w)
 {
     switch (type) {
     case SX_U32: return merge_u32(w);
@@ -225,16 +226,17 @@ static bool can_be_merged(const held_column *keys, const held_column *queries,
            array_is(out, SX_I64, queries->column.n);
 }
 
-/* merge(keys, queries, right, add, out) -> whether both are sorted; if so, out (int64) has
- * the ranks, and `add` is added to each. Arrays are contiguous and aligned, keys and queries
- * of one type. */
+/* merge(keys, queries, right, add, out) -> how many queries, from the first on, have their rank
+ * in out (int64), with `add` added to it. Those are all if both arrays are sorted, and otherwise
+ * those before a place that is not. Arrays are contiguous and aligned, keys and queries of one
+ * type. */
 static PyObject *merge(PyObject *module, PyObject *args)
 {
     PyObject *objects[3];         /* keys, queries, out */
     held_column h[3];
     int right;
     long long add;
-    bool done = false;
+    Py_ssize_t done = 0;
 
     (void)module;
     if (!PyArg_ParseTuple(args, "OOpLO", &objects[0], &objects[1], &right, &add, &objects[2]) ||
@@ -249,7 +251,7 @@ static PyObject *merge(PyObject *module, PyObject *args)
         Py_END_ALLOW_THREADS
     }
     let_go_arrays(h, 3);
-    return PyBool_FromLong(done);
+    return PyLong_FromSsize_t(done);
 }
 
 static bool all_below(const int64_t *group, uint64_t n, uint64_t groups)

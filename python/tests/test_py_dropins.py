@@ -10,19 +10,22 @@ import sextant
 from sextant import _dropins
 
 
+def always_ours(a, v, sorter=None, merge=True):
+    """A merge of whatever seems to ascend, otherwise an index."""
+    ascending = _dropins._look(v)[0]
+    return (_dropins._BY_MERGE if ascending and merge else _dropins._BY_INDEX), ascending
+
+
 @pytest.fixture(params=["usual", "always"])
 def pays(request, monkeypatch):
     """Thresholds as they are, or so low that even few queries build an index."""
     if request.param == "always":
         monkeypatch.setattr(_dropins, "_LEAST", 1)
         monkeypatch.setattr(_dropins, "_LEAST_KEYS", 1)
-        monkeypatch.setattr(_dropins, "_RANDOM_SHARE", 10**9)
-        monkeypatch.setattr(_dropins, "_SORTED_SHARE", 10**9)
-        monkeypatch.setattr(_dropins, "_MERGE_SHARE", 10**9)
-        monkeypatch.setattr(_dropins, "_SORTED_KEYS", 0)
+        monkeypatch.setattr(_dropins, "_SHARE", 10**9)
+        monkeypatch.setattr(_dropins, "_way", always_ours)
         monkeypatch.setattr(_dropins, "_LOOP_BYTES", 0)
         monkeypatch.setattr(_dropins, "_small_range", lambda b, most: False)
-        monkeypatch.setattr(_dropins, "_few_values", lambda v: False)
     return request.param
 
 
@@ -185,7 +188,8 @@ def test_merges_of_all_shapes(a_shape, v_shape, rng):
         for side in ("left", "right"):
             want = np.searchsorted(a, v, side)
             assert np.array_equal(sextant.searchsorted(a, v, side), want)
-            assert np.array_equal(_dropins._merged(a, v, side, a.dtype, -1), want - 1)
+            ranks, done = _dropins._merged(a, v, side, a.dtype, -1)
+            assert done == m and np.array_equal(ranks, want - 1)
         back, front = np.searchsorted(a, v, "right") - 1, np.searchsorted(a, v)
         front[front == n] = -1
         assert np.array_equal(sextant.asof(a, v), back)
@@ -193,15 +197,88 @@ def test_merges_of_all_shapes(a_shape, v_shape, rng):
 
 
 def test_merges_see_what_is_not_sorted(rng):
-    """One element out of order, wherever it is: no merge."""
+    """One element out of order, wherever it is: a merge ends before it, and what it has is
+    right."""
     a, v = np.sort(rng.random(20000)), np.sort(rng.random(20000))
-    assert _dropins._merged(a, v, "left", a.dtype) is not None
+    want = np.searchsorted(a, v)
+    assert _dropins._merged(a, v, "left", a.dtype)[1] == 20000
     for place in [0, 1, 4095, 4096, 4097, 19999] + rng.integers(0, 20000, 200).tolist():
         for array in (a, v):
             for wrong in (np.nan, 2.0 if place < 19999 else -1.0):
                 was, array[place] = array[place], wrong
-                assert _dropins._merged(a, v, "left", a.dtype) is None
+                ranks, done = _dropins._merged(a, v, "left", a.dtype)
                 array[place] = was
+                assert done < 20000 and done <= (place if array is v else want[:place + 1].size)
+                assert np.array_equal(ranks[:done], want[:done])
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i4", "M8[s]"])
+@pytest.mark.parametrize("place", [600, 5000, 39000, 39999])
+def test_queries_that_are_sorted_at_first(dtype, place, rng):
+    """They are merged up to there, and the rest has another way."""
+    a, v = (np.sort(rng.integers(0, 2**30, n)).astype("i8").astype(dtype) for n in (9000, 40000))
+    v[place] = v[0]
+    for side in ("left", "right"):
+        assert np.array_equal(sextant.searchsorted(a, v, side), np.searchsorted(a, v, side))
+    v[place:] = rng.permutation(v[place:])
+    for shape in (-1, (100, 400)):
+        assert np.array_equal(sextant.searchsorted(a, v.reshape(shape)),
+                              np.searchsorted(a, v.reshape(shape)))
+
+
+NUMPY, MERGE, INDEX = range(3)
+WAYS = {                  # queries, how many keys, how many queries: where one way is much better
+    "random": (lambda rng, m: rng.random(m), 4096, 1 << 16, INDEX),
+    "few random": (lambda rng, m: rng.random(m), 4096, 1 << 13, INDEX),
+    "sorted": (lambda rng, m: np.sort(rng.random(m)), 4096, 1 << 16, MERGE),
+    "constant": (lambda rng, m: np.full(m, 0.5), 4096, 1 << 13, MERGE),
+    "below": (lambda rng, m: rng.random(m) - 1, 32768, 1 << 13, NUMPY),
+    "above": (lambda rng, m: rng.random(m) + 1, 32768, 1 << 13, NUMPY),
+    "below, equal": (lambda rng, m: np.full(m, -1.0), 32768, 1 << 16, NUMPY),
+    "one of two": (lambda rng, m: np.where(np.arange(m) % 2, 0.3, 0.6), 65536, 1 << 13, NUMPY),
+    "runs": (lambda rng, m: np.repeat(rng.random(m // 64), 64), 65536, 1 << 13, NUMPY),
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u4", "u8", "u2", "M8[ms]"])
+def test_ways_by_a_look(name, dtype, rng):
+    """What NumPy's search is fast at is left to it; keys and queries may have two types."""
+    make, n, m, want = WAYS[name]
+    most = 1 if dtype[0] == "f" else 20000
+    a = (np.linspace(0, most, n) + most).astype("i8" if most > 1 else dtype).astype(dtype)
+    v = (make(rng, m) * most + most).astype("i8" if most > 1 else dtype).astype(dtype)
+    assert _dropins._way(a, v)[0] == want
+    assert _dropins._way(np.repeat(a, 2)[::2], np.repeat(v, 2)[::2])[0] == want
+    assert _dropins._way(a[::-1], v, np.arange(n)[::-1].copy())[0] in (want, NUMPY)
+    if dtype[0] != "M":
+        assert _dropins._way(a.astype("f8"), v)[0] == want
+    for side in ("left", "right"):
+        assert np.array_equal(sextant.searchsorted(a, v, side), np.searchsorted(a, v, side))
+
+
+def test_ways_of_what_has_none(rng):
+    a, v = np.sort(rng.random(5000)), rng.random(9000)
+    assert _dropins._way(a.astype(">f8"), v)[0] == INDEX      # nobody looked
+    assert _dropins._way(a, v[:1])[0] == NUMPY and _dropins._way(a[:0], v)[0] == NUMPY
+    assert _dropins._way(a, np.sort(v), None, False)[0] != MERGE
+    with pytest.raises(TypeError):
+        sextant._core.way(a, v)
+    assert sextant._core.way(a, v, np.arange(10), True) == -1     # not as many as keys
+
+
+@pytest.mark.parametrize("wrong", [np.arange(5000) + 1, np.arange(5000) - 1, np.arange(4999),
+                                   np.arange(5000.0), np.zeros((50, 100), int)])
+def test_sorters_that_are_wrong(wrong, rng):
+    """NumPy's errors, or its answers where it does not see it."""
+    a, v = rng.random(5000), rng.random(20000)
+    try:
+        want = np.searchsorted(a, v, "left", wrong)
+    except (TypeError, ValueError) as error:
+        with pytest.raises(type(error)):
+            sextant.searchsorted(a, v, "left", wrong)
+    else:
+        assert np.array_equal(sextant.searchsorted(a, v, "left", wrong), want)
 
 
 def test_asof_far_away_of_many(rng):
