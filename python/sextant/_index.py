@@ -46,6 +46,8 @@ class Index(_core.Index):
     def __init__(self, keys, rows=None, spec="auto", device=None, *, nulls="error", threads=0,
                  max_bytes=0, progress=None):
         check_nulls(nulls)
+        if not isinstance(spec, (str, type(None))):
+            raise TypeError(f"spec is {spec!r}; it is text such as 'auto' or 'btree(k=9)'")
         stream = 0
         if _inputs.is_gpu(keys):
             given = _gpu.GpuArray(keys, "keys")
