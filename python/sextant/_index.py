@@ -14,6 +14,7 @@ from ._ranges import Aggregates
 
 GET, RANK_LEFT, RANK_RIGHT, FLOOR, CEIL = range(5)
 _UNIT = "unit"                    # the note that has the unit of times
+_NOTATION = "keys-as"             # and how the tool writes keys
 _LOAD_COPY, _LOAD_VERIFY = 1, 2
 _LOAD_PLACES = {None: 0, "host": 4, "device": 8, "hybrid": 16, "both": 32}
 
@@ -41,7 +42,7 @@ class Index(_core.Index):
     (True, 4)
     """
 
-    __slots__ = ("dtype", "_code", "_name", "__weakref__")
+    __slots__ = ("dtype", "_code", "_name", "_none", "__weakref__")
 
     def __init__(self, keys, rows=None, spec="auto", device=None, *, nulls="error", threads=0,
                  max_bytes=0, progress=None):
@@ -73,6 +74,7 @@ class Index(_core.Index):
             column = column_of(array, _types.code_of(self.dtype))
             row_column = None if rows is None else self._rows(rows, array.size)
         self._code = _types.code_of(self.dtype)
+        self._none = None                     # the row that means no network
         opened = open_device(self._name)
         if isinstance(self._name, _core.Device):
             self._name = opened.describe()["name"]
@@ -157,9 +159,11 @@ class Index(_core.Index):
 
         >>> Index([30, 10, 20, 20]).floor([25, 5], keys=True)
         (array([ 3, -1]), array([20,  0]))
+
+        Of networks that the tool indexed, it is the row of the narrowest that holds an address.
         """
         if default is None and out is None and not (mask or keys or threads or ascending) \
-                and progress is None and nulls == "error":
+                and progress is None and nulls == "error" and self._none is None:
             answer = self._quick(FLOOR, queries)
             if answer is not None:
                 return answer
@@ -202,8 +206,11 @@ class Index(_core.Index):
                 found_keys[...] = _types.nothing(self.dtype)
             self._ask(verb, column, rows,
                       None if found_keys is None else writable(found_keys, self._code), call)
+        if verb == FLOOR and self._none is not None:
+            gone = rows.reshape(shape) == self._none
+            missing = gone if missing is None else missing | gone
         if missing is not None:
-            rows[missing] = -1 if rows.dtype.kind == "i" else np.iinfo(rows.dtype).max
+            rows.reshape(shape)[missing] = -1 if rows.dtype.kind == "i" else np.iinfo(rows.dtype).max
             if keys:
                 found_keys[missing] = _types.nothing(self.dtype) if self._code != _types.STR \
                     else "" if self._text else b""
@@ -225,6 +232,9 @@ class Index(_core.Index):
             return ids, missing.mask
         if self._code == _types.T64 and self.dtype.kind == "i" and array.dtype.kind in "Mm":
             array = array.view(np.int64)      # a file that does not say the unit
+        if array.dtype.kind == "M" and self._code == _types.I32 and \
+                self._notes().get(_NOTATION) == "date":       # days that the tool indexed
+            array = _inputs.exact(array, np.dtype("M8[D]"), what).view(np.int64)
         if array.dtype == self.dtype and array.dtype.isnative:
             return (array if array.flags.c_contiguous else np.ascontiguousarray(array)), \
                 missing.mask
@@ -266,6 +276,8 @@ class Index(_core.Index):
         self._ask(verb, column, _gpu.out_column(rows, "out"),
                   None if found_keys is None else self._gpu_keys(found_keys),
                   options(how[0], how[1], 0, stream, how[2]))
+        if verb == FLOOR and self._none is not None:
+            given.put(rows, rows == self._none, MISS)
         result = [rows]
         if mask or default is not None:
             found = rows != MISS
@@ -554,7 +566,9 @@ class Index(_core.Index):
         self._load(opened, os.fsencode(path), flags, options(0, False, max_bytes, 0, progress))
         self._code = self._describe()["key_type"]
         notes = self._notes()
-        self.dtype = _types.dtype_of(self._code, notes.get(_UNIT), notes.get("keys-as"))
+        self.dtype = _types.dtype_of(self._code, notes.get(_UNIT), notes.get(_NOTATION))
+        none = notes.get("none", "") if notes.get(_NOTATION) == "cidr" else ""
+        self._none = int(none) if none.isdecimal() else None
         return self
 
     # ---- looking at it ----
