@@ -1,8 +1,6 @@
 /* core_look.c - looks at some elements of arrays, for drop-ins that decide by it whether an
  * index pays. A look at one array takes less than a microsecond, whatever its length; one at
  * keys and queries takes a few, about as long as NumPy takes for fifty random queries. */
-#include <math.h>
-
 #include "core.h"
 
 #define LOOKS 64
@@ -269,7 +267,8 @@ static int fastest(const foresight *f, bool may_merge)
     double tail = (n < m ? n : m) < 4096 ? 1 : 4096 / (n < m ? n : m);
     double by_numpy = m * (1 + (f->order ? 1.5 : 1) * steps + 6 * f->turns / asked);
     double by_merge = 2000 + gather + (n + m) * (2 + 2.8 * tail);
-    double by_index = 8000 + gather + 2.2 * n + m * (2.5 + 0.3 * log2(n));
+    int bits = 63 - __builtin_clzll((unsigned long long)f->keys.n);
+    double by_index = 8000 + gather + 2.2 * n + m * (2.5 + 0.3 * bits);
 
     if (may_merge && ascends(f) && by_merge < by_numpy && by_merge < by_index && begins_sorted(f))
         return BY_MERGE;
