@@ -168,6 +168,43 @@ GROUPED(i64, int64_t)
 GROUPED(f32, float)
 GROUPED(f64, double)
 
+/* Which queries are among the keys, where queries are so many more that the next one mostly
+ * stays at the same key. Keys are sorted; queries are seen to be so on the way. */
+#define AMONG(name, T)                                                                   \
+    static bool among_##name(const merging *w, unsigned char *out)                       \
+    {                                                                                    \
+        const T *a = w->keys, *q = w->queries;                                           \
+        if (!sorted_##name(a, 0, w->n) || !sorted_##name(q, 0, w->m < 1 ? w->m : 1))     \
+            return false;                                                                \
+        for (Py_ssize_t i = 0, j = 0; j < w->m; j++) {                                   \
+            if (j && !(q[j - 1] <= q[j]))                                                \
+                return false;                                                            \
+            while (i < w->n && a[i] < q[j])                                              \
+                i++;                                                                     \
+            out[j] = i < w->n && a[i] == q[j];                                           \
+        }                                                                                \
+        return true;                                                                     \
+    }
+
+AMONG(u32, uint32_t)
+AMONG(i32, int32_t)
+AMONG(u64, uint64_t)
+AMONG(i64, int64_t)
+AMONG(f32, float)
+AMONG(f64, double)
+
+static bool among_type(int type, const merging *w, unsigned char *out)
+{
+    switch (type) {
+    case SX_U32: return among_u32(w, out);
+    case SX_I32: return among_i32(w, out);
+    case SX_U64: return among_u64(w, out);
+    case SX_I64: return among_i64(w, out);
+    case SX_F32: return among_f32(w, out);
+    default: return among_f64(w, out);
+    }
+}
+
 static Py_ssize_t merged(int type, const merging *w)
 {
     switch (type) {
@@ -254,6 +291,38 @@ static PyObject *merge(PyObject *module, PyObject *args)
     return PyLong_FromSsize_t(done);
 }
 
+/* among(keys, queries, out) -> whether both are sorted; if so, out (bool) says which queries are
+ * among the keys. It is for queries that are many more. */
+static PyObject *among(PyObject *module, PyObject *args)
+{
+    PyObject *objects[2], *out;   /* keys, queries */
+    held_column h[2];
+    Py_buffer found;
+    bool done = false;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOO", &objects[0], &objects[1], &out) ||
+        !hold_arrays(h, objects, 2, 0))
+        return NULL;
+    if (PyObject_GetBuffer(out, &found, PyBUF_SIMPLE | PyBUF_WRITABLE)) {
+        let_go_arrays(h, 2);
+        return NULL;
+    }
+    int type = h[0].column.type;
+    if (type != SX_B16 && type != SX_STR && array_is(&h[0], type, h[0].column.n) &&
+        array_is(&h[1], type, h[1].column.n) && (uint64_t)found.len == h[1].column.n) {
+        merging w = { .keys = h[0].column.data, .queries = h[1].column.data,
+                      .n = (Py_ssize_t)h[0].column.n, .m = (Py_ssize_t)h[1].column.n };
+
+        Py_BEGIN_ALLOW_THREADS
+        done = among_type(type, &w, found.buf);
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&found);
+    let_go_arrays(h, 2);
+    return PyBool_FromLong(done);
+}
+
 static bool all_below(const int64_t *group, uint64_t n, uint64_t groups)
 {
     int wrong = 0;
@@ -308,6 +377,7 @@ static PyObject *merge_groups(PyObject *module, PyObject *args)
 static PyMethodDef functions[] = {
     { "merge", merge, METH_VARARGS, NULL },
     { "merge_groups", merge_groups, METH_VARARGS, NULL },
+    { "among", among, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
 

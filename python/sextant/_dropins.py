@@ -197,7 +197,10 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
         return np.isin(a, b, assume_unique, invert)
     flat = np.ascontiguousarray(a, dtype).reshape(-1)
     keys = np.ascontiguousarray(b, dtype).reshape(-1)
-    if flat.size * 4 < keys.size:             # the smaller side is the index
+    found = _sorted_among(flat, keys)
+    if found is not None:
+        pass
+    elif flat.size * 4 < keys.size:           # the smaller side is the index
         index = Index(flat, spec="pivot", threads=threads)
         seen = np.zeros(flat.size + 1, bool)  # the last one is for misses
         seen[index.get(keys, threads=threads)] = True
@@ -213,6 +216,16 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     if invert:
         np.logical_not(found, found)
     return found.reshape(a.shape)
+
+
+def _sorted_among(flat, keys):
+    """Which elements are among the keys, by one pass, if both are sorted and elements are many
+    more; otherwise None."""
+    if flat.size < 8 * keys.size or flat.dtype.itemsize < 4 or \
+            not (_look(flat)[0] and _look(keys)[0]):
+        return None
+    found = np.empty(flat.size, bool)
+    return found if _core.among(_counts(keys), _counts(flat), found) else None
 
 
 def _plain(obj, what):

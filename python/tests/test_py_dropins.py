@@ -101,6 +101,46 @@ def test_isin_dtypes(dtype, sizes, rng, pays):
     assert np.array_equal(sextant.isin(a[::2], b[::3]), np.isin(a[::2], b[::3]))
 
 
+@pytest.mark.parametrize("dtype", NUMBERS + ["i2", "M8[ns]", "m8[us]"])
+@pytest.mark.parametrize("broken", [None, 0, 1, 700, 9000, 39999])
+def test_isin_of_many_sorted(dtype, broken, rng):
+    """One pass over both, unless one is not sorted somewhere or has NaN."""
+    for n in (33, 500, 5000):
+        a, b = (np.sort(rng.integers(0, 30000, k)).astype("i8").astype(dtype) for k in (40000, n))
+        if broken is not None:
+            a[broken] = a[-1 - broken]
+        for elements in (a, a[::-1], a.reshape(200, 200), np.full_like(a, b[3]),
+                         np.full_like(a, b[0] - b.dtype.type(1) if dtype[0] not in "uMm" else b[0])):
+            for tests in (b, b[::-1], np.concatenate([b[1:], b[:1]])):
+                assert np.array_equal(sextant.isin(elements, tests), np.isin(elements, tests))
+        if dtype[0] in "fMm":
+            a[-1] = b[-1] = np.nan if dtype[0] == "f" else "NaT"
+            assert np.array_equal(sextant.isin(a, b), np.isin(a, b))
+            if dtype[0] != "f":
+                a[0] = b[0] = "NaT"           # the least number
+                assert np.array_equal(sextant.isin(a, b), np.isin(a, b))
+
+
+def test_sorted_among(rng):
+    a, b = np.sort(rng.random(9000)), np.sort(rng.random(300))
+    a[::7] = b[rng.integers(0, 300, a[::7].size)]
+    a.sort()
+    assert _dropins._sorted_among(a, b).tolist() == np.isin(a, b).tolist()
+    assert _dropins._sorted_among(a[:2000], b) is None        # not so many more
+    for place in (0, 4000, 8999):
+        one = a.copy()
+        one[place] = np.nan
+        assert _dropins._sorted_among(one, b) is None
+        one[place] = one[-1 - place] + (1 if place < 4500 else -1)
+        assert _dropins._sorted_among(one, b) is None
+    with pytest.raises((BufferError, ValueError)):
+        found = np.empty(9000, bool)
+        found.flags.writeable = False
+        sextant._core.among(b, a, found)
+    assert not sextant._core.among(b, a, np.empty(8999, bool))
+    assert not sextant._core.among(b.astype("f4"), a, np.empty(9000, bool))
+
+
 @pytest.mark.parametrize("types", [("i8", "i4"), ("i8", "u8"), ("f8", "i8"), ("f8", "f4"),
                                    ("i4", "f8"), ("u4", "?"), ("M8[s]", "M8[ms]")])
 def test_isin_mixed(types, rng, pays):
