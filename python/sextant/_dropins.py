@@ -277,8 +277,13 @@ def asof(keys, queries, direction="backward", tolerance=None, by=None, *,
     ascending = q.size * _SHARE >= a.size and _look(q)[0] and _look(a)[0]
     if by is not None:
         finder = _Grouped(a, q, by, ascending, threads)
+    elif ascending:
+        finder = _Sorted(a, q, threads)
+    elif q.size * _SHARE < a.size and _look(a)[0] and _nat_is_not_first(a) and \
+            _core.ascends(_counts(a)):
+        finder = _Searched(a, q)
     else:
-        finder = _Sorted(a, q, threads) if ascending else _by_index(a, q, threads)
+        finder = _by_index(a, q, threads)
     rows = front = None
     if direction != "forward":
         rows = finder.before(allow_exact_matches)
@@ -343,6 +348,22 @@ class _Plain:
         inside = (ranks >= 0) & (ranks < len(self.index))
         rows = np.full(ranks.size, -1)
         rows[inside] = self.index.key_at(ranks[inside], rows=True)[1]
+        return rows
+
+
+class _Searched:
+    """The same of sorted keys and so few queries that these are searched: rows are ranks."""
+
+    def __init__(self, a, q):
+        _refuse_nan(a[:0], q)
+        self.a, self.q = a, q
+
+    def before(self, exact):
+        return self.a.searchsorted(self.q, "right" if exact else "left") - 1
+
+    def behind(self, exact):
+        rows = self.a.searchsorted(self.q, "left" if exact else "right")
+        rows[rows == self.a.size] = -1
         return rows
 
 

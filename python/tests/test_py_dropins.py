@@ -207,6 +207,33 @@ def test_asof_sorted(direction, dtype, broken, rng):
         assert got.tolist() == merged(keys, queries, direction, None, exact).tolist()
 
 
+@pytest.mark.parametrize("direction", ["backward", "forward", "nearest"])
+@pytest.mark.parametrize("dtype", ["i8", "i4", "u4", "f4", "f8", "M8[ns]"])
+def test_asof_few_queries(direction, dtype, rng):
+    """Sorted keys are searched, whatever the order of queries; others have an index."""
+    keys = np.sort(rng.integers(5, 20000, 9000)).astype("i8").astype(dtype)
+    for queries in (np.sort(rng.integers(0, 22000, 300)), rng.integers(0, 22000, 1000),
+                    np.full(50, 3), np.full(50, 21000), keys[:200].astype("i8")):
+        queries = queries.astype("i8").astype(dtype)
+        for exact in (True, False):
+            got = sextant.asof(keys, queries, direction, allow_exact_matches=exact)
+            assert got.tolist() == merged(keys, queries, direction, None, exact).tolist()
+            other = keys.copy()
+            other[[10, 8000]] = other[[8000, 10]]             # no look sees that
+            got = sextant.asof(other, queries, direction, allow_exact_matches=exact)
+            assert got.tolist() == merged(other, queries, direction, None, exact).tolist()
+    if dtype[0] in "fM":
+        nan = np.nan if dtype[0] == "f" else "NaT"
+        for array in (keys, queries):
+            array[-1] = nan
+            with pytest.raises(ValueError, match="have NaN or NaT"):
+                sextant.asof(keys, queries, direction)
+            array[-1] = array[-2]
+        keys[0] = nan
+        with pytest.raises(ValueError, match="keys have NaN or NaT"):
+            sextant.asof(keys, queries, direction)
+
+
 SHAPES = {                                    # of sorted keys and queries that are merged
     "alike": lambda rng, n: rng.integers(0, 2**31, n),
     "equal": lambda rng, n: np.full(n, 7),
