@@ -6,6 +6,7 @@ are NumPy's own: so no size is slower than NumPy by more than the look.
 import numpy as np
 
 from . import _core, _inputs, _types
+from ._columns import as_given
 from ._index import Index
 
 # Measured: a build costs 2 to 25 ns a key, and NumPy's binary search takes 100 to 1000 ns a
@@ -50,6 +51,8 @@ def searchsorted(a, v, side="left", sorter=None, *, threads=0):
         if sorter is not None:
             raise TypeError("sorter= is not supported for arrays on a GPU")
         return Index(a, spec="pivot", threads=threads).rank(v, side)
+    if _inputs.tensor_world(v) is not None and not _inputs.is_gpu(v):
+        return as_given(searchsorted(a, _plain(v, "v"), side, sorter, threads=threads), v)
     a = _plain(a, "a")
     if isinstance(v, (np.generic, int, float, str, bytes)):
         return np.searchsorted(a, v, side, sorter)
@@ -186,6 +189,9 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
             Index(test_elements, spec="pivot", threads=threads)
         rows = index.get(element, threads=threads)
         return rows == -1 if invert else rows != -1
+    if _inputs.tensor_world(element) is not None:
+        return as_given(isin(_plain(element, "elements"), test_elements, assume_unique, invert,
+                             kind=kind, threads=threads), element)
     a, b = (element, test_elements) if arrays else (_plain(element, "elements"),
                                                               _plain(test_elements, "elements"))
     if _few(a, b) or kind is not None:
@@ -295,7 +301,7 @@ def asof(keys, queries, direction="backward", tolerance=None, by=None, *,
         _core.nearer(_counts(a), _counts(q), rows, front)
     if tolerance is not None:
         _core.within(_counts(a), _counts(q), rows, _as_distance(tolerance, a.dtype))
-    return rows.reshape(shape)[()]
+    return as_given(rows.reshape(shape)[()], queries)
 
 
 def _of_asof(obj, what):

@@ -7,9 +7,10 @@ import tempfile
 import numpy as np
 
 from . import _core, _gpu, _inputs, _prefixes, _ranges, _strings, _types
-from ._columns import (MISS, answers, check_nulls, column_of, options, out_array, stream_of,
+from ._columns import (MISS, answers, as_given, check_nulls, column_of, options, out_array, stream_of,
                        whole, writable)
 from ._devices import open_device
+from ._inputs import tensor_world
 from ._ranges import Aggregates
 
 GET, RANK_LEFT, RANK_RIGHT, FLOOR, CEIL = range(5)
@@ -343,7 +344,7 @@ class Index(_core.Index):
             self._key_at(array, writable(keys, self._code), found, options(threads))
         if array.ndim == 0:
             keys, found = keys[()], None if found is None else int(found[()])
-        return (keys, found) if rows else keys
+        return as_given((keys, found) if rows else keys, ranks)
 
     # ---- ranges ----
 
@@ -370,8 +371,9 @@ class Index(_core.Index):
                                      stream, rows, keys, out, threads)
         a, b = _ranges.bounds(self, lo, hi)
         lo_column, hi_column = column_of(a, self._code), column_of(b, self._code)
-        return _ranges.lists(self, lambda *to: self._range(lo_column, hi_column, limit, last, *to),
-                             a.size, rows, keys, out, threads, progress)
+        found = _ranges.lists(self, lambda *to: self._range(lo_column, hi_column, limit, last, *to),
+                              a.size, rows, keys, out, threads, progress)
+        return as_given(found, lo)
 
     def prefix(self, of, bits=None, *, limit=0, last=False, rows=True, keys=False, out=None,
                threads=0, progress=None):
@@ -405,8 +407,9 @@ class Index(_core.Index):
         array, _ = self._queries(of, "of")
         each, length = _prefixes.lengths(bits, array.shape)
         column = column_of(array, self._code)
-        return _ranges.lists(self, lambda *to: self._prefix(column, each, length, limit, last, *to),
-                             array.size, rows, keys, out, threads, progress)
+        found = _ranges.lists(self, lambda *to: self._prefix(column, each, length, limit, last, *to),
+                              array.size, rows, keys, out, threads, progress)
+        return as_given(found, of)
 
     def count(self, lo, hi, *, limit=0, threads=0, out=None):
         """How many keys lo[i] <= key <= hi[i] there are.
@@ -425,7 +428,7 @@ class Index(_core.Index):
         counts = np.empty(a.shape, np.int64) if out is None else out_array(out, a.size)
         self._count(column_of(a, self._code), column_of(b, self._code), limit, False, counts,
                     options(threads))
-        return int(counts) if a.ndim == 0 and out is None else counts
+        return int(counts) if a.ndim == 0 and out is None else as_given(counts, lo, out)
 
     def aggregate(self, lo, hi, *, limit=0, last=False, threads=0):
         """Count, minimum, maximum and sum of the rows in each range.
@@ -444,7 +447,9 @@ class Index(_core.Index):
         outs = [np.empty(a.shape, np.int64) for _ in range(3)] + [np.empty(a.shape, np.uint64)]
         self._aggregate(column_of(a, self._code), column_of(b, self._code), limit, last, *outs,
                         options(threads))
-        return Aggregates(*(o[()].item() if a.ndim == 0 else o for o in outs))
+        if tensor_world(lo) is not None:      # as on a GPU: torch has no uint64, or hardly
+            outs[3] = outs[3].view(np.int64)
+        return as_given(Aggregates(*(o[()].item() if a.ndim == 0 else o for o in outs)), lo)
 
     # ---- hierarchies ----
 
@@ -487,7 +492,7 @@ class Index(_core.Index):
         found = [a for a in (rows, found_keys, found_steps) if a is not None]
         if array.ndim == 0:
             found = [a[()] if a is found_keys else a.item() for a in found]
-        return found[0] if len(found) == 1 else tuple(found)
+        return as_given(found[0] if len(found) == 1 else tuple(found), queries)
 
     def _gpu_climb(self, queries, parents, limit, keys, steps, threads):
         given, above = _gpu.GpuArray(queries, "queries"), _gpu.GpuArray(parents, "parents")
