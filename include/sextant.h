@@ -305,6 +305,8 @@ typedef struct sx_index sx_index;
  *                                leaves, which point to each other and are laid out
  *                                for updates. fill is what is used of each, in
  *                                percent. The same layouts as btree(k), and no k=
+ *         radix(leaf=1..255)     sorted array under an adaptive radix tree, whose
+ *                                leaves have so many keys at most
  *         guide(bucket=1..128,pieces=1..65536)   sorted array under a histogram.
  *                                Parameters you leave out are chosen by a look at
  *                                the keys

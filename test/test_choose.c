@@ -403,6 +403,57 @@ static void test_without_contest(void **state)
     n = before;
 }
 
+/* Keys at some ranks come with the sort, as they are stored, be it made at once or after a look;
+ * ranks beyond the end are the last one. */
+static void peek_at(sx_device *dev, int type, uint64_t count, bool ascending)
+{
+    enum { RANKS = 300 };
+    uint32_t width = (uint32_t)sx_type_bytes(type);
+    unsigned char *keys = need(count * width), *sorted_keys = need(count * width);
+    unsigned char peeked[RANKS * 16];
+    uint64_t rank[RANKS];
+    sx_peek peek = { .n = RANKS, .rank = rank, .keys = peeked };
+    sx_column k = column(type, count, keys);
+    sx_input in = { .key_type = type, .n = count, .keys = sx_slice_of(&k), .peek = &peek };
+    sx_sorted s = { 0 };
+    sx_err err;
+    rnd r = rnd_start(count + width);
+    memset(keys, 0, count * width);
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t x = (uint32_t)(ascending ? i * 3 : rnd_below(&r, 4 * count));
+        memcpy(keys + i * width, &x, sizeof x);
+    }
+    for (unsigned i = 0; i < RANKS; i++)
+        rank[i] = i < 2 ? count - 1 + i : rnd_below(&r, count);
+    if (dev->backend->sort(dev->self, &in, &s, &err) != SX_OK)
+        fail_msg("sort: %s", err.text);
+    assert_int_equal(peek.taken, 1);
+    assert_int_equal(s.row_bytes, ascending ? 0 : 4);
+    assert_int_equal(dev->backend->copy(dev->self, sorted_keys, 0, s.keys, 1, count * width, &err),
+                     SX_OK);
+    for (unsigned i = 0; i < RANKS; i++) {
+        uint64_t from = rank[i] < count ? rank[i] : count - 1;
+        if (memcmp(peeked + i * width, sorted_keys + from * width, width))
+            fail_msg("type %d, %llu keys: another key at rank %llu", type,
+                     (unsigned long long)count, (unsigned long long)rank[i]);
+    }
+    dev->backend->release(dev->self, s.keys);
+    dev->backend->release(dev->self, s.rows);
+    free(keys);
+    free(sorted_keys);
+}
+
+static void test_peek(void **state)
+{
+    (void)state;
+    static const int types[] = { SX_U32, SX_U64 };
+    sx_device *dev = device_open(kernel_with(""));
+    for (unsigned i = 0; i < 2 * COUNT_OF(types); i++)
+        for (uint64_t count = 50; count < 5000; count *= 7)
+            peek_at(dev, types[i / 2], count, i % 2);
+    sx_close(dev);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +465,7 @@ int main(void)
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_contenders),
         cmocka_unit_test(test_settled),
+        cmocka_unit_test(test_peek),
         cmocka_unit_test(test_without_contest),
     };
     return cmocka_run_group_tests_name("choose", tests, NULL, NULL) != 0;

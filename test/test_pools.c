@@ -697,6 +697,36 @@ static void test_wrong(void **state)
     sx_close(dev);
 }
 
+/* A large pool has whole huge pages, and an estimate counts them: it is no less than what the
+ * index takes of the host. */
+static void test_estimate(void **state)
+{
+    (void)state;
+    enum { N = 300000 };
+    uint64_t *values = need(N * sizeof *values), pages = 0;
+    sx_column keys = column(SX_U64, N, values);
+    sx_estimate_info e = { .size = sizeof e };
+    sx_device *dev = device_open("cpu");
+    sx_index *ix = NULL;
+    for (uint64_t i = 0; i < N; i++)
+        values[i] = (N - i) * 7;  /* rows are stored */
+    OK(sx_build(&ix, dev, "btree(fill=100)", &keys, NULL, NULL));
+    OK(estimate_of(dev, "btree(fill=100)", SX_U64, N, 0, &e));
+    for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
+        uint64_t bytes = sx_section_bytes(view_of(ix), kind);
+        if (sx_section_pool(view_of(ix), kind) && bytes >= 4 * MIB)
+            pages += (bytes + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
+        else
+            pages += bytes;
+    }
+    assert_true(pages > sx_store_bytes(&(sx_store){ .view = *view_of(ix) }));
+    assert_true(e.host_resident >= pages);
+    assert_true(e.host_peak >= pages);
+    sx_free(ix);
+    sx_close(dev);
+    free(values);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -704,7 +734,7 @@ int main(void)
         cmocka_unit_test(test_steps), cmocka_unit_test(test_failures),
         cmocka_unit_test(test_readers), cmocka_unit_test(test_loaded),
         cmocka_unit_test(test_devices), cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_wrong), cmocka_unit_test(test_estimate),
     };
     test_seed();
     asking = asker_new();

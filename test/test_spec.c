@@ -198,7 +198,7 @@ static void test_good_specs(void **state)
         { "btree(fill=50)", "btree", "(fill=50,layout=pairs)" },
         { "btree(layout=split,fill=100) unique", "btree", "(fill=100,layout=split) unique" },
         { "btree ( layout = once , fill = 66 )", "btree", "(fill=66,layout=once)" },
-        { "radix", "radix", "(leaf=32,layout=split)" },
+        { "radix", "radix", "(leaf=24,layout=split)" },
         { "radix(leaf=255,layout=pairs)", "radix", "(leaf=255,layout=pairs" },
         { "pgm", "pgm", "(eps=16,eps2=4,cuts=1,layout=split)" },
         { "pgm(budget=1)", "pgm", "(eps=16,eps2=4,cuts=1,layout=split)" },

@@ -157,6 +157,11 @@ sx_status sx_alloc_pool(void **out, uint64_t bytes, const char *what, sx_err *er
     return SX_OK;
 }
 
+uint64_t sx_alloc_pool_bytes(uint64_t bytes)
+{
+    return bytes < HUGE_FROM ? bytes : sx_round_up(bytes, HUGE_PAGE);
+}
+
 uint64_t sx_alloc_most_of(const void *block)
 {
     return record_of(block).most;

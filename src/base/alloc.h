@@ -24,6 +24,7 @@ void sx_release(void *block);     /* NULL is fine */
  * up to sx_alloc_most_of() bytes without being moved. A system that refuses addresses gives it
  * none: then, as of a small one, that is as many as it has. */
 sx_status sx_alloc_pool(void **out, uint64_t bytes, const char *what, sx_err *err);
+uint64_t sx_alloc_pool_bytes(uint64_t bytes);     /* what that takes: whole huge pages, if large */
 uint64_t sx_alloc_most_of(const void *block);
 /* Makes it `bytes` long, at most that many. What is there stays, and others may read it
  * meanwhile. */

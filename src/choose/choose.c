@@ -225,6 +225,11 @@ static int has_look(const sx_device *dev, const sx_spec *asked, uint64_t n)
     return has_look_at(dev, asked, n, n, 0);
 }
 
+int sx_will_look(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width)
+{
+    return asked->family == SX_FAM_AUTO && has_look_at(dev, asked, n, n, width);
+}
+
 static int has_contest(const sx_device *dev, const sx_spec *asked, uint64_t n)
 {
     return has_look(dev, asked, n) && !dev->backend->gpu;

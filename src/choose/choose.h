@@ -23,6 +23,11 @@ sx_status sx_contender_build(sx_device *dev, sx_store *s, const sx_spec *spec, s
 sx_status sx_contest(sx_device *dev, sx_store *s, uint32_t purpose, const sx_contenders *list,
                      sx_sorted *sorted, const sx_input *in, sx_text *why, sx_err *err);
 
+/* ---- choose.c ------------------------------------------------------------------- */
+
+/* Whether `auto` looks at n keys, if they differ. */
+int sx_will_look(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width);
+
 /* ---- pieces.c: a look at some keys ------------------------------------------- */
 
 /* Whether so many bytes of keys and rows are mostly in a GPU's L2, where it hardly matters
@@ -31,6 +36,10 @@ static inline int sx_is_near(uint64_t bytes)
 {
     return bytes <= 64ull << 20;
 }
+
+/* The keys of a sample of n, which a sort is to bring along; none where keys are too few, or
+ * there is no memory. */
+void sx_peek_begin(sx_peek *out, const sx_device *dev, uint64_t n, uint32_t width);
 
 typedef struct sx_sample sx_sample;
 /* Of keys that are sorted, but not built into anything yet; NULL where they are too few. */

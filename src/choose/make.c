@@ -30,7 +30,8 @@ static sx_status bound_shape(sx_device *at, sx_spec spec, uint32_t width, uint32
     if (st == SX_OK && n > 0 && sx_family_of(spec.family)->most)
         sx_family_of(spec.family)->most(&store.view);
     if (st == SX_OK) {
-        at_least(&most->resident, sx_store_bytes(&store));
+        at_least(&most->resident, at->backend->gpu ? sx_store_bytes(&store)
+                                                   : sx_host_bytes(&store.view));
         at_least(&most->top, sx_upper_block_bytes(&store.view));
         at_least(&most->peak, at->backend->build_peak(at->self, &store.view));
     }
@@ -62,6 +63,17 @@ static int one_thread(const sx_device *dev, const sx_input *in)
 
     dev->backend->travel(dev->self, &t);
     return !dev->backend->gpu && (in->threads == 1 || t.alone);
+}
+
+void sx_make_peek(const sx_site *site, const sx_spec *spec, uint64_t n, uint32_t width,
+                  sx_peek *peek)
+{
+    int once = (spec->given & SX_P_LAYOUT) && spec->layout == SX_LAYOUT_ONCE;
+    int guide = spec->family == SX_FAM_GUIDE && !(spec->given & SX_GUIDE_PIECES) && !once;
+
+    *peek = (sx_peek){0};
+    if (site->at->backend->gpu && (guide || sx_will_look(site->at, spec, n, width)))
+        sx_peek_begin(peek, site->at, n, width);
 }
 
 sx_status sx_make(const sx_site *site, sx_store *s, const sx_spec *spec, sx_sorted *sorted,

@@ -45,6 +45,7 @@ struct sx_sample {
     uint64_t samples;
     uint32_t pieces[PIECES];      /* as in cuts[], or fewer where there are few keys */
     uint64_t *ranks;              /* KEPT of each sample */
+    int borrowed;                 /* these are an sx_peek's */
     double *far;                  /* KEPT of each sample: how far each key is above it; at
                                      END(p) how far it is into its piece, then how long
                                      the piece is */
@@ -64,18 +65,15 @@ static uint64_t some_rank(const sx_sample *all, uint64_t s)
 /* Where the piece that a rank is in begins and ends. */
 static void piece_ends(uint64_t n, uint64_t pieces, uint64_t rank, uint64_t ends[2])
 {
-    uint64_t p = (uint64_t)((unsigned __int128)rank * pieces / n);
+    uint64_t p = rank * pieces / n;       /* below 2^64: 48 and 16 bits */
 
     p += p + 1 < pieces && (p + 1) * n / pieces <= rank;
     ends[0] = p * n / pieces;
     ends[1] = p + 1 < pieces ? (p + 1) * n / pieces : n - 1;
 }
 
-static void choose_ranks(sx_sample *all)
+static void choose_ranks(const sx_sample *all)
 {
-    for (unsigned p = 0; p < PIECES; p++)
-        for (all->pieces[p] = cuts[p]; all->n / all->pieces[p] < PIECE_KEYS;)
-            all->pieces[p] /= 2;
     for (uint64_t s = 0; s < all->samples; s++) {
         uint64_t *r = all->ranks + s * KEPT, middle = some_rank(all, s);
         r[SIDE] = middle;
@@ -126,6 +124,15 @@ static void measure_keys(const void *keys, uint32_t width, double *far)
     }
 }
 
+/* Keys that came with the sort. */
+static void take_peeked(const sx_peek *peek, uint32_t width, sx_sample *all)
+{
+    const unsigned char *keys = peek->keys;
+
+    for (uint64_t s = 0; s < all->samples; s++)
+        measure_keys(keys + s * KEPT * width, width, all->far + s * KEPT);
+}
+
 /* scratch: space for all keys of the sample, as they come. */
 static sx_status take_sample(sx_device *dev, const sx_sorted *sorted, const sx_input *in,
                              sx_sample *all, unsigned char *scratch, sx_err *err)
@@ -145,7 +152,6 @@ static sx_status take_sample(sx_device *dev, const sx_sorted *sorted, const sx_i
     if (st != SX_OK)
         return st;
     sx_view_bind(&array, (const void *const[SX_SECTIONS]){[SX_SEC_KEYS] = sorted->keys});
-    choose_ranks(all);
     st = dev->backend->lookup(dev->self, SX_ONE_VIEW(&array), &pick, err);
     for (uint64_t s = 0; s < all->samples && st == SX_OK; s++) {
         type->encode(encoded, scratch + s * KEPT * type->bytes, KEPT);
@@ -324,27 +330,69 @@ static sx_status choose_among(sx_device *dev, const sx_sample *all, const sx_sor
 }
 
 /* Ranks, keys as they come, and distances. */
-#define RANK_BYTES (SAMPLES * KEPT * sizeof(uint64_t))
-#define KEY_BYTES (SAMPLES * KEPT * 16ull)
-#define FAR_BYTES (SAMPLES * KEPT * sizeof(double))
+#define RANK_BYTES(samples) ((samples) * KEPT * sizeof(uint64_t))
+#define KEY_BYTES(samples) ((samples) * KEPT * 16ull)
+#define FAR_BYTES(samples) ((samples) * KEPT * sizeof(double))
 
 uint64_t sx_sample_bytes(uint64_t n)
 {
-    return n < LEAST ? 0 : sizeof(sx_sample) + RANK_BYTES + KEY_BYTES + FAR_BYTES;
+    return n < LEAST ? 0 : sizeof(sx_sample) + RANK_BYTES(SAMPLES) + KEY_BYTES(SAMPLES) +
+                           FAR_BYTES(SAMPLES);
 }
 
 void sx_sample_drop(sx_sample *all)
 {
     if (all) {
         sx_release(all->far);
-        sx_release(all->ranks);
+        if (!all->borrowed)
+            sx_release(all->ranks);
     }
     sx_release(all);
+}
+
+/* n >= LEAST keys: how many samples, and of how many pieces. */
+static sx_sample plan_sample(const sx_device *dev, uint64_t n)
+{
+    sx_sample all = {.n = n, .samples = dev->backend->gpu && n <= FEW_KEYS ? FEW_SAMPLES : SAMPLES};
+
+    for (unsigned p = 0; p < PIECES; p++)
+        for (all.pieces[p] = cuts[p]; n / all.pieces[p] < PIECE_KEYS;)
+            all.pieces[p] /= 2;
+    return all;
+}
+
+void sx_peek_begin(sx_peek *out, const sx_device *dev, uint64_t n, uint32_t width)
+{
+    void *ranks = NULL, *keys = NULL;
+    sx_err err;
+    sx_sample all;
+
+    *out = (sx_peek){0};
+    if (n < LEAST || n > FEW_KEYS)
+        return;                   /* many samples would make the sort's answer long */
+    all = plan_sample(dev, n);
+    if (sx_alloc(&ranks, RANK_BYTES(all.samples), "a sample", &err) != SX_OK ||
+        sx_alloc(&keys, all.samples * KEPT * width, "a sample", &err) != SX_OK) {
+        sx_release(ranks);        /* then the sample is taken later, or not at all */
+        return;
+    }
+    all.ranks = ranks;
+    choose_ranks(&all);
+    *out = (sx_peek){.n = all.samples * KEPT, .rank = ranks, .keys = keys};
+}
+
+void sx_peek_end(sx_peek *peek)
+{
+    sx_release((void *)peek->rank);
+    sx_release(peek->keys);
+    *peek = (sx_peek){0};
 }
 
 sx_status sx_sample_take(sx_sample **out, sx_device *dev, const sx_sorted *sorted,
                          const sx_input *in, sx_err *err)
 {
+    /* of all keys, as they were when they were sorted */
+    const sx_peek *peek = in->peek && in->peek->taken && sorted->n == in->n ? in->peek : NULL;
     sx_sample *all = NULL;
     void *scratch = NULL;
     sx_status st;
@@ -352,19 +400,26 @@ sx_status sx_sample_take(sx_sample **out, sx_device *dev, const sx_sorted *sorte
     *out = NULL;
     if (sorted->n < LEAST)
         return SX_OK;
-    st = sx_alloc_zero((void **)&all, sizeof *all, "a sample", err);
+    st = sx_alloc((void **)&all, sizeof *all, "a sample", err);
     if (st != SX_OK)
         return st;
-    all->n = sorted->n;
-    all->samples = dev->backend->gpu && sorted->n <= FEW_KEYS ? FEW_SAMPLES : SAMPLES;
-    st = sx_alloc((void **)&all->ranks, RANK_BYTES, "a sample", err);
+    *all = plan_sample(dev, sorted->n);
+    all->borrowed = peek != NULL;
+    if (peek)
+        all->ranks = (uint64_t *)peek->rank;
+    else
+        st = sx_alloc((void **)&all->ranks, RANK_BYTES(all->samples), "a sample", err);
     if (st == SX_OK)
-        st = sx_alloc((void **)&all->far, FAR_BYTES, "a sample", err);
-    if (st == SX_OK)
-        st = sx_alloc(&scratch, KEY_BYTES, "a sample", err);
-    if (st == SX_OK)
-        st = take_sample(dev, sorted, in, all, scratch, err);
-    sx_release(scratch);
+        st = sx_alloc((void **)&all->far, FAR_BYTES(all->samples), "a sample", err);
+    if (st == SX_OK && peek) {
+        take_peeked(peek, sorted->width, all);
+    } else if (st == SX_OK) {
+        choose_ranks(all);
+        st = sx_alloc(&scratch, KEY_BYTES(all->samples), "a sample", err);
+        if (st == SX_OK)
+            st = take_sample(dev, sorted, in, all, scratch, err);
+        sx_release(scratch);
+    }
     if (st == SX_OK)
         *out = all;
     else

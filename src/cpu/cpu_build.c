@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "cpu/cpu_strings.h"
 #include "family/slots.h"
+#include "place/store.h"
 #include "sort/sort.h"
 #include "sort/values.h"
 
@@ -473,13 +474,12 @@ uint64_t sx_cpu_build_peak(const void *self, const sx_view *v)
     const sx_cpu *cpu = self;
     uint64_t arrays = sx_round_up(v->ranks * v->width, SX_LINE) +
                       v->ranks * (v->row_bytes ? v->row_bytes : 8);
-    uint64_t sections = 0, sorting;
+    uint64_t sections, sorting;
 
     sorting = 2 * arrays + SPARE_KEYS * (uint64_t)v->width +
              sx_sort_scratch(cpu->threads, v->ranks, v->width + (v->row_bytes ? v->row_bytes : 8));
 
-    for (unsigned kind = 0; kind < SX_SECTIONS; kind++)
-        sections += sx_section_bytes(v, kind);
+    sections = sx_host_bytes(v);
     /* Sorting has the arrays twice; building has them beside the sections,
      * unless they become the sections. */
     uint64_t building = sx_section_stays(v, SX_SEC_KEYS) ? sections : arrays + sections;

@@ -171,12 +171,13 @@ typedef struct {                  /* see sx_string_take */
     uint32_t *status;             /* k_string_status: or NULL */
 } sx_gpu_take;
 
-/* What kernels find out about an input. */
+/* What kernels find out about an input of n keys. All is 0 to begin with. Places are counted from
+ * the end, so that the first one is a maximum, and none is 0. */
 typedef struct {
     unsigned long long max_row;
-    unsigned long long reserved_at;   /* first row of all ones, or n */
-    unsigned long long descent_at;    /* near a key above the next one, or n: none */
-    unsigned long long repeat_at;     /* first key equal to the next one, or n */
+    unsigned long long reserved_from; /* n less the place of the first row of all ones */
+    unsigned long long descends;      /* whether a key is above the next one */
+    unsigned long long repeat_from;   /* n less the place of the first key equal to the next one */
     unsigned long long repeats;       /* keys equal to the next one */
 } sx_gpu_facts;
 
@@ -187,6 +188,9 @@ typedef struct {
     const void *in_keys, *in_rows;
     void *keys, *rows;
     sx_gpu_facts *facts;
+    const uint64_t *rank;         /* k_repeat: keys at these ranks, which may be any numbers, */
+    uint64_t ranks;
+    void *peeked;                 /* go here */
 } sx_gpu_input;
 
 #define SX_VALUES_TILE 1024u
@@ -208,6 +212,7 @@ typedef struct {
     unsigned char *own[SX_SECTIONS - SX_SEC_OWN];     /* the family's sections */
     uint64_t whole;               /* k_blocks: how many blocks; k_slots: the first slot, as
                                      those before are there already */
+    uint32_t each;                /* what a warp makes, in a family's own kernel */
 } sx_gpu_build;
 
 /* SX_FIT_LANES lanes (8, 16, 32) fit segments to a part together. SX_FIT_NEAR corners of each

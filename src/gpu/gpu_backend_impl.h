@@ -8,7 +8,7 @@
  *                                  NULL), gpu_stream_new, gpu_stream_free
  *   gpu_enter(g, err)              at the start of every call
  *   sx_gpu_alloc, sx_gpu_free      device memory, in a stream's order
- *   gpu_free_bytes(g)              how much of it is free
+ *   gpu_free_bytes(g, enough)      how much of it is free, or any number that is enough
  *   sx_gpu_copy, gpu_set           queued; between any two places
  *   sx_gpu_launched(g, what, err)  after launches: whether they were accepted
  *   sx_gpu_wait(g, stream, what, err)   until a queue is empty
@@ -23,7 +23,7 @@
  *                                  GPU_FIT_BLOCK: of a kernel of few, slow threads
  *   GPU_IDLE_MOST, GPU_CHANNELS, GPU_CHANNEL_BYTES, GPU_CHUNK_LEAST,
  *   GPU_CHUNK_GOOD, GPU_DIRECT_BYTES, GPU_SPANS, GPU_TEXTS, GPU_WHOLE_EACH, GPU_GRID_MOST,
- *   GPU_BUCKET, GPU_SAMPLE, GPU_SCRATCH     see where they are used */
+ *   GPU_BUCKET, GPU_SAMPLE, GPU_SCRATCH, GPU_SORT_AT_ONCE     see where they are used */
 #include "family/families_gpu_impl.h"
 #include "gpu/gpu_stage_impl.h"
 
@@ -195,12 +195,13 @@ static int gpu_backend_is_pinned(void *self, const void *p)
     return gpu_enter((sx_gpu *)self, &err) == SX_OK && gpu_is_pinned(p);
 }
 
-static uint64_t gpu_backend_space(void *self)
+static uint64_t gpu_backend_space(void *self, uint64_t enough)
 {
     sx_gpu *g = (sx_gpu *)self;
     sx_err err;
 
-    return g->from.take || gpu_enter(g, &err) != SX_OK ? UINT64_MAX : gpu_free_bytes(g);
+    return g->from.take || gpu_enter(g, &err) != SX_OK ? UINT64_MAX
+                                                               : gpu_free_bytes(g, enough);
 }
 
 static sx_search gpu_backend_search(const void *self)

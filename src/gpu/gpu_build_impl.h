@@ -10,15 +10,68 @@ typedef struct {
     const void *rows;             /* the input's, there: the caller's, or a copy */
     void *staged_keys, *staged_rows;
     void *encoded, *stored;       /* keys and rows as the sort wants them */
+    void *ranks;                  /* of keys to peek at, which go behind the facts */
 } gpu_building;
 
-static sx_status gpu_read_facts(gpu_building *b, sx_gpu_facts *facts, const char *what, sx_err *err)
+/* Where these keys begin; bytes of both. */
+#define GPU_PEEKED SX_LINE
+static uint64_t gpu_facts_bytes(const sx_input *in)
+{
+    return GPU_PEEKED + (in->peek ? in->peek->n * sx_type_of(in->key_type)->width : 0);
+}
+
+static sx_status gpu_fetch(gpu_building *b, void *to, uint64_t bytes, const char *what, sx_err *err)
 {
     sx_status st = sx_gpu_launched(b->g, what, err);
 
     if (st == SX_OK)
-        st = sx_gpu_copy(b->g, b->stream, facts, b->facts, sizeof *facts, err);
+        st = sx_gpu_copy(b->g, b->stream, to, b->facts, bytes, err);
     return st == SX_OK ? sx_gpu_wait(b->g, b->stream, what, err) : st;
+}
+
+/* Launches a kernel that ends in sx_block_max(). */
+#define GPU_RUN_MAX(name, threads, stream, args)                                        \
+    SX_LAUNCH(name, sx_gpu_grid(g, (threads)), GPU_BLOCK, SX_MAX_SHARED(GPU_BLOCK), (stream), \
+              (args))
+
+/* Where the keys that are wanted as soon as they are sorted will be. If there is no memory for it,
+ * they are not taken. */
+static void gpu_plan_peek(gpu_building *b, sx_gpu_input *a)
+{
+    const sx_peek *peek = b->in->peek;
+    sx_gpu *g = b->g;
+    sx_err err;
+
+    if (!peek || sx_gpu_alloc(g, b->stream, &b->ranks, peek->n * 8, "a sample", &err) != SX_OK)
+        return;
+    if (sx_gpu_copy(g, b->stream, b->ranks, peek->rank, peek->n * 8, &err) != SX_OK) {
+        sx_gpu_free(g, b->stream, b->ranks);
+        b->ranks = NULL;
+        return;
+    }
+    a->rank = (const uint64_t *)b->ranks;
+    a->ranks = peek->n;
+    a->peeked = (unsigned char *)b->facts + GPU_PEEKED;
+}
+
+/* Facts, and with them the keys that were peeked at. One copy, as each waits. */
+static sx_status gpu_read_all(gpu_building *b, sx_gpu_facts *facts, const char *what, sx_err *err)
+{
+    uint64_t bytes = gpu_facts_bytes(b->in);
+    void *both = NULL;
+    sx_status st = b->ranks ? sx_alloc(&both, bytes, "a sample", err) : SX_OK;
+
+    if (st == SX_ENOMEM || !b->ranks)
+        return gpu_fetch(b, facts, sizeof *facts, what, err);
+    if (st == SX_OK)
+        st = gpu_fetch(b, both, bytes, what, err);
+    if (st == SX_OK) {
+        memcpy(facts, both, sizeof *facts);
+        memcpy(b->in->peek->keys, (unsigned char *)both + GPU_PEEKED, bytes - GPU_PEEKED);
+        b->in->peek->taken = 1;
+    }
+    sx_release(both);
+    return st;
 }
 
 static sx_status gpu_say_repeat(gpu_building *b, const sx_sorted *s, uint64_t at, sx_err *err)
@@ -105,55 +158,61 @@ static sx_gpu_input gpu_input_args(const gpu_building *b, uint32_t row_bytes)
     return a;
 }
 
-/* Takes keys as they are stored, in the order they came, into memory of ours. The sort
- * counts them and then puts them where there is space for as many, so nobody may change
- * them in between. */
-static sx_status gpu_take_keys(gpu_building *b, uint32_t width, sx_err *err)
+/* The caller's keys in device memory: where they are, or a copy. */
+static sx_status gpu_find_keys(gpu_building *b, const void **keys, sx_err *err)
+{
+    const sx_input *in = b->in;
+    sx_status st = SX_OK;
+
+    *keys = in->keys.data;
+    if (!sx_slice_there(&in->keys)) {
+        st = gpu_stage_column(b, &b->staged_keys, &in->keys, "copying keys", err);
+        *keys = b->staged_keys;
+    }
+    return st;
+}
+
+/* Takes keys as they are stored, in the order they came, into memory of ours, and queues what
+ * finds out whether they ascend, the largest row, and whether a row is reserved. The sort counts
+ * keys and then puts them where there is space for as many, so nobody may change them in between. */
+static sx_status gpu_take_keys(gpu_building *b, const void *keys, uint32_t width, sx_err *err)
 {
     const sx_input *in = b->in;
     sx_gpu_input a = {0};
     sx_gpu *g = b->g;
-    uint32_t there = sx_slice_there(&in->keys);
     sx_status st = SX_OK;
 
-    if (!there)
-        st = gpu_stage_column(b, &b->staged_keys, &in->keys, "copying keys", err);
-    if (st == SX_OK && !there && (in->key_type == SX_U32 || in->key_type == SX_U64)) {
+    if (b->staged_keys && (in->key_type == SX_U32 || in->key_type == SX_U64)) {
         b->encoded = b->staged_keys;
         b->staged_keys = NULL;
-        return SX_OK;
-    }
-    if (st == SX_OK)
+    } else {
         st = sx_gpu_alloc(g, b->stream, &b->encoded, sx_round_up(in->n * width, SX_LINE), "keys", err);
+    }
     if (st != SX_OK)
         return st;
     a = gpu_input_args(b, 0);
-    a.in_keys = there ? in->keys.data : b->staged_keys;
-    GPU_RUN_W(k_encode, width, in->n, b->stream, &a);
+    a.in_keys = keys;
+    if (b->encoded != keys)
+        GPU_RUN_W(k_encode, width, in->n, b->stream, &a);
+    GPU_RUN_W(k_descent, width, in->n, b->stream, &a);
+    if (in->row_type)
+        GPU_RUN_MAX(k_scan_rows, in->n, b->stream, &a);
     st = sx_gpu_launched(g, "storing the input", err);
     sx_gpu_free(g, b->stream, b->staged_keys);
     b->staged_keys = NULL;
     return st;
 }
 
-/* Finds out whether keys ascend, the largest row, and whether a row is reserved. */
-static sx_status gpu_look(gpu_building *b, uint32_t width, sx_gpu_facts *facts, sx_err *err)
+/* Waits for it. */
+static sx_status gpu_looked(gpu_building *b, sx_gpu_facts *facts, const char *what, sx_err *err)
 {
-    sx_gpu_input a = gpu_input_args(b, 0);
-    sx_gpu *g = b->g;
-    sx_status st = sx_gpu_copy(g, b->stream, b->facts, facts, sizeof *facts, err);
+    sx_status st = gpu_read_all(b, facts, what, err);
 
-    if (st != SX_OK)
-        return st;
-    GPU_RUN_W(k_descent, width, b->in->n, b->stream, &a);
-    if (b->in->row_type)
-        GPU_RUN(k_scan_rows, b->in->n, b->stream, &a);
-    st = gpu_read_facts(b, facts, "looking at the input", err);
-    if (st == SX_OK && facts->reserved_at < b->in->n)
+    if (st == SX_OK && facts->reserved_from > 0)
         return sx_fail(err, SX_EINVAL, "row %llu at position %llu is reserved: all ones means no "
                        "match", (unsigned long long)(b->in->row_type == SX_U64 ? SX_MISS
                                                                                 : SX_MISS32),
-                       facts->reserved_at);
+                       (unsigned long long)b->in->n - facts->reserved_from);
     return st;
 }
 
@@ -185,41 +244,115 @@ static sx_status gpu_step_done(sx_progress *progress, uint64_t units, sx_err *er
     return sx_progress_status(progress, err);
 }
 
-static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
+/* Whether rows have 4 bytes, whatever they are. */
+static int gpu_rows_are_4(const sx_input *in)
 {
-    uint64_t n = b->in->n, bytes = sx_round_up(n * s->width, SX_LINE);
-    sx_gpu_facts facts = {0, n, n, n, 0};
-    sx_gpu *g = b->g;
-    int ascending;
-    sx_status st;
+    return in->row_type ? in->row_type == SX_U32 : in->n <= SX_MISS32;
+}
 
-    sx_progress_units(b->in->progress, GPU_SORT_UNITS * n);
-    st = gpu_take_keys(b, s->width, err);
+/* Queues the sort of keys and rows of s->row_bytes into arrays of their own. */
+static sx_status gpu_queue_sort(gpu_building *b, sx_sorted *s, uint64_t bytes, sx_err *err)
+{
+    sx_gpu *g = b->g;
+    sx_status st = sx_gpu_alloc(g, b->stream, &s->keys, bytes, "sorting keys", err);
+
     if (st == SX_OK)
-        st = gpu_find_rows(b, err);
+        st = sx_gpu_alloc(g, b->stream, &s->rows, s->n * s->row_bytes, "sorting rows", err);
+    return st == SX_OK ? gpu_sort(g, b->stream, s, b->encoded, b->stored ? b->stored : b->rows, err)
+                       : st;
+}
+
+/* Queues the sort before anything is known of the keys: one kernel takes keys and rows. */
+static sx_status gpu_sort_unseen(gpu_building *b, sx_sorted *s, const void *keys, uint64_t bytes,
+                                 sx_err *err)
+{
+    sx_gpu *g = b->g;
+    sx_gpu_input a = {0};
+    sx_status st = sx_gpu_alloc(g, b->stream, &b->encoded, bytes, "keys", err);
+
+    s->row_bytes = 4;
     if (st == SX_OK)
-        st = gpu_look(b, s->width, &facts, err);
-    if (st == SX_OK)
-        st = gpu_step_done(b->in->progress, n, err);
+        st = sx_gpu_alloc(g, b->stream, &b->stored, s->n * s->row_bytes, "rows", err);
     if (st != SX_OK)
         return st;
-    ascending = facts.descent_at == n;
+    a = gpu_input_args(b, s->row_bytes);
+    a.in_keys = keys;
+    a.rows = b->stored;
+    if (s->width == 4)
+        GPU_RUN_MAX(k_take_4, s->n, b->stream, &a);
+    else if (s->width == 8)
+        GPU_RUN_MAX(k_take_8, s->n, b->stream, &a);
+    else
+        GPU_RUN_MAX(k_take_16, s->n, b->stream, &a);
+    st = sx_gpu_launched(g, "storing the input", err);
+    return st == SX_OK ? gpu_queue_sort(b, s, bytes, err) : st;
+}
+
+/* Sorts, if keys do not ascend. */
+static sx_status gpu_sort_seen(gpu_building *b, sx_sorted *s, const void *keys, uint64_t bytes,
+                               sx_err *err)
+{
+    sx_gpu_facts facts;
+    sx_status st = gpu_take_keys(b, keys, s->width, err);
+
+    if (st == SX_OK)
+        st = gpu_looked(b, &facts, "looking at the input", err);
+    if (st != SX_OK)
+        return st;
     if (b->in->row_type)
         s->max_row = facts.max_row;
-    if (b->in->row_type || !ascending)
+    if (b->in->row_type || facts.descends)
         s->row_bytes = s->max_row < SX_MISS32 ? 4 : 8;
-    st = gpu_store_rows(b, s, ascending, err);
-    if (st == SX_OK && ascending) {
+    st = gpu_store_rows(b, s, !facts.descends, err);
+    if (st == SX_OK && facts.descends)
+        return gpu_queue_sort(b, s, bytes, err);
+    if (st == SX_OK) {
         s->keys = b->encoded;
         s->rows = b->stored;
         b->encoded = b->stored = NULL;
-    } else if (st == SX_OK) {
-        st = sx_gpu_alloc(g, b->stream, &s->keys, bytes, "sorting keys", err);
-        if (st == SX_OK)
-            st = sx_gpu_alloc(g, b->stream, &s->rows, n * s->row_bytes, "sorting rows", err);
-        if (st == SX_OK)
-            st = gpu_sort(g, b->stream, s, b->encoded, b->stored ? b->stored : b->rows, err);
     }
+    return st;
+}
+
+/* What is known when keys are sorted. Ascending keys whose rows are positions need no rows. */
+static sx_status gpu_take_facts(gpu_building *b, sx_sorted *s, sx_err *err)
+{
+    sx_gpu_facts facts;
+    sx_status st = gpu_looked(b, &facts, "looking for equal keys", err);
+
+    if (st != SX_OK)
+        return st;
+    s->values = s->n - facts.repeats;
+    if (b->in->row_type)
+        s->max_row = facts.max_row;
+    if (!b->in->row_type && !facts.descends && s->rows) {
+        sx_gpu_free(b->g, b->stream, s->rows);
+        s->rows = NULL;
+        s->row_bytes = 0;
+    }
+    return b->in->unique && facts.repeats > 0 ? gpu_say_repeat(b, s, s->n - facts.repeat_from, err)
+                                              : SX_OK;
+}
+
+static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
+{
+    uint64_t n = b->in->n, bytes = sx_round_up(n * s->width, SX_LINE);
+    int at_once = bytes <= GPU_SORT_AT_ONCE && gpu_rows_are_4(b->in);
+    const void *keys;
+    sx_gpu *g = b->g;
+    sx_status st;
+
+    sx_progress_units(b->in->progress, GPU_SORT_UNITS * n);
+    st = gpu_find_keys(b, &keys, err);
+    if (st == SX_OK)
+        st = gpu_find_rows(b, err);
+    if (st == SX_OK)
+        st = gpu_set(g, b->stream, b->facts, 0, sizeof *b->facts, err);
+    if (st == SX_OK)
+        st = gpu_step_done(b->in->progress, n, err);
+    if (st == SX_OK)
+        st = at_once ? gpu_sort_unseen(b, s, keys, bytes, err)
+                     : gpu_sort_seen(b, s, keys, bytes, err);
     if (st == SX_OK)
         st = gpu_step_done(b->in->progress, 4 * n, err);
     if (st == SX_OK)
@@ -228,15 +361,11 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
     if (st == SX_OK) {
         sx_gpu_input a = gpu_input_args(b, 0);
         a.keys = s->keys;
+        gpu_plan_peek(b, &a);
         GPU_RUN_W(k_repeat, s->width, n, b->stream, &a);
-        st = gpu_read_facts(b, &facts, "looking for equal keys", err);
-        s->values = n - facts.repeats;
-        if (st == SX_OK)
-            st = gpu_step_done(b->in->progress, n, err);
-        if (st == SX_OK && b->in->unique && facts.repeats > 0)
-            st = gpu_say_repeat(b, s, facts.repeat_at, err);
+        st = gpu_take_facts(b, s, err);
     }
-    return st;
+    return st == SX_OK ? gpu_step_done(b->in->progress, n, err) : st;
 }
 
 static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *err)
@@ -260,7 +389,7 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
     if (in->stream)
         st = sx_gpu_wait(g, gpu_stream_of(in->stream), "waiting for the stream", err);
     if (st == SX_OK)
-        st = sx_gpu_alloc(g, b.stream, &facts, sizeof(sx_gpu_facts), "facts", err);
+        st = sx_gpu_alloc(g, b.stream, &facts, gpu_facts_bytes(in), "facts", err);
     b.facts = (sx_gpu_facts *)facts;
     if (st == SX_OK)
         st = gpu_sort_steps(&b, &s, err);
@@ -269,6 +398,7 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
     sx_gpu_free(g, b.stream, b.staged_rows);
     sx_gpu_free(g, b.stream, b.encoded);
     sx_gpu_free(g, b.stream, b.stored);
+    sx_gpu_free(g, b.stream, b.ranks);
     if (st != SX_OK) {
         sx_gpu_free(g, b.stream, s.keys);
         sx_gpu_free(g, b.stream, s.rows);
@@ -391,7 +521,8 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
         if (a.whole > 0)
             GPU_RUN(k_blocks, a.whole * (shape->block_bytes / 16), stream, &a);
         a.whole *= shape->block;
-        GPU_RUN_W(k_slots, shape->width, shape->slots - a.whole, stream, &a);
+        if (shape->slots > a.whole)
+            GPU_RUN_W(k_slots, shape->width, shape->slots - a.whole, stream, &a);
     }
     if (st == SX_OK)
         st = sx_gpu_launched(g, "building", err);

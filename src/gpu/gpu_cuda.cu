@@ -173,18 +173,23 @@ static uint64_t gpu_whole_space(const sx_gpu *g, uint32_t blocks)
 
 /* ---- memory --------------------------------------------------------------------------- */
 
-static uint64_t gpu_free_bytes(sx_gpu *g)
+/* To ask for the device's memory takes as long as a kernel, so our pool is asked first. */
+static uint64_t gpu_free_bytes(sx_gpu *g, uint64_t enough)
 {
     size_t free_bytes = 0, all = 0;
-    uint64_t used = 0, reserved = 0;
+    uint64_t used = 0, reserved = 0, in_pool;
+    int known = g->memory &&
+        cudaMemPoolGetAttribute(g->memory, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess &&
+        cudaMemPoolGetAttribute(g->memory, cudaMemPoolAttrReservedMemCurrent, &reserved) ==
+            cudaSuccess;
 
+    in_pool = known && reserved > used ? reserved - used : 0;
+    if (in_pool >= enough && !g->tune.memory)
+        return in_pool;
     (void)cudaMemGetInfo(&free_bytes, &all);
-    if (!g->memory ||
-        cudaMemPoolGetAttribute(g->memory, cudaMemPoolAttrUsedMemCurrent, &used) != cudaSuccess ||
-        cudaMemPoolGetAttribute(g->memory, cudaMemPoolAttrReservedMemCurrent, &reserved) !=
-            cudaSuccess)
+    free_bytes += in_pool;
+    if (!known)
         return free_bytes;
-    free_bytes += reserved > used ? reserved - used : 0;  /* free in the pool */
     if (g->tune.memory && (used > g->tune.memory || g->tune.memory - used < free_bytes))
         return used > g->tune.memory ? 0 : g->tune.memory - used;
     return free_bytes;
@@ -242,7 +247,7 @@ sx_status sx_gpu_alloc(sx_gpu *g, gpu_stream stream, void **out, uint64_t bytes,
                        "none for %llu bytes", g->device, what, (unsigned long long)bytes);
     return sx_fail(err, SX_ENOMEM, "cuda:%d has no memory for %s: %llu bytes needed, %llu free%s",
                    g->device, what, (unsigned long long)bytes,
-                   (unsigned long long)gpu_free_bytes(g),
+                   (unsigned long long)gpu_free_bytes(g, UINT64_MAX),
                    g->tune.memory ? " of what memory= allows" : "");
 }
 

@@ -5,6 +5,26 @@
 
 #include "family/generic/gpu_numbers.h"
 
+/* The largest number that all threads of all blocks have. Atomics on one word come one after the
+ * other, so a block has one. Shared memory: SX_MAX_SHARED bytes. */
+#define SX_MAX_SHARED(threads) ((threads) / 32 * 8)
+SX_DEV void sx_block_max(uint64_t max, unsigned long long *to)
+{
+    uint64_t *of_warp = (uint64_t *)(void *)SX_SHARED;
+
+    for (unsigned s = 16; s > 0; s /= 2) {
+        uint64_t other = SX_SHUFFLE_XOR(max, s);
+        max = other > max ? other : max;
+    }
+    if (SX_LANE == 0)
+        of_warp[SX_TID / 32] = max;
+    SX_BARRIER();
+    for (unsigned w = 1; SX_TID == 0 && w < SX_BLOCK_THREADS / 32; w++)
+        max = of_warp[w] > max ? of_warp[w] : max;
+    if (SX_TID == 0)
+        atomicMax(to, (sx_word)max);
+}
+
 #define W 4
 #include "gpu/gpu_kernels_impl.h"
 #undef W
@@ -28,16 +48,10 @@ SX_KERNEL(k_scan_rows, sx_gpu_input)
     for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
         uint64_t row = sx_number_at(ap->in_rows, bytes, i);
         if (row == reserved)
-            atomicMin(&ap->facts->reserved_at, (sx_word)i);
+            atomicMax(&ap->facts->reserved_from, (sx_word)(ap->n - i));
         max = row > max ? row : max;
     }
-    /* one atomic per warp: those on one word come one after the other */
-    for (unsigned s = 16; s > 0; s /= 2) {
-        uint64_t other = SX_SHUFFLE_XOR(max, s);
-        max = other > max ? other : max;
-    }
-    if (SX_LANE == 0)
-        atomicMax(&ap->facts->max_row, (sx_word)max);
+    sx_block_max(max, &ap->facts->max_row);
 }
 
 SX_KERNEL(k_store_rows, sx_gpu_input)

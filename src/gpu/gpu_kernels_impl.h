@@ -93,7 +93,8 @@ SX_KERNEL(F(k_encode), sx_gpu_input)
 }
 
 /* Each lane has four keys on their way at a time. One lane of a warp reports, as atomics on one
- * word come one after the other. k_descent stops at what it finds: later keys are no sooner. */
+ * word come one after the other. Of random keys every warp sees a descent, and all write the same:
+ * that needs no atomic. */
 #define SX_LOOK 4u
 
 SX_KERNEL(F(k_descent), sx_gpu_input)
@@ -110,17 +111,46 @@ SX_KERNEL(F(k_descent), sx_gpu_input)
         }
         if (SX_ANY(descends)) {
             if (SX_LANE == 0)
-                atomicMin(&ap->facts->descent_at, (sx_word)base);
+                *(volatile sx_word *)&ap->facts->descends = 1;
             return;
         }
     }
 }
 
+/* Takes keys and rows as a sort wants them, and looks at them like k_descent and k_scan_rows. Keys
+ * are read twice, so the caller may change one in between: that they ascend must not be relied on. */
+SX_KERNEL(F(k_take), sx_gpu_input)
+{
+    uint64_t reserved = ap->row_type == SX_U64 ? SX_MISS : SX_MISS32, max = 0;
+    int descends = 0;
+
+    SX_UNROLL_BY_4
+    for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
+        KEY key = F(read_key)(ap->key_type, ap->in_keys, i);
+        uint64_t row = ap->row_type ? sx_number_at(ap->in_rows, ap->row_type == SX_U64 ? 8 : 4, i)
+                                    : i;
+        ((KEY *)ap->keys)[i] = key;
+        sx_put_number(ap->rows, ap->row_bytes, i, row);
+        descends |= i + 1 < ap->n && key > F(read_key)(ap->key_type, ap->in_keys, i + 1);
+        if (ap->row_type && row == reserved)
+            atomicMax(&ap->facts->reserved_from, (sx_word)(ap->n - i));
+        max = row > max ? row : max;
+    }
+    if (descends)
+        *(volatile sx_word *)&ap->facts->descends = 1;
+    sx_block_max(max, &ap->facts->max_row);
+}
+
+/* Also takes keys that are wanted as soon as they are sorted. */
 SX_KERNEL(F(k_repeat), sx_gpu_input)
 {
     const KEY *k = (const KEY *)ap->keys;
     uint64_t first = UINT64_MAX, again = 0;
 
+    for (uint64_t i = SX_THREAD; i < ap->ranks; i += SX_THREADS) {
+        uint64_t rank = ap->rank[i] < ap->n ? ap->rank[i] : ap->n - 1;
+        ((KEY *)ap->peeked)[i] = k[rank];
+    }
     for (uint64_t base = (SX_THREAD - SX_LANE) * SX_LOOK; base + 1 < ap->n;
          base += SX_THREADS * SX_LOOK) {
         int same[SX_LOOK];
@@ -138,7 +168,7 @@ SX_KERNEL(F(k_repeat), sx_gpu_input)
         }
     }
     if (SX_LANE == 0 && again > 0) {
-        atomicMin(&ap->facts->repeat_at, (sx_word)first);
+        atomicMax(&ap->facts->repeat_from, (sx_word)(ap->n - first));
         atomicAdd(&ap->facts->repeats, (sx_word)again);
     }
 }

@@ -132,10 +132,11 @@ static int gpu_take(sx_gpu *g, gpu_stream stream, void **out, uint64_t bytes, co
     return 1;
 }
 
-static uint64_t gpu_free_bytes(sx_gpu *g)
+static uint64_t gpu_free_bytes(sx_gpu *g, uint64_t enough)
 {
     uint64_t used = g->used;
 
+    (void)enough;
     if (!g->tune.memory)
         return UINT64_MAX;        /* as much as the host has */
     return used < g->tune.memory ? g->tune.memory - used : 0;
@@ -152,7 +153,7 @@ sx_status sx_gpu_alloc(sx_gpu *g, gpu_stream stream, void **out, uint64_t bytes,
         (!gpu_give_up_idle(g) || !gpu_take(g, stream, &p, bytes, what, err)))
         return sx_fail(err, SX_ENOMEM, "simt has no memory for %s: %llu bytes needed, %llu free%s",
                        what, (unsigned long long)bytes,
-                       (unsigned long long)(g->tune.memory ? gpu_free_bytes(g) : 0),
+                       (unsigned long long)(g->tune.memory ? gpu_free_bytes(g, UINT64_MAX) : 0),
                        g->from.take ? " (the allocator given has none)"
                        : g->tune.memory ? " of what memory= allows" : "");
     if (g->from.take && (uintptr_t)p % SX_GIVEN_ALIGN) {

@@ -18,7 +18,11 @@
 #define GPU_DIRECT_BYTES (128ull << 10)
 #define GPU_WINDOW_BYTES 16384u    /* of ascending questions */
 #define GPU_BUCKET (1ull << 21)
+/* Up to so many bytes of keys are sorted before it is known whether they ascend: such a sort is
+ * little more than its launches, and to wait for the answer takes a third as long. */
+#define GPU_SORT_AT_ONCE (4ull << 20)
 #define GPU_SAMPLE (1ull << 18)
+#define GPU_RESIDENT_WARPS 64u     /* of a multiprocessor */
 #define GPU_COPY_THREADS 8u       /* more do not fill pinned memory faster */
 
 typedef cudaStream_t gpu_stream;

@@ -25,6 +25,8 @@
 #define GPU_DIRECT_BYTES 256ull
 #define GPU_WINDOW_BYTES 512u
 #define GPU_BUCKET 48ull
+#define GPU_SORT_AT_ONCE 1024ull
+#define GPU_RESIDENT_WARPS 4u
 #define GPU_SAMPLE 256ull
 
 typedef void *gpu_stream;         /* work is done when it is queued */

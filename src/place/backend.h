@@ -199,6 +199,15 @@ typedef struct {
     void *lo, *hi;
 } sx_prefix_ends;
 
+/* Keys that are wanted as soon as they are sorted. A GPU brings them with the rest of what it says
+ * of them, so that nobody waits for them alone; others leave them. */
+typedef struct {
+    uint64_t n;
+    const uint64_t *rank;
+    void *keys;                   /* as they are stored */
+    int taken;                    /* they are there */
+} sx_peek;
+
 /* Keys as they come in; and sorted, below. */
 typedef struct {
     int key_type;
@@ -209,6 +218,7 @@ typedef struct {
     sx_slice keys, rows;
     void *stream;                 /* the columns are complete when it has come to this call */
     sx_progress *progress;        /* of the sort; or NULL */
+    sx_peek *peek;                /* or NULL */
 } sx_input;
 
 typedef struct {
@@ -406,8 +416,9 @@ typedef struct {
     uint64_t (*bucket)(const void *self);
     sx_status (*pin)(void *self, void **out, uint64_t bytes, sx_err *err);
     void (*unpin)(void *self, void *block);
-    /* Bytes of memory that an index could take now; UINT64_MAX: it is not known. */
-    uint64_t (*space)(void *self);
+    /* Bytes of memory that an index could take now, or, if `enough` of them are at hand, as many as
+     * these; UINT64_MAX: it is not known. */
+    uint64_t (*space)(void *self, uint64_t enough);
 
     /* How this device's name says to search a pgm's segments (search=). Every backend
      * has it. */

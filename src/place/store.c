@@ -13,6 +13,17 @@ uint64_t sx_store_bytes(const sx_store *store)
     return bytes;
 }
 
+uint64_t sx_host_bytes(const sx_view *v)
+{
+    uint64_t all = 0;
+
+    for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
+        uint64_t bytes = sx_section_bytes(v, kind);
+        all += sx_section_pool(v, kind) ? sx_alloc_pool_bytes(bytes) : bytes;
+    }
+    return all;
+}
+
 void sx_store_bind(sx_store *store)
 {
     sx_view_bind(&store->view, (const void *const *)store->base);

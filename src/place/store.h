@@ -40,6 +40,8 @@ typedef struct {
 } sx_store;
 
 uint64_t sx_store_bytes(const sx_store *store);
+/* What sections of this shape take of the host: more than their bytes, as pools have whole pages. */
+uint64_t sx_host_bytes(const sx_view *shape);
 void sx_store_bind(sx_store *store);
 /* Gives back all sections. */
 void sx_store_drop(sx_store *store, const sx_backend *backend, void *self);

@@ -68,6 +68,9 @@ static uint64_t sorted_strings(uint64_t n, uint32_t row_bytes, uint64_t string_b
            sx_starts_bytes(n, n, row_bytes) + (n + 1) * 8;
 }
 
+/* Blocks are rounded up to lines and have a line before them; notes, and what a version counts. */
+#define BOOKKEEPING 4096u
+
 /* What an index takes at `at`, the device or the CPU beside it (settle_place()). Staging on the
  * way to the GPU is not counted. */
 static sx_status estimate(sx_device *at, sx_spec spec, const sx_estimate_ask *of,
@@ -99,7 +102,7 @@ static sx_status estimate(sx_device *at, sx_spec spec, const sx_estimate_ask *of
         if (most.peak < most.resident + measuring)
             most.peak = most.resident + measuring;
         e->host_resident = e->host_peak = sizeof(sx_index) + sizeof(sx_index_version) +
-                                          sizeof(sx_run);
+                                          sizeof(sx_run) + BOOKKEEPING;
         if (spec.place == SX_PLACE_HYBRID) {
             e->device_resident = most.top;
             e->device_peak = most.top + measuring;
@@ -125,9 +128,10 @@ static sx_status estimate(sx_device *at, sx_spec spec, const sx_estimate_ask *of
 
 /* ---- where an index is ---------------------------------------------------------- */
 
-static uint64_t space_of(const sx_device *dev)
+/* Free bytes of a device, or any number that is `enough`. */
+static uint64_t space_of(const sx_device *dev, uint64_t enough)
 {
-    return dev->backend->space ? dev->backend->space(dev->self) : UINT64_MAX;
+    return dev->backend->space ? dev->backend->space(dev->self, enough) : UINT64_MAX;
 }
 
 /* `auto` goes hybrid if the index, or building it, would not fit the device, and to the host if
@@ -137,14 +141,12 @@ static sx_status auto_place(sx_device *dev, sx_spec *spec, const sx_estimate_ask
 {
     sx_estimate_info e = {0};
     sx_text t = {why, SX_WHY_MAX, 0};
-    uint64_t space = space_of(dev), needed;
+    uint64_t space, needed;
     sx_device *host;
-    sx_status st;
+    sx_status st = estimate(dev, *spec, of, &e, err);
 
-    if (space == UINT64_MAX)
-        return SX_OK;
-    st = estimate(dev, *spec, of, &e, err);
     needed = e.device_peak - sx_contest_bytes(dev, spec, of->n);  /* a contest can do with less */
+    space = st == SX_OK ? space_of(dev, needed) : 0;
     if (st != SX_OK || needed <= space)
         return st;
     spec->place = SX_PLACE_HYBRID;
@@ -371,14 +373,20 @@ static sx_status build(const sx_site *site, sx_store *s, const sx_spec *spec, co
     const sx_backend *be = dev->backend;
     sx_sorted sorted = {0};
     sx_input codes = *in;
+    sx_peek peek = {0};
     uint64_t begin = sx_clock_ns();
     sx_status st;
 
     sx_progress_phase(in->progress, PART_SORTED);
+    if (!are_strings(in))
+        sx_make_peek(site, spec, in->n, sx_type_of(in->key_type)->width, &peek);
+    codes.peek = peek.n > 0 ? &peek : NULL;
     st = be->gpu && are_strings(in) ? sort_for(dev, spec, in, &sorted, err)
-                                    : be->sort(dev->self, in, &sorted, err);
-    if (st != SX_OK)
+                                    : be->sort(dev->self, &codes, &sorted, err);
+    if (st != SX_OK) {
+        sx_peek_end(&peek);
         return st;
+    }
     sorted.progress = in->progress;
     sx_progress_phase(in->progress, PART_BUILT);
     s->key_type = in->key_type;
@@ -388,6 +396,7 @@ static sx_status build(const sx_site *site, sx_store *s, const sx_spec *spec, co
     st = sx_make(site, s, spec, &sorted, &codes, sx_clock_ns() - begin, err);
     if (st == SX_OK)
         sx_store_bind(s);
+    sx_peek_end(&peek);
     be->release(dev->self, sorted.keys);
     be->release(dev->self, sorted.rows);
     be->release(dev->self, sorted.starts);
@@ -539,7 +548,7 @@ sx_status sx_build(sx_index **out, sx_device *dev, const char *text, const sx_co
         st = check_budget(dev, site.at, &spec, &in, how.max_bytes, &err);
     if (st == SX_OK) {
         if (spec.place == SX_PLACE_HYBRID)
-            site.space = space_of(dev);
+            site.space = space_of(dev, UINT64_MAX);
         in.progress = sx_progress_begin(&progress, &how, "sx_build");
         st = (site.at == dev && !(dev->backend->gpu && are_strings(&in)) ? build : build_beside)(
             &site, &made, &spec, &in, &err);

@@ -227,6 +227,11 @@ typedef struct {
     const sx_device *of;
     uint64_t space;
 } sx_site;
+/* Before the sort: the keys that choosing will look at, if it does and a GPU sorts. They are asked
+ * for with the sort (sx_input), and given back when the index is made. */
+void sx_make_peek(const sx_site *site, const sx_spec *spec, uint64_t n, uint32_t width,
+                  sx_peek *peek);
+void sx_peek_end(sx_peek *peek);
 /* Builds what `spec` asks for into *s, which is all zero but for its type, its largest row,
  * and why it has its place. spent_ns: what the build has taken so far. */
 sx_status sx_make(const sx_site *site, sx_store *s, const sx_spec *spec, sx_sorted *sorted,

@@ -38,10 +38,14 @@ GPU_HOSTS
 GPU_CLIMB_HOST
 GPU_STEPS_HOST
 
+/* From so many warps on they have several records each. */
+#define RECORD_WARPS ((uint64_t)GPU_RESIDENT_WARPS * g->multiprocessors)
+
 static void fill(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *keys,
                  void *const base[SX_SECTIONS])
 {
     const sx_guide *guide = &v->of.guide;
+    uint64_t records = sx_guide_records(guide);
     sx_gpu_build a = {0};
 
     a.v = *v;
@@ -50,7 +54,9 @@ static void fill(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *key
     a.own[1] = (unsigned char *)base[SX_SEC_RECORDS];
     GPU_RUN_W(k_pieces, v->width, sx_piece_key_bytes(guide, v->width) / v->width, stream, &a);
     sx_view_bind(&a.v, (const void *const *)base);
-    GPU_RUN_W(k_guide, v->width, sx_guide_records(guide) * 32, stream, &a);
+    a.each = (uint32_t)(records / RECORD_WARPS < 1 ? 1 : records / RECORD_WARPS > 31
+                                                         ? 31 : records / RECORD_WARPS);
+    GPU_RUN_W(k_guide, v->width, (records + a.each - 1) / a.each * 32, stream, &a);
 }
 
 const sx_family_gpu sx_gpu_of_guide = {habits, search_bytes, NULL, shared_args, points, spans, fold,

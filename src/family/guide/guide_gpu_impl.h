@@ -99,25 +99,32 @@ SX_KERNEL(F(k_pieces), sx_gpu_build)
     }
 }
 
-/* A warp makes a record, out of the keys and the pieces in v, as guide_record() does: each lane
- * finds where one cell begins, and then writes one byte. */
+/* A warp makes `each` records, 31 at most, out of the keys and the pieces in v, as guide_record()
+ * does. First each lane finds where one of them begins, among all keys of a piece; then, of each
+ * record, where one cell begins, among the few keys up to the next record's, and writes one byte. */
 SX_KERNEL(F(k_guide), sx_gpu_build)
 {
     const sx_view *v = &ap->v;
     const unsigned char *keys = (const unsigned char *)ap->from_keys;
-    uint64_t step = v->n / v->of.guide.pieces + 1;
+    uint64_t step = v->n / v->of.guide.pieces + 1, cells = sx_guide_cells(&v->of.guide);
+    uint64_t records = sx_guide_records(&v->of.guide);
     uint32_t lane = SX_LANE, cell = lane < SX_GUIDE_HEAD ? 0 : lane - SX_GUIDE_HEAD;
 
-    for (uint64_t i = SX_THREAD; i / 32 < sx_guide_records(&v->of.guide); i += SX_THREADS) {
-        uint64_t bucket = i / 32 * SX_GUIDE_CELLS;
-        uint64_t begin = F(guide_start)(v, keys, bucket + (lane <= SX_GUIDE_CELLS ? lane : 0), 0,
-                                        step);
-        uint64_t first = SX_SHUFFLE(begin, 0);
-        uint64_t count = SX_SHUFFLE(begin, cell + 1) - SX_SHUFFLE(begin, cell);
-        int crowded = SX_ANY(count > SX_GUIDE_MOST);
-        ap->own[1][i] = (unsigned char)(lane < SX_GUIDE_HEAD ? first >> 8 * lane
-                                        : crowded            ? 255
-                                                             : count);
+    for (uint64_t r = SX_THREAD / 32 * ap->each; r < records; r += SX_THREADS / 32 * ap->each) {
+        uint64_t from = r + (lane < ap->each ? lane : ap->each);
+        uint64_t its = F(guide_start)(v, keys, from * SX_GUIDE_CELLS, 0, step);
+        for (uint32_t k = 0; k < ap->each && r + k < records; k++) {
+            uint64_t first = SX_SHUFFLE(its, k), last = SX_SHUFFLE(its, k + 1), count;
+            uint64_t mine = (r + k) * SX_GUIDE_CELLS + lane, begin = lane > 0 ? last : first;
+            int crowded;
+            if (lane > 0 && lane < SX_GUIDE_CELLS && mine < cells)
+                begin = F(guide_start_in)(v, keys, mine, (uint32_t)(mine / v->of.guide.piece_cells),
+                                          first, last);
+            count = SX_SHUFFLE(begin, cell + 1) - SX_SHUFFLE(begin, cell);
+            crowded = SX_ANY(count > SX_GUIDE_MOST);
+            ap->own[1][(r + k) * SX_GUIDE_RECORD + lane] =
+                (unsigned char)(lane < SX_GUIDE_HEAD ? first >> 8 * lane : crowded ? 255 : count);
+        }
     }
 }
 

@@ -215,8 +215,21 @@ SX_WALK int F(guide_before)(const sx_view *v, KEY key, uint64_t bucket, uint32_t
     return F(guide_cell_in)(v, key, piece, &fraction) < bucket;
 }
 
-/* The first rank from `from` on whose key is not in a cell before this one. It is probably not
- * farther away than `step`. */
+/* The first rank of [from, end) whose key is not in a cell before this one, or `end`. */
+SX_WALK uint64_t F(guide_start_in)(const sx_view *v, const unsigned char *keys, uint64_t bucket,
+                                   uint32_t piece, uint64_t from, uint64_t end)
+{
+    while (from < end) {
+        uint64_t mid = from + (end - from) / 2;
+        if (F(guide_before)(v, SX_LOAD(keys + mid * W), bucket, piece))
+            from = mid + 1;
+        else
+            end = mid;
+    }
+    return from;
+}
+
+/* The same from `from` on. It is probably not farther away than `step`. */
 SX_WALK uint64_t F(guide_start)(const sx_view *v, const unsigned char *keys, uint64_t bucket,
                                 uint64_t from, uint64_t step)
 {
@@ -232,14 +245,7 @@ SX_WALK uint64_t F(guide_start)(const sx_view *v, const unsigned char *keys, uin
         end = end + step < v->n ? end + step : v->n;
         step *= 2;
     }
-    while (from < end) {
-        uint64_t mid = from + (end - from) / 2;
-        if (F(guide_before)(v, SX_LOAD(keys + mid * W), bucket, piece))
-            from = mid + 1;
-        else
-            end = mid;
-    }
-    return from;
+    return F(guide_start_in)(v, keys, bucket, piece, from, end);
 }
 
 SX_WALK void F(guide_record)(const sx_view *v, const unsigned char *keys, uint64_t record,

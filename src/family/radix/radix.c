@@ -11,15 +11,26 @@ static const sx_param params[] = {
     SX_PARAMS_END,
 };
 
-/* Random keys make children of about equally many keys, 256 times fewer than the node has. With
- * leaves of up to 32 keys children of 16 on average are leaves, too, so that nodes are narrow
- * until most children are nodes. Keys of 16 bytes are in leaves of four lines at most. */
+/* Random keys make children of about equally many keys, 256 times fewer than the node has. Where
+ * that ends with children of 16 on average, leaves of up to 32 keys make nearly all of them leaves,
+ * and the nodes above narrow. Elsewhere keys about ten apart decide, as numbers with a check digit
+ * are: 25 or 26 differ in the last byte, and as bits they say for certain whether a key is there.
+ * Keys of 16 bytes are in leaves of four lines at most. */
+static uint32_t usual_leaf(uint32_t width, uint64_t n)
+{
+    if (width == 16)
+        return 16;
+    while (n > 255)
+        n /= 256;
+    return n >= 12 && n <= 32 ? 32 : 24;
+}
+
 static sx_status shape(sx_view *v, sx_spec *spec, const sx_target *target, sx_err *err)
 {
     (void)target;
     (void)err;
     if (!(spec->given & SX_RADIX_LEAF))
-        spec->of.radix.leaf = v->width == 16 ? 16 : 32;
+        spec->of.radix.leaf = usual_leaf(v->width, v->n);
     v->of.radix.leaf = spec->of.radix.leaf;
     v->of.radix.root = sx_radix_window(0, v->n);
     spec->given = SX_RADIX_LEAF;
