@@ -352,8 +352,15 @@ PY_SRC := $(wildcard python/ext/*.c)
 PY_FILES := $(patsubst python/sextant/%,$(PY)/%,$(wildcard python/sextant/*.py python/sextant/*.pyi python/sextant/py.typed))
 PY_LINK = $(CFLAGS_ALL) -Wl,--gc-sections -s
 
+# One binary serves 3.11 and later. Before, and without a GIL, it serves one version, whose
+# name it has.
+PY_SUFFIX := import sys, sysconfig as s; \
+    one = sys.version_info < (3, 11) or s.get_config_var("Py_GIL_DISABLED"); \
+    print(s.get_config_var("EXT_SUFFIX") if one else ".abi3.so")
+
 .PHONY: python
-python: $(PY)/_core.abi3.so $(PY)/sextant $(PY_FILES) $(if $(NVCC),$(PY)/libsextant-cuda.so)
+python: $(B)/python/core.so $(PY)/sextant $(PY_FILES) $(if $(NVCC),$(PY)/libsextant-cuda.so)
+	@cp $< $(PY)/_core$$($(PYTHON) -c '$(PY_SUFFIX)')
 
 $(PY_FILES): $(PY)/%: python/sextant/%
 	@mkdir -p $(@D)
@@ -364,7 +371,7 @@ $(B)/python/ext/%.o: python/ext/%.c
 	$(CC) $(CFLAGS_ALL) -I"$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')" \
 	    -MMD -MP -c $< -o $@
 
-$(PY)/_core.abi3.so: $(PY_SRC:python/%.c=$(B)/python/%.o) $(B)/libsextant.a python/ext/exports.map
+$(B)/python/core.so: $(PY_SRC:python/%.c=$(B)/python/%.o) $(B)/libsextant.a python/ext/exports.map
 	@mkdir -p $(@D)
 	$(CC) $(PY_LINK) -shared -Wl,--version-script=python/ext/exports.map $(filter %.o %.a,$^) \
 	    -o $@ $(LDFLAGS) $(PY_XXHASH) -pthread -ldl

@@ -12,6 +12,7 @@ Rows:
     strings      5 * 10^6 random gets among as many strings, Arrow arrays, one thread
     sweep        searchsorted, isin and asof at many sizes, of several dtypes, one thread: the
                  least ratio to NumPy (of asof, to pandas)
+    orders       the same of queries in orders that NumPy's search is fast at
     torch        2^26 int64 keys and queries on a GPU, nine distributions (--torch)
 
 Each time is the best of some, by the clock and by the processor's time (which other work on
@@ -222,15 +223,83 @@ def sweep(args):
                     lines.append({"row": f"sweep: {what}", "dtype": dtype, "n": n, "m": m,
                                   "ours_cpu_s": mine, "peer_cpu_s": theirs,
                                   "cpu_ratio": theirs / mine})
-        for name in sorted({x["row"] for x in lines}):
-            these = sorted((x for x in lines if x["row"] == name and x["dtype"] == dtype),
-                           key=lambda x: x["cpu_ratio"])
-            if these:
-                print(f"{name:30} {dtype:15} least ratio {these[0]['cpu_ratio']:.2f} at "
-                      f"n = {these[0]['n']}, m = {these[0]['m']}; "
-                      f"{sum(x['cpu_ratio'] < 0.9 for x in these)} of {len(these)} below 0.9",
-                      flush=True)
+        least_ratios(lines, dtype)
     return lines
+
+
+def orders_of(rng, a, m):
+    """(name, m queries of the sorted keys a) in orders whose steps NumPy's search foresees, or
+    whose keys it has in its caches, and in ones between these and random ones."""
+    n, lanes = a.size, np.arange(m)
+    up = a[np.sort(rng.integers(0, n, m))]
+    inner, low, high = a[n // 4:n - n // 4], a[:n // 4], a[n - n // 4:]
+    nearly = up.copy()
+    swaps = rng.integers(0, m, m // 50)
+    nearly[swaps] = nearly[swaps[::-1]]
+    yield "random", a, a[rng.integers(0, n, m)]
+    yield "sorted", a, up
+    yield "descending", a, up[::-1].copy()
+    yield "nearly sorted", a, nearly
+    yield "blocks", a, up[np.argsort(rng.permutation(m // 64 + 1)[lanes // 64], kind="stable")]
+    yield "near", a, up[np.argsort(lanes + rng.integers(0, 64, m), kind="stable")]
+    yield "saw", a, up.reshape(64, -1).T.reshape(-1)      # 64 that ascend, again and again
+    yield "constant", a, np.full(m, a[n // 2])
+    yield "two values", a, a[[n // 3, n // 2]][lanes % 2]
+    yield "few values", a, a[rng.integers(0, n, 16)][rng.integers(0, 16, m)]
+    yield "narrow", a, a[n // 3 + rng.integers(0, max(n // 1000, 1), m)]
+    yield "runs", a, np.repeat(a[rng.integers(0, n, m // 32 + 1)], 32)[:m]
+    yield "below", inner, rng.choice(low, m)
+    yield "above", inner, rng.choice(high, m)
+    yield "below, sorted", inner, np.sort(rng.choice(low, m))
+    yield "above, sorted", inner, np.sort(rng.choice(high, m))
+    yield "outside", inner, rng.choice(np.append(low, high), m)
+
+
+def orders_pairs(a, order, q):
+    """(what, ours, peer) of sorted keys and queries in some order."""
+    yield (f"searchsorted, {order}", lambda: sextant.searchsorted(a, q, threads=1),
+           lambda: np.searchsorted(a, q))
+    yield f"isin, {order}", lambda: sextant.isin(q, a, threads=1), lambda: np.isin(q, a)
+    if a.dtype == np.int64 and bool((q[1:] >= q[:-1]).all()):
+        import pandas as pd
+        left, right = pd.DataFrame({"t": q}), pd.DataFrame({"t": a, "row": np.arange(a.size)})
+        yield (f"asof, {order}", lambda: sextant.asof(a, q, threads=1),
+               lambda: pd.merge_asof(left, right, on="t"))
+
+
+def orders(args):
+    """Keys about 2^7 to 2^24, queries from as many on as are not left to NumPy at once."""
+    rng = np.random.default_rng(7)
+    most_n, most_m = (12, 14) if args.small else (24, 22)
+    if args.most is not None:
+        most_n = most_m = args.most
+    seconds = 0.01 if args.small else 0.05
+    lines = []
+    for dtype in args.dtypes.split(",") if args.dtypes else ("float64", "int64", "int32"):
+        for n in (1 << k for k in range(7, most_n + 1, args.step)):
+            keys = np.sort(sweep_values(rng, dtype, n))
+            for m in (1 << k for k in range(13, most_m + 1, args.step)):
+                for order, a, q in orders_of(rng, keys, m):
+                    for what, ours, peer in orders_pairs(a, order, q):
+                        if args.verb and not what.startswith(args.verb):
+                            continue
+                        mine, theirs = sweep_cell(ours, peer, seconds)
+                        lines.append({"row": f"orders: {what}", "dtype": dtype, "n": a.size, "m": m,
+                                      "ours_cpu_s": mine, "peer_cpu_s": theirs,
+                                      "cpu_ratio": theirs / mine})
+        least_ratios(lines, dtype)
+    return lines
+
+
+def least_ratios(lines, dtype):
+    for name in sorted({x["row"] for x in lines}):
+        these = sorted((x for x in lines if x["row"] == name and x["dtype"] == dtype),
+                       key=lambda x: x["cpu_ratio"])
+        if these:
+            print(f"{name:36} {dtype:15} least ratio {these[0]['cpu_ratio']:.2f} at "
+                  f"n = {these[0]['n']}, m = {these[0]['m']}; "
+                  f"{sum(x['cpu_ratio'] < 0.9 for x in these)} of {len(these)} below 0.9",
+                  flush=True)
 
 
 def distributions(torch, n):
@@ -333,12 +402,15 @@ def main():
     parser.add_argument("-o", "--output")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--torch", action="store_true", help="the rows of a GPU alone")
-    parser.add_argument("--only", help="some rows: overhead,searchsorted,isin,asof,strings,sweep")
+    parser.add_argument("--only", help="some rows: overhead,searchsorted,isin,asof,strings,"
+                        "sweep,orders")
     parser.add_argument("--dtypes", help="of sweep, e.g. float64,int32")
     parser.add_argument("--most", type=int, help="of sweep: sizes are up to 2^MOST")
+    parser.add_argument("--step", type=int, default=2, help="of orders: sizes are 2^STEP apart")
+    parser.add_argument("--verb", help="of orders: one of searchsorted, isin, asof")
     args = parser.parse_args()
     parts = [torch_rows, streams, cupy_rows] if args.torch else \
-        [overhead, searchsorted, isin, asof, strings, sweep]
+        [overhead, searchsorted, isin, asof, strings, sweep, orders]
     lines = []
     for part in parts:
         if args.only and part.__name__ not in args.only.split(","):

@@ -76,7 +76,7 @@ _Noreturn static void fail_no_column(csv *c, const char *name, unsigned fields)
 
 unsigned column_named(csv *c, const char *name)
 {
-    unsigned fields = csv_fields(c);
+    unsigned fields = csv_fields(c), found = fields;
     char *scratch = NULL;
 
     for (unsigned i = 0; i < fields; i++) {
@@ -85,12 +85,17 @@ unsigned column_named(csv *c, const char *name)
         const char *text = csv_meant(&f, &scratch, &length);
 
         trim(&text, &length);
-        if (length == strlen(name) && !memcmp(text, name, length)) {
-            free(scratch);
-            return i;
-        }
+        if (length != strlen(name) || memcmp(text, name, length))
+            continue;
+        if (found < fields)
+            fail("%s:%llu: columns %u and %u are both named '%s'; a number says which", c->name,
+                 (unsigned long long)c->record_line, found + 1, i + 1, name);
+        found = i;
     }
-    fail_no_column(c, name, fields);
+    free(scratch);
+    if (found == fields)
+        fail_no_column(c, name, fields);
+    return found;
 }
 
 unsigned column_numbered(const char *option, const char *word)

@@ -4,8 +4,11 @@
  * C API without the GIL, and turns a status into an exception. What can be said in Python
  * is said there (python/sextant). It keeps to the limited API of Python 3.11, so that one
  * binary serves all later versions. Before, buffers were not part of that API, and a Python
- * without a GIL has none: for these a binary serves one version. NumPy is met through the buffer protocol, so that its
- * ABI does not matter either. */
+ * without a GIL has none: for these a binary serves one version. NumPy is met through the
+ * buffer protocol, so that its ABI does not matter either.
+ *
+ * Nothing here relies on the GIL: what calls share is written before anybody sees it, or is
+ * atomic (core_uses.h), or is guarded by a critical section of its object. */
 #ifndef SX_PY_CORE_H
 #define SX_PY_CORE_H
 
@@ -19,7 +22,13 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "core_uses.h"
 #include "sextant.h"
+
+#ifndef Py_BEGIN_CRITICAL_SECTION /* with a GIL: it is one */
+#define Py_BEGIN_CRITICAL_SECTION(object) {
+#define Py_END_CRITICAL_SECTION() }
+#endif
 
 #if PY_VERSION_HEX < 0x030A0000   /* what 3.9 does not have yet */
 #define Py_TPFLAGS_DISALLOW_INSTANTIATION 0   /* such an object is empty, and does no harm */
@@ -90,13 +99,16 @@ int device_init(PyObject *module);
 
 typedef struct {
     PyObject_HEAD
+    uses uses;                    /* guards all that follows, which is written before MADE */
     sx_index *ix;                 /* NULL: closed, or not built */
     DeviceObject *device;
-    unsigned uses;                /* calls that are inside; the GIL guards it */
-    bool closing;                 /* the last call that leaves frees the index */
     int32_t key_type;
     uint64_t n, max_row;
 } IndexObject;
+
+/* Whether it can be used: what is in it may be read then, but for ix. Otherwise an exception
+ * is set. */
+bool is_open(IndexObject *self);
 
 /* Between these an index stays, whoever closes it. begin_use() returns false and sets an
  * exception if it is closed. */

@@ -175,6 +175,8 @@ static PyObject *quick(IndexObject *self, PyObject *const *args, Py_ssize_t n)
         PyErr_SetString(PyExc_TypeError, "_quick(verb, queries)");
         return NULL;
     }
+    if (!is_open(self))
+        return NULL;
     verb = PyLong_AsLong(args[0]);
     if (verb < 0 || verb >= VERBS) {
         PyErr_SetString(PyExc_ValueError, "no such verb");

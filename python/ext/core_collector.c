@@ -3,10 +3,9 @@
 
 typedef struct {
     PyObject_HEAD
+    uses uses;                    /* guards both */
     sx_collector *collector;      /* NULL: closed */
     IndexObject *index;
-    unsigned uses;                /* threads inside; the GIL guards it */
-    bool closing;
 } CollectorObject;
 
 static PyObject *collector_new(PyTypeObject *class, PyObject *args, PyObject *keywords)
@@ -36,6 +35,7 @@ static PyObject *collector_new(PyTypeObject *class, PyObject *args, PyObject *ke
         Py_DECREF(OBJECT(self));
         return raise_status(status);
     }
+    uses_made(&self->uses);
     return (PyObject *)self;
 }
 
@@ -57,6 +57,12 @@ static void free_collector(CollectorObject *self)
     }
 }
 
+static void leave_collector(CollectorObject *self)
+{
+    if (uses_leave(&self->uses, false))
+        free_collector(self);
+}
+
 static void collector_dealloc(CollectorObject *self)
 {
     PyTypeObject *class = Py_TYPE(OBJECT(self));
@@ -70,24 +76,19 @@ static void collector_dealloc(CollectorObject *self)
 /* Those inside are answered; whoever leaves last frees. */
 static PyObject *collector_close(CollectorObject *self, PyObject *none)
 {
-    sx_collector *collector = self->collector;
-
     (void)none;
-    if (collector && !self->closing) {
-        self->closing = true;
-        self->uses++;
+    if (uses_enter(&self->uses, true)) {
         Py_BEGIN_ALLOW_THREADS
-        sx_collector_close(collector);
+        sx_collector_close(self->collector);
         Py_END_ALLOW_THREADS
-        if (--self->uses == 0)
-            free_collector(self);
+        leave_collector(self);
     }
     Py_RETURN_NONE;
 }
 
-static bool is_open(CollectorObject *self)
+static bool enter_collector(CollectorObject *self)
 {
-    if (self->collector && !self->closing)
+    if (uses_enter(&self->uses, false))
         return true;
     PyErr_SetString(PyExc_ValueError, "the collector is closed");
     return false;
@@ -127,27 +128,26 @@ static PyObject *collector_ask(CollectorObject *self, PyObject *args)
     uint64_t answer = SX_MISS;
     sx_status status;
 
-    if (!PyArg_ParseTuple(args, "iOL", &what, &value, &timeout_us) || !is_open(self))
+    if (!PyArg_ParseTuple(args, "iOL", &what, &value, &timeout_us) || !enter_collector(self))
         return NULL;
-    if (!collected_key_of(self->index->key_type, value, &key))
+    if (!collected_key_of(self->index->key_type, value, &key)) {
+        leave_collector(self);
         Py_RETURN_NONE;
-    self->uses++;
+    }
     Py_BEGIN_ALLOW_THREADS
     status = sx_collect(self->collector, (sx_ask)what, &key, &answer, timeout_us);
     Py_END_ALLOW_THREADS
-    if (--self->uses == 0 && self->closing) {
-        PyObject *kept = status ? raise_status(status) : NULL;
-        (void)kept;               /* freeing must not lose the sentence */
-        if (status) {
-            PyObject *type, *raised, *trace;
-            PyErr_Fetch(&type, &raised, &trace);
-            free_collector(self);
-            PyErr_Restore(type, raised, trace);
-            return NULL;
-        }
-        free_collector(self);
+    if (status) {
+        PyObject *type, *raised, *trace;      /* freeing must not lose the sentence */
+
+        raise_status(status);
+        PyErr_Fetch(&type, &raised, &trace);
+        leave_collector(self);
+        PyErr_Restore(type, raised, trace);
+        return NULL;
     }
-    return status ? raise_status(status) : PyLong_FromLongLong((long long)answer);
+    leave_collector(self);
+    return PyLong_FromLongLong((long long)answer);
 }
 
 static PyObject *collector_describe(CollectorObject *self, PyObject *none)
@@ -156,9 +156,10 @@ static PyObject *collector_describe(CollectorObject *self, PyObject *none)
     sx_status status;
 
     (void)none;
-    if (!is_open(self))
+    if (!enter_collector(self))
         return NULL;
     status = sx_collector_describe(self->collector, &info);
+    leave_collector(self);
     if (status)
         return raise_status(status);
     return Py_BuildValue("{s:I,s:I,s:O,s:K,s:K,s:K,s:K,s:K}", "batch", (unsigned)info.batch,

@@ -153,18 +153,12 @@ static PyObject *schema_text(const arrow_schema *schema)
     return Py_BuildValue("sO", schema->format, schema->dictionary ? Py_True : Py_False);
 }
 
-/* arrow_array(schema, array), capsules -> ((format, dictionary), [array]) */
-static PyObject *take_array(PyObject *module, PyObject *args)
+static PyObject *array_of(PyObject *schema_capsule, PyObject *array_capsule)
 {
-    PyObject *schema_capsule, *array_capsule, *text, *one;
-    arrow_schema *schema;
-    arrow_array *array;
+    arrow_schema *schema = PyCapsule_GetPointer(schema_capsule, "arrow_schema");
+    arrow_array *array = schema ? PyCapsule_GetPointer(array_capsule, "arrow_array") : NULL;
+    PyObject *text, *one;
 
-    (void)module;
-    if (!PyArg_ParseTuple(args, "OO", &schema_capsule, &array_capsule))
-        return NULL;
-    schema = PyCapsule_GetPointer(schema_capsule, "arrow_schema");
-    array = schema ? PyCapsule_GetPointer(array_capsule, "arrow_array") : NULL;
     if (!array)
         return NULL;
     if (!schema->release || !array->release) {
@@ -180,6 +174,21 @@ static PyObject *take_array(PyObject *module, PyObject *args)
     return Py_BuildValue("N[N]", text, one);
 }
 
+/* arrow_array(schema, array), capsules -> ((format, dictionary), [array]). Of two threads with
+ * one capsule the second finds that it was taken; so do those with a stream or a tensor. */
+static PyObject *take_array(PyObject *module, PyObject *args)
+{
+    PyObject *schema, *array, *taken;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO", &schema, &array))
+        return NULL;
+    Py_BEGIN_CRITICAL_SECTION(array);
+    taken = array_of(schema, array);
+    Py_END_CRITICAL_SECTION();
+    return taken;
+}
+
 static PyObject *stream_failed(arrow_stream *stream, int code)
 {
     const char *why = stream->get_last_error(stream);
@@ -188,15 +197,13 @@ static PyObject *stream_failed(arrow_stream *stream, int code)
                         why ? why : "no reason is given", code);
 }
 
-/* arrow_stream(capsule) -> ((format, dictionary), [array, ...]) */
-static PyObject *take_stream(PyObject *module, PyObject *capsule)
+static PyObject *stream_of(PyObject *capsule)
 {
     arrow_stream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
     arrow_schema schema;
     PyObject *text, *list;
     int code;
 
-    (void)module;
     if (!stream)
         return NULL;
     if (!stream->release) {
@@ -233,6 +240,18 @@ static PyObject *take_stream(PyObject *module, PyObject *capsule)
     return Py_BuildValue("NN", text, list);
 }
 
+/* arrow_stream(capsule) -> ((format, dictionary), [array, ...]) */
+static PyObject *take_stream(PyObject *module, PyObject *capsule)
+{
+    PyObject *taken;
+
+    (void)module;
+    Py_BEGIN_CRITICAL_SECTION(capsule);
+    taken = stream_of(capsule);
+    Py_END_CRITICAL_SECTION();
+    return taken;
+}
+
 static PyObject *numbers(const int64_t *values, int n)
 {
     PyObject *tuple = PyTuple_New(n);
@@ -245,16 +264,13 @@ static PyObject *numbers(const int64_t *values, int n)
     return tuple;
 }
 
-/* dlpack(capsule) -> (device type, device, code, bits, address, shape, strides or None,
- * guard). Strides are in elements. */
-static PyObject *take_tensor(PyObject *module, PyObject *capsule)
+static PyObject *tensor_of(PyObject *capsule)
 {
     dl_managed *managed = PyCapsule_GetPointer(capsule, "dltensor");
     GuardObject *guard;
     const dl_tensor *t;
     PyObject *shape, *strides;
 
-    (void)module;
     if (!managed)
         return NULL;
     t = &managed->tensor;
@@ -277,6 +293,19 @@ static PyObject *take_tensor(PyObject *module, PyObject *capsule)
                          (int)t->bits,
                          (unsigned long long)((uintptr_t)t->data + t->byte_offset), shape,
                          strides, guard);
+}
+
+/* dlpack(capsule) -> (device type, device, code, bits, address, shape, strides or None,
+ * guard). Strides are in elements. */
+static PyObject *take_tensor(PyObject *module, PyObject *capsule)
+{
+    PyObject *taken;
+
+    (void)module;
+    Py_BEGIN_CRITICAL_SECTION(capsule);
+    taken = tensor_of(capsule);
+    Py_END_CRITICAL_SECTION();
+    return taken;
 }
 
 /* ---- the types --------------------------------------------------------------------- */

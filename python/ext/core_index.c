@@ -18,27 +18,32 @@ static void free_now(IndexObject *self)
     Py_END_ALLOW_THREADS
 }
 
-bool begin_use(IndexObject *self)
+static bool closed(void)
 {
-    if (self->ix && !self->closing) {
-        self->uses++;
-        return true;
-    }
     PyErr_SetString(PyExc_ValueError, "the index is closed");
     return false;
 }
 
+bool is_open(IndexObject *self)
+{
+    return uses_open(&self->uses) || closed();
+}
+
+bool begin_use(IndexObject *self)
+{
+    return uses_enter(&self->uses, false) || closed();
+}
+
 void end_use(IndexObject *self)
 {
-    if (--self->uses == 0 && self->closing && self->ix)
+    if (uses_leave(&self->uses, false))
         free_now(self);
 }
 
 static PyObject *close_index(IndexObject *self, PyObject *none)
 {
     (void)none;
-    self->closing = true;
-    if (self->uses == 0 && self->ix)
+    if (uses_close(&self->uses))
         free_now(self);
     Py_RETURN_NONE;
 }
@@ -77,22 +82,31 @@ static PyObject *taken(IndexObject *self, DeviceObject *device, sx_index *ix)
     self->key_type = info.key_type;
     self->n = info.n;
     self->max_row = info.max_row;
+    uses_made(&self->uses);
     Py_RETURN_NONE;
 }
 
 /* The same of a call that may have failed. An exception of its last tick is one, too. */
 static PyObject *made(IndexObject *self, DeviceObject *device, sx_index *ix, sx_status status)
 {
-    if (!status)
-        return taken(self, device, ix);
-    if (ix)
-        sx_free(ix);
-    return raise_status(status);
+    PyObject *answer;
+
+    if (!status) {
+        answer = taken(self, device, ix);
+    } else {
+        if (ix)
+            sx_free(ix);
+        answer = raise_status(status);
+    }
+    if (!answer)
+        uses_give_up(&self->uses);
+    return answer;
 }
 
+/* From here on nobody else makes it, until made() or uses_give_up(). */
 static bool is_new(IndexObject *self)
 {
-    if (!self->ix && !self->device)
+    if (uses_claim(&self->uses))
         return true;
     PyErr_SetString(PyExc_ValueError, "the index is built already");
     return false;
@@ -111,12 +125,16 @@ static PyObject *build(IndexObject *self, PyObject *args)
     int have_rows;
 
     if (!PyArg_ParseTuple(args, "OzOOO", &device, &spec, &keys, &rows, &options) ||
-        !(d = device_of(device)) || !is_new(self))
-        return NULL;
-    if (hold_column(&k, keys, false, "keys") < 0)
+        !(d = device_of(device)) || hold_column(&k, keys, false, "keys") < 0)
         return NULL;
     have_rows = hold_column(&r, rows, false, "rows");
-    if (have_rows < 0 || !begin_call(&call, options, k.column.n >= TICKS_FROM)) {
+    if (have_rows < 0 || !is_new(self)) {
+        let_go(&k);
+        let_go(&r);
+        return NULL;
+    }
+    if (!begin_call(&call, options, k.column.n >= TICKS_FROM)) {
+        uses_give_up(&self->uses);
         let_go(&k);
         let_go(&r);
         return NULL;
@@ -140,8 +158,12 @@ static PyObject *load(IndexObject *self, PyObject *args)
     sx_status status;
 
     if (!PyArg_ParseTuple(args, "OyIO", &device, &path, &flags, &options) ||
-        !(d = device_of(device)) || !is_new(self) || !begin_call(&call, options, true))
+        !(d = device_of(device)) || !is_new(self))
         return NULL;
+    if (!begin_call(&call, options, true)) {
+        uses_give_up(&self->uses);
+        return NULL;
+    }
     status = sx_load(&ix, d->device, path, flags, &call.call);
     status = end_call(&call, status);
     return made(self, d, ix, status);
@@ -247,13 +269,14 @@ static PyObject *set_note(IndexObject *self, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "sz", &name, &value) || !begin_use(self))
         return NULL;
-    if (self->uses > 1) {
+    if (!uses_alone(&self->uses)) {
         end_use(self);
         PyErr_SetString(PyExc_RuntimeError, "another thread is asking the index: a note can't be set");
         return NULL;
     }
     status = sx_note(self->ix, name, value);
-    end_use(self);
+    if (uses_leave(&self->uses, true))
+        free_now(self);
     if (status)
         return raise_status(status);
     Py_RETURN_NONE;
@@ -281,17 +304,13 @@ static PyObject *notes(IndexObject *self, PyObject *none)
 
 static Py_ssize_t index_length(IndexObject *self)
 {
-    if (!self->ix || self->closing) {
-        PyErr_SetString(PyExc_ValueError, "the index is closed");
-        return -1;
-    }
-    return (Py_ssize_t)self->n;
+    return is_open(self) ? (Py_ssize_t)self->n : -1;
 }
 
 static PyObject *is_closed(IndexObject *self, void *none)
 {
     (void)none;
-    return PyBool_FromLong(!self->ix || self->closing);
+    return PyBool_FromLong(!uses_open(&self->uses));
 }
 
 static PyObject *device(IndexObject *self, void *none)

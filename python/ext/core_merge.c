@@ -30,15 +30,21 @@ typedef struct {                  /* what is asked of a pass */
 
 /* sorted: no element is below the one before it, and none is a NaN. Elements before `from`
  * are known to be so. keys_of: how many of the first d steps pass keys. walk: the rest of a
- * pass, from key i and query j on, where one of both arrays is nearly used up. */
+ * pass, from key i and query j on, where one of both arrays is nearly used up. merge: how many
+ * queries have their rank; all of them only if both arrays are sorted. */
 #define MERGE(name, T)                                                                   \
     static bool sorted_##name(const T *a, Py_ssize_t from, Py_ssize_t to)                \
     {                                                                                    \
         if (from == 0 && to > 0 && !(a[from++] == a[0]))                                 \
             return false;                                                                \
-        for (; from < to; from++)                                                        \
-            if (!(a[from - 1] <= a[from]))                                               \
+        while (from < to) {                                                              \
+            Py_ssize_t end = to - from < TILE ? to : from + TILE;                        \
+            int wrong = 0;                                                               \
+            for (; from < end; from++)        /* no branch: several at a time */         \
+                wrong |= !(a[from - 1] <= a[from]);                                      \
+            if (wrong)                                                                   \
                 return false;                                                            \
+        }                                                                                \
         return true;                                                                     \
     }                                                                                    \
     static Py_ssize_t keys_of_##name(const T *a, const T *q, Py_ssize_t d, bool right)   \
@@ -104,24 +110,24 @@ typedef struct {                  /* what is asked of a pass */
         for (; j < w->m; j++)                                                            \
             w->out[j] = w->add + w->n;                                                   \
     }                                                                                    \
-    static bool merge_##name(const merging *w)                                           \
+    static Py_ssize_t merge_##name(const merging *w)                                     \
     {                                                                                    \
         const T *a = w->keys, *q = w->queries;                                           \
         Py_ssize_t i = 0, j = 0, a_seen = 0, q_seen = 0, at[LANES + 1];                  \
         while (w->n - i >= TILE && w->m - j >= TILE) {                                   \
             if (!sorted_##name(a, a_seen, i + TILE) ||                                   \
                 !sorted_##name(q, q_seen, j + TILE))                                     \
-                return false;                                                            \
+                return j;                                                                \
             a_seen = i + TILE;                                                           \
             q_seen = j + TILE;                                                           \
             tile_##name(a, q, i, j, w, at);                                              \
             i += at[LANES];                                                              \
             j += TILE - at[LANES];                                                       \
         }                                                                                \
-        if (!sorted_##name(a, a_seen, w->n) || !sorted_##name(q, q_seen, w->m))  \
-            return false;                                                                \
+        if (!sorted_##name(a, a_seen, w->n) || !sorted_##name(q, q_seen, w->m))          \
+            return j < w->m ? j : w->m - 1;                                              \
         walk_##name(a, q, i, j, w);                                                      \
-        return true;                                                                     \
+        return w->m;                                                                     \
     }
 
 MERGE(u32, uint32_t)
@@ -167,7 +173,56 @@ GROUPED(i64, int64_t)
 GROUPED(f32, float)
 GROUPED(f64, double)
 
-static bool merged(int type, const merging *w)
+/* Which queries are among the keys, where queries are so many more that the next one mostly
+ * stays at the same key. Keys are sorted; queries are seen to be so on the way. */
+#define AMONG(name, T)                                                                   \
+    static bool among_##name(const merging *w, unsigned char *out)                       \
+    {                                                                                    \
+        const T *a = w->keys, *q = w->queries;                                           \
+        if (!sorted_##name(a, 0, w->n) || !sorted_##name(q, 0, w->m < 1 ? w->m : 1))     \
+            return false;                                                                \
+        for (Py_ssize_t i = 0, j = 0; j < w->m; j++) {                                   \
+            if (j && !(q[j - 1] <= q[j]))                                                \
+                return false;                                                            \
+            while (i < w->n && a[i] < q[j])                                              \
+                i++;                                                                     \
+            out[j] = i < w->n && a[i] == q[j];                                           \
+        }                                                                                \
+        return true;                                                                     \
+    }
+
+AMONG(u32, uint32_t)
+AMONG(i32, int32_t)
+AMONG(u64, uint64_t)
+AMONG(i64, int64_t)
+AMONG(f32, float)
+AMONG(f64, double)
+
+static bool among_type(int type, const merging *w, unsigned char *out)
+{
+    switch (type) {
+    case SX_U32: return among_u32(w, out);
+    case SX_I32: return among_i32(w, out);
+    case SX_U64: return among_u64(w, out);
+    case SX_I64: return among_i64(w, out);
+    case SX_F32: return among_f32(w, out);
+    default: return among_f64(w, out);
+    }
+}
+
+static bool sorted_type(int type, const void *a, Py_ssize_t n)
+{
+    switch (type) {
+    case SX_U32: return sorted_u32(a, 0, n);
+    case SX_I32: return sorted_i32(a, 0, n);
+    case SX_U64: return sorted_u64(a, 0, n);
+    case SX_I64: return sorted_i64(a, 0, n);
+    case SX_F32: return sorted_f32(a, 0, n);
+    default: return sorted_f64(a, 0, n);
+    }
+}
+
+static Py_ssize_t merged(int type, const merging *w)
 {
     switch (type) {
     case SX_U32: return merge_u32(w);
@@ -225,16 +280,17 @@ static bool can_be_merged(const held_column *keys, const held_column *queries,
            array_is(out, SX_I64, queries->column.n);
 }
 
-/* merge(keys, queries, right, add, out) -> whether both are sorted; if so, out (int64) has
- * the ranks, and `add` is added to each. Arrays are contiguous and aligned, keys and queries
- * of one type. */
+/* merge(keys, queries, right, add, out) -> how many queries, from the first on, have their rank
+ * in out (int64), with `add` added to it. Those are all if both arrays are sorted, and otherwise
+ * those before a place that is not. Arrays are contiguous and aligned, keys and queries of one
+ * type. */
 static PyObject *merge(PyObject *module, PyObject *args)
 {
     PyObject *objects[3];         /* keys, queries, out */
     held_column h[3];
     int right;
     long long add;
-    bool done = false;
+    Py_ssize_t done = 0;
 
     (void)module;
     if (!PyArg_ParseTuple(args, "OOpLO", &objects[0], &objects[1], &right, &add, &objects[2]) ||
@@ -249,6 +305,57 @@ static PyObject *merge(PyObject *module, PyObject *args)
         Py_END_ALLOW_THREADS
     }
     let_go_arrays(h, 3);
+    return PyLong_FromSsize_t(done);
+}
+
+/* ascends(array) -> whether it is sorted, and has no NaN. */
+static PyObject *ascends(PyObject *module, PyObject *array)
+{
+    held_column h;
+    bool yes = false;
+
+    (void)module;
+    if (!hold_arrays(&h, &array, 1, 0))
+        return NULL;
+    if (h.column.type != SX_B16 && h.column.type != SX_STR &&
+        array_is(&h, h.column.type, h.column.n)) {
+        Py_BEGIN_ALLOW_THREADS
+        yes = sorted_type(h.column.type, h.column.data, (Py_ssize_t)h.column.n);
+        Py_END_ALLOW_THREADS
+    }
+    let_go(&h);
+    return PyBool_FromLong(yes);
+}
+
+/* among(keys, queries, out) -> whether both are sorted; if so, out (bool) says which queries are
+ * among the keys. It is for queries that are many more. */
+static PyObject *among(PyObject *module, PyObject *args)
+{
+    PyObject *objects[2], *out;   /* keys, queries */
+    held_column h[2];
+    Py_buffer found;
+    bool done = false;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OOO", &objects[0], &objects[1], &out) ||
+        !hold_arrays(h, objects, 2, 0))
+        return NULL;
+    if (PyObject_GetBuffer(out, &found, PyBUF_SIMPLE | PyBUF_WRITABLE)) {
+        let_go_arrays(h, 2);
+        return NULL;
+    }
+    int type = h[0].column.type;
+    if (type != SX_B16 && type != SX_STR && array_is(&h[0], type, h[0].column.n) &&
+        array_is(&h[1], type, h[1].column.n) && (uint64_t)found.len == h[1].column.n) {
+        merging w = { .keys = h[0].column.data, .queries = h[1].column.data,
+                      .n = (Py_ssize_t)h[0].column.n, .m = (Py_ssize_t)h[1].column.n };
+
+        Py_BEGIN_ALLOW_THREADS
+        done = among_type(type, &w, found.buf);
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&found);
+    let_go_arrays(h, 2);
     return PyBool_FromLong(done);
 }
 
@@ -306,6 +413,8 @@ static PyObject *merge_groups(PyObject *module, PyObject *args)
 static PyMethodDef functions[] = {
     { "merge", merge, METH_VARARGS, NULL },
     { "merge_groups", merge_groups, METH_VARARGS, NULL },
+    { "ascends", ascends, METH_O, NULL },
+    { "among", among, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
 

@@ -24,5 +24,9 @@ PyMODINIT_FUNC PyInit__core(void)
 
     if (module && fill(module))
         Py_CLEAR(module);
+#ifdef Py_GIL_DISABLED
+    if (module && PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED))
+        Py_CLEAR(module);
+#endif
     return module;
 }

@@ -5,6 +5,7 @@ import re
 import numpy as np
 
 from . import _core, _types
+from ._inputs import tensor_world
 from ._progress import ticking
 
 MISS = -1
@@ -91,5 +92,25 @@ def answers(rows, keys, default, mask, shape, out, torch):
     if shape == ():
         result = [r if r is out else r[()] if r is keys else r[()].item() for r in result]
     elif torch is not None:
-        result = [r if r is out else torch.from_numpy(r) for r in result]
+        result = [r if r is out else _tensor(torch, r) for r in result]
     return result[0] if len(result) == 1 else tuple(result)
+
+
+def _tensor(torch, array):
+    """The array as a tensor, where torch has one of its dtype."""
+    try:
+        return torch.from_numpy(array) if isinstance(array, np.ndarray) else array
+    except TypeError:
+        return array
+
+
+def as_given(answer, given, out=None):
+    """An array, or a tuple of arrays, as the caller has them: to tensors of torch on the CPU,
+    answers are tensors."""
+    torch = tensor_world(given)
+    if torch is None or answer is out:
+        return answer
+    if isinstance(answer, tuple):
+        made = [as_given(a, given, out) for a in answer]
+        return type(answer)(*made) if hasattr(answer, "_fields") else tuple(made)
+    return _tensor(torch, answer)

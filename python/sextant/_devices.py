@@ -22,7 +22,7 @@ def open_device(name):
         raise TypeError(f"a device is a name such as 'cpu' or 'cuda:0', not {name!r}")
     device = _open_devices.get(name)
     if device is None:
-        device = _open_devices[name] = _core.Device(name)
+        device = _open_devices.setdefault(name, _core.Device(name))     # of threads, the first's
     return device
 
 

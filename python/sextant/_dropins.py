@@ -6,17 +6,16 @@ are NumPy's own: so no size is slower than NumPy by more than the look.
 import numpy as np
 
 from . import _core, _inputs, _types
+from ._columns import as_given
 from ._index import Index
 
-# Measured: a build costs 5 to 25 ns a key, and NumPy's binary search takes 100 to 1000 ns a
-# random query, but much less if queries ascend.
+# Measured: a build costs 2 to 25 ns a key, and NumPy's binary search takes 100 to 1000 ns a
+# random query, but much less if a processor foresees its steps.
 _LEAST = 8192                     # fewer queries are not worth a build of any size
 _LEAST_KEYS = 65                  # nor are fewer keys: NumPy has them in its caches
-_RANDOM_SHARE = 8                 # random queries: at least one for so many keys
-_MERGE_SHARE = 8                  # sorted ones, which are merged with the keys
-_SORTED_SHARE = 2                 # ones that mostly ascend
-_SORTED_KEYS = 1 << 15            # ... and among so many keys at least
+_SHARE = 8                        # queries: at least one for so many keys
 _LOOP_BYTES = 320                 # isin: NumPy compares fewer test elements one by one sooner
+_BY_NUMPY, _BY_MERGE, _BY_INDEX = range(3)    # ways to search
 
 
 def _look(v):
@@ -42,14 +41,18 @@ def searchsorted(a, v, side="left", sorter=None, *, threads=0):
     """
     if type(a) is np.ndarray:
         m = v.size if type(v) is np.ndarray else -1
-        if m == 0 or m > 0 and (m < _LEAST or m * _RANDOM_SHARE < a.size or a.size < _LEAST_KEYS):
+        if m == 0 or m > 0 and (m < _LEAST or m * _SHARE < a.size or a.size < _LEAST_KEYS):
             return a.searchsorted(v, side, sorter)
+        if m > 0 and sorter is None and a.dtype is v.dtype and _way(a, v)[0] == _BY_NUMPY:
+            return a.searchsorted(v, side)
     elif isinstance(a, Index):
         return a.rank(v, side, threads=threads)
     elif _inputs.is_gpu(a):
         if sorter is not None:
             raise TypeError("sorter= is not supported for arrays on a GPU")
         return Index(a, spec="pivot", threads=threads).rank(v, side)
+    if _inputs.tensor_world(v) is not None and not _inputs.is_gpu(v):
+        return as_given(searchsorted(a, _plain(v, "v"), side, sorter, threads=threads), v)
     a = _plain(a, "a")
     if isinstance(v, (np.generic, int, float, str, bytes)):
         return np.searchsorted(a, v, side, sorter)
@@ -62,35 +65,55 @@ def searchsorted(a, v, side="left", sorter=None, *, threads=0):
         return np.searchsorted(a, v, side, sorter)
     if not _can_be_keys(dtype) or (dtype.kind in "Mm" and not _same_unit(a, v, dtype)):
         return np.searchsorted(a, v, side, sorter)
-    ascending = _look(v)[0]
-    if ascending and v.size * _MERGE_SHARE < a.size:
+    if sorter is not None:
+        given, sorter = sorter, _order(sorter, a.size)
+        if sorter is None:
+            return np.searchsorted(a, v, side, given)
+    way, ascending = _way(a, v, sorter)
+    if way == _BY_NUMPY:
         return np.searchsorted(a, v, side, sorter)
     keys = a if sorter is None else a[sorter]
-    if ascending:
-        ranks = _merged(keys, v, side, dtype)
-        if ranks is not None:
+    ranks, done = None, 0
+    if way == _BY_MERGE:
+        ranks, done = _merged(keys, v, side, dtype)
+        if done == v.size:
             return ranks
-        if v.size * _SORTED_SHARE < a.size or a.size < _SORTED_KEYS:
-            return np.searchsorted(a, v, side, sorter)
-    elif v.size < a.size and _few_values(v):  # NumPy has these in its caches
-        return np.searchsorted(a, v, side, sorter)
-    index = Index(keys.astype(dtype, copy=False), spec="pivot", threads=threads)
-    return index.rank(v.astype(dtype, copy=False), side, ascending=ascending, threads=threads)
+    rest = v if done == 0 else v.reshape(-1)[done:]
+    if way == _BY_MERGE and (rest.size < _LEAST or _way(keys, rest, None, False)[0] == _BY_NUMPY):
+        found = np.searchsorted(keys, rest, side)
+    else:
+        index = Index(keys.astype(dtype, copy=False), spec="pivot", threads=threads)
+        found = index.rank(rest.astype(dtype, copy=False), side, ascending=ascending,
+                           threads=threads)
+    if done == 0:
+        return found
+    ranks.reshape(-1)[done:] = found
+    return ranks
 
 
-def _few_values(v):
-    """Whether a few of the elements have hardly a value of their own."""
-    some = v.reshape(-1)[::max(v.size // 64, 1)].tolist()
-    return len(set(some)) * 8 < len(some)
+def _order(sorter, n):
+    """A sorter as numbers of 64 bits; None: NumPy has an error for it."""
+    sorter = np.asarray(sorter)
+    if sorter.dtype.kind not in "iu" or sorter.shape != (n,) or int(sorter.min()) < 0 or \
+            int(sorter.max()) >= n:
+        return None
+    return np.ascontiguousarray(sorter, np.int64)
+
+
+def _way(a, v, sorter=None, merge=True):
+    """(the fastest way, whether queries ascend), by a look at some queries."""
+    way = _core.way(_counts(a), _counts(v if v.ndim == 1 else v.reshape(-1)), sorter, merge)
+    return (_BY_INDEX, False) if way < 0 else (way & 3, way > 3)
 
 
 def _merged(keys, v, side, dtype, add=0):
-    """Ranks by one pass over both, if both are sorted; otherwise None. add goes to each."""
+    """(ranks by one pass over both, how many of the first queries have theirs). All have it if
+    both are sorted. add goes to each."""
     keys, v = (np.ascontiguousarray(x, _types.key_dtype(dtype)) for x in (keys, v))
-    if not (_nat_is_not_first(keys) and _nat_is_not_first(v)):
-        return None
     ranks = np.empty(v.shape, np.int64)
-    return ranks if _core.merge(_counts(keys), _counts(v), side == "right", add, ranks) else None
+    if not (_nat_is_not_first(keys) and _nat_is_not_first(v)):
+        return ranks, 0
+    return ranks, _core.merge(_counts(keys), _counts(v), side == "right", add, ranks)
 
 
 def _counts(array):
@@ -105,13 +128,14 @@ def _nat_is_not_first(array):
 
 
 def _worth_it(a, v):
-    return (a.ndim == 1 and v.size >= _LEAST and v.size * _RANDOM_SHARE >= a.size
+    return (a.ndim == 1 and v.size >= _LEAST and v.size * _SHARE >= a.size
             and a.size >= _LEAST_KEYS and _can_be_keys(a.dtype) and _can_be_keys(v.dtype))
 
 
 def _same_unit(a, b, dtype):
     """Whether times of both can be had in the unit of dtype."""
-    return all(x.dtype.kind == dtype.kind and not _inputs.too_far(x, dtype).any() for x in (a, b))
+    return all(x.dtype == dtype or x.dtype.kind == dtype.kind and
+               not _inputs.too_far(x, dtype).any() for x in (a, b))
 
 
 def _exact_common(a, b):
@@ -165,6 +189,9 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
             Index(test_elements, spec="pivot", threads=threads)
         rows = index.get(element, threads=threads)
         return rows == -1 if invert else rows != -1
+    if _inputs.tensor_world(element) is not None:
+        return as_given(isin(_plain(element, "elements"), test_elements, assume_unique, invert,
+                             kind=kind, threads=threads), element)
     a, b = (element, test_elements) if arrays else (_plain(element, "elements"),
                                                               _plain(test_elements, "elements"))
     if _few(a, b) or kind is not None:
@@ -176,7 +203,10 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
         return np.isin(a, b, assume_unique, invert)
     flat = np.ascontiguousarray(a, dtype).reshape(-1)
     keys = np.ascontiguousarray(b, dtype).reshape(-1)
-    if flat.size * 4 < keys.size:             # the smaller side is the index
+    found = _sorted_among(flat, keys)
+    if found is not None:
+        pass
+    elif flat.size * 4 < keys.size:           # the smaller side is the index
         index = Index(flat, spec="pivot", threads=threads)
         seen = np.zeros(flat.size + 1, bool)  # the last one is for misses
         seen[index.get(keys, threads=threads)] = True
@@ -192,6 +222,16 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     if invert:
         np.logical_not(found, found)
     return found.reshape(a.shape)
+
+
+def _sorted_among(flat, keys):
+    """Which elements are among the keys, by one pass, if both are sorted and elements are many
+    more; otherwise None."""
+    if flat.size < 8 * keys.size or flat.dtype.itemsize < 4 or \
+            not (_look(flat)[0] and _look(keys)[0]):
+        return None
+    found = np.empty(flat.size, bool)
+    return found if _core.among(_counts(keys), _counts(flat), found) else None
 
 
 def _plain(obj, what):
@@ -240,11 +280,16 @@ def asof(keys, queries, direction="backward", tolerance=None, by=None, *,
         q = _inputs.exact(q, a.dtype, "queries")
     shape, q = q.shape, np.ascontiguousarray(q).reshape(-1)
     a = np.ascontiguousarray(a).reshape(-1)
-    ascending = q.size * _MERGE_SHARE >= a.size and _look(q)[0] and _look(a)[0]
+    ascending = q.size * _SHARE >= a.size and _look(q)[0] and _look(a)[0]
     if by is not None:
         finder = _Grouped(a, q, by, ascending, threads)
+    elif ascending:
+        finder = _Sorted(a, q, threads)
+    elif q.size * _SHARE < a.size and _look(a)[0] and _nat_is_not_first(a) and \
+            _core.ascends(_counts(a)):
+        finder = _Searched(a, q)
     else:
-        finder = _Sorted(a, q, threads) if ascending else _by_index(a, q, threads)
+        finder = _by_index(a, q, threads)
     rows = front = None
     if direction != "forward":
         rows = finder.before(allow_exact_matches)
@@ -256,7 +301,7 @@ def asof(keys, queries, direction="backward", tolerance=None, by=None, *,
         _core.nearer(_counts(a), _counts(q), rows, front)
     if tolerance is not None:
         _core.within(_counts(a), _counts(q), rows, _as_distance(tolerance, a.dtype))
-    return rows.reshape(shape)[()]
+    return as_given(rows.reshape(shape)[()], queries)
 
 
 def _of_asof(obj, what):
@@ -312,6 +357,22 @@ class _Plain:
         return rows
 
 
+class _Searched:
+    """The same of sorted keys and so few queries that these are searched: rows are ranks."""
+
+    def __init__(self, a, q):
+        _refuse_nan(a[:0], q)
+        self.a, self.q = a, q
+
+    def before(self, exact):
+        return self.a.searchsorted(self.q, "right" if exact else "left") - 1
+
+    def behind(self, exact):
+        rows = self.a.searchsorted(self.q, "left" if exact else "right")
+        rows[rows == self.a.size] = -1
+        return rows
+
+
 class _Sorted:
     """The same of arrays that seem to be sorted: rows are ranks then. A merge that succeeds
     has seen no NaN."""
@@ -324,12 +385,12 @@ class _Sorted:
         return self.other
 
     def before(self, exact):
-        ranks = _merged(self.a, self.q, "right" if exact else "left", self.a.dtype, -1)
-        return self._plain().before(exact) if ranks is None else ranks
+        ranks, done = _merged(self.a, self.q, "right" if exact else "left", self.a.dtype, -1)
+        return ranks if done == self.q.size else self._plain().before(exact)
 
     def behind(self, exact):
-        ranks = _merged(self.a, self.q, "left" if exact else "right", self.a.dtype)
-        if ranks is None:
+        ranks, done = _merged(self.a, self.q, "left" if exact else "right", self.a.dtype)
+        if done < self.q.size:
             return self._plain().behind(exact)
         ranks[ranks.searchsorted(self.a.size):] = -1          # ranks ascend as queries do
         return ranks

@@ -7,13 +7,15 @@ import tempfile
 import numpy as np
 
 from . import _core, _gpu, _inputs, _prefixes, _ranges, _strings, _types
-from ._columns import (MISS, answers, check_nulls, column_of, options, out_array, stream_of,
+from ._columns import (MISS, answers, as_given, check_nulls, column_of, options, out_array, stream_of,
                        whole, writable)
 from ._devices import open_device
+from ._inputs import tensor_world
 from ._ranges import Aggregates
 
 GET, RANK_LEFT, RANK_RIGHT, FLOOR, CEIL = range(5)
 _UNIT = "unit"                    # the note that has the unit of times
+_NOTATION = "keys-as"             # and how the tool writes keys
 _LOAD_COPY, _LOAD_VERIFY = 1, 2
 _LOAD_PLACES = {None: 0, "host": 4, "device": 8, "hybrid": 16, "both": 32}
 
@@ -41,11 +43,13 @@ class Index(_core.Index):
     (True, 4)
     """
 
-    __slots__ = ("dtype", "_code", "_name", "__weakref__")
+    __slots__ = ("dtype", "_code", "_name", "_none", "__weakref__")
 
     def __init__(self, keys, rows=None, spec="auto", device=None, *, nulls="error", threads=0,
                  max_bytes=0, progress=None):
         check_nulls(nulls)
+        if not isinstance(spec, (str, type(None))):
+            raise TypeError(f"spec is {spec!r}; it is text such as 'auto' or 'btree(k=9)'")
         stream = 0
         if _inputs.is_gpu(keys):
             given = _gpu.GpuArray(keys, "keys")
@@ -71,6 +75,7 @@ class Index(_core.Index):
             column = column_of(array, _types.code_of(self.dtype))
             row_column = None if rows is None else self._rows(rows, array.size)
         self._code = _types.code_of(self.dtype)
+        self._none = None                     # the row that means no network
         opened = open_device(self._name)
         if isinstance(self._name, _core.Device):
             self._name = opened.describe()["name"]
@@ -155,9 +160,11 @@ class Index(_core.Index):
 
         >>> Index([30, 10, 20, 20]).floor([25, 5], keys=True)
         (array([ 3, -1]), array([20,  0]))
+
+        Of networks that the tool indexed, it is the row of the narrowest that holds an address.
         """
         if default is None and out is None and not (mask or keys or threads or ascending) \
-                and progress is None and nulls == "error":
+                and progress is None and nulls == "error" and self._none is None:
             answer = self._quick(FLOOR, queries)
             if answer is not None:
                 return answer
@@ -200,8 +207,11 @@ class Index(_core.Index):
                 found_keys[...] = _types.nothing(self.dtype)
             self._ask(verb, column, rows,
                       None if found_keys is None else writable(found_keys, self._code), call)
+        if verb == FLOOR and self._none is not None:
+            gone = rows.reshape(shape) == self._none
+            missing = gone if missing is None else missing | gone
         if missing is not None:
-            rows[missing] = -1 if rows.dtype.kind == "i" else np.iinfo(rows.dtype).max
+            rows.reshape(shape)[missing] = -1 if rows.dtype.kind == "i" else np.iinfo(rows.dtype).max
             if keys:
                 found_keys[missing] = _types.nothing(self.dtype) if self._code != _types.STR \
                     else "" if self._text else b""
@@ -223,6 +233,9 @@ class Index(_core.Index):
             return ids, missing.mask
         if self._code == _types.T64 and self.dtype.kind == "i" and array.dtype.kind in "Mm":
             array = array.view(np.int64)      # a file that does not say the unit
+        if array.dtype.kind == "M" and self._code == _types.I32 and \
+                self._notes().get(_NOTATION) == "date":       # days that the tool indexed
+            array = _inputs.exact(array, np.dtype("M8[D]"), what).view(np.int64)
         if array.dtype == self.dtype and array.dtype.isnative:
             return (array if array.flags.c_contiguous else np.ascontiguousarray(array)), \
                 missing.mask
@@ -264,6 +277,8 @@ class Index(_core.Index):
         self._ask(verb, column, _gpu.out_column(rows, "out"),
                   None if found_keys is None else self._gpu_keys(found_keys),
                   options(how[0], how[1], 0, stream, how[2]))
+        if verb == FLOOR and self._none is not None:
+            given.put(rows, rows == self._none, MISS)
         result = [rows]
         if mask or default is not None:
             found = rows != MISS
@@ -329,7 +344,7 @@ class Index(_core.Index):
             self._key_at(array, writable(keys, self._code), found, options(threads))
         if array.ndim == 0:
             keys, found = keys[()], None if found is None else int(found[()])
-        return (keys, found) if rows else keys
+        return as_given((keys, found) if rows else keys, ranks)
 
     # ---- ranges ----
 
@@ -356,8 +371,9 @@ class Index(_core.Index):
                                      stream, rows, keys, out, threads)
         a, b = _ranges.bounds(self, lo, hi)
         lo_column, hi_column = column_of(a, self._code), column_of(b, self._code)
-        return _ranges.lists(self, lambda *to: self._range(lo_column, hi_column, limit, last, *to),
-                             a.size, rows, keys, out, threads, progress)
+        found = _ranges.lists(self, lambda *to: self._range(lo_column, hi_column, limit, last, *to),
+                              a.size, rows, keys, out, threads, progress)
+        return as_given(found, lo)
 
     def prefix(self, of, bits=None, *, limit=0, last=False, rows=True, keys=False, out=None,
                threads=0, progress=None):
@@ -391,8 +407,9 @@ class Index(_core.Index):
         array, _ = self._queries(of, "of")
         each, length = _prefixes.lengths(bits, array.shape)
         column = column_of(array, self._code)
-        return _ranges.lists(self, lambda *to: self._prefix(column, each, length, limit, last, *to),
-                             array.size, rows, keys, out, threads, progress)
+        found = _ranges.lists(self, lambda *to: self._prefix(column, each, length, limit, last, *to),
+                              array.size, rows, keys, out, threads, progress)
+        return as_given(found, of)
 
     def count(self, lo, hi, *, limit=0, threads=0, out=None):
         """How many keys lo[i] <= key <= hi[i] there are.
@@ -411,7 +428,7 @@ class Index(_core.Index):
         counts = np.empty(a.shape, np.int64) if out is None else out_array(out, a.size)
         self._count(column_of(a, self._code), column_of(b, self._code), limit, False, counts,
                     options(threads))
-        return int(counts) if a.ndim == 0 and out is None else counts
+        return int(counts) if a.ndim == 0 and out is None else as_given(counts, lo, out)
 
     def aggregate(self, lo, hi, *, limit=0, last=False, threads=0):
         """Count, minimum, maximum and sum of the rows in each range.
@@ -430,7 +447,9 @@ class Index(_core.Index):
         outs = [np.empty(a.shape, np.int64) for _ in range(3)] + [np.empty(a.shape, np.uint64)]
         self._aggregate(column_of(a, self._code), column_of(b, self._code), limit, last, *outs,
                         options(threads))
-        return Aggregates(*(o[()].item() if a.ndim == 0 else o for o in outs))
+        if tensor_world(lo) is not None:      # as on a GPU: torch has no uint64, or hardly
+            outs[3] = outs[3].view(np.int64)
+        return as_given(Aggregates(*(o[()].item() if a.ndim == 0 else o for o in outs)), lo)
 
     # ---- hierarchies ----
 
@@ -473,7 +492,7 @@ class Index(_core.Index):
         found = [a for a in (rows, found_keys, found_steps) if a is not None]
         if array.ndim == 0:
             found = [a[()] if a is found_keys else a.item() for a in found]
-        return found[0] if len(found) == 1 else tuple(found)
+        return as_given(found[0] if len(found) == 1 else tuple(found), queries)
 
     def _gpu_climb(self, queries, parents, limit, keys, steps, threads):
         given, above = _gpu.GpuArray(queries, "queries"), _gpu.GpuArray(parents, "parents")
@@ -552,7 +571,9 @@ class Index(_core.Index):
         self._load(opened, os.fsencode(path), flags, options(0, False, max_bytes, 0, progress))
         self._code = self._describe()["key_type"]
         notes = self._notes()
-        self.dtype = _types.dtype_of(self._code, notes.get(_UNIT), notes.get("keys-as"))
+        self.dtype = _types.dtype_of(self._code, notes.get(_UNIT), notes.get(_NOTATION))
+        none = notes.get("none", "") if notes.get(_NOTATION) == "cidr" else ""
+        self._none = int(none) if none.isdecimal() else None
         return self
 
     # ---- looking at it ----

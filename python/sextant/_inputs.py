@@ -112,8 +112,9 @@ def _arrow(parts, what):
     if format_ in _ARROW_TEXT and not dictionary:
         return _arrow_strings(format_, chunks)
     if dictionary or not (format_ in _ARROW or format_ == "b" or format_.startswith("ts")):
-        kind = "a dictionary" if dictionary else f"of format '{format_}'"
-        raise TypeError(f"{what} are an Arrow array {kind}; numbers, times and 16 bytes are keys")
+        kind = "with a dictionary" if dictionary else f"of format '{format_}'"
+        raise TypeError(f"{what} are an Arrow array {kind}; numbers, times, strings and 16 bytes are "
+                        f"keys")
     made = [_arrow_chunk(format_, chunk, what) for chunk in chunks]
     if not made:
         empty = (1 if format_ == "b" else 0)
@@ -218,6 +219,13 @@ def _from_list(obj, what):
             return _strings.of_list(list(obj), isinstance(obj[0], str), None, what), Nulls()
         obj = np.array(obj, object)
     array = np.asarray(obj)
+    if array.dtype.kind in "SU" and array.size:   # NumPy makes strings of numbers beside strings
+        items = np.array(obj, object).reshape(-1).tolist()
+        text = [isinstance(x, (str, bytes)) for x in items]
+        other = text.index(not text[0]) if len(set(text)) > 1 else 0
+        if other:
+            raise TypeError(f"{what}[{other}] is {type(items[other]).__name__}, and {what}[0] is "
+                            f"{type(items[0]).__name__}")
     if array.dtype == object and array.size:
         return _objects(array, what)
     return array, Nulls()

@@ -10,19 +10,22 @@ import sextant
 from sextant import _dropins
 
 
+def always_ours(a, v, sorter=None, merge=True):
+    """A merge of whatever seems to ascend, otherwise an index."""
+    ascending = _dropins._look(v)[0]
+    return (_dropins._BY_MERGE if ascending and merge else _dropins._BY_INDEX), ascending
+
+
 @pytest.fixture(params=["usual", "always"])
 def pays(request, monkeypatch):
     """Thresholds as they are, or so low that even few queries build an index."""
     if request.param == "always":
         monkeypatch.setattr(_dropins, "_LEAST", 1)
         monkeypatch.setattr(_dropins, "_LEAST_KEYS", 1)
-        monkeypatch.setattr(_dropins, "_RANDOM_SHARE", 10**9)
-        monkeypatch.setattr(_dropins, "_SORTED_SHARE", 10**9)
-        monkeypatch.setattr(_dropins, "_MERGE_SHARE", 10**9)
-        monkeypatch.setattr(_dropins, "_SORTED_KEYS", 0)
+        monkeypatch.setattr(_dropins, "_SHARE", 10**9)
+        monkeypatch.setattr(_dropins, "_way", always_ours)
         monkeypatch.setattr(_dropins, "_LOOP_BYTES", 0)
         monkeypatch.setattr(_dropins, "_small_range", lambda b, most: False)
-        monkeypatch.setattr(_dropins, "_few_values", lambda v: False)
     return request.param
 
 
@@ -98,6 +101,46 @@ def test_isin_dtypes(dtype, sizes, rng, pays):
     assert np.array_equal(sextant.isin(a[::2], b[::3]), np.isin(a[::2], b[::3]))
 
 
+@pytest.mark.parametrize("dtype", NUMBERS + ["i2", "M8[ns]", "m8[us]"])
+@pytest.mark.parametrize("broken", [None, 0, 1, 700, 9000, 39999])
+def test_isin_of_many_sorted(dtype, broken, rng):
+    """One pass over both, unless one is not sorted somewhere or has NaN."""
+    for n in (33, 500, 5000):
+        a, b = (np.sort(rng.integers(0, 30000, k)).astype("i8").astype(dtype) for k in (40000, n))
+        if broken is not None:
+            a[broken] = a[-1 - broken]
+        for elements in (a, a[::-1], a.reshape(200, 200), np.full_like(a, b[3]),
+                         np.full_like(a, b[0] - b.dtype.type(1) if dtype[0] not in "uMm" else b[0])):
+            for tests in (b, b[::-1], np.concatenate([b[1:], b[:1]])):
+                assert np.array_equal(sextant.isin(elements, tests), np.isin(elements, tests))
+        if dtype[0] in "fMm":
+            a[-1] = b[-1] = np.nan if dtype[0] == "f" else "NaT"
+            assert np.array_equal(sextant.isin(a, b), np.isin(a, b))
+            if dtype[0] != "f":
+                a[0] = b[0] = "NaT"           # the least number
+                assert np.array_equal(sextant.isin(a, b), np.isin(a, b))
+
+
+def test_sorted_among(rng):
+    a, b = np.sort(rng.random(9000)), np.sort(rng.random(300))
+    a[::7] = b[rng.integers(0, 300, a[::7].size)]
+    a.sort()
+    assert _dropins._sorted_among(a, b).tolist() == np.isin(a, b).tolist()
+    assert _dropins._sorted_among(a[:2000], b) is None        # not so many more
+    for place in (0, 4000, 8999):
+        one = a.copy()
+        one[place] = np.nan
+        assert _dropins._sorted_among(one, b) is None
+        one[place] = one[-1 - place] + (1 if place < 4500 else -1)
+        assert _dropins._sorted_among(one, b) is None
+    with pytest.raises((BufferError, ValueError)):
+        found = np.empty(9000, bool)
+        found.flags.writeable = False
+        sextant._core.among(b, a, found)
+    assert not sextant._core.among(b, a, np.empty(8999, bool))
+    assert not sextant._core.among(b.astype("f4"), a, np.empty(9000, bool))
+
+
 @pytest.mark.parametrize("types", [("i8", "i4"), ("i8", "u8"), ("f8", "i8"), ("f8", "f4"),
                                    ("i4", "f8"), ("u4", "?"), ("M8[s]", "M8[ms]")])
 def test_isin_mixed(types, rng, pays):
@@ -164,6 +207,33 @@ def test_asof_sorted(direction, dtype, broken, rng):
         assert got.tolist() == merged(keys, queries, direction, None, exact).tolist()
 
 
+@pytest.mark.parametrize("direction", ["backward", "forward", "nearest"])
+@pytest.mark.parametrize("dtype", ["i8", "i4", "u4", "f4", "f8", "M8[ns]"])
+def test_asof_few_queries(direction, dtype, rng):
+    """Sorted keys are searched, whatever the order of queries; others have an index."""
+    keys = np.sort(rng.integers(5, 20000, 9000)).astype("i8").astype(dtype)
+    for queries in (np.sort(rng.integers(0, 22000, 300)), rng.integers(0, 22000, 1000),
+                    np.full(50, 3), np.full(50, 21000), keys[:200].astype("i8")):
+        queries = queries.astype("i8").astype(dtype)
+        for exact in (True, False):
+            got = sextant.asof(keys, queries, direction, allow_exact_matches=exact)
+            assert got.tolist() == merged(keys, queries, direction, None, exact).tolist()
+            other = keys.copy()
+            other[[10, 8000]] = other[[8000, 10]]             # no look sees that
+            got = sextant.asof(other, queries, direction, allow_exact_matches=exact)
+            assert got.tolist() == merged(other, queries, direction, None, exact).tolist()
+    if dtype[0] in "fM":
+        nan = np.nan if dtype[0] == "f" else "NaT"
+        for array in (keys, queries):
+            array[-1] = nan
+            with pytest.raises(ValueError, match="have NaN or NaT"):
+                sextant.asof(keys, queries, direction)
+            array[-1] = array[-2]
+        keys[0] = nan
+        with pytest.raises(ValueError, match="keys have NaN or NaT"):
+            sextant.asof(keys, queries, direction)
+
+
 SHAPES = {                                    # of sorted keys and queries that are merged
     "alike": lambda rng, n: rng.integers(0, 2**31, n),
     "equal": lambda rng, n: np.full(n, 7),
@@ -185,7 +255,8 @@ def test_merges_of_all_shapes(a_shape, v_shape, rng):
         for side in ("left", "right"):
             want = np.searchsorted(a, v, side)
             assert np.array_equal(sextant.searchsorted(a, v, side), want)
-            assert np.array_equal(_dropins._merged(a, v, side, a.dtype, -1), want - 1)
+            ranks, done = _dropins._merged(a, v, side, a.dtype, -1)
+            assert done == m and np.array_equal(ranks, want - 1)
         back, front = np.searchsorted(a, v, "right") - 1, np.searchsorted(a, v)
         front[front == n] = -1
         assert np.array_equal(sextant.asof(a, v), back)
@@ -193,15 +264,88 @@ def test_merges_of_all_shapes(a_shape, v_shape, rng):
 
 
 def test_merges_see_what_is_not_sorted(rng):
-    """One element out of order, wherever it is: no merge."""
+    """One element out of order, wherever it is: a merge ends before it, and what it has is
+    right."""
     a, v = np.sort(rng.random(20000)), np.sort(rng.random(20000))
-    assert _dropins._merged(a, v, "left", a.dtype) is not None
+    want = np.searchsorted(a, v)
+    assert _dropins._merged(a, v, "left", a.dtype)[1] == 20000
     for place in [0, 1, 4095, 4096, 4097, 19999] + rng.integers(0, 20000, 200).tolist():
         for array in (a, v):
             for wrong in (np.nan, 2.0 if place < 19999 else -1.0):
                 was, array[place] = array[place], wrong
-                assert _dropins._merged(a, v, "left", a.dtype) is None
+                ranks, done = _dropins._merged(a, v, "left", a.dtype)
                 array[place] = was
+                assert done < 20000 and done <= (place if array is v else want[:place + 1].size)
+                assert np.array_equal(ranks[:done], want[:done])
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i4", "M8[s]"])
+@pytest.mark.parametrize("place", [600, 5000, 39000, 39999])
+def test_queries_that_are_sorted_at_first(dtype, place, rng):
+    """They are merged up to there, and the rest has another way."""
+    a, v = (np.sort(rng.integers(0, 2**30, n)).astype("i8").astype(dtype) for n in (9000, 40000))
+    v[place] = v[0]
+    for side in ("left", "right"):
+        assert np.array_equal(sextant.searchsorted(a, v, side), np.searchsorted(a, v, side))
+    v[place:] = rng.permutation(v[place:])
+    for shape in (-1, (100, 400)):
+        assert np.array_equal(sextant.searchsorted(a, v.reshape(shape)),
+                              np.searchsorted(a, v.reshape(shape)))
+
+
+NUMPY, MERGE, INDEX = range(3)
+WAYS = {                  # queries, how many keys, how many queries: where one way is much better
+    "random": (lambda rng, m: rng.random(m), 4096, 1 << 16, INDEX),
+    "few random": (lambda rng, m: rng.random(m), 4096, 1 << 13, INDEX),
+    "sorted": (lambda rng, m: np.sort(rng.random(m)), 4096, 1 << 16, MERGE),
+    "constant": (lambda rng, m: np.full(m, 0.5), 4096, 1 << 13, MERGE),
+    "below": (lambda rng, m: rng.random(m) - 1, 32768, 1 << 13, NUMPY),
+    "above": (lambda rng, m: rng.random(m) + 1, 32768, 1 << 13, NUMPY),
+    "below, equal": (lambda rng, m: np.full(m, -1.0), 32768, 1 << 16, NUMPY),
+    "one of two": (lambda rng, m: np.where(np.arange(m) % 2, 0.3, 0.6), 65536, 1 << 13, NUMPY),
+    "runs": (lambda rng, m: np.repeat(rng.random(m // 64), 64), 65536, 1 << 13, NUMPY),
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u4", "u8", "u2", "M8[ms]"])
+def test_ways_by_a_look(name, dtype, rng):
+    """What NumPy's search is fast at is left to it; keys and queries may have two types."""
+    make, n, m, want = WAYS[name]
+    most = 1 if dtype[0] == "f" else 20000
+    a = (np.linspace(0, most, n) + most).astype("i8" if most > 1 else dtype).astype(dtype)
+    v = (make(rng, m) * most + most).astype("i8" if most > 1 else dtype).astype(dtype)
+    assert _dropins._way(a, v)[0] == want
+    assert _dropins._way(np.repeat(a, 2)[::2], np.repeat(v, 2)[::2])[0] == want
+    assert _dropins._way(a[::-1], v, np.arange(n)[::-1].copy())[0] in (want, NUMPY)
+    if dtype[0] != "M":
+        assert _dropins._way(a.astype("f8"), v)[0] == want
+    for side in ("left", "right"):
+        assert np.array_equal(sextant.searchsorted(a, v, side), np.searchsorted(a, v, side))
+
+
+def test_ways_of_what_has_none(rng):
+    a, v = np.sort(rng.random(5000)), rng.random(9000)
+    assert _dropins._way(a.astype(">f8"), v)[0] == INDEX      # nobody looked
+    assert _dropins._way(a, v[:1])[0] == NUMPY and _dropins._way(a[:0], v)[0] == NUMPY
+    assert _dropins._way(a, np.sort(v), None, False)[0] != MERGE
+    with pytest.raises(TypeError):
+        sextant._core.way(a, v)
+    assert sextant._core.way(a, v, np.arange(10), True) == -1     # not as many as keys
+
+
+@pytest.mark.parametrize("wrong", [np.arange(5000) + 1, np.arange(5000) - 1, np.arange(4999),
+                                   np.arange(5000.0), np.zeros((50, 100), int)])
+def test_sorters_that_are_wrong(wrong, rng):
+    """NumPy's errors, or its answers where it does not see it."""
+    a, v = rng.random(5000), rng.random(20000)
+    try:
+        want = np.searchsorted(a, v, "left", wrong)
+    except (TypeError, ValueError) as error:
+        with pytest.raises(type(error)):
+            sextant.searchsorted(a, v, "left", wrong)
+    else:
+        assert np.array_equal(sextant.searchsorted(a, v, "left", wrong), want)
 
 
 def test_asof_far_away_of_many(rng):

@@ -140,3 +140,23 @@ def test_keys_of_a_collector():
                     c.get(key)
             with pytest.raises(ValueError, match="timeout is nan"):
                 c.get(good, timeout=float("nan"))
+
+
+def test_numbers_beside_strings():
+    """NumPy would make strings of the numbers."""
+    for keys, says in (([1, "a"], r"keys\[1\] is str, and keys\[0\] is int"),
+                       ([[2.5, 3], [4, b"a"]], r"keys\[3\] is bytes, and keys\[0\] is float"),
+                       (["a", 1], r"keys\[1\] is int, and keys\[0\] is str")):
+        with pytest.raises(TypeError, match=says):
+            sextant.Index(keys)
+    with pytest.raises(TypeError, match=r"queries\[2\] is str"):
+        sextant.Index([1, 2]).get([1, 2, "3"])
+    for keys in ([["a", "b"]], [[np.str_("a"), "b"]], [np.str_("a"), "b"], [[b"a"], [b"b"]]):
+        assert len(sextant.Index(keys)) == 2
+
+
+def test_a_spec_is_text():
+    for spec in (5, b"pivot", ["pivot"]):
+        with pytest.raises(TypeError, match="spec is .*; it is text"):
+            sextant.Index([1], spec=spec)
+    assert sextant.Index([1], spec=None).get(1) == 0

@@ -219,6 +219,7 @@ BAD = {
     "a NUL": (b"id,v\n1\0002,b\n", (), "k.csv:2:1: '1", 1),
     "UTF-16": ("id,v\n1,a\n".encode("utf-16"), (), "UTF-16", 1),
     "an empty file": (b"", (), "is empty", 1),
+    "name twice": (b"id,b,id\n1,2,3\n", (), "columns 1 and 3 are both named 'id'; a number says", 1),
     "no such name": (b"a,b\n1,2\n", (), "no column is named 'id': there are a, b", 1),
     "compressed and cut": (gzip.compress(b"id,v\n" + b"1,a\n" * 9999)[:-9], (), "cut short", 1),
     "compressed and damaged": (gzip.compress(b"id,v\n1,a\n")[:-5] + b"12345", (), "damaged", 1),
