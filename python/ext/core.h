@@ -56,6 +56,7 @@ static inline int PyModule_AddObjectRef(PyObject *module, const char *name, PyOb
 /* Sets the exception of a status, with the library's sentence. Returns NULL. An exception
  * that a tick has left is kept. */
 PyObject *raise_status(sx_status status);
+extern PyObject *invalid_error, *invalid_type_error;
 int errors_init(PyObject *module);
 
 /* ---- core_column.c ------------------------------------------------------- */

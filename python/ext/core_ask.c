@@ -172,14 +172,14 @@ static PyObject *quick(IndexObject *self, PyObject *const *args, Py_ssize_t n)
     long verb;
 
     if (n != 2) {
-        PyErr_SetString(PyExc_TypeError, "_quick(verb, queries)");
+        PyErr_SetString(invalid_type_error, "_quick(verb, queries)");
         return NULL;
     }
     if (!is_open(self))
         return NULL;
     verb = PyLong_AsLong(args[0]);
     if (verb < 0 || verb >= VERBS) {
-        PyErr_SetString(PyExc_ValueError, "no such verb");
+        PyErr_SetString(invalid_error, "no such verb");
         return NULL;
     }
     if ((PyObject *)Py_TYPE(args[1]) == numpy_array)

@@ -99,7 +99,7 @@ static bool can_be_compared(const held_column *h, int count)
     for (int i = 2; i < count; i++)
         fine = fine && array_is(&h[i], SX_I64, h[1].column.n);
     if (!fine)
-        PyErr_SetString(PyExc_TypeError, "distances are those of numbers and times: keys and "
+        PyErr_SetString(invalid_type_error, "distances are those of numbers and times: keys and "
                         "queries of one type, aligned, and a row of int64 for each query");
     return fine;
 }

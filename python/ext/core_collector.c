@@ -90,7 +90,7 @@ static bool enter_collector(CollectorObject *self)
 {
     if (uses_enter(&self->uses, false))
         return true;
-    PyErr_SetString(PyExc_ValueError, "the collector is closed");
+    PyErr_SetString(invalid_error, "the collector is closed");
     return false;
 }
 

@@ -40,7 +40,7 @@ static int hold_buffer(held_column *held, PyObject *object, int type, bool writa
     held->has_view = true;
     found = type_of_format(held->view.format, held->view.itemsize);
     if (!found || (type && sx_type_bytes(type) != sx_type_bytes(found))) {
-        PyErr_Format(PyExc_TypeError, "%s: a buffer of format '%s' (%zd bytes an element) "
+        PyErr_Format(invalid_type_error, "%s: a buffer of format '%s' (%zd bytes an element) "
                      "is no column; 4- and 8-byte integers and floats and 16-byte void are",
                      what, held->view.format ? held->view.format : "B", held->view.itemsize);
         let_go(held);
@@ -93,7 +93,7 @@ static int hold_strings(held_column *held, PyObject *bytes, PyObject *offsets, b
     held->has_offsets = true;
     type = type_of_format(held->offsets.format, held->offsets.itemsize);
     if ((type != SX_I32 && type != SX_I64) || held->offsets.len < held->offsets.itemsize) {
-        PyErr_SetString(PyExc_TypeError, "offsets are int32 or int64, one more than strings");
+        PyErr_SetString(invalid_type_error, "offsets are int32 or int64, one more than strings");
         let_go(held);
         return -1;
     }
@@ -124,7 +124,7 @@ static PyObject *column_new(PyTypeObject *class, PyObject *args, PyObject *keywo
                                      &place, &n, &writable, &owner, &offsets))
         return NULL;
     if (!sx_type_bytes(type) && type != SX_STR)
-        return PyErr_Format(PyExc_ValueError, "there is no key type %d", type);
+        return PyErr_Format(invalid_error, "there is no key type %d", type);
     self = (ColumnObject *)PyType_GenericAlloc(class, 0);
     if (!self)
         return NULL;

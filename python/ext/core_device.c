@@ -65,7 +65,7 @@ DeviceObject *device_of(PyObject *object)
 {
     if (Py_TYPE(object) == device_type)
         return (DeviceObject *)object;
-    PyErr_SetString(PyExc_TypeError, "this is no Device");
+    PyErr_SetString(invalid_type_error, "this is no Device");
     return NULL;
 }
 

@@ -3,6 +3,7 @@
 
 static PyObject *classes[SX_ECANCELED + 1];   /* by status */
 static PyObject *other;                       /* of a status that is newer than this file */
+PyObject *invalid_error, *invalid_type_error; /* of what this module finds wrong itself */
 
 PyObject *raise_status(sx_status status)
 {
@@ -37,6 +38,8 @@ int errors_init(PyObject *module)
             return -1;
     }
     other = PyObject_GetAttrString(errors, "Error");
+    invalid_error = classes[SX_EINVAL];
+    invalid_type_error = PyObject_GetAttrString(errors, "InvalidTypeError");
     Py_DECREF(errors);
-    return other ? 0 : -1;
+    return other && invalid_type_error ? 0 : -1;
 }

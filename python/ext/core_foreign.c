@@ -90,7 +90,7 @@ static PyObject *memory_new(PyTypeObject *class, PyObject *args, PyObject *keywo
     if (!PyArg_ParseTuple(args, "KnO", &address, &bytes, &owner))
         return NULL;
     if (bytes < 0) {
-        PyErr_SetString(PyExc_ValueError, "memory has fewer than 0 bytes");
+        PyErr_SetString(invalid_error, "memory has fewer than 0 bytes");
         return NULL;
     }
     self = (MemoryObject *)PyType_GenericAlloc(class, 0);
@@ -162,7 +162,7 @@ static PyObject *array_of(PyObject *schema_capsule, PyObject *array_capsule)
     if (!array)
         return NULL;
     if (!schema->release || !array->release) {
-        PyErr_SetString(PyExc_ValueError, "this Arrow array was taken before");
+        PyErr_SetString(invalid_error, "this Arrow array was taken before");
         return NULL;
     }
     text = schema_text(schema);
@@ -193,7 +193,7 @@ static PyObject *stream_failed(arrow_stream *stream, int code)
 {
     const char *why = stream->get_last_error(stream);
 
-    return PyErr_Format(PyExc_ValueError, "the Arrow stream failed: %s (%d)",
+    return PyErr_Format(invalid_error, "the Arrow stream failed: %s (%d)",
                         why ? why : "no reason is given", code);
 }
 
@@ -207,7 +207,7 @@ static PyObject *stream_of(PyObject *capsule)
     if (!stream)
         return NULL;
     if (!stream->release) {
-        PyErr_SetString(PyExc_ValueError, "this Arrow stream was taken before");
+        PyErr_SetString(invalid_error, "this Arrow stream was taken before");
         return NULL;
     }
     code = stream->get_schema(stream, &schema);
@@ -275,7 +275,7 @@ static PyObject *tensor_of(PyObject *capsule)
         return NULL;
     t = &managed->tensor;
     if (t->lanes != 1) {
-        PyErr_Format(PyExc_TypeError, "a tensor of vectors of %d elements is no column",
+        PyErr_Format(invalid_type_error, "a tensor of vectors of %d elements is no column",
                      (int)t->lanes);
         return NULL;
     }

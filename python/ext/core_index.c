@@ -20,7 +20,7 @@ static void free_now(IndexObject *self)
 
 static bool closed(void)
 {
-    PyErr_SetString(PyExc_ValueError, "the index is closed");
+    PyErr_SetString(invalid_error, "the index is closed");
     return false;
 }
 
@@ -67,7 +67,7 @@ static PyObject *taken(IndexObject *self, DeviceObject *device, sx_index *ix)
     sx_status status = sx_describe(ix, &info);
 
     if (!status && info.n && info.max_row >= 1ull << 63) {
-        PyErr_Format(PyExc_ValueError,
+        PyErr_Format(invalid_error,
                      "row %llu is 2^63 or more: rows are int64 in Python, and -1 is a miss",
                      (unsigned long long)info.max_row);
         sx_free(ix);
@@ -108,7 +108,7 @@ static bool is_new(IndexObject *self)
 {
     if (uses_claim(&self->uses))
         return true;
-    PyErr_SetString(PyExc_ValueError, "the index is built already");
+    PyErr_SetString(invalid_error, "the index is built already");
     return false;
 }
 

@@ -288,7 +288,7 @@ static PyObject *way(PyObject *module, PyObject *const *args, Py_ssize_t count)
 
     (void)module;
     if (count != 4) {
-        PyErr_SetString(PyExc_TypeError, "way(keys, queries, sorter, may_merge)");
+        PyErr_SetString(invalid_type_error, "way(keys, queries, sorter, may_merge)");
         return NULL;
     }
     if (!see_all(&f, &order, args[0], args[1], args[2]))

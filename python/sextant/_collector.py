@@ -1,10 +1,11 @@
 """Threads with one key each, asked about together."""
+from ._errors import InvalidError, InvalidTypeError
 from . import _core
 
 
 def _microseconds(timeout):
     if not timeout < 2**40:
-        raise ValueError(f"timeout is {timeout!r}; it is in seconds")
+        raise InvalidError(f"timeout is {timeout!r}; it is in seconds")
     return max(0, int(timeout * 1e6))
 
 
@@ -38,7 +39,7 @@ class Collector(_core.Collector):
             return answer
         given, _ = self._index._queries(key, "key")           # not a number of the index's own kind
         if given.ndim:
-            raise TypeError("a collector takes one key at a time")
+            raise InvalidTypeError("a collector takes one key at a time")
         bytes_ = given.data if self._dtype == object else given
         return self._collect(what, bytes_.tobytes(), us)
 
@@ -52,7 +53,7 @@ class Collector(_core.Collector):
     def rank(self, key, side="left", timeout=None):
         """How many keys are below; below or equal if side is "right"."""
         if side not in ("left", "right"):
-            raise ValueError(f"side is {side!r}; it can be 'left' or 'right'")
+            raise InvalidError(f"side is {side!r}; it can be 'left' or 'right'")
         return self._one(1 if side == "left" else 2, key, timeout)
 
     def floor(self, key, timeout=None):

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 
+from ._errors import InvalidError, InvalidTypeError
 from . import _core, _types
 from ._inputs import tensor_world
 from ._progress import ticking
@@ -25,15 +26,15 @@ def whole(number, what, most=2**64 - 1):
     try:
         made = operator.index(number)
     except TypeError:
-        raise TypeError(f"{what} is {number!r}; it is an integer") from None
+        raise InvalidTypeError(f"{what} is {number!r}; it is an integer") from None
     if not 0 <= made <= most:
-        raise ValueError(f"{what} is {made}; it is from 0 to {most}")
+        raise InvalidError(f"{what} is {made}; it is from 0 to {most}")
     return made
 
 
 def check_nulls(nulls):
     if nulls not in ("error", "drop"):
-        raise ValueError(f"nulls is {nulls!r}; it can be 'error' or 'drop'")
+        raise InvalidError(f"nulls is {nulls!r}; it can be 'error' or 'drop'")
 
 
 def column_of(array, code):
@@ -48,10 +49,10 @@ def out_array(out, n=None, what="out"):
     """out= of a question with n answers, if they can be written there; None: not known yet."""
     if not isinstance(out, np.ndarray) or out.dtype.kind not in "iu" or out.dtype.itemsize < 4 \
             or not out.dtype.isnative or not out.flags.c_contiguous or not out.flags.writeable:
-        raise TypeError(f"{what} is a contiguous, writeable array of int64, uint64, int32 or "
+        raise InvalidTypeError(f"{what} is a contiguous, writeable array of int64, uint64, int32 or "
                         f"uint32")
     if n is not None and out.size != n:
-        raise ValueError(f"{what} has {out.size} elements, and there are {n} queries")
+        raise InvalidError(f"{what} has {out.size} elements, and there are {n} queries")
     return out
 
 
@@ -78,10 +79,10 @@ def answers(rows, keys, default, mask, shape, out, torch):
         found = rows != miss
     if default is not None:
         if not isinstance(default, (int, np.integer)):
-            raise TypeError(f"default is {default!r}; rows are integers, and so is it")
+            raise InvalidTypeError(f"default is {default!r}; rows are integers, and so is it")
         info = np.iinfo(rows.dtype)
         if not info.min <= default <= info.max:
-            raise ValueError(f"default is {default}; it is from {info.min} to {info.max}, as "
+            raise InvalidError(f"default is {default}; it is from {info.min} to {info.max}, as "
                              f"{rows.dtype} is")
         np.copyto(rows, default, where=~found)
     result = [rows]

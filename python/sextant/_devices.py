@@ -3,6 +3,7 @@ import collections
 
 import numpy as np
 
+from ._errors import InvalidError, InvalidTypeError
 from . import _core, _types
 from ._columns import whole
 
@@ -19,7 +20,7 @@ def open_device(name):
         return name
     name = name or "cpu"
     if not isinstance(name, str):
-        raise TypeError(f"a device is a name such as 'cpu' or 'cuda:0', not {name!r}")
+        raise InvalidTypeError(f"a device is a name such as 'cpu' or 'cuda:0', not {name!r}")
     device = _open_devices.get(name)
     if device is None:
         device = _open_devices.setdefault(name, _core.Device(name))     # of threads, the first's
@@ -57,10 +58,10 @@ def _asked(n, dtype, nbytes):
     dtype, n = np.dtype(dtype), whole(n, "n")
     if not _types.is_text(dtype) and dtype != _types.TEXT:
         if nbytes is not None:
-            raise ValueError(f"nbytes is {nbytes}, which strings have, and keys are {dtype}")
+            raise InvalidError(f"nbytes is {nbytes}, which strings have, and keys are {dtype}")
         return n, 0, _types.code_of(_types.key_dtype(dtype))
     if nbytes is None and dtype.kind in "SU" and dtype.itemsize:
         nbytes = n * dtype.itemsize      # a character is at most 4 bytes in U and in UTF-8
     if nbytes is None:
-        raise TypeError(f"keys are strings: {_types.NO_STRINGS}; nbytes= says it")
+        raise InvalidTypeError(f"keys are strings: {_types.NO_STRINGS}; nbytes= says it")
     return n, int(nbytes), _types.STR

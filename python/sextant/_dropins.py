@@ -5,6 +5,7 @@ are NumPy's own: so no size is slower than NumPy by more than the look.
 """
 import numpy as np
 
+from ._errors import InvalidError, InvalidTypeError
 from . import _core, _inputs, _types
 from ._columns import as_given
 from ._index import Index
@@ -49,7 +50,7 @@ def searchsorted(a, v, side="left", sorter=None, *, threads=0):
         return a.rank(v, side, threads=threads)
     elif _inputs.is_gpu(a):
         if sorter is not None:
-            raise TypeError("sorter= is not supported for arrays on a GPU")
+            raise InvalidTypeError("sorter= is not supported for arrays on a GPU")
         return Index(a, spec="pivot", threads=threads).rank(v, side)
     if _inputs.tensor_world(v) is not None and not _inputs.is_gpu(v):
         return as_given(searchsorted(a, _plain(v, "v"), side, sorter, threads=threads), v)
@@ -266,13 +267,13 @@ def asof(keys, queries, direction="backward", tolerance=None, by=None, *,
     array([-1,  1,  2])
     """
     if direction not in _DIRECTIONS:
-        raise ValueError(f"direction is {direction!r}; it can be backward, forward or nearest")
+        raise InvalidError(f"direction is {direction!r}; it can be backward, forward or nearest")
     if _inputs.is_gpu(keys):
         keys = Index(keys, spec="pivot")
     if isinstance(keys, Index):
         if by is not None or tolerance is not None or direction == "nearest" \
                 or not allow_exact_matches:
-            raise TypeError("of an Index, or of keys on a GPU, asof() takes a direction alone: "
+            raise InvalidTypeError("of an Index, or of keys on a GPU, asof() takes a direction alone: "
                             "backward or forward")
         return (keys.floor if direction == "backward" else keys.ceil)(queries, threads=threads)
     a, q = _of_asof(keys, "keys"), _of_asof(queries, "queries")
@@ -308,7 +309,7 @@ def _of_asof(obj, what):
     array, nulls = _inputs.host(obj, what)
     nulls.refuse(what)
     if not isinstance(array, np.ndarray):
-        raise TypeError(f"{what} are strings; asof() takes numbers and times")
+        raise InvalidTypeError(f"{what} are strings; asof() takes numbers and times")
     return array
 
 
@@ -321,7 +322,7 @@ def _by_index(a, q, threads):
 def _refuse_nan(a, q):
     for name, array in (("keys", a), ("queries", q)):
         if array.dtype.kind in "fMm" and _any_nan(array):
-            raise ValueError(f"{name} have NaN or NaT")
+            raise InvalidError(f"{name} have NaN or NaT")
 
 
 def _any_nan(array):
@@ -402,10 +403,10 @@ class _Grouped:
 
     def __init__(self, a, q, by, ascending, threads):
         if not isinstance(by, (tuple, list)) or len(by) != 2:
-            raise TypeError("by is a pair: an array of the keys' groups, one of the queries'")
+            raise InvalidTypeError("by is a pair: an array of the keys' groups, one of the queries'")
         groups = [np.asarray(g) for g in by]
         if groups[0].size != a.size or groups[1].size != q.size:
-            raise ValueError(f"by has {groups[0].size} and {groups[1].size} groups for {a.size} "
+            raise InvalidError(f"by has {groups[0].size} and {groups[1].size} groups for {a.size} "
                              f"keys and {q.size} queries")
         self.group, self.asked, self.groups = _numbered(*(g.reshape(-1) for g in groups))
         self.a, self.q, self.threads, self.other = a, q, threads, None
@@ -456,7 +457,7 @@ def _numbered(keys, queries):
             return np.ascontiguousarray(codes[0]), np.ascontiguousarray(codes[1]), count
     kinds = [_KINDS.get(g.dtype.kind, g.dtype.kind) for g in both]
     if kinds[0] != kinds[1] and "O" not in kinds and keys.size and queries.size:
-        raise TypeError(f"by has groups of {keys.dtype} for keys and of {queries.dtype} for "
+        raise InvalidTypeError(f"by has groups of {keys.dtype} for keys and of {queries.dtype} for "
                         f"queries")
     if kinds[0] != kinds[1] or "O" in kinds or kinds[0] == "numbers" and \
             _exact_common(*both) is None:     # one by one, which compares exactly
@@ -490,7 +491,7 @@ def _ticks(tolerance, dtype):
     if unit == "generic":
         return int(tolerance.astype("i8"))
     if to in ("Y", "M") and unit not in ("Y", "M"):
-        raise TypeError(f"the tolerance of {dtype} is in months or years")
+        raise InvalidTypeError(f"the tolerance of {dtype} is in months or years")
     if unit in ("Y", "M") and to not in ("Y", "M"):           # NumPy's have as many days on average
         tolerance, unit, count = tolerance.astype("m8[s]"), "s", 1
     lengths = {"Y": 12, "M": 1} if to in ("Y", "M") else _inputs.UNITS
@@ -503,12 +504,12 @@ def _as_distance(tolerance, dtype):
         if not isinstance(tolerance, np.timedelta64):
             tolerance = _inputs._scalar(tolerance)
         if tolerance is None or tolerance.dtype.kind != "m" or np.isnat(tolerance):
-            raise TypeError("the tolerance of times is a timedelta")
+            raise InvalidTypeError("the tolerance of times is a timedelta")
         tolerance = _ticks(np.asarray(tolerance), dtype)
     elif not isinstance(tolerance, (int, float, np.integer, np.floating)):
-        raise TypeError(f"tolerance is {tolerance!r}; of {dtype} it is a number")
+        raise InvalidTypeError(f"tolerance is {tolerance!r}; of {dtype} it is a number")
     if not tolerance >= 0:
-        raise ValueError(f"tolerance is {tolerance}; it is 0 or more")
+        raise InvalidError(f"tolerance is {tolerance}; it is 0 or more")
     if dtype.kind == "f":
         return float(tolerance)
     return int(min(tolerance, 2**64 - 1))     # no two are farther apart

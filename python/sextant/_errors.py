@@ -1,10 +1,10 @@
-"""Exceptions. Each carries the library's own sentence: the value, its place, what is allowed."""
+"""Exceptions. Each carries a sentence: the value, its place, what is allowed."""
 import builtins
 
 __all__ = [
     "Error", "OutOfMemoryError", "InvalidError", "DeviceNotFoundError", "NotSupportedError",
     "SpaceError", "DeviceError", "CorruptError", "ForkError", "FileError", "TimeoutError",
-    "CanceledError",
+    "CanceledError", "InvalidTypeError", "RankError", "NoSuchKeyError",
 ]
 
 
@@ -54,6 +54,18 @@ class TimeoutError(Error, builtins.TimeoutError):
 
 class CanceledError(Error):
     """progress= stopped the call."""
+
+
+class InvalidTypeError(Error, TypeError):
+    """An argument is of a type that is not taken there."""
+
+
+class RankError(Error, IndexError):
+    """There is no key of that rank."""
+
+
+class NoSuchKeyError(Error, KeyError):
+    """ix[key]: there is no such key."""
 
 
 for _name in __all__:

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 
+from ._errors import InvalidError, InvalidTypeError
 from . import _core, _inputs, _types
 
 _DLPACK_KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
@@ -17,7 +18,7 @@ class GpuArray:
 
     def __init__(self, obj, what):
         if not _inputs.is_gpu(obj):           # its address would be taken for one there
-            raise ValueError(f"{what}: {type(obj).__name__} that is not on a GPU, as other "
+            raise InvalidError(f"{what}: {type(obj).__name__} that is not on a GPU, as other "
                              f"arguments are: copy it there")
         self.package = _package_of(obj)
         obj = self._plain(obj)
@@ -32,12 +33,12 @@ class GpuArray:
             self.stream_told = None
         self.dtype = _types.key_dtype(dtype, what)
         if self.dtype != dtype:
-            raise TypeError(f"{what} are {dtype} on a GPU; 4-, 8- and 16-byte keys are not copied "
+            raise InvalidTypeError(f"{what} are {dtype} on a GPU; 4-, 8- and 16-byte keys are not copied "
                             f"there: make them {self.dtype} first")
         self.shape = tuple(shape)
         self.n = int(np.prod(self.shape, dtype=np.int64))
         if strides is not None and not _contiguous(self.shape, strides, dtype.itemsize):
-            raise ValueError(f"{what} are not contiguous on the GPU: copy them first")
+            raise InvalidError(f"{what} are not contiguous on the GPU: copy them first")
         self.device = _device_number(obj)
 
     def _plain(self, obj):
@@ -55,7 +56,7 @@ class GpuArray:
     def column(self, dtype, what):
         """A column of keys of that dtype."""
         if self.dtype != dtype:
-            raise TypeError(f"{what} are {self.dtype}, and the keys are {dtype}: convert them on "
+            raise InvalidTypeError(f"{what} are {self.dtype}, and the keys are {dtype}: convert them on "
                             f"the GPU first")
         return _core.Column(self.address, _types.code_of(dtype), 1, self.n, False, self.owner)
 
@@ -82,7 +83,7 @@ class GpuArray:
         """A new array of the same package on the same GPU."""
         dtype = np.dtype(dtype)
         if self.package is None:
-            raise TypeError(f"{what} need an array of their own: pass out=, as "
+            raise InvalidTypeError(f"{what} need an array of their own: pass out=, as "
                             f"{type(self.owner).__name__} is not of torch or cupy")
         if self.package.__name__ == "cupy":
             with self.package.cuda.Device(self.device):
@@ -120,7 +121,7 @@ def _of_dlpack(obj, what):
     told = _core.dlpack(obj.__dlpack__())
     _, _, code, bits, address, shape, strides, owner = told
     if code not in _DLPACK_KINDS:
-        raise TypeError(f"{what} are a tensor of DLPack's type {code}; numbers are keys")
+        raise InvalidTypeError(f"{what} are a tensor of DLPack's type {code}; numbers are keys")
     dtype = np.dtype(f"{_DLPACK_KINDS[code]}{bits // 8}")
     if strides is not None:
         strides = tuple(s * dtype.itemsize for s in strides)

@@ -6,6 +6,7 @@ import tempfile
 
 import numpy as np
 
+from ._errors import InvalidError, InvalidTypeError, NoSuchKeyError, RankError
 from . import _core, _gpu, _inputs, _prefixes, _ranges, _strings, _types
 from ._columns import (MISS, answers, as_given, check_nulls, column_of, options, out_array, stream_of,
                        whole, writable)
@@ -49,7 +50,7 @@ class Index(_core.Index):
                  max_bytes=0, progress=None):
         check_nulls(nulls)
         if not isinstance(spec, (str, type(None))):
-            raise TypeError(f"spec is {spec!r}; it is text such as 'auto' or 'btree(k=9)'")
+            raise InvalidTypeError(f"spec is {spec!r}; it is text such as 'auto' or 'btree(k=9)'")
         stream = 0
         if _inputs.is_gpu(keys):
             given = _gpu.GpuArray(keys, "keys")
@@ -89,7 +90,7 @@ class Index(_core.Index):
     @staticmethod
     def _as_many(keys, rows):
         if keys != rows:
-            raise ValueError(f"there are {keys} keys and {rows} rows")
+            raise InvalidError(f"there are {keys} keys and {rows} rows")
 
     @staticmethod
     def _rows(rows, n):
@@ -97,11 +98,11 @@ class Index(_core.Index):
         missing.refuse("rows")
         kind = "strings" if isinstance(array, _strings.Strings) else array.dtype
         if kind == "strings" or kind.kind not in "iu":
-            raise TypeError(f"rows are {kind}; they are integers from 0 to 2^63 - 1")
+            raise InvalidTypeError(f"rows are {kind}; they are integers from 0 to 2^63 - 1")
         Index._as_many(n, array.size)
         if array.size and array.dtype.kind == "i" and array.min() < 0:
             i = int(np.flatnonzero(array.reshape(-1) < 0)[0])
-            raise ValueError(f"rows[{i}] is {array.reshape(-1)[i]}; rows are from 0 to 2^63 - 1")
+            raise InvalidError(f"rows[{i}] is {array.reshape(-1)[i]}; rows are from 0 to 2^63 - 1")
         wide = array.dtype.itemsize == 8
         array = _inputs.native(array, np.dtype(("i8" if array.dtype.kind == "i" else "u8")
                                                if wide else "u4"))
@@ -112,7 +113,7 @@ class Index(_core.Index):
         given = _gpu.GpuArray(rows, "rows")
         codes = {4: _types.U32, 8: _types.U64}
         if given.dtype.kind not in "iu":
-            raise TypeError(f"rows are {given.dtype}; they are integers from 0 to 2^63 - 1")
+            raise InvalidTypeError(f"rows are {given.dtype}; they are integers from 0 to 2^63 - 1")
         return _core.Column(given.address, codes[given.dtype.itemsize], 1, given.n, False,
                             given.owner)
 
@@ -145,7 +146,7 @@ class Index(_core.Index):
         """
         verb = RANK_LEFT if side == "left" else RANK_RIGHT
         if verb == RANK_RIGHT and side != "right":
-            raise ValueError(f"side is {side!r}; it can be 'left' or 'right'")
+            raise InvalidError(f"side is {side!r}; it can be 'left' or 'right'")
         if out is None and not threads and not ascending and progress is None \
                 and nulls == "error":
             answer = self._quick(verb, queries)
@@ -229,7 +230,7 @@ class Index(_core.Index):
         if isinstance(array, _strings.Strings):
             ids = array.ids(missing.mask) if self._code == _types.B16 else None
             if ids is None:
-                raise TypeError(f"{what} are strings, and the keys are {self.dtype}")
+                raise InvalidTypeError(f"{what} are strings, and the keys are {self.dtype}")
             return ids, missing.mask
         if self._code == _types.T64 and self.dtype.kind == "i" and array.dtype.kind in "Mm":
             array = array.view(np.int64)      # a file that does not say the unit
@@ -254,9 +255,9 @@ class Index(_core.Index):
             if array.ndim == 0 and array.dtype.kind == "V":   # 16 bytes, taken for an id
                 array = _strings.of_scalar(array.tobytes())
         if not isinstance(array, _strings.Strings):
-            raise TypeError(f"{what} are no strings, and the keys are")
+            raise InvalidTypeError(f"{what} are no strings, and the keys are")
         if array.size and array.text != self._text:
-            raise TypeError(f"{what} are {'str' if array.text else 'bytes'}, and the keys are "
+            raise InvalidTypeError(f"{what} are {'str' if array.text else 'bytes'}, and the keys are "
                             f"{'str' if self._text else 'bytes'}")
         return array
 
@@ -298,10 +299,10 @@ class Index(_core.Index):
         """The stream to queue on. Where the index has none, the caller's work is waited for."""
         if given.device is not None and self._name.startswith("cuda") and \
                 not re.match(rf"cuda:{given.device}\b", self._name):
-            raise ValueError(f"queries are on cuda:{given.device}, and the index is on "
+            raise InvalidError(f"queries are on cuda:{given.device}, and the index is on "
                              f"{self._name}")
         if self._name.startswith("cpu"):
-            raise ValueError("queries are on a GPU, and the index is on the CPU: copy the queries, "
+            raise InvalidError("queries are on a GPU, and the index is on the CPU: copy the queries, "
                              "or build the index with device='cuda:0'")
         return stream_of(given, self.spec)
 
@@ -327,12 +328,12 @@ class Index(_core.Index):
         array, missing = _inputs.raw(ranks, "ranks")
         missing.refuse("ranks")
         if array.dtype.kind not in "iu" and array.size:
-            raise TypeError(f"ranks are {array.dtype}; they are integers")
+            raise InvalidTypeError(f"ranks are {array.dtype}; they are integers")
         n = len(self)
         wrong = (array < 0) | (array >= n)
         if wrong.any():
             i = int(np.flatnonzero(wrong.reshape(-1))[0])
-            raise IndexError(f"ranks[{i}] is {array.reshape(-1)[i]}; the index has {n} keys")
+            raise RankError(f"ranks[{i}] is {array.reshape(-1)[i]}; the index has {n} keys")
         array = _inputs.native(array, np.dtype("u8"))
         found = np.empty(array.shape, np.int64) if rows else None
         if self._code == _types.STR:
@@ -519,23 +520,23 @@ class Index(_core.Index):
     def __contains__(self, key):
         row = self.get(key)
         if not isinstance(row, int):
-            raise TypeError("`in` asks for one key; index.get(keys, mask=True) for many")
+            raise InvalidTypeError("`in` asks for one key; index.get(keys, mask=True) for many")
         return row != MISS
 
     def __getitem__(self, key):
         rows = self.get(key)
         if isinstance(rows, int):
             if rows == MISS:
-                raise KeyError(key)
+                raise NoSuchKeyError(key)
             return rows
         missing = rows == MISS
         if missing.any():
             where = int(np.flatnonzero(np.asarray(missing).reshape(-1))[0])
-            raise KeyError(np.asarray(key).reshape(-1)[where])
+            raise NoSuchKeyError(np.asarray(key).reshape(-1)[where])
         return rows
 
     def __iter__(self):
-        raise TypeError("an index is not iterated; index.key_at(range) has its keys in order")
+        raise InvalidTypeError("an index is not iterated; index.key_at(range) has its keys in order")
 
     def __enter__(self):
         len(self)                             # raises if closed
@@ -563,7 +564,7 @@ class Index(_core.Index):
 
     def _loaded(self, path, device, place, copy, verify, max_bytes, progress):
         if place not in _LOAD_PLACES:
-            raise ValueError(f"place is {place!r}; it can be host, device, hybrid or both")
+            raise InvalidError(f"place is {place!r}; it can be host, device, hybrid or both")
         opened = open_device(device)
         self._name = device if isinstance(device, str) else "cpu" if device is None \
             else opened.describe()["name"]
@@ -620,7 +621,7 @@ class Index(_core.Index):
     def explain(self, format="text"):
         """How the index is made up, as text; as a dict if format is "json"."""
         if format not in ("text", "json"):
-            raise ValueError(f"format is {format!r}; it can be 'text' or 'json'")
+            raise InvalidError(f"format is {format!r}; it can be 'text' or 'json'")
         text = self._explain(format == "json")
         return json.loads(text) if format == "json" else text
 

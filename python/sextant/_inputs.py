@@ -9,6 +9,7 @@ import uuid
 
 import numpy as np
 
+from ._errors import InvalidError, InvalidTypeError
 from . import _core, _strings, _types
 
 _ARROW = {
@@ -32,7 +33,7 @@ class Nulls:
 
     def refuse(self, what, advice=""):
         if self.mask is not None:
-            raise ValueError(f"{int(self.mask.sum())} of {self.mask.size} {what} are null{advice}")
+            raise InvalidError(f"{int(self.mask.sum())} of {self.mask.size} {what} are null{advice}")
 
 
 def _bits(address, offset, n, owner):
@@ -113,7 +114,7 @@ def _arrow(parts, what):
         return _arrow_strings(format_, chunks)
     if dictionary or not (format_ in _ARROW or format_ == "b" or format_.startswith("ts")):
         kind = "with a dictionary" if dictionary else f"of format '{format_}'"
-        raise TypeError(f"{what} are an Arrow array {kind}; numbers, times, strings and 16 bytes are "
+        raise InvalidTypeError(f"{what} are an Arrow array {kind}; numbers, times, strings and 16 bytes are "
                         f"keys")
     made = [_arrow_chunk(format_, chunk, what) for chunk in chunks]
     if not made:
@@ -150,7 +151,7 @@ def _pandas(obj, what):
         mask = np.asarray(obj.isna())
         made = obj.to_numpy(dtype=object, na_value="")
         return _strings.of_list(made.tolist(), True, None, what), Nulls(mask)
-    raise TypeError(f"{what} have the dtype {dtype} of pandas, which can't be keys")
+    raise InvalidTypeError(f"{what} have the dtype {dtype} of pandas, which can't be keys")
 
 
 def _scalar(obj):
@@ -194,7 +195,7 @@ def _objects(array, what):
         return made, nulls
     there = [x for x, gone in zip(flat, mask) if not gone]
     if not there:
-        raise TypeError(f"{what} are objects; numbers, times and strings are keys")
+        raise InvalidTypeError(f"{what} are objects; numbers, times and strings are keys")
     if isinstance(first, uuid.UUID):
         values = [_scalar(x) for x in there]
     elif isinstance(first, (datetime.date, datetime.timedelta)) or hasattr(first, "to_datetime64"):
@@ -202,12 +203,12 @@ def _objects(array, what):
     else:
         values = [np.asarray(there)]
     if any(v is None or v.dtype.kind != values[0].dtype.kind for v in values):
-        raise TypeError(f"{what} are objects of several types")
+        raise InvalidTypeError(f"{what} are objects of several types")
     values = np.stack(values).reshape(-1)
     if values.dtype.kind not in "biufMmV" or len(values) != len(there):
         if isinstance(first, int):
-            raise TypeError(f"{what} have integers of more than 64 bits, or others beside them")
-        raise TypeError(f"{what} are objects of {type(first).__name__}; numbers and times are keys")
+            raise InvalidTypeError(f"{what} have integers of more than 64 bits, or others beside them")
+        raise InvalidTypeError(f"{what} are objects of {type(first).__name__}; numbers and times are keys")
     made = np.zeros(len(flat), values.dtype)
     made[~mask] = values
     return made.reshape(array.shape), nulls
@@ -224,7 +225,7 @@ def _from_list(obj, what):
         text = [isinstance(x, (str, bytes)) for x in items]
         other = text.index(not text[0]) if len(set(text)) > 1 else 0
         if other:
-            raise TypeError(f"{what}[{other}] is {type(items[other]).__name__}, and {what}[0] is "
+            raise InvalidTypeError(f"{what}[{other}] is {type(items[other]).__name__}, and {what}[0] is "
                             f"{type(items[0]).__name__}")
     if array.dtype == object and array.size:
         return _objects(array, what)
@@ -281,7 +282,7 @@ def _unrounded(obj, array, what):
     if min(items) >= 0:
         return np.array(items, np.uint64).reshape(array.shape)
     if any(int(float(x)) != x for x in items):
-        raise TypeError(f"{what} are below 0 and above 2^63; keys are int64 or uint64")
+        raise InvalidTypeError(f"{what} are below 0 and above 2^63; keys are int64 or uint64")
     return array
 
 
@@ -317,7 +318,7 @@ def host(obj, what):
 def _first_wrong(array, wrong, dtype, what):
     i = int(np.flatnonzero(wrong.reshape(-1))[0])
     value = array.reshape(-1)[i]
-    raise ValueError(f"{what}[{i}] is {value!s} ({array.dtype}), which no {dtype} key can be "
+    raise InvalidError(f"{what}[{i}] is {value!s} ({array.dtype}), which no {dtype} key can be "
                      f"exactly")
 
 
@@ -340,30 +341,39 @@ def too_far(array, dtype):
     return (number > most) | (number < -most) & (number != -2**63)
 
 
+def of_no_length(array, dtype):
+    """Which durations are months or years, and would be days or seconds, or the other way round:
+    NumPy takes those of an average year."""
+    calendar = [np.datetime_data(d)[0] in ("Y", "M") for d in (array.dtype, dtype)]
+    if dtype.kind != "m" or calendar[0] == calendar[1]:
+        return np.zeros(array.shape, bool)
+    return (array.view("i8") != 0) & ~np.isnat(array)
+
+
 def exact(array, dtype, what):
-    """The same values as keys of dtype. ValueError names the first that there is none for.
+    """The same values as keys of dtype. InvalidError names the first that there is none for.
 
     >>> exact(np.array([1.0, 2.0]), np.dtype("i8"), "queries")
     array([1, 2])
     >>> exact(np.array([1.0, 2.5]), np.dtype("i8"), "queries")
     Traceback (most recent call last):
     ...
-    ValueError: queries[1] is 2.5 (float64), which no int64 key can be exactly
+    sextant.InvalidError: queries[1] is 2.5 (float64), which no int64 key can be exactly
     """
     if array.dtype == dtype:
         return array
     numbers = "biuf"
     if array.dtype.kind in "Mm" or dtype.kind in "Mm":
         if array.dtype.kind != dtype.kind:
-            raise TypeError(f"{what} are {array.dtype}, and the keys are {dtype}")
-        wrong = too_far(array, dtype)
+            raise InvalidTypeError(f"{what} are {array.dtype}, and the keys are {dtype}")
+        wrong = too_far(array, dtype) | of_no_length(array, dtype)
         if wrong.any():
             _first_wrong(array, wrong, dtype, what)
         try:
             made = array.astype(dtype)
             wrong = (made.astype(array.dtype) != array) & ~np.isnat(array)
         except OverflowError:                 # units so far apart that NumPy has no factor
-            raise ValueError(f"{what} are {array.dtype}, which NumPy can't make {dtype}") from None
+            raise InvalidError(f"{what} are {array.dtype}, which NumPy can't make {dtype}") from None
     elif array.dtype.kind in numbers and dtype.kind in numbers:
         if np.can_cast(array.dtype, dtype, "safe") and not (
                 array.dtype.itemsize == 8 and dtype.kind == "f" and array.dtype.kind in "iu"):
@@ -384,7 +394,7 @@ def exact(array, dtype, what):
             else:
                 wrong |= (made < 0) != (array < 0)
     else:
-        raise TypeError(f"{what} are {array.dtype}, and the keys are {dtype}")
+        raise InvalidTypeError(f"{what} are {array.dtype}, and the keys are {dtype}")
     if wrong.any():
         _first_wrong(array, wrong, dtype, what)
     return made

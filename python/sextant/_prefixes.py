@@ -3,6 +3,7 @@ import ipaddress
 
 import numpy as np
 
+from ._errors import InvalidError, InvalidTypeError
 from . import _types
 
 _NETWORKS = (ipaddress.IPv4Network, ipaddress.IPv6Network)
@@ -14,9 +15,9 @@ def one_length(bits):
     if bits is None:
         return 0
     if not isinstance(bits, (int, np.integer)) or isinstance(bits, bool):
-        raise TypeError(f"bits is {bits!r}; it is a number, or an array with one for each prefix")
+        raise InvalidTypeError(f"bits is {bits!r}; it is a number, or an array with one for each prefix")
     if not 0 <= bits < 2**32:
-        raise ValueError(f"bits is {bits}; a key has from 0 to 128")
+        raise InvalidError(f"bits is {bits}; a key has from 0 to 128")
     return int(bits)
 
 
@@ -30,13 +31,13 @@ def lengths(bits, shape):
         return None, one_length(bits)
     array = np.asarray(bits)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"bits are {array.dtype}; they are integers")
+        raise InvalidTypeError(f"bits are {array.dtype}; they are integers")
     if array.shape != shape:
-        raise ValueError(f"bits has the shape {array.shape}, and the prefixes {shape}")
+        raise InvalidError(f"bits has the shape {array.shape}, and the prefixes {shape}")
     wrong = (array < 0) | (array > 128)
     if wrong.any():
         i = int(np.flatnonzero(wrong.reshape(-1))[0])
-        raise ValueError(f"bits[{i}] is {array.reshape(-1)[i]}; a key has from 0 to 128")
+        raise InvalidError(f"bits[{i}] is {array.reshape(-1)[i]}; a key has from 0 to 128")
     return np.ascontiguousarray(array, np.uint32), 0
 
 
@@ -49,18 +50,18 @@ def of_networks(of, code):
     one = isinstance(of, _NETWORKS)
     given = [of] if one else list(of) if isinstance(of, (list, tuple)) else []
     if not one and (not given or not all(isinstance(n, _NETWORKS) for n in given)):
-        raise TypeError("bits says how many leading bits of each prefix count: it can be left out "
+        raise InvalidTypeError("bits says how many leading bits of each prefix count: it can be left out "
                         "only for strings and networks of the ipaddress module")
     if len({n.version for n in given}) > 1:
-        raise TypeError("networks are of IPv4 and of IPv6; keys are one of them")
+        raise InvalidTypeError("networks are of IPv4 and of IPv6; keys are one of them")
     if given[0].version == 6:
         if code != _types.B16:
-            raise TypeError("networks of IPv6 are prefixes of 16-byte keys")
+            raise InvalidTypeError("networks of IPv6 are prefixes of 16-byte keys")
         first = np.frombuffer(b"".join(n.network_address.packed for n in given), "V16")
         bits = [n.prefixlen for n in given]
     else:
         if code not in _WIDTHS:
-            raise TypeError("networks of IPv4 are prefixes of uint32, int64 and uint64 keys")
+            raise InvalidTypeError("networks of IPv4 are prefixes of uint32, int64 and uint64 keys")
         first = [int(n.network_address) for n in given]
         bits = [_WIDTHS[code] - 32 + n.prefixlen for n in given]
     return (first[0], bits[0]) if one else (first, bits)

@@ -1,6 +1,8 @@
 """progress=: True draws a bar, by tqdm where that is installed; a function is called."""
 import sys
 
+from ._errors import InvalidTypeError
+
 
 class _Bar:
     def __init__(self):
@@ -31,5 +33,5 @@ def ticking(progress):
     if progress is True:
         return _Bar()
     if not callable(progress):
-        raise TypeError(f"progress is {progress!r}; it can be True or a function (done, total)")
+        raise InvalidTypeError(f"progress is {progress!r}; it can be True or a function (done, total)")
     return progress

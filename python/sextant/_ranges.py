@@ -3,6 +3,7 @@ import collections
 
 import numpy as np
 
+from ._errors import InvalidError
 from . import _gpu, _strings, _types
 from ._columns import options, out_array, writable
 
@@ -18,14 +19,14 @@ def bounds(index, lo, hi):
     a, _ = index._queries(lo, "lo")
     b, _ = index._queries(hi, "hi")
     if a.shape != b.shape:
-        raise ValueError(f"lo has the shape {a.shape}, and hi {b.shape}")
+        raise InvalidError(f"lo has the shape {a.shape}, and hi {b.shape}")
     return a, b
 
 
 def gpu_bounds(index, lo, hi):
     a, b = _gpu.GpuArray(lo, "lo"), _gpu.GpuArray(hi, "hi")
     if a.shape != b.shape:
-        raise ValueError(f"lo has the shape {a.shape}, and hi {b.shape}")
+        raise InvalidError(f"lo has the shape {a.shape}, and hi {b.shape}")
     return a, a.column(index.dtype, "lo"), b.column(index.dtype, "hi"), index._stream(a)
 
 
@@ -40,7 +41,7 @@ def lists(index, ask, n, rows, keys, out, threads, progress):
             found_rows = np.empty(first[-1], np.int64)
     else:
         if keys:
-            raise ValueError("out= is for rows alone: leave keys=True out")
+            raise InvalidError("out= is for rows alone: leave keys=True out")
         found_rows = out_array(out).reshape(-1)
     if keys and index._code == _types.STR:
         found_keys = _strings.filled(

@@ -2,7 +2,7 @@
 import numpy as np
 
 from . import _core, _types
-from ._errors import SpaceError
+from ._errors import InvalidTypeError, SpaceError
 
 NOTE = "python"                   # the index's note: whether keys come back as str or bytes
 
@@ -93,7 +93,7 @@ def of_list(items, text, shape=None, what="keys"):
     kind = str if text else bytes
     for i, item in enumerate(items):
         if not isinstance(item, kind):
-            raise TypeError(f"{what}[{i}] is {type(item).__name__}, and {what}[0] is "
+            raise InvalidTypeError(f"{what}[{i}] is {type(item).__name__}, and {what}[0] is "
                             f"{kind.__name__}")
     if text:
         items = [s.encode("utf-8", "surrogateescape") for s in items]

@@ -1,6 +1,8 @@
 """Key types of the library and dtypes of NumPy."""
 import numpy as np
 
+from ._errors import InvalidTypeError
+
 U32, U64, I32, I64, F32, F64, B16, STR, T64 = 1, 2, 3, 4, 5, 6, 7, 8, 11
 
 _DTYPES = {
@@ -40,8 +42,8 @@ def key_dtype(dtype, what="keys"):
     if dtype in _CODES or dtype.kind in "Mm":
         return dtype
     if is_text(dtype):
-        raise TypeError(f"{what} are {dtype}: {NO_STRINGS}")
-    raise TypeError(f"{what} are {dtype}; {_KEYS}")
+        raise InvalidTypeError(f"{what} are {dtype}: {NO_STRINGS}")
+    raise InvalidTypeError(f"{what} are {dtype}; {_KEYS}")
 
 
 def code_of(dtype):
