@@ -52,6 +52,46 @@ static means means_for(const sx_cpu *cpu, const sx_view *v, int entered)
     return (means){bounds, sx_cpu_walks_for(cpu->level, v->width)};
 }
 
+/* ---- walks from entries -------------------------------------------------------- */
+
+/* Where such walks go on is known beforehand. So the memory there is asked for ASKED queries
+ * before its turn, whatever chunk they are in, and a small chunk at a time: then it is on its way
+ * while others are answered. */
+#define ENTERED_CHUNK 64u
+#define ASKED 128u
+
+typedef struct {
+    sx_ask_fn *ask;               /* NULL: nobody asks */
+    const sx_view *v;
+    const sx_state *entry;
+    int rows;
+} asking;
+
+static asking asking_for(const sx_view *v, const sx_state *entry, int rows)
+{
+    return (asking){entry && v->n > 0 ? sx_family_cpu_of(v->family)->ask : NULL, v, entry, rows};
+}
+
+/* Asks for queries [from, to) of those before `end`. */
+static void ask(const asking *a, uint64_t from, uint64_t to, uint64_t end)
+{
+    if (!a->ask)
+        return;
+    to = to < end ? to : end;
+    for (uint64_t m; from < to; from += m) {
+        m = to - from < SX_CHUNK ? to - from : SX_CHUNK;
+        a->ask(a->v, a->entry + from, (unsigned)m, a->rows);
+    }
+}
+
+/* The queries of a chunk that begins with `at`. */
+static unsigned chunk_length(const asking *a, uint64_t at, uint64_t end)
+{
+    unsigned most = a->ask ? ENTERED_CHUNK : SX_CHUNK;
+
+    return end - at < most ? (unsigned)(end - at) : most;
+}
+
 /* The view that walks get: in a laboratory it may say another way to walk. */
 static const sx_view *walked_view(const sx_cpu *cpu, const sx_views *views, sx_view *own)
 {
@@ -364,11 +404,15 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
 
 static void lookup_share(void *work, uint64_t first, uint64_t end)
 {
+    const lookup_work *w = work;
+    asking a = asking_for(w->v, w->job->entry, w->job->out.data != NULL && !w->v->starts);
     chunk c;
 
+    ask(&a, first, first + ASKED, end);
     for (uint64_t at = first; at < end; at += c.m) {
-        c.m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
-        lookup_chunk(work, &c, at);
+        c.m = chunk_length(&a, at, end);
+        ask(&a, at + ASKED, at + ASKED + c.m, end);
+        lookup_chunk(w, &c, at);
     }
 }
 
@@ -491,11 +535,14 @@ static void span_chunk(const span_work *w, chunk *c, uint64_t at,
 static void spans_share(void *work, uint64_t first, uint64_t end)
 {
     const span_work *w = work;
+    asking a = asking_for(w->v, w->job->entry_lo, 0);
     chunk c;
     uint64_t start[SX_CHUNK], count[SX_CHUNK];
 
+    ask(&a, first, first + ASKED, end);
     for (uint64_t at = first; at < end; at += c.m) {
-        c.m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
+        c.m = chunk_length(&a, at, end);
+        ask(&a, at + ASKED, at + ASKED + c.m, end);
         span_chunk(w, &c, at, start, count);
         if (w->start)
             memcpy(w->start + at, start, c.m * sizeof *start);
@@ -573,11 +620,14 @@ static void fold_share(void *work, uint64_t first, uint64_t end)
 {
     const span_work *w = work;
     const sx_range_folds *out = w->folds;
+    asking a = asking_for(w->v, w->job->entry_lo, 0);
     chunk c;
     uint64_t start[SX_CHUNK], count[SX_CHUNK];
 
+    ask(&a, first, first + ASKED, end);
     for (uint64_t at = first; at < end; at += c.m) {
-        c.m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
+        c.m = chunk_length(&a, at, end);
+        ask(&a, at + ASKED, at + ASKED + c.m, end);
         span_chunk(w, &c, at, start, count);
         for (unsigned i = 0; i < c.m; i++) {
             sx_fold f = {SX_MISS, 0, 0, wants_extremes(out)};
