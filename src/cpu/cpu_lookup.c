@@ -63,13 +63,17 @@ static means means_for(const sx_cpu *cpu, const sx_view *v, int entered)
 typedef struct {
     sx_ask_fn *ask;               /* NULL: nobody asks */
     const sx_view *v;
-    const sx_state *entry;
+    const sx_state *entry[2];     /* the second may be NULL */
     int rows;
 } asking;
 
-static asking asking_for(const sx_view *v, const sx_state *entry, int rows)
+/* Lines of keys that are asked for without the lines of rows between them came later than ever on
+ * Zen 4. */
+static asking asking_for(const sx_view *v, const sx_state *lo, const sx_state *hi, int rows)
 {
-    return (asking){entry && v->n > 0 ? sx_family_cpu_of(v->family)->ask : NULL, v, entry, rows};
+    int asks = lo && v->n > 0 && (rows || v->block_bytes <= 64 || !v->block);
+
+    return (asking){asks ? sx_family_cpu_of(v->family)->ask : NULL, v, {lo, hi}, rows};
 }
 
 /* Asks for queries [from, to) of those before `end`. */
@@ -78,10 +82,8 @@ static void ask(const asking *a, uint64_t from, uint64_t to, uint64_t end)
     if (!a->ask)
         return;
     to = to < end ? to : end;
-    for (uint64_t m; from < to; from += m) {
-        m = to - from < SX_CHUNK ? to - from : SX_CHUNK;
-        a->ask(a->v, a->entry + from, (unsigned)m, a->rows);
-    }
+    for (unsigned i = 0; i < 2 && a->entry[i] && from < to; i++)
+        a->ask(a->v, a->entry[i] + from, (unsigned)(to - from), a->rows);
 }
 
 /* The queries of a chunk that begins with `at`. */
@@ -405,7 +407,9 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
 static void lookup_share(void *work, uint64_t first, uint64_t end)
 {
     const lookup_work *w = work;
-    asking a = asking_for(w->v, w->job->entry, w->job->out.data != NULL && !w->v->starts);
+    int rows = w->job->out.data && !w->v->starts &&
+               (w->job->op == SX_OP_GET || w->job->op == SX_OP_CEIL);
+    asking a = asking_for(w->v, w->job->entry, NULL, rows);
     chunk c;
 
     ask(&a, first, first + ASKED, end);
@@ -535,7 +539,7 @@ static void span_chunk(const span_work *w, chunk *c, uint64_t at,
 static void spans_share(void *work, uint64_t first, uint64_t end)
 {
     const span_work *w = work;
-    asking a = asking_for(w->v, w->job->entry_lo, 0);
+    asking a = asking_for(w->v, w->job->entry_lo, w->job->entry_hi, 0);
     chunk c;
     uint64_t start[SX_CHUNK], count[SX_CHUNK];
 
@@ -620,7 +624,7 @@ static void fold_share(void *work, uint64_t first, uint64_t end)
 {
     const span_work *w = work;
     const sx_range_folds *out = w->folds;
-    asking a = asking_for(w->v, w->job->entry_lo, 0);
+    asking a = asking_for(w->v, w->job->entry_lo, w->job->entry_hi, 0);
     chunk c;
     uint64_t start[SX_CHUNK], count[SX_CHUNK];
 

@@ -36,15 +36,15 @@ SX_INLINE void sx_ask_line(const void *p, uint64_t bytes)
 #define SX_ASK_LINES 4u
 SX_INLINE void sx_ask_window(const sx_view *v, uint64_t slot, uint64_t count, int rows)
 {
-    uint64_t each = 64 / v->width;
+    uint64_t first = sx_key_offset(v, slot), last = sx_key_offset(v, slot + count - 1);
 
-    if (count > SX_ASK_LINES * each) {
+    if (last - first >= SX_ASK_LINES * 64u) {
         sx_ask_line(v->keys, sx_key_offset(v, slot + count / 2));
         return;
     }
-    for (uint64_t i = 0; i < count + each - 1; i += each)
-        sx_ask_line(v->keys, sx_key_offset(v, slot + (i < count ? i : count - 1)));
-    if (rows && v->row_bytes && count <= each)
+    for (uint64_t at = first; at / 64 <= last / 64; at += 64)
+        sx_ask_line(v->keys, at);
+    if (rows && v->row_bytes && last - first < 64)
         sx_ask_line(v->rows, sx_row_offset(v, slot + count / 2));
 }
 
