@@ -136,20 +136,19 @@ static void await_ahead(const run_state *w, uint64_t b)
             atomic_load(&asked), (unsigned long long)most);
 }
 
-static sx_status answer(void *work, uint64_t at, uint64_t n, const sx_state *const entry[2],
-                        sx_err *err)
+static sx_status answer(void *work, uint64_t at, uint64_t n, const sx_help *help, sx_err *err)
 {
     run_state *w = work;
     const sx_replica *by = w->s->plan.by;
     sx_lookup get = { .op = SX_OP_GET, .key_type = SX_U64, .n = n,
                       .q = sx_slice_part(&w->s->ask.q[0], at, at + n),
                       .out = sx_slice_fixed(w->out + at, 8, n, SX_HOST),
-                      .entry = entry[0] };
+                      .entry = help->entry[0], .how.beside = help->beside };
     if (at != w->next)
         die("queries from %llu on, not from %llu", (unsigned long long)at,
             (unsigned long long)w->next);
     w->next = at + n;
-    w->with += entry[0] ? n : 0;
+    w->with += help->entry[0] ? n : 0;
     if (w->buffers)
         await_ahead(w, at / w->bucket);
     if (w->fork_at && at / w->bucket == w->fork_at) {

@@ -94,6 +94,13 @@ static unsigned chunk_length(const asking *a, uint64_t at, uint64_t end)
     return end - at < most ? (unsigned)(end - at) : most;
 }
 
+/* What is done beside queries [first, end). */
+static void beside(const sx_how *how, uint64_t first, uint64_t end)
+{
+    if (how->beside.fn)
+        how->beside.fn(how->beside.work, first, end);
+}
+
 /* The view that walks get: in a laboratory it may say another way to walk. */
 static const sx_view *walked_view(const sx_cpu *cpu, const sx_views *views, sx_view *own)
 {
@@ -417,6 +424,7 @@ static void lookup_share(void *work, uint64_t first, uint64_t end)
         c.m = chunk_length(&a, at, end);
         ask(&a, at + ASKED, at + ASKED + c.m, end);
         lookup_chunk(w, &c, at);
+        beside(&w->job->how, at, at + c.m);
     }
 }
 
@@ -548,6 +556,7 @@ static void spans_share(void *work, uint64_t first, uint64_t end)
         c.m = chunk_length(&a, at, end);
         ask(&a, at + ASKED, at + ASKED + c.m, end);
         span_chunk(w, &c, at, start, count);
+        beside(&w->job->how, at, at + c.m);
         if (w->start)
             memcpy(w->start + at, start, c.m * sizeof *start);
         memcpy(w->count + at, count, c.m * sizeof *count);
@@ -633,6 +642,7 @@ static void fold_share(void *work, uint64_t first, uint64_t end)
         c.m = chunk_length(&a, at, end);
         ask(&a, at + ASKED, at + ASKED + c.m, end);
         span_chunk(w, &c, at, start, count);
+        beside(&w->job->how, at, at + c.m);
         for (unsigned i = 0; i < c.m; i++) {
             sx_fold f = {SX_MISS, 0, 0, wants_extremes(out)};
             if (f.extremes || out->sum.data)
@@ -706,6 +716,7 @@ static void fold_few(const sx_cpu *cpu, const span_work *w)
 
     first[0] = 0;
     find_few(w, n, start, first + 1);
+    beside(&w->job->how, 0, n);
     for (unsigned i = 0; i < n; i++)
         first[i + 1] += first[i];
     fold_hits(cpu, w, n, start, first);

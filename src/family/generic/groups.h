@@ -42,8 +42,8 @@ SX_INLINE void sx_ask_window(const sx_view *v, uint64_t slot, uint64_t count, in
         sx_ask_line(v->keys, sx_key_offset(v, slot + count / 2));
         return;
     }
-    for (uint64_t at = first; at / 64 <= last / 64; at += 64)
-        sx_ask_line(v->keys, at);
+    for (uint64_t i = 0; i <= (first % 64 + last - first) / 64; i++)      /* for any `slot` */
+        sx_ask_line(v->keys, first + i * 64);
     if (rows && v->row_bytes && last - first < 64)
         sx_ask_line(v->rows, sx_row_offset(v, slot + count / 2));
 }
