@@ -201,6 +201,35 @@ static void test_in_flight(void **state)
     free_scene(&s);
 }
 
+/* Queries that a GPU can't read are copied while buckets are answered, but for those of the first
+ * buckets, one for each buffer; with one buffer, or if they are pinned, none are. Entries of wrong
+ * queries would be wrong, and so would answers. */
+static void test_copied_ahead(void **state)
+{
+    (void)state;
+    scene s = make_scene("bucket=16,side=gpu", "pivot place=hybrid");
+    for (unsigned way = 0; way < WAYS_IN_FLIGHT * 16; way++)
+        for (uint64_t n = 0; n <= 12 * BUCKET + 1; n += n % BUCKET ? 1 : BUCKET - 1) {
+            run_state w = { .buffers = 0 };
+            unsigned buckets = (unsigned)((n + BUCKET - 1) / BUCKET);
+            s.plan.cut.buffers = 1 + way % 8;
+            take_way(&s, way / 16);
+            stand_in(s.dev, OF_ENTRIES);
+            all_pinned = way / 8 % 2;
+            none_pinned = !all_pinned;
+            column_from = s.d->q.data;
+            column_bytes = QUERIES * 8;
+            run_it(&s, &w, n);
+            stand_back(s.dev);
+            assert_int_equal(w.with, n);
+            if (all_pinned || s.plan.cut.buffers == 1 || buckets < s.plan.cut.buffers)
+                assert_int_equal(elsewhere, 0);
+            else
+                assert_int_equal(elsewhere, buckets - s.plan.cut.buffers);
+        }
+    free_scene(&s);
+}
+
 /* ---- batches from the first bucket on ------------------------------------------------------- */
 
 /* Questions of every kind and size, in which buckets grow; those of ranges are half as large. */
@@ -213,8 +242,14 @@ static void test_sizes(void **state)
     uint64_t n = 9000, *keys = need(n * sizeof *keys);
     keys_make(SX_U64, KEYS_RANDOM, n, &r, keys);
     dataset *d = data_wrap(SX_U64, n, keys, ROWS_NULL, NULL, MOST, &r);
-    uint64_t *out = need(MOST * 8);
+    uint64_t *out = need(MOST * 8), *upper = need(MOST * 8), *its = need(MOST * 8);
     free(keys);
+    /* The upper end of a range is the next one's lower end, if that is not below its own. */
+    for (uint64_t j = 0; j < MOST; j++) {
+        const uint64_t *q = (const uint64_t *)(const void *)d->q.data;
+        its[j] = j + 1 < MOST && q[j + 1] >= q[j] ? j + 1 : j;
+        upper[j] = q[its[j]];
+    }
     for (size_t o = 0; o < COUNT_OF(options); o++) {
         sx_device *dev = device_open(kernel_with(options[o]));
         sx_index *ix = index_of(dev, d, o ? "guide place=hybrid" : "pivot place=hybrid");
@@ -224,15 +259,17 @@ static void test_sizes(void **state)
         for (size_t i = 0; i < COUNT_OF(sizes); i++) {
             sx_column q = column(SX_U64, sizes[i], d->q.data), to = column(SX_U64, sizes[i], out);
             sx_column lo = column(SX_U64, sizes[i], d->q.data);
-            sx_ranges ranges = { .size = sizeof ranges, .lo = &lo, .hi = &lo };
+            sx_column hi = column(SX_U64, sizes[i], upper);
+            sx_ranges ranges = { .size = sizeof ranges, .lo = &lo, .hi = &hi };
             asked = 0;
+            none_pinned = i % 2;
             OK(sx_get(ix, &q, &to, NULL));
             assert_memory_equal(out, d->get, sizes[i] * 8);
             assert_int_equal(asked > 0, sizes[i] >= 8192);
             asked = 0;
             OK(sx_range_count(ix, &ranges, &to, NULL));
             for (uint64_t j = 0; j < sizes[i]; j++)
-                assert_int_equal(out[j], d->right[j] - d->left[j]);
+                assert_int_equal(out[j], d->right[its[j]] - d->left[j]);
             assert_int_equal(asked > 0, sizes[i] >= (o ? 8192 : 5000));
             assert_int_equal(asked % 2, 0);
         }
@@ -240,6 +277,8 @@ static void test_sizes(void **state)
         sx_free(ix);
         sx_close(dev);
     }
+    free(its);
+    free(upper);
     free(out);
     data_free(d);
 }
@@ -466,6 +505,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_in_flight),
+        cmocka_unit_test(test_copied_ahead),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_workers),
         cmocka_unit_test(test_calls_at_once),
