@@ -230,6 +230,53 @@ static void test_copied_ahead(void **state)
     free_scene(&s);
 }
 
+/* Counts ranges from each query to the next, which may be empty. */
+static sx_status count(void *work, uint64_t at, uint64_t n, const sx_help *help, sx_err *err)
+{
+    run_state *w = work;
+    const sx_replica *by = w->s->plan.by;
+    sx_span_query ask = { .key_type = SX_U64, .n = n, .limit = UINT64_MAX,
+                          .lo = sx_slice_part(&w->s->ask.q[0], at, at + n),
+                          .hi = sx_slice_part(&w->s->ask.q[1], at, at + n),
+                          .entry_lo = help->entry[0], .entry_hi = help->entry[1],
+                          .how.beside = help->beside };
+    sx_spans to = { .n = n, .first = w->out + at };
+    w->with += help->entry[1] ? n : 0;
+    return by->dev->backend->spans(by->dev->self, SX_ONE_VIEW(&by->view), &ask, &to, err);
+}
+
+/* Buckets that are answered, and so copied, in several chunks; then the same of two columns. */
+static void test_copied_in_parts(void **state)
+{
+    (void)state;
+    enum { LONG = 200, RANGES = QUERIES - 1 };
+    scene s = make_scene("bucket=1024,side=gpu", "pivot place=hybrid");
+    const uint64_t *q = (const uint64_t *)(const void *)s.d->q.data;
+    run_state w = { .buffers = 0 };
+    sx_err err;
+    s.plan.cut = (sx_buckets){ LONG, LONG, 2 };
+    s.plan.workers = 1;
+    stand_in(s.dev, OF_ENTRIES);
+    none_pinned = true;
+    column_from = q;
+    column_bytes = QUERIES * 8;
+    run_it(&s, &w, QUERIES);
+    assert_int_equal(w.with, QUERIES);
+    assert_int_equal(elsewhere, 2);
+    s.ask.columns = 2;
+    s.ask.q[1] = sx_slice_fixed(q + 1, 8, RANGES, SX_HOST);
+    s.ask.side[1] = SX_RIGHT;
+    w.with = 0;
+    if (sx_hybrid_run(&s.plan, &s.ask, RANGES, count, &w, NULL, &err) != SX_OK)
+        die("%s", err.text);
+    stand_back(s.dev);
+    assert_int_equal(w.with, RANGES);
+    assert_int_equal(elsewhere, 2 + 4);
+    for (uint64_t i = 0; i < RANGES; i++)
+        assert_int_equal(w.out[i], q[i] > q[i + 1] ? 0 : s.d->right[i + 1] - s.d->left[i]);
+    free_scene(&s);
+}
+
 /* ---- batches from the first bucket on ------------------------------------------------------- */
 
 /* Questions of every kind and size, in which buckets grow; those of ranges are half as large. */
@@ -506,6 +553,7 @@ int main(void)
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_in_flight),
         cmocka_unit_test(test_copied_ahead),
+        cmocka_unit_test(test_copied_in_parts),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_workers),
         cmocka_unit_test(test_calls_at_once),
