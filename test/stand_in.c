@@ -13,7 +13,10 @@
 _Atomic unsigned asked;
 sx_status fail_with;
 unsigned fail_from;
-bool entries_lie, all_pinned;
+bool entries_lie, all_pinned, none_pinned;
+const void *column_from;
+uint64_t column_bytes;
+_Atomic unsigned elsewhere;
 uint64_t (*takes_ns)(const sx_view *v, unsigned n);
 
 static const sx_backend *honest;
@@ -63,6 +66,8 @@ static sx_status counted_fold(void *self, const sx_views *v, const sx_span_query
 static sx_status counted_steps(void *self, const sx_views *upper, const sx_steps *job, sx_err *err)
 {
     sx_status status = counted(err);
+    if ((uintptr_t)job->q.data - (uintptr_t)column_from >= column_bytes)
+        elsewhere++;
     if (status == SX_OK)
         status = honest->steps(self, upper, job, err);
     if (status == SX_OK && entries_lie)
@@ -72,7 +77,7 @@ static sx_status counted_steps(void *self, const sx_views *upper, const sx_steps
 
 static int told_pinned(void *self, const void *p)
 {
-    return all_pinned || honest->is_pinned(self, p);
+    return all_pinned || (!none_pinned && honest->is_pinned(self, p));
 }
 
 void stand_in(sx_device *dev, stand_in_kind kind)
@@ -80,7 +85,10 @@ void stand_in(sx_device *dev, stand_in_kind kind)
     asked = 0;
     fail_with = SX_OK;
     fail_from = 0;
-    entries_lie = all_pinned = false;
+    entries_lie = all_pinned = none_pinned = false;
+    column_from = NULL;
+    column_bytes = 0;
+    elsewhere = 0;
     takes_ns = NULL;
     honest = dev->backend;
     table = *honest;

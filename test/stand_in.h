@@ -18,6 +18,11 @@ extern sx_status fail_with;       /* what calls fail with; SX_OK: they do not */
 extern unsigned fail_from;        /* calls before the first that fails */
 extern bool entries_lie;            /* entries are all 0 */
 extern bool all_pinned;           /* the device says that all memory is pinned */
+extern bool none_pinned;          /* or that none is */
+/* OF_ENTRIES: calls whose queries are not in the `column_bytes` from `column_from` on. */
+extern const void *column_from;
+extern uint64_t column_bytes;
+extern _Atomic unsigned elsewhere;
 /* OF_QUESTIONS, while the clock is stopped (support.h): by how much it moves in a lookup in v,
  * the n-th since stand_in(), or in a sort (v NULL); NULL: not at all. */
 extern uint64_t (*takes_ns)(const sx_view *v, unsigned n);

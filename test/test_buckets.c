@@ -136,20 +136,19 @@ static void await_ahead(const run_state *w, uint64_t b)
             atomic_load(&asked), (unsigned long long)most);
 }
 
-static sx_status answer(void *work, uint64_t at, uint64_t n, const sx_state *const entry[2],
-                        sx_err *err)
+static sx_status answer(void *work, uint64_t at, uint64_t n, const sx_help *help, sx_err *err)
 {
     run_state *w = work;
     const sx_replica *by = w->s->plan.by;
     sx_lookup get = { .op = SX_OP_GET, .key_type = SX_U64, .n = n,
                       .q = sx_slice_part(&w->s->ask.q[0], at, at + n),
                       .out = sx_slice_fixed(w->out + at, 8, n, SX_HOST),
-                      .entry = entry[0] };
+                      .entry = help->entry[0], .how.beside = help->beside };
     if (at != w->next)
         die("queries from %llu on, not from %llu", (unsigned long long)at,
             (unsigned long long)w->next);
     w->next = at + n;
-    w->with += entry[0] ? n : 0;
+    w->with += help->entry[0] ? n : 0;
     if (w->buffers)
         await_ahead(w, at / w->bucket);
     if (w->fork_at && at / w->bucket == w->fork_at) {
@@ -202,6 +201,82 @@ static void test_in_flight(void **state)
     free_scene(&s);
 }
 
+/* Queries that a GPU can't read are copied while buckets are answered, but for those of the first
+ * buckets, one for each buffer; with one buffer, or if they are pinned, none are. Entries of wrong
+ * queries would be wrong, and so would answers. */
+static void test_copied_ahead(void **state)
+{
+    (void)state;
+    scene s = make_scene("bucket=16,side=gpu", "pivot place=hybrid");
+    for (unsigned way = 0; way < WAYS_IN_FLIGHT * 16; way++)
+        for (uint64_t n = 0; n <= 12 * BUCKET + 1; n += n % BUCKET ? 1 : BUCKET - 1) {
+            run_state w = { .buffers = 0 };
+            unsigned buckets = (unsigned)((n + BUCKET - 1) / BUCKET);
+            s.plan.cut.buffers = 1 + way % 8;
+            take_way(&s, way / 16);
+            stand_in(s.dev, OF_ENTRIES);
+            all_pinned = way / 8 % 2;
+            none_pinned = !all_pinned;
+            column_from = s.d->q.data;
+            column_bytes = QUERIES * 8;
+            run_it(&s, &w, n);
+            stand_back(s.dev);
+            assert_int_equal(w.with, n);
+            if (all_pinned || s.plan.cut.buffers == 1 || buckets < s.plan.cut.buffers)
+                assert_int_equal(elsewhere, 0);
+            else
+                assert_int_equal(elsewhere, buckets - s.plan.cut.buffers);
+        }
+    free_scene(&s);
+}
+
+/* Counts ranges from each query to the next, which may be empty. */
+static sx_status count(void *work, uint64_t at, uint64_t n, const sx_help *help, sx_err *err)
+{
+    run_state *w = work;
+    const sx_replica *by = w->s->plan.by;
+    sx_span_query ask = { .key_type = SX_U64, .n = n, .limit = UINT64_MAX,
+                          .lo = sx_slice_part(&w->s->ask.q[0], at, at + n),
+                          .hi = sx_slice_part(&w->s->ask.q[1], at, at + n),
+                          .entry_lo = help->entry[0], .entry_hi = help->entry[1],
+                          .how.beside = help->beside };
+    sx_spans to = { .n = n, .first = w->out + at };
+    w->with += help->entry[1] ? n : 0;
+    return by->dev->backend->spans(by->dev->self, SX_ONE_VIEW(&by->view), &ask, &to, err);
+}
+
+/* Buckets that are answered, and so copied, in several chunks; then the same of two columns. */
+static void test_copied_in_parts(void **state)
+{
+    (void)state;
+    enum { LONG = 200, RANGES = QUERIES - 1 };
+    scene s = make_scene("bucket=1024,side=gpu", "pivot place=hybrid");
+    const uint64_t *q = (const uint64_t *)(const void *)s.d->q.data;
+    run_state w = { .buffers = 0 };
+    sx_err err;
+    s.plan.cut = (sx_buckets){ LONG, LONG, 2 };
+    s.plan.workers = 1;
+    stand_in(s.dev, OF_ENTRIES);
+    none_pinned = true;
+    column_from = q;
+    column_bytes = QUERIES * 8;
+    run_it(&s, &w, QUERIES);
+    assert_int_equal(w.with, QUERIES);
+    assert_int_equal(elsewhere, 2);
+    s.ask.columns = 2;
+    s.ask.q[1] = sx_slice_fixed(q + 1, 8, RANGES, SX_HOST);
+    s.ask.side[1] = SX_RIGHT;
+    w.with = 0;
+    if (sx_hybrid_run(&s.plan, &s.ask, RANGES, count, &w, NULL, &err) != SX_OK)
+        die("%s", err.text);
+    stand_back(s.dev);
+    assert_int_equal(w.with, RANGES);
+    assert_int_equal(elsewhere, 2 + 4);
+    for (uint64_t i = 0; i < RANGES; i++)
+        assert_int_equal(w.out[i], q[i] > q[i + 1] ? 0 : s.d->right[i + 1] - s.d->left[i]);
+    free_scene(&s);
+}
+
 /* ---- batches from the first bucket on ------------------------------------------------------- */
 
 /* Questions of every kind and size, in which buckets grow; those of ranges are half as large. */
@@ -214,8 +289,14 @@ static void test_sizes(void **state)
     uint64_t n = 9000, *keys = need(n * sizeof *keys);
     keys_make(SX_U64, KEYS_RANDOM, n, &r, keys);
     dataset *d = data_wrap(SX_U64, n, keys, ROWS_NULL, NULL, MOST, &r);
-    uint64_t *out = need(MOST * 8);
+    uint64_t *out = need(MOST * 8), *upper = need(MOST * 8), *its = need(MOST * 8);
     free(keys);
+    /* The upper end of a range is the next one's lower end, if that is not below its own. */
+    for (uint64_t j = 0; j < MOST; j++) {
+        const uint64_t *q = (const uint64_t *)(const void *)d->q.data;
+        its[j] = j + 1 < MOST && q[j + 1] >= q[j] ? j + 1 : j;
+        upper[j] = q[its[j]];
+    }
     for (size_t o = 0; o < COUNT_OF(options); o++) {
         sx_device *dev = device_open(kernel_with(options[o]));
         sx_index *ix = index_of(dev, d, o ? "guide place=hybrid" : "pivot place=hybrid");
@@ -225,15 +306,17 @@ static void test_sizes(void **state)
         for (size_t i = 0; i < COUNT_OF(sizes); i++) {
             sx_column q = column(SX_U64, sizes[i], d->q.data), to = column(SX_U64, sizes[i], out);
             sx_column lo = column(SX_U64, sizes[i], d->q.data);
-            sx_ranges ranges = { .size = sizeof ranges, .lo = &lo, .hi = &lo };
+            sx_column hi = column(SX_U64, sizes[i], upper);
+            sx_ranges ranges = { .size = sizeof ranges, .lo = &lo, .hi = &hi };
             asked = 0;
+            none_pinned = i % 2;
             OK(sx_get(ix, &q, &to, NULL));
             assert_memory_equal(out, d->get, sizes[i] * 8);
             assert_int_equal(asked > 0, sizes[i] >= 8192);
             asked = 0;
             OK(sx_range_count(ix, &ranges, &to, NULL));
             for (uint64_t j = 0; j < sizes[i]; j++)
-                assert_int_equal(out[j], d->right[j] - d->left[j]);
+                assert_int_equal(out[j], d->right[its[j]] - d->left[j]);
             assert_int_equal(asked > 0, sizes[i] >= (o ? 8192 : 5000));
             assert_int_equal(asked % 2, 0);
         }
@@ -241,6 +324,8 @@ static void test_sizes(void **state)
         sx_free(ix);
         sx_close(dev);
     }
+    free(its);
+    free(upper);
     free(out);
     data_free(d);
 }
@@ -467,6 +552,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_in_flight),
+        cmocka_unit_test(test_copied_ahead),
+        cmocka_unit_test(test_copied_in_parts),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_workers),
         cmocka_unit_test(test_calls_at_once),

@@ -53,7 +53,7 @@ typedef struct {
     const sx_lookup *job;
 } part;
 
-static sx_status answer_part(void *work, uint64_t at, uint64_t n, const sx_state *const entry[2],
+static sx_status answer_part(void *work, uint64_t at, uint64_t n, const sx_help *help,
                              sx_err *err)
 {
     const part *w = work;
@@ -64,12 +64,13 @@ static sx_status answer_part(void *work, uint64_t at, uint64_t n, const sx_state
     job.n = n;
     job.q = sx_slice_part(&job.q, at, at + n);
     job.out = sx_slice_part(&job.out, at, at + n);
-    job.entry = entry[0];
+    job.entry = help->entry[0];
+    job.how.beside = help->beside;
     return host->backend->lookup(host->self, &views, &job, err);
 }
 
 /* The same of ranges that begin and end with the keys asked for. */
-static sx_status count_part(void *work, uint64_t at, uint64_t n, const sx_state *const entry[2],
+static sx_status count_part(void *work, uint64_t at, uint64_t n, const sx_help *help,
                             sx_err *err)
 {
     const part *w = work;
@@ -77,7 +78,8 @@ static sx_status count_part(void *work, uint64_t at, uint64_t n, const sx_state 
     sx_views views = sx_plan_views(w->plan);
     sx_slice ends = sx_slice_part(&w->job->q, at, at + n);
     sx_span_query job = {.key_type = w->job->key_type, .n = n, .lo = ends, .hi = ends,
-                         .limit = UINT64_MAX, .entry_lo = entry[0], .entry_hi = entry[1]};
+                         .limit = UINT64_MAX, .entry_lo = help->entry[0], .entry_hi = help->entry[1],
+                         .how.beside = help->beside};
     sx_spans to = {.n = n, .first = (uint64_t *)w->job->out.data + at};
 
     return host->backend->spans(host->self, &views, &job, &to, err);

@@ -52,6 +52,55 @@ static means means_for(const sx_cpu *cpu, const sx_view *v, int entered)
     return (means){bounds, sx_cpu_walks_for(cpu->level, v->width)};
 }
 
+/* ---- walks from entries -------------------------------------------------------- */
+
+/* Where such walks go on is known beforehand. So the memory there is asked for ASKED queries
+ * before its turn, whatever chunk they are in, and a small chunk at a time: then it is on its way
+ * while others are answered. */
+#define ENTERED_CHUNK 64u
+#define ASKED 128u
+
+typedef struct {
+    sx_ask_fn *ask;               /* NULL: nobody asks */
+    const sx_view *v;
+    const sx_state *entry[2];     /* the second may be NULL */
+    int rows;
+} asking;
+
+/* Lines of keys that are asked for without the lines of rows between them came later than ever on
+ * Zen 4. */
+static asking asking_for(const sx_view *v, const sx_state *lo, const sx_state *hi, int rows)
+{
+    int asks = lo && v->n > 0 && (rows || v->block_bytes <= 64 || !v->block);
+
+    return (asking){asks ? sx_family_cpu_of(v->family)->ask : NULL, v, {lo, hi}, rows};
+}
+
+/* Asks for queries [from, to) of those before `end`. */
+static void ask(const asking *a, uint64_t from, uint64_t to, uint64_t end)
+{
+    if (!a->ask)
+        return;
+    to = to < end ? to : end;
+    for (unsigned i = 0; i < 2 && a->entry[i] && from < to; i++)
+        a->ask(a->v, a->entry[i] + from, (unsigned)(to - from), a->rows);
+}
+
+/* The queries of a chunk that begins with `at`. */
+static unsigned chunk_length(const asking *a, uint64_t at, uint64_t end)
+{
+    unsigned most = a->ask ? ENTERED_CHUNK : SX_CHUNK;
+
+    return end - at < most ? (unsigned)(end - at) : most;
+}
+
+/* What is done beside queries [first, end). */
+static void beside(const sx_how *how, uint64_t first, uint64_t end)
+{
+    if (how->beside.fn)
+        how->beside.fn(how->beside.work, first, end);
+}
+
 /* The view that walks get: in a laboratory it may say another way to walk. */
 static const sx_view *walked_view(const sx_cpu *cpu, const sx_views *views, sx_view *own)
 {
@@ -364,11 +413,18 @@ static void lookup_chunk(const lookup_work *w, chunk *c, uint64_t at)
 
 static void lookup_share(void *work, uint64_t first, uint64_t end)
 {
+    const lookup_work *w = work;
+    int rows = w->job->out.data && !w->v->starts &&
+               (w->job->op == SX_OP_GET || w->job->op == SX_OP_CEIL);
+    asking a = asking_for(w->v, w->job->entry, NULL, rows);
     chunk c;
 
+    ask(&a, first, first + ASKED, end);
     for (uint64_t at = first; at < end; at += c.m) {
-        c.m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
-        lookup_chunk(work, &c, at);
+        c.m = chunk_length(&a, at, end);
+        ask(&a, at + ASKED, at + ASKED + c.m, end);
+        lookup_chunk(w, &c, at);
+        beside(&w->job->how, at, at + c.m);
     }
 }
 
@@ -491,12 +547,16 @@ static void span_chunk(const span_work *w, chunk *c, uint64_t at,
 static void spans_share(void *work, uint64_t first, uint64_t end)
 {
     const span_work *w = work;
+    asking a = asking_for(w->v, w->job->entry_lo, w->job->entry_hi, 0);
     chunk c;
     uint64_t start[SX_CHUNK], count[SX_CHUNK];
 
+    ask(&a, first, first + ASKED, end);
     for (uint64_t at = first; at < end; at += c.m) {
-        c.m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
+        c.m = chunk_length(&a, at, end);
+        ask(&a, at + ASKED, at + ASKED + c.m, end);
         span_chunk(w, &c, at, start, count);
+        beside(&w->job->how, at, at + c.m);
         if (w->start)
             memcpy(w->start + at, start, c.m * sizeof *start);
         memcpy(w->count + at, count, c.m * sizeof *count);
@@ -573,12 +633,16 @@ static void fold_share(void *work, uint64_t first, uint64_t end)
 {
     const span_work *w = work;
     const sx_range_folds *out = w->folds;
+    asking a = asking_for(w->v, w->job->entry_lo, w->job->entry_hi, 0);
     chunk c;
     uint64_t start[SX_CHUNK], count[SX_CHUNK];
 
+    ask(&a, first, first + ASKED, end);
     for (uint64_t at = first; at < end; at += c.m) {
-        c.m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
+        c.m = chunk_length(&a, at, end);
+        ask(&a, at + ASKED, at + ASKED + c.m, end);
         span_chunk(w, &c, at, start, count);
+        beside(&w->job->how, at, at + c.m);
         for (unsigned i = 0; i < c.m; i++) {
             sx_fold f = {SX_MISS, 0, 0, wants_extremes(out)};
             if (f.extremes || out->sum.data)
@@ -652,6 +716,7 @@ static void fold_few(const sx_cpu *cpu, const span_work *w)
 
     first[0] = 0;
     find_few(w, n, start, first + 1);
+    beside(&w->job->how, 0, n);
     for (unsigned i = 0; i < n; i++)
         first[i + 1] += first[i];
     fold_hits(cpu, w, n, start, first);

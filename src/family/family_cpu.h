@@ -23,6 +23,10 @@ typedef void sx_bounds_fn(const sx_view *v, const void *q, unsigned m, sx_side s
 typedef void sx_steps_fn(const sx_view *v, const void *q, unsigned m, sx_side side, uint32_t from,
                          uint32_t to, const sx_state *in, sx_state *out);
 
+/* Asks for the memory at which walks go on from m entries, and for the rows there if they are
+ * wanted: a while before bounds are wanted of these. */
+typedef void sx_ask_fn(const sx_view *v, const sx_state *entry, unsigned m, int rows);
+
 /* How walks are driven in a laboratory (doc/LAB.md). 0: as ever. */
 enum { SX_NODE_USUAL, SX_NODE_SEQUENTIAL, SX_NODE_LINEAR, SX_NODE_HIERARCHICAL };
 #define SX_PIPELINE_MAX 32u
@@ -36,6 +40,7 @@ typedef struct {
                                                      lacks the instruction set */
     sx_steps_fn *steps[SX_SIMD_LEVELS][3];        /* the same; NULL, too, if there is no upper
                                                      part */
+    sx_ask_fn *ask;               /* NULL if there is no upper part */
     /* Sections of its own, over the sorted keys. fit, if keys determine the shape: completes it
      * and makes the sections. fill: fills the sections in base[]. NULL: it has none. */
     sx_status (*fit)(sx_view *v, const void *keys, const sx_sharing *sharing,

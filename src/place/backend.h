@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/slice.h"
 
-#define SX_BACKEND_ABI 27
+#define SX_BACKEND_ABI 28
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -26,6 +26,14 @@ SX_FN sx_side sx_side_of(int op)
  * level at once. This is no part of an index: both answer the same. */
 typedef enum { SX_SEARCH_ANY, SX_SEARCH_COMPLETE, SX_SEARCH_CONCISE } sx_search;
 
+/* What a CPU does beside a question, since its threads wait for memory anyway: fn(work, first, end)
+ * for parts of the batch, each element in one of them, before the call returns SX_OK. fn NULL:
+ * nothing. */
+typedef struct {
+    void (*fn)(void *work, uint64_t first, uint64_t end);
+    void *work;
+} sx_beside;
+
 /* How a call runs; see sx_call. */
 typedef struct {
     uint32_t threads;             /* at most; 0: all */
@@ -34,6 +42,7 @@ typedef struct {
     uint32_t *status;
     uint64_t *device_ns;
     sx_progress *progress;        /* or NULL; units are queries, ranges or results */
+    sx_beside beside;             /* points, spans and folds only */
 } sx_how;
 
 /* The runs of an index that a call is answered from, in one memory; a launch gets all of them.

@@ -176,7 +176,7 @@ static sx_status ask_points(const sx_plan *plan, const sx_lookup *job, sx_err *e
     return dev->backend->lookup(dev->self, &views, job, err);
 }
 
-static sx_status answer_points(void *work, uint64_t at, uint64_t n, const sx_state *const entry[2],
+static sx_status answer_points(void *work, uint64_t at, uint64_t n, const sx_help *help,
                                sx_err *err)
 {
     const points *w = work;
@@ -187,7 +187,8 @@ static sx_status answer_points(void *work, uint64_t at, uint64_t n, const sx_sta
     part.out = sx_slice_part(&part.out, at, at + n);
     part.keys = sx_slice_part(&part.keys, at, at + n);
     part.at = sx_slice_part(&part.at, at, at + n);
-    part.entry = entry[0];
+    part.entry = help->entry[0];
+    part.how.beside = help->beside;
     part.codes = sx_text_codes_from(&part.codes, at);
     return ask_points(w->plan, &part, err);
 }
@@ -262,27 +263,28 @@ static sx_status ask_fold(const sx_plan *plan, const sx_span_query *job, const s
     return dev->backend->fold(dev->self, &views, job, out, err);
 }
 
-/* Ranges [at, at + n), with their entries. */
+/* Ranges [at, at + n), with what helps. */
 static sx_span_query part_of(const sx_span_query *job, uint64_t at, uint64_t n,
-                             const sx_state *const entry[2])
+                             const sx_help *help)
 {
     sx_span_query part = *job;
 
     part.n = n;
     part.lo = sx_slice_part(&job->lo, at, at + n);
     part.hi = sx_slice_part(&job->hi, at, at + n);
-    part.entry_lo = entry[0];
-    part.entry_hi = entry[1];
+    part.entry_lo = help->entry[0];
+    part.entry_hi = help->entry[1];
+    part.how.beside = help->beside;
     part.codes_lo = sx_text_codes_from(&job->codes_lo, at);
     part.codes_hi = sx_text_codes_from(&job->codes_hi, at);
     return part;
 }
 
-static sx_status answer_spans(void *work, uint64_t at, uint64_t n, const sx_state *const entry[2],
+static sx_status answer_spans(void *work, uint64_t at, uint64_t n, const sx_help *help,
                               sx_err *err)
 {
     const ranges *w = work;
-    sx_span_query part = part_of(w->job, at, n, entry);
+    sx_span_query part = part_of(w->job, at, n, help);
     sx_spans to = *w->spans;
 
     to.n = n;
@@ -291,11 +293,11 @@ static sx_status answer_spans(void *work, uint64_t at, uint64_t n, const sx_stat
     return ask_spans(w->plan, &part, &to, err);
 }
 
-static sx_status answer_fold(void *work, uint64_t at, uint64_t n, const sx_state *const entry[2],
+static sx_status answer_fold(void *work, uint64_t at, uint64_t n, const sx_help *help,
                              sx_err *err)
 {
     const ranges *w = work;
-    sx_span_query part = part_of(w->job, at, n, entry);
+    sx_span_query part = part_of(w->job, at, n, help);
     sx_range_folds out = {.count = sx_slice_part(&w->folds->count, at, at + n),
                           .min = sx_slice_part(&w->folds->min, at, at + n),
                           .max = sx_slice_part(&w->folds->max, at, at + n),
@@ -398,7 +400,7 @@ sx_status sx_answer_fold(const sx_index_version *now, const sx_span_query *job,
 static sx_status check_total(const sx_index_version *now, const sx_span_query *job,
                              uint64_t max_bytes, const char *verb, sx_err *err)
 {
-    static const sx_state *const none[2] = {NULL, NULL};
+    static const sx_help none = {.beside = {NULL, NULL}};
     uint64_t most = job->limit < now->n ? job->limit : now->n, total = 0;
     uint64_t piece = max_bytes && max_bytes / sizeof total < TOTAL_PIECE
                          ? max_bytes / sizeof total : TOTAL_PIECE;
@@ -421,7 +423,7 @@ static sx_status check_total(const sx_index_version *now, const sx_span_query *j
     counts = sx_slice_fixed(memory, sizeof total, piece, SX_HOST);
     total = 0;
     for (uint64_t at = 0; at < job->n && st == SX_OK; at += piece) {
-        sx_span_query part = part_of(job, at, job->n - at < piece ? job->n - at : piece, none);
+        sx_span_query part = part_of(job, at, job->n - at < piece ? job->n - at : piece, &none);
         const uint64_t *count = memory;
         part.how.device_ns = NULL;
         st = sx_answer_count(now, &part, &counts, err);

@@ -11,6 +11,14 @@
  *     the caller, the CPU | walks 0 | walks 1 | walks 2 | answers 0 | walks 3 | answers 1 ...
  *     a worker, the GPU             | entries 0    | entries 1    | entries 2    | ...
  *
+ * The GPU reads queries in pinned memory. If the caller's are not, the threads that answer a bucket
+ * copy, chunk by chunk, those of the bucket that will have its buffer next: they wait for memory
+ * anyway, and a worker's copy would take a core from them. Only of the first buckets, one for each
+ * buffer, and of wide keys do workers have queries copied.
+ *
+ *     queries in the ring  | 0 -> 2 | 1 -> 3 |       two buffers: while bucket 0 is answered from its
+ *     entries in the ring  | 0      | 1      |       entries, queries of bucket 2 come where its own were
+ *
  * There may be two workers, who take the next bucket in turns. Workers and the buffers of one
  * call are kept by the device for later calls.
  *
@@ -20,6 +28,8 @@
 
 #include "base/machine.h"
 #include "base/worker.h"
+
+#include <string.h>
 
 typedef struct {
     const sx_replica *upper;      /* on the GPU */
@@ -31,6 +41,9 @@ typedef struct {
     sx_balance balance;
     int walks;                    /* the CPU walks levels before the GPU */
     sx_state *states;             /* the ring: cut.buffers times those of a bucket */
+    unsigned char *queries;       /* the same of queries; NULL: nobody copies these ahead */
+    uint64_t ahead_at;            /* first query of the bucket whose queries are copied next;
+                                     the CPU's */
     uint64_t walked_at;           /* first query whose first levels are not walked; the CPU's */
     uint64_t cpu_ns;              /* the CPU's, too */
     sx_worker *first;             /* whose lock guards what follows; only the caller and the
@@ -38,7 +51,8 @@ typedef struct {
     uint64_t walked;              /* buckets whose first levels are walked, */
     uint64_t taken, taken_at;     /* that a worker has taken, and the next one's first query, */
     uint64_t used;                /* whose entries are used up */
-    unsigned char made[SX_BUFFERS_MOST];          /* whether a buffer has entries to be used */
+    unsigned char made[SX_BUFFERS_MOST];          /* whether a buffer has entries to be used, */
+    unsigned char copied[SX_BUFFERS_MOST];        /* the next bucket's queries */
     int ended;                    /* no more entries come, or none are wanted */
     sx_status st;                 /* of the GPU's side */
     sx_err err;
@@ -51,6 +65,12 @@ static sx_state *states_of(const pipeline *p, uint64_t b, unsigned c)
     return p->states + (b % p->cut.buffers * p->ask->columns + c) * p->cut.most;
 }
 
+/* Where its queries are, if they are copied. */
+static unsigned char *queries_of(const pipeline *p, uint64_t b, unsigned c)
+{
+    return p->queries + (b % p->cut.buffers * p->ask->columns + c) * p->cut.most * p->ask->q[c].each;
+}
+
 /* Of bucket b, n queries from `at` on, column c: the levels that are still to be set. */
 static sx_steps steps_of(const pipeline *p, uint64_t b, uint64_t at, uint64_t n, unsigned c)
 {
@@ -61,8 +81,10 @@ static sx_steps steps_of(const pipeline *p, uint64_t b, uint64_t at, uint64_t n,
 
 /* ---- the GPU's side ----------------------------------------------------------- */
 
-/* Of bucket b, n queries from `at` on: all levels that the CPU has not walked. */
-static sx_status make_entries(const pipeline *p, uint64_t b, uint64_t at, uint64_t n, sx_err *err)
+/* Of bucket b, n queries from `at` on: all levels that the CPU has not walked. copied: its queries
+ * are in the ring. */
+static sx_status make_entries(const pipeline *p, uint64_t b, uint64_t at, uint64_t n, int copied,
+                              sx_err *err)
 {
     const sx_device *dev = p->upper->dev;
     sx_status st = SX_OK;
@@ -73,6 +95,8 @@ static sx_status make_entries(const pipeline *p, uint64_t b, uint64_t at, uint64
         job.head_from = p->balance.depth + 1;
         job.to = job.head_to = sx_view_levels(&p->upper->view);
         job.in = p->walks ? job.out : NULL;
+        if (copied)
+            job.q = sx_slice_fixed(queries_of(p, b, c), job.q.each, n, SX_HOST);
         st = dev->backend->steps(dev->self, &p->views, &job, err);
     }
     return st;
@@ -103,9 +127,10 @@ static void make_all(pipeline *p, sx_worker *first)
     pthread_mutex_lock(&first->lock);
     while (take_bucket(p, first, &b, &at, &n)) {
         uint64_t begin;
+        int copied = p->copied[b % p->cut.buffers];
         pthread_mutex_unlock(&first->lock);
         begin = sx_clock_ns();
-        st = make_entries(p, b, at, n, &err);
+        st = make_entries(p, b, at, n, copied, &err);
         took += sx_clock_ns() - begin;
         pthread_mutex_lock(&first->lock);
         p->made[b % p->cut.buffers] = st == SX_OK;
@@ -205,13 +230,47 @@ static sx_status await_entries(pipeline *p, uint64_t b, int *entered, sx_err *er
     return st;
 }
 
-/* Bucket b is answered, or the call has failed. */
-static void say_used(pipeline *p, uint64_t b, sx_status st)
+/* Queries of a bucket, copied in parts while another one is answered. */
+typedef struct {
+    const pipeline *p;
+    uint64_t b, at, n;            /* the bucket, its queries */
+    uint64_t of;                  /* queries of the one that is answered */
+} copying;
+
+static void copy_queries(void *work, uint64_t first, uint64_t end)
+{
+    const copying *k = work;
+    uint64_t a = first * k->n / k->of, b = end * k->n / k->of;
+
+    for (unsigned c = 0; c < k->p->ask->columns; c++) {
+        const sx_slice *q = &k->p->ask->q[c];
+        memcpy(queries_of(k->p, k->b, c) + a * q->each, sx_slice_at(q, k->at + a),
+               (b - a) * q->each);
+    }
+}
+
+/* What is to be copied beside bucket b of n queries, if its entries are there: so the GPU has no use
+ * for its queries any more, whose place those of the next bucket in its buffer take. *k.n is 0 if
+ * there are none. */
+static sx_beside copy_ahead(pipeline *p, uint64_t b, uint64_t n, int entered, copying *k)
+{
+    *k = (copying){p, b + p->cut.buffers, p->ahead_at, 0, n};
+    if (p->ahead_at < p->n)
+        k->n = sx_bucket_length(&p->cut, p->n, p->ahead_at);
+    p->ahead_at += k->n;
+    if (!p->queries || !entered)
+        k->n = 0;
+    return (sx_beside){k->n > 0 ? copy_queries : NULL, k};
+}
+
+/* Bucket b is answered, or the call has failed. copied: its buffer has queries of the next one. */
+static void say_used(pipeline *p, uint64_t b, int copied, sx_status st)
 {
     if (lost(p))
         return;
     pthread_mutex_lock(&p->first->lock);
     p->made[b % p->cut.buffers] = 0;
+    p->copied[b % p->cut.buffers] = copied != 0;
     p->used++;
     p->ended |= st != SX_OK;
     pthread_cond_broadcast(&p->first->changed);
@@ -225,7 +284,8 @@ static sx_status answer_buckets(pipeline *p, sx_answer_fn *answer, void *work, s
     uint64_t n;
 
     for (uint64_t b = 0, at = 0; at < p->n && st == SX_OK; b++, at += n) {
-        const sx_state *entry[2] = {NULL, NULL};
+        sx_help help = {.entry = {NULL, NULL}};
+        copying k;
         uint64_t begin = sx_clock_ns();
         int entered = 0;
         st = walk_ahead(p, b, err);
@@ -235,24 +295,40 @@ static sx_status answer_buckets(pipeline *p, sx_answer_fn *answer, void *work, s
         begin = sx_clock_ns();
         n = entered ? sx_bucket_length(&p->cut, p->n, at) : p->n - at;
         for (unsigned c = 0; entered && c < p->ask->columns; c++)
-            entry[c] = states_of(p, b, c);
+            help.entry[c] = states_of(p, b, c);
+        help.beside = copy_ahead(p, b, n, entered, &k);
         if (st == SX_OK)
-            st = answer(work, at, n, entry, err);
+            st = answer(work, at, n, &help, err);
         p->cpu_ns += sx_clock_ns() - begin;
-        say_used(p, b, st);
+        say_used(p, b, k.n > 0, st);
     }
     return st;
 }
 
 /* ---- both ------------------------------------------------------------------------ */
 
-/* The device keeps the ring of one call for the next, since page-locking takes long. */
-static sx_status take_ring(sx_device *dev, void **out, sx_err *err)
-{
-    uint64_t states = sx_ring_states(dev->backend->bucket(dev->self));
+/* A query in the ring has so many bytes at most. */
+#define QUERY_MOST 8u
 
+/* The device keeps the ring of one call for the next, since page-locking takes long: states, and
+ * then as many queries. */
+static sx_status take_ring(sx_device *dev, void **out, uint64_t *states, sx_err *err)
+{
+    *states = sx_ring_states(dev->backend->bucket(dev->self));
     *out = atomic_exchange(&dev->entries, NULL);
-    return *out ? SX_OK : dev->backend->pin(dev->self, out, states * sizeof(sx_state), err);
+    return *out ? SX_OK : dev->backend->pin(dev->self, out,
+                                            *states * (sizeof(sx_state) + QUERY_MOST), err);
+}
+
+/* Whether queries are copied ahead: they are in memory that the GPU can't read, and there are
+ * buckets behind those that are under way at first. With one buffer one side is to wait for the
+ * other (SX_BUCKETS_SEQUENTIAL). */
+static int copies_ahead(const pipeline *p)
+{
+    const sx_device *dev = p->upper->dev;
+
+    return p->cut.buffers > 1 && p->ask->q[0].each <= QUERY_MOST && p->ahead_at < p->n &&
+           !dev->backend->is_pinned(dev->self, p->ask->q[0].data);
 }
 
 static void give_ring(sx_device *dev, void *ring)
@@ -289,27 +365,32 @@ static sx_status run_workers(pipeline *p, unsigned count, sx_answer_fn *answer, 
 sx_status sx_hybrid_run(const sx_plan *plan, const sx_entered *ask, uint64_t n,
                         sx_answer_fn *answer, void *work, sx_sides *took, sx_err *err)
 {
-    static const sx_state *const none[2] = {NULL, NULL};
+    static const sx_help none = {.entry = {NULL, NULL}};
     pipeline p = {.upper = plan->entries, .whole = plan->by, .ask = ask, .n = n, .cut = plan->cut,
                   .balance = plan->balance, .walks = sx_balance_walks(&plan->balance)};
     void *ring = NULL;
+    uint64_t states = 0;
     sx_status st = SX_OK;
 
     if (p.upper) {
         p.views = sx_version_views(plan->now, p.upper);
         p.here = sx_plan_views(plan);
-        st = take_ring(p.upper->dev, &ring, err);
+        st = take_ring(p.upper->dev, &ring, &states, err);
     }
     if (st != SX_OK && st != SX_ENOMEM)
         return st;
     p.states = ring;
+    for (unsigned i = 0; ring && i < p.cut.buffers && p.ahead_at < n; i++)
+        p.ahead_at += sx_bucket_length(&p.cut, n, p.ahead_at);
+    if (ring && copies_ahead(&p))
+        p.queries = (unsigned char *)(p.states + states);
     p.walked = p.walks ? 0 : UINT64_MAX;
     p.first = ring ? sx_worker_start(&p.upper->dev->workers, first_task, &p) : NULL;
     if (p.first) {
         st = run_workers(&p, plan->workers, answer, work, err);
     } else {
         uint64_t begin = sx_clock_ns();
-        st = n > 0 ? answer(work, 0, n, none, err) : SX_OK;
+        st = n > 0 ? answer(work, 0, n, &none, err) : SX_OK;
         p.cpu_ns = sx_clock_ns() - begin;
     }
     if (took)

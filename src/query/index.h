@@ -165,9 +165,14 @@ typedef struct {
     uint32_t threads;
 } sx_entered;
 
-/* Answers queries [at, at + n). entry[c] has the entries of column c from query `at` on, or
- * is NULL. */
-typedef sx_status sx_answer_fn(void *work, uint64_t at, uint64_t n, const sx_state *const entry[2],
+/* What a bucket is answered with: entry[c] has the entries of column c from its first query on, or
+ * is NULL; and what is to be done beside it. */
+typedef struct {
+    const sx_state *entry[2];
+    sx_beside beside;
+} sx_help;
+/* Answers queries [at, at + n). */
+typedef sx_status sx_answer_fn(void *work, uint64_t at, uint64_t n, const sx_help *help,
                                sx_err *err);
 /* What each side took, without waiting for the other. */
 typedef struct {

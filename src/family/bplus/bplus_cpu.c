@@ -18,6 +18,20 @@ static void lab_ways(sx_view *v, const sx_cpu_lab *how)
 #define LAB_WAYS NULL
 #endif
 
+/* An entry is a line of a leaf, which has a record. */
+static void ask(const sx_view *v, const sx_state *entry, unsigned m, int rows)
+{
+    const sx_bplus *t = &v->of.bplus;
+    uint64_t row_step = rows && !v->block ? v->unit * (uint64_t)v->row_bytes : 0;
+
+    for (unsigned j = 0; j < m; j++) {
+        sx_ask_line(v->keys, entry[j].at * SX_BPLUS_LINE);
+        sx_ask_line(t->links, (entry[j].at >> t->fan_shift) * sizeof(sx_bplus_record));
+        if (row_step)
+            sx_ask_line(v->rows, entry[j].at * row_step);
+    }
+}
+
 /* ---- building --------------------------------------------------------------------- */
 
 typedef struct {
@@ -136,5 +150,5 @@ static uint64_t units(const sx_view *v)
     return t->inner + t->leaves + (rest_of_lines(v) ? t->leaves << t->fan_shift : 0);
 }
 
-const sx_family_cpu sx_cpu_of_bplus = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .fill = fill,
-                                       .units = units, .lab = LAB_WAYS};
+const sx_family_cpu sx_cpu_of_bplus = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .ask = ask,
+                                       .fill = fill, .units = units, .lab = LAB_WAYS};

@@ -18,6 +18,18 @@ static void lab_ways(sx_view *v, const sx_cpu_lab *how)
 #define LAB_WAYS NULL
 #endif
 
+/* An entry is a leaf. */
+static void ask(const sx_view *v, const sx_state *entry, unsigned m, int rows)
+{
+    uint64_t row_step = rows && !v->block ? v->of.btree.leaf * (uint64_t)v->row_bytes : 0;
+
+    for (unsigned j = 0; j < m; j++) {
+        sx_ask_line(v->keys, entry[j].at * SX_BTREE_LINE);
+        if (row_step)
+            sx_ask_line(v->rows, entry[j].at * row_step);
+    }
+}
+
 /* ---- building --------------------------------------------------------------------- */
 
 typedef struct {
@@ -89,5 +101,5 @@ static uint64_t units(const sx_view *v)
     return t->first[t->levels] + (sx_btree_full(t, v->width, v->row_bytes) ? 0 : t->leaves);
 }
 
-const sx_family_cpu sx_cpu_of_btree = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .fill = fill,
-                                       .units = units, .lab = LAB_WAYS};
+const sx_family_cpu sx_cpu_of_btree = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .ask = ask,
+                                       .fill = fill, .units = units, .lab = LAB_WAYS};

@@ -22,4 +22,30 @@ SX_INLINE const void *sx_ahead(const void *p, uint64_t bytes)
     return (const void *)((uintptr_t)p + bytes);
 }
 
+/* Asks for the line `bytes` behind p, for a walk whose turn is some hundred walks away. It comes
+ * into the second cache, which keeps more lines on their way than the first: on Zen 4 a thread got
+ * a random line every 4.7 ns so, and every 9.0 ns into the first. */
+SX_INLINE void sx_ask_line(const void *p, uint64_t bytes)
+{
+    __builtin_prefetch(sx_ahead(p, bytes), 0, 2);
+}
+
+/* The same for the keys of a window of slots, if these are in a few lines, or else for its middle,
+ * where a search begins. rows: for rows of the window, too, unless it has more than a line of
+ * keys. */
+#define SX_ASK_LINES 4u
+SX_INLINE void sx_ask_window(const sx_view *v, uint64_t slot, uint64_t count, int rows)
+{
+    uint64_t first = sx_key_offset(v, slot), last = sx_key_offset(v, slot + count - 1);
+
+    if (last - first >= SX_ASK_LINES * 64u) {
+        sx_ask_line(v->keys, sx_key_offset(v, slot + count / 2));
+        return;
+    }
+    for (uint64_t i = 0; i <= (first % 64 + last - first) / 64; i++)      /* for any `slot` */
+        sx_ask_line(v->keys, first + i * 64);
+    if (rows && v->row_bytes && last - first < 64)
+        sx_ask_line(v->rows, sx_row_offset(v, slot + count / 2));
+}
+
 #endif

@@ -63,6 +63,13 @@ enum { SX_SEC_PIECES = SX_SEC_OWN, SX_SEC_RECORDS };
 #define SX_GUIDE_HEAD 6u          /* bytes of begin */
 #define SX_GUIDE_MOST 254u        /* keys of a cell in a record not crowded */
 #define SX_GUIDE_CROWDED 255u
+/* An entry (family/state.h) is a cell's window, and where the query is in it:
+ *
+ *     | start, 47 bits | count, 8 | fraction, its upper 8 | 0 |
+ *
+ * A count of SX_GUIDE_CROWDED says that the window is too large for it: the walk begins anew. */
+#define SX_GUIDE_START_BITS 47
+#define SX_GUIDE_FRACTION_AT (SX_GUIDE_START_BITS + 8)
 /* A wrong guess is mostly wrong by one unit. So SX_GUIDE_NEXT units beside it are looked
  * at, one after the other. Then the rest of the window is halved, so that keys that lie
  * badly in their cell cost a few steps, not a scan. */

@@ -25,6 +25,18 @@ typedef struct {
 #define SX_BODY "family/guide/guide_cpu_impl.h"
 #include "family/generic/cpu_each.h"
 
+/* An entry says where in its window the query would be. */
+static void ask(const sx_view *v, const sx_state *entry, unsigned m, int rows)
+{
+    for (unsigned j = 0; j < m; j++) {
+        uint64_t start = entry[j].at & ((1ull << SX_GUIDE_START_BITS) - 1);
+        uint64_t count = entry[j].at >> SX_GUIDE_START_BITS & 255;
+        uint64_t fraction = entry[j].at >> SX_GUIDE_FRACTION_AT & 255;
+        if (count != SX_GUIDE_CROWDED)
+            sx_ask_window(v, start + (count * fraction >> 8), 1, rows);
+    }
+}
+
 /* ---- building --------------------------------------------------------------------- */
 
 typedef struct {
@@ -64,4 +76,5 @@ static uint64_t units(const sx_view *v)
     return sx_guide_records(&v->of.guide);
 }
 
-const sx_family_cpu sx_cpu_of_guide = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .fill = fill, .units = units};
+const sx_family_cpu sx_cpu_of_guide = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .ask = ask,
+                                       .fill = fill, .units = units};

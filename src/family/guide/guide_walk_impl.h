@@ -154,13 +154,7 @@ SX_WALK uint64_t F(guide_finish)(const sx_view *v, KEY q, uint64_t start, uint64
 }
 
 /* ---- a walk that is cut (state.h): there is one level. The state behind it, the entry, is
- * the window and where q is in it:
- *
- *     | start, 47 bits | count, 8 | fraction, its upper 8 | 0 |
- *
- * A count of SX_GUIDE_CROWDED says that the window is too large for it: the walk begins anew. */
-#define GUIDE_START_BITS 47
-#define GUIDE_FRACTION_AT (GUIDE_START_BITS + 8)
+ * the window and where q is in it (SX_GUIDE_START_BITS). */
 
 SX_WALK uint64_t F(guide_enter)(const sx_view *v, uint32_t l, uint64_t at)
 {
@@ -176,27 +170,26 @@ SX_WALK uint64_t F(guide_step)(const sx_view *v, uint32_t l, uint64_t at, KEY q)
 
     (void)l;
     (void)at;
-    if (count > SX_GUIDE_MOST || start >> GUIDE_START_BITS)
-        return (uint64_t)SX_GUIDE_CROWDED << GUIDE_START_BITS;
-    return start | count << GUIDE_START_BITS | (uint64_t)(fraction >> 24) << GUIDE_FRACTION_AT;
+    if (count > SX_GUIDE_MOST || start >> SX_GUIDE_START_BITS)
+        return (uint64_t)SX_GUIDE_CROWDED << SX_GUIDE_START_BITS;
+    return start | count << SX_GUIDE_START_BITS |
+           (uint64_t)(fraction >> 24) << SX_GUIDE_FRACTION_AT;
 }
 
 /* The window, as guide_cell() and guide_window() find it. */
 SX_WALK uint64_t F(guide_from_entry)(const sx_view *v, KEY q, sx_state entry, uint64_t *count,
                                     uint32_t *fraction)
 {
-    uint64_t start = entry.at & ((1ull << GUIDE_START_BITS) - 1);
+    uint64_t start = entry.at & ((1ull << SX_GUIDE_START_BITS) - 1);
 
-    *count = entry.at >> GUIDE_START_BITS & 255;
+    *count = entry.at >> SX_GUIDE_START_BITS & 255;
     if (*count == SX_GUIDE_CROWDED)
         return F(guide_window)(v, F(guide_cell)(v, q, fraction), count);
-    *fraction = (uint32_t)(entry.at >> GUIDE_FRACTION_AT & 255) << 24;
+    *fraction = (uint32_t)(entry.at >> SX_GUIDE_FRACTION_AT & 255) << 24;
     start = start < v->n ? start : v->n;
     *count = *count < v->n - start ? *count : v->n - start;
     return start;
 }
-#undef GUIDE_FRACTION_AT
-#undef GUIDE_START_BITS
 
 /* ---- building: keys is the sorted array, the pieces are in v ------------------ */
 

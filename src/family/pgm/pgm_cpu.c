@@ -11,6 +11,15 @@
 #define SX_BODY "family/pgm/pgm_cpu_impl.h"
 #include "family/generic/cpu_each.h"
 
+/* An entry is where a window begins. */
+static void ask(const sx_view *v, const sx_state *entry, unsigned m, int rows)
+{
+    uint64_t window = 2 * (uint64_t)v->of.pgm.eps + 2;
+
+    for (unsigned j = 0; j < m; j++)
+        sx_ask_window(v, entry[j].at, window, rows);
+}
+
 /* ---- building --------------------------------------------------------------------- */
 
 /* One level while it is made. Each part has space for as many segments as the largest
@@ -168,5 +177,5 @@ static uint64_t units(const sx_view *v)
     return v->n;
 }
 
-const sx_family_cpu sx_cpu_of_pgm = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .fit = fit, .fit_peak = fit_peak,
-                                     .units = units};
+const sx_family_cpu sx_cpu_of_pgm = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .ask = ask,
+                                     .fit = fit, .fit_peak = fit_peak, .units = units};

@@ -4,6 +4,15 @@
 #define SX_BODY "family/pivot/pivot_cpu_impl.h"
 #include "family/generic/cpu_each.h"
 
+/* An entry is a window. */
+static void ask(const sx_view *v, const sx_state *entry, unsigned m, int rows)
+{
+    uint64_t window = v->of.pivot.window;
+
+    for (unsigned j = 0; j < m; j++)
+        sx_ask_window(v, entry[j].at * window, window, rows);
+}
+
 /* ---- building --------------------------------------------------------------------- */
 
 typedef struct {
@@ -58,4 +67,5 @@ static uint64_t units(const sx_view *v)
     return sx_pivot_keys(&v->of.pivot);
 }
 
-const sx_family_cpu sx_cpu_of_pivot = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .fill = fill, .units = units};
+const sx_family_cpu sx_cpu_of_pivot = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .ask = ask,
+                                       .fill = fill, .units = units};

@@ -33,6 +33,17 @@ SX_TARGET_avx512 SX_INLINE unsigned bytes_below_avx512(const unsigned char *p, u
 #define SX_BODY "family/radix/radix_cpu_impl.h"
 #include "family/generic/cpu_each.h"
 
+/* An entry is a window, as radix_ended() reads it. One of all keys begins with a search of these,
+ * whose first lines are in a cache. */
+static void ask(const sx_view *v, const sx_state *entry, unsigned m, int rows)
+{
+    for (unsigned j = 0; j < m; j++) {
+        uint64_t count = entry[j].at >> 48 & SX_RADIX_MANY;
+        if (count < SX_RADIX_HERE && entry[j].at & SX_RADIX_DONE)
+            sx_ask_window(v, entry[j].at & SX_RADIX_RANK, count ? count : 1, rows);
+    }
+}
+
 /* ---- building --------------------------------------------------------------------- */
 
 /* Keys whose nodes are counted together. */
@@ -188,5 +199,5 @@ static uint64_t units(const sx_view *v)
     return 2 * ((v->n + PART - 1) / PART);
 }
 
-const sx_family_cpu sx_cpu_of_radix = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .fit = fit,
+const sx_family_cpu sx_cpu_of_radix = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .ask = ask, .fit = fit,
                                        .fit_peak = fit_peak, .units = units};
