@@ -217,6 +217,7 @@ sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *er
         sx_release(s.offsets);
         sx_release(s.bytes);
         sx_release(s.groups);
+        sx_release(s.marks);
         sx_release(s.keys);
         sx_release(s.rows);
         sx_release(s.spare_keys);

@@ -2,6 +2,7 @@
 
 #include "family/generic/simd.h"
 #include "family/slots.h"
+#include "keys/string_marks.h"
 
 #define WALKS 64u                 /* that go down together */
 #define SETTLES 64u               /* that are settled together: their lines fit a core's first cache */
@@ -130,13 +131,14 @@ static uint64_t run_end(const sx_view *v, uint64_t from, uint64_t code)
     return end;
 }
 
-/* A string that is searched for in a run of equal codes, [lo, hi): what is asked, and the string
- * in the middle, which it is compared with next. */
+/* A string that is searched for in a run of equal codes, [lo, hi): what is asked, and the string p,
+ * at a position in the run, which it is compared with next. */
 typedef struct {
-    uint64_t lo, hi;
+    uint64_t lo, hi, at;
     const unsigned char *q, *p;
     uint64_t length, own;
     unsigned i;
+    int marked;                   /* by marks, not by halves */
 } search;
 
 static uint64_t middle(const search *r)
@@ -152,10 +154,11 @@ static uint64_t word_at(const unsigned char *p)
     return x;
 }
 
-/* Takes the string in the middle, and has the bytes on their way that order_from() will read. */
+/* Takes the string it is compared with, and has the bytes on their way that order_from() will
+ * read. */
 static inline void ask_bytes(const sx_strings *s, search *r, uint64_t same)
 {
-    r->p = sx_string_at(s, middle(r), &r->own);
+    r->p = sx_string_at(s, r->at, &r->own);
     if (same < r->own) {
         uint64_t last = r->own < 8 ? 0 : r->own - 8;
         __builtin_prefetch(r->p + (same < last ? same : last));
@@ -217,15 +220,17 @@ static void search_runs(const sx_settle *job, search *all, unsigned left, int al
 
     for (; left > 0; alone = 0) {
         unsigned kept = 0;
-        for (unsigned k = 0; k < left; k++)
+        for (unsigned k = 0; k < left; k++) {
+            all[k].at = middle(&all[k]);
             ask_bytes(s, &all[k], job->same[all[k].i]);
+        }
         for (unsigned k = 0; k < left; k++) {
             search *r = &all[k];
             int order = order_from(r->p, r->own, r->q, r->length, job->same[r->i]);
             if (order < 0) {
-                r->lo = middle(r) + 1;
+                r->lo = r->at + 1;
             } else {
-                r->hi = middle(r);
+                r->hi = r->at;
                 job->open[r->i] = order == 0;     /* the last one that is not below q counts */
             }
             if (alone ? order < 0 : r->lo < r->hi) {
@@ -237,6 +242,75 @@ static void search_runs(const sx_settle *job, search *all, unsigned left, int al
         }
         left = alone ? go_on(job, all, kept) : kept;
     }
+}
+
+/* A search by marks ends where one comparison says. Returns 1 if strings are left that marks do not
+ * tell apart. */
+static int end_marked(const sx_settle *job, search *r)
+{
+    const sx_strings *s = &job->v->strings;
+    uint64_t same = job->same[r->i], *position = &job->position[r->i];
+    int order = order_from(r->p, r->own, r->q, r->length, same);
+    sx_mark_bits q, p;
+    uint32_t bit;
+
+    job->open[r->i] = order == 0;
+    *position = r->at;
+    if (order == 0)
+        return 0;
+    if (r->hi - r->lo == 1) {
+        *position += order < 0;
+        return 0;
+    }
+    q = sx_mark_bits_of(r->q, r->length, same);
+    p = sx_mark_bits_of(r->p, r->own, same);
+    bit = sx_mark_between(&q, &p);
+    if (bit != SX_MARK_FAR) {
+        *position = sx_mark_bound(s, r->lo, r->hi, r->at, bit, order < 0);
+        return 0;
+    }
+    if (order > 0)
+        return 0;
+    r->lo = r->at + 1;
+    r->hi = sx_mark_far_end(s, r->hi, r->at);
+    *position = r->lo;
+    return r->lo < r->hi;
+}
+
+/* Compares each string with the one of its run that marks lead to. Returns how many searches are
+ * left, for runs that are halved. */
+static unsigned search_marked(const sx_settle *job, search *all, unsigned left)
+{
+    const sx_view *v = job->v;
+    const sx_strings *s = &v->strings;
+    unsigned kept = 0;
+
+    for (unsigned k = 0; k < left; k++) {
+        search *r = &all[k];
+        uint64_t m = sx_mark_run(s, v->n, r->lo, job->same[r->i]);
+        r->marked = m > 0;
+        r->hi = m ? r->lo + m : run_end(v, r->lo, job->code[r->i]);
+        __builtin_prefetch(m > 1 ? s->marks + r->hi - 1 : s->offsets + r->lo * s->offset_bytes);
+    }
+    for (unsigned k = 0; k < left; k++) {
+        search *r = &all[k];
+        r->q = sx_asked_string(&job->q, job->at + r->i, &r->length);
+        r->at = r->lo;
+        if (r->marked && r->hi - r->lo > 1) {
+            sx_mark_bits q = sx_mark_bits_of(r->q, r->length, job->same[r->i]);
+            r->at = sx_mark_nearest(s, r->lo, r->hi, &q);
+            __builtin_prefetch(s->offsets + r->at * s->offset_bytes);
+        }
+    }
+    for (unsigned k = 0; k < left; k++)
+        if (all[k].marked)
+            ask_bytes(s, &all[k], job->same[all[k].i]);
+    for (unsigned k = 0; k < left; k++)
+        if (!all[k].marked || end_marked(job, &all[k])) {
+            all[kept] = all[k];
+            __builtin_prefetch(s->offsets + middle(&all[kept++]) * s->offset_bytes);
+        }
+    return kept;
 }
 
 /* Without forks few strings have the code of another one (string_groups.c), and where runs end is
@@ -253,11 +327,16 @@ static void settle_some(const sx_settle *job, unsigned from, unsigned end)
         if (job->open[i] && job->position[i] < v->n) {    /* in a damaged file it may be n */
             all[left].lo = job->position[i];
             all[left++].i = i;
-            __builtin_prefetch(s->offsets + job->position[i] * s->offset_bytes);
-            if (!alone)
+            if (!s->marks)
+                __builtin_prefetch(s->offsets + job->position[i] * s->offset_bytes);
+            if (!s->marks && !alone)
                 ask_run(v, job->position[i]);
         }
     memset(job->open + from, 0, end - from);
+    if (s->marks) {
+        search_runs(job, all, search_marked(job, all, left), 0);
+        return;
+    }
     for (unsigned k = 0; k < left; k++) {
         search *r = &all[k];
         r->hi = alone ? r->lo + 1 : run_end(v, r->lo, job->code[r->i]);
@@ -268,10 +347,22 @@ static void settle_some(const sx_settle *job, unsigned from, unsigned end)
     search_runs(job, all, left, alone);
 }
 
+/* Has the marks of all strings on their way, as there are many. */
+static void ask_marks(const sx_settle *job)
+{
+    const sx_strings *s = &job->v->strings;
+
+    for (unsigned i = 0; i < job->m; i++)
+        if (job->open[i])
+            __builtin_prefetch(s->marks + job->position[i]);
+}
+
 void sx_cpu_settle(const sx_settle *job, sx_side side)
 {
     const sx_view *v = job->v;
 
+    if (v->strings.marks)
+        ask_marks(job);
     for (unsigned i = 0; i < job->m; i += SETTLES)
         settle_some(job, i, job->m - i < SETTLES ? job->m : i + SETTLES);
     for (unsigned i = 0; i < job->m && side == SX_RIGHT; i++)

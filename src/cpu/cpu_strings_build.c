@@ -4,6 +4,7 @@
  *     2. sort positions (sort/sort_strings.h), unless strings ascend already
  *     3. copy strings in order, and rows
  *     4. see what neighbours share; make groups of it (keys/string_groups.h); make codes
+ *     5. mark strings with equal codes, if there are many (keys/string_marks.h)
  *
  * Only steps 2 and 3 read the caller's bytes. If these change meanwhile, the copies may be out of
  * order, which step 4 sees. */
@@ -11,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "keys/string_groups.h"
+#include "keys/string_marks.h"
 #include "sort/sort_strings.h"
 
 #include <stdatomic.h>
@@ -24,9 +26,11 @@ typedef struct {
     sx_string_arrays a;
     int ascend;
     uint64_t *begin;
-    uint32_t *shared;
+    uint32_t *shared;             /* SX_EQUAL, or what a string shares with the one before; when
+                                     codes are made, in its place: their `same` */
     _Atomic int descends;         /* a copy does */
     _Atomic uint64_t repeats;     /* strings that are equal to the one before */
+    _Atomic uint64_t ties;        /* others that have the code of the one before */
 } work;
 
 static uint64_t position(const work *w, uint64_t i)
@@ -161,8 +165,10 @@ static void see_shared(void *of, uint64_t first, uint64_t end)
     for (uint64_t i = first; i < end; i++) {
         uint64_t a_length, b_length, most, m = 0;
         const unsigned char *a, *b;
-        if (i == 0)
+        if (i == 0) {
+            w->shared[0] = 0;
             continue;
+        }
         a = sx_string_at(s, i - 1, &a_length);
         b = sx_string_at(s, i, &b_length);
         most = a_length < b_length ? a_length : b_length;
@@ -184,8 +190,54 @@ static void make_codes(void *of, uint64_t first, uint64_t end)
     for (uint64_t i = first; i < end; i++) {
         uint64_t length;
         const unsigned char *p = sx_string_at(s, i, &length);
-        ((uint64_t *)w->s->keys)[i] = sx_string_code(s, p, length);
+        sx_code_walk walk = sx_string_walk(s, p, length);
+        ((uint64_t *)w->s->keys)[i] = walk.code;
+        if (w->shared[i] != SX_EQUAL)
+            w->shared[i] = (uint32_t)walk.same;
     }
+}
+
+static void count_ties(void *of, uint64_t first, uint64_t end)
+{
+    work *w = of;
+    const uint64_t *code = w->s->keys;
+    uint64_t ties = 0;
+
+    for (uint64_t i = first ? first : 1; i < end; i++)
+        ties += code[i] == code[i - 1] && w->shared[i] != SX_EQUAL;
+    atomic_fetch_add(&w->ties, ties);
+}
+
+static void make_marks(void *of, uint64_t first, uint64_t end)
+{
+    const work *w = of;
+    const sx_strings *s = &w->s->strings;
+    const uint64_t *code = w->s->keys;
+    unsigned char *marks = w->s->marks;
+
+    for (uint64_t i = first; i < end; i++)
+        if (i == 0 || code[i] != code[i - 1])
+            marks[i] = w->shared[i] ? sx_marks_count(code, w->in->n, i) : 0;
+        else
+            marks[i] = w->shared[i] == SX_EQUAL ? SX_MARK_FAR : sx_mark_of(s, i, w->shared[i]);
+}
+
+static sx_status take_marks(work *w, sx_err *err)
+{
+    sx_sorted *s = w->s;
+    uint64_t n = w->in->n;
+    sx_status st;
+
+    sx_cpu_share(w->cpu, w->in->threads, NULL, n, 4096, count_ties, w);
+    if (!sx_marks_pay(w->ties, n))
+        return SX_OK;
+    st = sx_alloc(&s->marks, n, "marks of strings", err);
+    if (st != SX_OK)
+        return st;
+    sx_cpu_share(w->cpu, w->in->threads, NULL, n, 1024, make_marks, w);
+    s->strings.marks = s->marks;
+    s->strings.marked = 1;
+    return SX_OK;
 }
 
 static sx_status take_codes(work *w, sx_err *err)
@@ -203,7 +255,7 @@ static sx_status take_codes(work *w, sx_err *err)
     st = sx_groups_make(&s->strings, n, w->shared, &s->groups, err);
     if (st == SX_OK)
         sx_cpu_share(w->cpu, w->in->threads, NULL, n, 1024, make_codes, w);
-    return st;
+    return st == SX_OK ? take_marks(w, err) : st;
 }
 
 sx_status sx_cpu_sort_strings(sx_cpu *cpu, const sx_input *in, sx_sorted *s, sx_err *err)
@@ -264,12 +316,19 @@ static void keep_each(sx_sorted *s, uint64_t *keys, void *starts, unsigned char 
                    s->row_bytes);
         if (length > 0)
             memmove(bytes + at, p, length);
+        if (s->marks)             /* the string before is equal to the last one that was kept */
+            ((unsigned char *)s->marks)[to] = ((unsigned char *)s->marks)[i];
         at += length;
         before = length;
         to++;
     }
     put_offset(starts, sx_start_bytes(s->n), to, s->n);
     put_offset(offsets, offset_bytes, to, at);
+    for (uint64_t i = 0; i < to && s->marks; i++) {
+        unsigned char *mark = (unsigned char *)s->marks + i;
+        if (*mark > 0 && (i == 0 || keys[i] != keys[i - 1]))
+            *mark = sx_marks_count(keys, to, i);
+    }
     *size = at;
 }
 

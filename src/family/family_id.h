@@ -15,7 +15,7 @@ enum {
 /* Sections, in the order of the file: those of the leaves, those of strings, then the family's
  * own. */
 enum { SX_SEC_KEYS, SX_SEC_ROWS, SX_SEC_PAIRS, SX_SEC_STARTS, SX_SEC_OFFSETS, SX_SEC_BYTES,
-       SX_SEC_GROUPS, SX_SEC_OWN, SX_SECTIONS = 10 };
+       SX_SEC_GROUPS, SX_SEC_MARKS, SX_SEC_OWN, SX_SECTIONS = 11 };
 
 #define SX_LEVELS_MAX 48u         /* of a binary tree over SX_KEYS_MAX keys */
 #define SX_KEYS_MAX (1ull << 48)

@@ -3,6 +3,7 @@
 #include "family/family.h"
 #include "family/slots.h"
 #include "keys/string_groups.h"
+#include "keys/string_marks.h"
 #include "keys/types.h"
 
 #include <string.h>
@@ -89,13 +90,49 @@ static sx_status check_order(const sx_view *v, int key_type, int unique, sx_prog
 
 /* S1: offsets never descend, from 0 to the end. S2: strings never descend, and ascend where they
  * are unique or stored once. S3: groups are a tree (keys/string_groups.h). S4: each key is the code of its
- * string. */
+ * string. S5: each mark is as keys/string_marks.h has it. */
+typedef struct {                  /* a run of equal codes */
+    uint64_t first, code, same;
+} code_run;
+
+/* Whether the run that ends here has as many strings as its mark says. */
+static sx_status check_run(const sx_view *v, const code_run *run, uint64_t end, sx_err *err)
+{
+    uint64_t m = end - run->first < SX_MARK_MANY ? end - run->first : SX_MARK_MANY;
+
+    if (!v->strings.marks || end == 0 || v->strings.marks[run->first] == (run->same ? m : 0))
+        return SX_OK;
+    return sx_check_broken(v, "S5", "another number of strings have the code of position", run->first,
+                           err);
+}
+
+/* Position i belongs to the run, or begins another one. */
+static sx_status check_mark(const sx_view *v, code_run *run, uint64_t i, const sx_code_walk *w,
+                            sx_err *err)
+{
+    sx_status st;
+
+    if (!v->strings.marks)
+        return SX_OK;
+    if (i > 0 && w->code == run->code) {
+        if (run->same && w->same != run->same)
+            return sx_check_broken(v, "S5", "codes of a run stand for other bytes from position", i,
+                                   err);
+        return v->strings.marks[i] == sx_mark_of(&v->strings, i, w->same)
+                   ? SX_OK : sx_check_broken(v, "S5", "the wrong mark has position", i, err);
+    }
+    st = check_run(v, run, i, err);
+    *run = (code_run){i, w->code, w->same};
+    return st;
+}
+
 static sx_status check_strings(const sx_view *v, int unique, sx_progress *progress, sx_err *err)
 {
     const sx_strings *s = &v->strings;
     const unsigned char *before = NULL;
     uint64_t length = 0, last = 0;
     int least = unique || (v->traits & SX_ONCE) ? 0 : 1;
+    code_run run = {0};
     sx_status st = SX_OK;
 
     for (uint64_t i = 0; i <= v->n; i++) {
@@ -109,18 +146,20 @@ static sx_status check_strings(const sx_view *v, int unique, sx_progress *progre
     for (uint64_t i = 0; i < v->n && st == SX_OK; i++) {
         uint64_t own;
         const unsigned char *p = sx_string_at(s, i, &own);
+        sx_code_walk w = sx_string_walk(s, p, own);
         if (stopped_at(progress, i))
             return sx_progress_status(progress, err);
         if (i > 0 && sx_bytes_order(before, length, p, own) >= least)
             return sx_check_broken(v, "S2", "no larger string follows position", i - 1, err);
         if (sx_check_key(v, v->keys + sx_key_offset(v, sx_slot_of_rank(v, i))) !=
-            sx_string_code(s, p, own))
+            w.code)
             return sx_check_broken(v, "S4", "a key that is not the code of its string has position",
                                    i, err);
+        st = check_mark(v, &run, i, &w, err);
         before = p;
         length = own;
     }
-    return st;
+    return st == SX_OK ? check_run(v, &run, v->n, err) : st;
 }
 
 /* V1 and V2. */

@@ -83,7 +83,7 @@ sx_status sx_shape(sx_view *out, sx_spec *spec, const sx_target *target, const s
 const char *sx_section_name(const sx_view *v, unsigned section)
 {
     static const char *const leaves[] = {"keys", "rows", "pairs", "starts", "offsets", "bytes",
-                                         "groups"};
+                                         "groups", "marks"};
 
     return section < SX_SEC_OWN ? leaves[section]
                                 : sx_family_of(v->family)->sections[section - SX_SEC_OWN];
@@ -116,6 +116,8 @@ uint64_t sx_section_bytes(const sx_view *v, unsigned section)
         return v->strings.size;
     case SX_SEC_GROUPS:
         return sx_groups_bytes(&v->strings);
+    case SX_SEC_MARKS:
+        return v->strings.marked ? v->n : 0;
     default:
         return family->sections[section - SX_SEC_OWN] ? family->bytes(v, section) : 0;
     }
@@ -156,6 +158,7 @@ int sx_section_stays(const sx_view *v, unsigned section)
     case SX_SEC_OFFSETS:
     case SX_SEC_BYTES:
     case SX_SEC_GROUPS:
+    case SX_SEC_MARKS:
         return v->strings.offset_bytes != 0;
     default:
         return 0;
@@ -178,6 +181,7 @@ void sx_view_bind(sx_view *v, const void *const base[SX_SECTIONS])
     /* Empty strings alone have no bytes, and begin somewhere all the same. */
     v->strings.bytes = base[SX_SEC_BYTES] ? base[SX_SEC_BYTES] : base[SX_SEC_OFFSETS];
     v->strings.groups = base[SX_SEC_GROUPS];
+    v->strings.marks = base[SX_SEC_MARKS];
     if (family->bind)
         family->bind(v, base);
 }

@@ -16,7 +16,7 @@
 #include "base/alloc.h"
 
 #define LEAST_BYTES 4096u         /* that few strings may take, too */
-#define MOST_BYTES (2u << 20)     /* what a core's cache holds */
+#define MOST_BYTES (512u << 10)   /* what a core's cache holds beside others */
 #define TIES_FIRST 2u             /* string comparisons that nobody notices */
 #define FEW_TIES 8u               /* one in so many is not worth a step down for all */
 #define MANY 65536u               /* trees of fewer strings are in a core's first caches ... */

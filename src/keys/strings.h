@@ -89,13 +89,14 @@ typedef struct {
 } sx_cell;
 
 typedef struct {
-    const unsigned char *offsets, *bytes, *groups;
+    const unsigned char *offsets, *bytes, *groups, *marks;
     uint64_t size;                /* bytes of all strings */
     uint32_t forks, cells, pool;
     uint16_t offset_bytes;        /* 4, 8; 0: keys are not strings */
     uint16_t bits;                /* of a group's number */
     uint16_t base, rows;          /* of shares: 1, or as many as base */
     uint16_t chars;               /* bytes behind a group that codes stand for, at most */
+    uint16_t marked;              /* there is a section `marks` (string_marks.h) */
 } sx_strings;
 
 /* digits[c] of byte c: 2 * digit + 1, or, if it does not occur, 2 * the next one's. */
@@ -266,8 +267,10 @@ SX_FN uint64_t sx_string_tail(const sx_strings *s, const unsigned char *q, uint6
         if (part == 0)            /* the last one, as far as it goes */
             return x + range * share[0] / SX_SHARES;
         x += part * share[0];
-        if (!(d & 1))
+        if (!(d & 1)) {
+            *same = 0;
             return x;
+        }
         range = part * (uint32_t)(share[1] - share[0]);
         before = digit;
     }
@@ -304,7 +307,8 @@ typedef struct {
     uint64_t at;
     uint64_t code;
     uint64_t same;                /* bytes that q shares with each string of its code, if both have
-                                     as many */
+                                     as many; 0 if it left the tree or has a byte that does not
+                                     occur. All others of its code have the same number there */
     uint32_t cell;
 } sx_code_walk;
 
@@ -353,13 +357,19 @@ SX_FN int sx_code_step(const sx_strings *s, const unsigned char *q, uint64_t len
     return 0;
 }
 
-SX_FN uint64_t sx_string_code(const sx_strings *s, const unsigned char *q, uint64_t length)
+/* All of it. */
+SX_FN sx_code_walk sx_string_walk(const sx_strings *s, const unsigned char *q, uint64_t length)
 {
     sx_code_walk w = {0, 0, 0, 0};
 
     while (!sx_code_step(s, q, length, &w))
         ;
-    return w.code;
+    return w;
+}
+
+SX_FN uint64_t sx_string_code(const sx_strings *s, const unsigned char *q, uint64_t length)
+{
+    return sx_string_walk(s, q, length).code;
 }
 
 /* ---- the strings -------------------------------------------------------------------- */

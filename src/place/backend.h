@@ -241,7 +241,7 @@ typedef struct {
     void *rows;                   /* of all ranks */
     void *starts;                 /* NULL unless keys are each value once (see sx_view) */
     sx_strings strings;           /* keys are codes of these; offset_bytes 0: they are not */
-    void *offsets, *bytes, *groups;       /* of strings: their sections */
+    void *offsets, *bytes, *groups, *marks;       /* of strings: their sections */
     uint64_t string_values;       /* different strings */
     void *spare_keys, *spare_rows; /* arrays the sort needed, at least as large, or NULL;
                                      build may make sections of them */
@@ -281,6 +281,7 @@ static inline void sx_sorted_give(sx_sorted *s, const sx_view *v, void *base[SX_
     sx_hand_over(&s->offsets, &base[SX_SEC_OFFSETS], sx_section_stays(v, SX_SEC_OFFSETS));
     sx_hand_over(&s->bytes, &base[SX_SEC_BYTES], sx_section_stays(v, SX_SEC_BYTES));
     sx_hand_over(&s->groups, &base[SX_SEC_GROUPS], sx_section_stays(v, SX_SEC_GROUPS));
+    sx_hand_over(&s->marks, &base[SX_SEC_MARKS], sx_section_stays(v, SX_SEC_MARKS));
 }
 
 static inline void sx_sorted_take_back(sx_sorted *s, const sx_view *v, void *base[SX_SECTIONS])
@@ -291,6 +292,7 @@ static inline void sx_sorted_take_back(sx_sorted *s, const sx_view *v, void *bas
     sx_hand_over(&base[SX_SEC_OFFSETS], &s->offsets, sx_section_stays(v, SX_SEC_OFFSETS));
     sx_hand_over(&base[SX_SEC_BYTES], &s->bytes, sx_section_stays(v, SX_SEC_BYTES));
     sx_hand_over(&base[SX_SEC_GROUPS], &s->groups, sx_section_stays(v, SX_SEC_GROUPS));
+    sx_hand_over(&base[SX_SEC_MARKS], &s->marks, sx_section_stays(v, SX_SEC_MARKS));
 }
 
 /* Who answers where both sides could, if the device's name says it. */

@@ -25,6 +25,7 @@
 
 #define FORMAT 2u
 #define CODES 2u                  /* how codes of strings are made (keys/strings.h); 0: all digits alike */
+#define CODES_MARKED 3u           /* the same, and there are marks (keys/string_marks.h) */
 #define ORDER_MARK 0x01020304u
 #define RUNS 1u                   /* in a file */
 #define FLAG_UNIQUE 1u            /* the spec says unique */
@@ -158,7 +159,7 @@ static void lay_out(const sx_store *store, uint64_t why_bytes, uint64_t notes_by
     front->run.base = v->strings.base;
     front->run.rows = v->strings.rows;
     front->run.chars = v->strings.chars;
-    front->run.codes = v->n > 0 && v->strings.offset_bytes ? CODES : 0;
+    front->run.codes = v->n > 0 && v->strings.offset_bytes ? v->strings.marked ? CODES_MARKED : CODES : 0;
 
     for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
         uint64_t bytes = sx_section_bytes(v, kind);
@@ -340,9 +341,10 @@ static sx_status read_strings(sx_strings *out, const file_front *front, const ch
         return r->string_bytes || r->forks || r->cells || r->pool || r->base ||
                        r->rows || r->codes || r->chars
                    ? damaged(path, "it has no strings, but their numbers", err) : SX_OK;
-    if (r->codes != CODES)
+    if (r->codes != CODES && r->codes != CODES_MARKED)
         return sx_fail(err, SX_ECORRUPT, "'%.200s' has strings with codes of kind %u, but this library "
-                       "reads kind %u; build it again from its keys", path, r->codes, CODES);
+                       "reads kinds %u and %u; build it again from its keys", path, r->codes, CODES,
+                       CODES_MARKED);
     if (r->string_bytes > most || r->cells == 0 || r->cells > most || r->forks >= r->cells ||
         r->cells >= SX_TO_FORK || r->pool > most || r->base == 1 || r->base > 257 ||
         (r->base ? (r->rows != 1 && r->rows != r->base) || r->chars == 0 || r->chars > SX_CHARS_MOST
@@ -352,7 +354,7 @@ static sx_status read_strings(sx_strings *out, const file_front *front, const ch
                         .pool = r->pool,
                         .offset_bytes = (uint16_t)sx_offset_bytes(r->string_bytes),
                         .bits = (uint16_t)sx_group_bits(r->cells - r->forks), .base = r->base,
-                        .rows = r->rows, .chars = r->chars};
+                        .rows = r->rows, .chars = r->chars, .marked = r->codes == CODES_MARKED};
     return SX_OK;
 }
 

@@ -50,7 +50,8 @@ static uint64_t stage_bytes(const sx_device *dev)
 /* Adds what strings take beside their codes: sections, and what sorting them takes. */
 static void add_strings(uint64_t n, uint64_t string_bytes, sx_bounds *most)
 {
-    uint64_t sections = (n + 1) * sx_offset_bytes(string_bytes) + string_bytes + sx_groups_most(n);
+    uint64_t sections = (n + 1) * sx_offset_bytes(string_bytes) + string_bytes + sx_groups_most(n) +
+                        n;        /* marks */
 
     most->resident += sections;
     most->peak += sections + sx_groups_scratch(n) + (n + 1) * 3 * sizeof(uint64_t) +
@@ -349,6 +350,7 @@ static sx_status sort_for(sx_device *dev, const sx_spec *spec, const sx_input *i
         {&s.offsets, (s.n + 1) * s.strings.offset_bytes},
         {&s.bytes, s.strings.size},
         {&s.groups, sx_groups_bytes(&s.strings)},
+        {&s.marks, s.strings.marked ? s.n : 0},
     };
     for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (st == SX_OK) {
@@ -403,6 +405,7 @@ static sx_status build(const sx_site *site, sx_store *s, const sx_spec *spec, co
     be->release(dev->self, sorted.offsets);
     be->release(dev->self, sorted.bytes);
     be->release(dev->self, sorted.groups);
+    be->release(dev->self, sorted.marks);
     be->release(dev->self, sorted.spare_keys);
     be->release(dev->self, sorted.spare_rows);
     return st;

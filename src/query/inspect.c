@@ -246,8 +246,8 @@ static void explain_text(const sx_index_version *now, const sx_notes *notes,
                 sx_type_name(s->key_type), v->width, s->spec.unique ? ", unique" : "");
     if (v->strings.offset_bytes)
         sx_text_add(t, "strings  %" PRIu64 " bytes; codes begin with one of %u groups, which %u forks "
-                    "tell apart\n", v->strings.size, v->strings.cells - v->strings.forks,
-                    v->strings.forks);
+                    "tell apart%s\n", v->strings.size, v->strings.cells - v->strings.forks,
+                    v->strings.forks, v->strings.marked ? "; equal codes have marks" : "");
     if (v->row_bytes)
         sx_text_add(t, "rows     stored, %u bytes each, up to %" PRIu64 "\n", v->row_bytes,
                     s->max_row);
@@ -296,8 +296,9 @@ static void explain_json(const sx_index_version *now, const sx_notes *notes,
     if (v->traits & SX_ONCE)
         sx_text_add(t, ", \"stored_keys\": %" PRIu64, v->n);
     if (v->strings.offset_bytes)
-        sx_text_add(t, ", \"string_bytes\": %" PRIu64 ", \"groups\": %u, \"forks\": %u",
-                    v->strings.size, v->strings.cells - v->strings.forks, v->strings.forks);
+        sx_text_add(t, ", \"string_bytes\": %" PRIu64 ", \"groups\": %u, \"forks\": %u, "
+                    "\"marks\": %s", v->strings.size, v->strings.cells - v->strings.forks,
+                    v->strings.forks, v->strings.marked ? "true" : "false");
     if (sx_family_of(v->family)->explain)
         sx_family_of(v->family)->explain(v, &s->spec, t, SX_JSON);
     sx_text_add(t, ", \"sections\": [");
