@@ -234,7 +234,7 @@ static void search_runs(const sx_settle *job, search *all, unsigned left, int al
                 job->open[r->i] = order == 0;     /* the last one that is not below q counts */
             }
             if (alone ? order < 0 : r->lo < r->hi) {
-                __builtin_prefetch(s->offsets + middle(r) * s->offset_bytes);
+                __builtin_prefetch(sx_offset_place(s, middle(r)));
                 all[kept++] = *r;
             } else {
                 job->position[r->i] = r->lo;
@@ -290,7 +290,7 @@ static unsigned search_marked(const sx_settle *job, search *all, unsigned left)
         uint64_t m = sx_mark_run(s, v->n, r->lo, job->same[r->i]);
         r->marked = m > 0;
         r->hi = m ? r->lo + m : run_end(v, r->lo, job->code[r->i]);
-        __builtin_prefetch(m > 1 ? s->marks + r->hi - 1 : s->offsets + r->lo * s->offset_bytes);
+        __builtin_prefetch(m > 1 ? s->marks + r->hi - 1 : sx_offset_place(s, r->lo));
     }
     for (unsigned k = 0; k < left; k++) {
         search *r = &all[k];
@@ -299,7 +299,7 @@ static unsigned search_marked(const sx_settle *job, search *all, unsigned left)
         if (r->marked && r->hi - r->lo > 1) {
             sx_mark_bits q = sx_mark_bits_of(r->q, r->length, job->same[r->i]);
             r->at = sx_mark_nearest(s, r->lo, r->hi, &q);
-            __builtin_prefetch(s->offsets + r->at * s->offset_bytes);
+            __builtin_prefetch(sx_offset_place(s, r->at));
         }
     }
     for (unsigned k = 0; k < left; k++)
@@ -308,7 +308,7 @@ static unsigned search_marked(const sx_settle *job, search *all, unsigned left)
     for (unsigned k = 0; k < left; k++)
         if (!all[k].marked || end_marked(job, &all[k])) {
             all[kept] = all[k];
-            __builtin_prefetch(s->offsets + middle(&all[kept++]) * s->offset_bytes);
+            __builtin_prefetch(sx_offset_place(s, middle(&all[kept++])));
         }
     return kept;
 }
@@ -328,7 +328,7 @@ static void settle_some(const sx_settle *job, unsigned from, unsigned end)
             all[left].lo = job->position[i];
             all[left++].i = i;
             if (!s->marks)
-                __builtin_prefetch(s->offsets + job->position[i] * s->offset_bytes);
+                __builtin_prefetch(sx_offset_place(s, job->position[i]));
             if (!s->marks && !alone)
                 ask_run(v, job->position[i]);
         }
@@ -342,7 +342,7 @@ static void settle_some(const sx_settle *job, unsigned from, unsigned end)
         r->hi = alone ? r->lo + 1 : run_end(v, r->lo, job->code[r->i]);
         r->q = sx_asked_string(&job->q, job->at + r->i, &r->length);
         if (r->hi - r->lo > 1)
-            __builtin_prefetch(s->offsets + middle(r) * s->offset_bytes);
+            __builtin_prefetch(sx_offset_place(s, middle(r)));
     }
     search_runs(job, all, left, alone);
 }
@@ -389,8 +389,7 @@ static const unsigned char *string_of(const take_work *w, uint64_t i, uint64_t *
     uint64_t at = w->job->at[i];
 
     if (i + AHEAD < w->job->n && w->job->at[i + AHEAD] < w->v->n)
-        __builtin_prefetch(w->v->strings.offsets +
-                           w->job->at[i + AHEAD] * w->v->strings.offset_bytes);
+        __builtin_prefetch(sx_offset_place(&w->v->strings, w->job->at[i + AHEAD]));
     *length = 0;
     return at < w->v->n ? sx_string_at(&w->v->strings, at, length) : NULL;
 }

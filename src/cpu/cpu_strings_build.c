@@ -5,6 +5,7 @@
  *     3. copy strings in order, and rows
  *     4. see what neighbours share; make groups of it (keys/string_groups.h); make codes
  *     5. mark strings with equal codes, if there are many (keys/string_marks.h)
+ *     6. put offsets into lines, unless strings are long
  *
  * Only steps 2 and 3 read the caller's bytes. If these change meanwhile, the copies may be out of
  * order, which step 4 sees. */
@@ -93,7 +94,7 @@ static void copy_strings(void *of, uint64_t first, uint64_t end)
     for (uint64_t i = first; i < end; i++) {
         uint64_t p = position(w, i), length = w->begin[p + 1] - w->begin[p];
         if (length > 0)
-            memcpy((unsigned char *)w->s->bytes + sx_offset_raw(s->offsets, s->offset_bytes, i),
+            memcpy((unsigned char *)w->s->bytes + sx_offset_at(s, i),
                    w->a.data + w->begin[p], length);
     }
 }
@@ -258,6 +259,49 @@ static sx_status take_codes(work *w, sx_err *err)
     return st == SX_OK ? take_marks(w, err) : st;
 }
 
+/* Whether all strings of a line are near enough to its base. */
+static int lines_reach(const sx_strings *s, uint64_t n)
+{
+    for (uint64_t i = 0; i <= n; i += SX_LINE_STRINGS) {
+        uint64_t last = i + SX_LINE_STRINGS - 1 < n ? i + SX_LINE_STRINGS - 1 : n;
+        if (sx_offset_at(s, last) - sx_offset_at(s, i) >= SX_LINE_REACH)
+            return 0;
+    }
+    return 1;
+}
+
+/* Puts offsets into lines, if they fit there. */
+static sx_status shorten_offsets(sx_sorted *s, sx_err *err)
+{
+    sx_strings *of = &s->strings;
+    uint64_t bytes = sx_offsets_bytes(s->n, 2), base = 0;
+    unsigned char *lines;
+    sx_status st;
+
+    if (!lines_reach(of, s->n))
+        return SX_OK;
+    st = sx_alloc((void **)&lines, bytes, "offsets", err);
+    if (st != SX_OK)
+        return st;
+    memset(lines + bytes - SX_OFFSET_LINE, 0, SX_OFFSET_LINE);
+    for (uint64_t i = 0; i <= s->n; i++) {
+        unsigned char *line = lines + i / SX_LINE_STRINGS * SX_OFFSET_LINE;
+        uint64_t at = sx_offset_at(of, i);
+        if (i % SX_LINE_STRINGS == 0) {
+            base = at;
+            memcpy(line, &base, sizeof base);
+        }
+        ((uint16_t *)(void *)(line + 8))[i % SX_LINE_STRINGS] = (uint16_t)(at - base);
+    }
+    sx_release(s->offsets);
+    if (!s->bytes)                /* all are empty, and begin somewhere all the same */
+        of->bytes = lines;
+    s->offsets = lines;
+    of->offsets = lines;
+    of->offset_bytes = 2;
+    return SX_OK;
+}
+
 sx_status sx_cpu_sort_strings(sx_cpu *cpu, const sx_input *in, sx_sorted *s, sx_err *err)
 {
     work w = {.cpu = cpu, .in = in, .s = s};
@@ -281,7 +325,7 @@ sx_status sx_cpu_sort_strings(sx_cpu *cpu, const sx_input *in, sx_sorted *s, sx_
     sx_release(w.begin);
     sx_release(w.shared);
     sx_release(w.a.rows[0]);
-    return st;
+    return st == SX_OK ? shorten_offsets(s, err) : st;
 }
 
 uint64_t sx_cpu_string_repeat(const sx_sorted *s)
@@ -378,7 +422,7 @@ sx_status sx_cpu_string_once(sx_sorted *s, sx_err *err)
     s->strings.offsets = offsets;
     s->strings.offset_bytes = (uint16_t)offset_bytes;
     s->n = values;
-    return SX_OK;
+    return shorten_offsets(s, err);
 }
 
 void sx_cpu_string_print(const sx_strings *s, uint64_t i, char *text, size_t space)

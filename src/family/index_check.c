@@ -88,9 +88,6 @@ static sx_status check_order(const sx_view *v, int key_type, int unique, sx_prog
     return SX_OK;
 }
 
-/* S1: offsets never descend, from 0 to the end. S2: strings never descend, and ascend where they
- * are unique or stored once. S3: groups are a tree (keys/string_groups.h). S4: each key is the code of its
- * string. S5: each mark is as keys/string_marks.h has it. */
 typedef struct {                  /* a run of equal codes */
     uint64_t first, code, same;
 } code_run;
@@ -126,6 +123,24 @@ static sx_status check_mark(const sx_view *v, code_run *run, uint64_t i, const s
     return st;
 }
 
+/* S1, of offsets in lines: each line counts from its first offset, and 0 is behind the last. */
+static sx_status check_lines(const sx_view *v, sx_err *err)
+{
+    const sx_strings *s = &v->strings;
+    uint64_t end = sx_offsets_bytes(v->n, 2) / SX_OFFSET_LINE * SX_LINE_STRINGS;
+
+    for (uint64_t i = 0; i < end && s->offset_bytes == 2; i++) {
+        const unsigned char *line = sx_offset_place(s, i);
+        if ((i % SX_LINE_STRINGS == 0 || i > v->n) &&
+            ((const uint16_t *)(const void *)(line + 8))[i % SX_LINE_STRINGS])
+            return sx_check_broken(v, "S1", "a line of offsets should have 0 for offset", i, err);
+    }
+    return SX_OK;
+}
+
+/* S1: offsets never descend, from 0 to the end. S2: strings never descend, and ascend where they
+ * are unique or stored once. S3: groups are a tree (keys/string_groups.h). S4: each key is the code of its
+ * string. S5: each mark is as keys/string_marks.h has it. */
 static sx_status check_strings(const sx_view *v, int unique, sx_progress *progress, sx_err *err)
 {
     const sx_strings *s = &v->strings;
@@ -136,13 +151,15 @@ static sx_status check_strings(const sx_view *v, int unique, sx_progress *progre
     sx_status st = SX_OK;
 
     for (uint64_t i = 0; i <= v->n; i++) {
-        uint64_t at = sx_offset_raw(s->offsets, s->offset_bytes, i);
+        uint64_t at = sx_offset_at(s, i);
         if (at < last || at > s->size || (i == 0 && at != 0) || (i == v->n && at != s->size))
             return sx_check_broken(v, "S1", "strings are not one behind the other, at offset", i,
                                    err);
         last = at;
     }
-    st = sx_groups_check(s, err);
+    st = check_lines(v, err);
+    if (st == SX_OK)
+        st = sx_groups_check(s, err);
     for (uint64_t i = 0; i < v->n && st == SX_OK; i++) {
         uint64_t own;
         const unsigned char *p = sx_string_at(s, i, &own);
@@ -151,8 +168,7 @@ static sx_status check_strings(const sx_view *v, int unique, sx_progress *progre
             return sx_progress_status(progress, err);
         if (i > 0 && sx_bytes_order(before, length, p, own) >= least)
             return sx_check_broken(v, "S2", "no larger string follows position", i - 1, err);
-        if (sx_check_key(v, v->keys + sx_key_offset(v, sx_slot_of_rank(v, i))) !=
-            w.code)
+        if (sx_check_key(v, v->keys + sx_key_offset(v, sx_slot_of_rank(v, i))) != w.code)
             return sx_check_broken(v, "S4", "a key that is not the code of its string has position",
                                    i, err);
         st = check_mark(v, &run, i, &w, err);

@@ -111,7 +111,7 @@ uint64_t sx_section_bytes(const sx_view *v, unsigned section)
     case SX_SEC_STARTS:
         return v->traits & SX_ONCE ? sx_starts_bytes(v->n, v->ranks, v->row_bytes) : 0;
     case SX_SEC_OFFSETS:
-        return v->strings.offset_bytes ? (v->n + 1) * v->strings.offset_bytes : 0;
+        return v->strings.offset_bytes ? sx_offsets_bytes(v->n, v->strings.offset_bytes) : 0;
     case SX_SEC_BYTES:
         return v->strings.size;
     case SX_SEC_GROUPS:

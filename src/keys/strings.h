@@ -3,8 +3,13 @@
  *
  * Strings are in ascending order, one behind the other:
  *
- *     offsets |o0|o1|o2| ... |on|      of 4 bytes, or 8 if the strings have 4 GiB or more
+ *     offsets |base|d0|d1| ... |d27|base|d28| ...     lines: a base of 8 bytes, and 28 distances
+ *                                                     from it, of 2 bytes, the first of them 0
  *     bytes   |string 0|string 1| ... |string n-1|
+ *
+ * The last distance says where string n-1 ends; what is behind it in its line is 0. If 28 strings
+ * have 64 KiB or more, all offsets are one behind the other instead: of 4 bytes, or 8 if the strings
+ * have 4 GiB or more.
  *
  * A code never descends: if s <= t, then code(s) <= code(t), for all strings there are. So all
  * strings whose codes are below that of q are below q, and q's place is at or behind the left
@@ -92,7 +97,7 @@ typedef struct {
     const unsigned char *offsets, *bytes, *groups, *marks;
     uint64_t size;                /* bytes of all strings */
     uint32_t forks, cells, pool;
-    uint16_t offset_bytes;        /* 4, 8; 0: keys are not strings */
+    uint16_t offset_bytes;        /* 2: lines; 4, 8; 0: keys are not strings */
     uint16_t bits;                /* of a group's number */
     uint16_t base, rows;          /* of shares: 1, or as many as base */
     uint16_t chars;               /* bytes behind a group that codes stand for, at most */
@@ -107,10 +112,21 @@ typedef struct {
 
 #define SX_STRING_MOST UINT32_MAX /* bytes of one */
 
-/* What a section has, of n strings. */
+/* Bytes of an offset, unless they are in lines. */
 SX_FN uint32_t sx_offset_bytes(uint64_t size)
 {
     return size > UINT32_MAX ? 8 : 4;
+}
+
+/* A line of offsets. */
+#define SX_OFFSET_LINE 64u
+#define SX_LINE_STRINGS 28u
+#define SX_LINE_REACH 65536u      /* distances are below that */
+
+/* What the section has, of n strings. */
+SX_FN uint64_t sx_offsets_bytes(uint64_t n, uint32_t offset_bytes)
+{
+    return offset_bytes == 2 ? (n / SX_LINE_STRINGS + 1) * SX_OFFSET_LINE : (n + 1) * offset_bytes;
 }
 
 /* Digits and shares. */
@@ -374,17 +390,35 @@ SX_FN uint64_t sx_string_code(const sx_strings *s, const unsigned char *q, uint6
 
 /* ---- the strings -------------------------------------------------------------------- */
 
-/* An offset as it is stored. */
+/* An offset of a column. */
 SX_FN uint64_t sx_offset_raw(const void *offsets, uint32_t offset_bytes, uint64_t i)
 {
     return offset_bytes == 8 ? ((const uint64_t *)offsets)[i] : ((const uint32_t *)offsets)[i];
 }
 
+/* Where an offset is, or its line. */
+SX_FN const unsigned char *sx_offset_place(const sx_strings *s, uint64_t i)
+{
+    return s->offsets + (s->offset_bytes == 2 ? i / SX_LINE_STRINGS * SX_OFFSET_LINE
+                                              : i * s->offset_bytes);
+}
+
+/* An offset as it is stored. */
+SX_FN uint64_t sx_offset_at(const sx_strings *s, uint64_t i)
+{
+    const unsigned char *line;
+
+    if (s->offset_bytes != 2)
+        return sx_offset_raw(s->offsets, s->offset_bytes, i);
+    line = sx_offset_place(s, i);
+    return *(const uint64_t *)(const void *)line +
+           ((const uint16_t *)(const void *)(line + 8))[i % SX_LINE_STRINGS];
+}
+
 /* String i: where it begins, and its length. Both are inside of the section. */
 SX_FN const unsigned char *sx_string_at(const sx_strings *s, uint64_t i, uint64_t *length)
 {
-    uint64_t a = sx_offset_raw(s->offsets, s->offset_bytes, i);
-    uint64_t b = sx_offset_raw(s->offsets, s->offset_bytes, i + 1);
+    uint64_t a = sx_offset_at(s, i), b = sx_offset_at(s, i + 1);
 
     a = a < s->size ? a : s->size;
     b = b < s->size ? b : s->size;

@@ -25,7 +25,8 @@
 
 #define FORMAT 2u
 #define CODES 2u                  /* how codes of strings are made (keys/strings.h); 0: all digits alike */
-#define CODES_MARKED 3u           /* the same, and there are marks (keys/string_marks.h) */
+#define CODES_MARKED 1u           /* added to it if there are marks (keys/string_marks.h), ... */
+#define CODES_LINES 2u            /* ... and if offsets are in lines */
 #define ORDER_MARK 0x01020304u
 #define RUNS 1u                   /* in a file */
 #define FLAG_UNIQUE 1u            /* the spec says unique */
@@ -159,7 +160,9 @@ static void lay_out(const sx_store *store, uint64_t why_bytes, uint64_t notes_by
     front->run.base = v->strings.base;
     front->run.rows = v->strings.rows;
     front->run.chars = v->strings.chars;
-    front->run.codes = v->n > 0 && v->strings.offset_bytes ? v->strings.marked ? CODES_MARKED : CODES : 0;
+    if (v->n > 0 && v->strings.offset_bytes)
+        front->run.codes = (uint16_t)(CODES + (v->strings.marked ? CODES_MARKED : 0) +
+                                      (v->strings.offset_bytes == 2 ? CODES_LINES : 0));
 
     for (unsigned kind = 0; kind < SX_SECTIONS; kind++) {
         uint64_t bytes = sx_section_bytes(v, kind);
@@ -334,6 +337,7 @@ static sx_status read_strings(sx_strings *out, const file_front *front, const ch
 {
     const file_run *r = &front->run;
     uint64_t most = front->head.file_bytes;
+    uint32_t kind;
     int strings = sx_type_of((int)front->head.key_type)->bytes == 0;
 
     *out = (sx_strings){0};
@@ -341,10 +345,11 @@ static sx_status read_strings(sx_strings *out, const file_front *front, const ch
         return r->string_bytes || r->forks || r->cells || r->pool || r->base ||
                        r->rows || r->codes || r->chars
                    ? damaged(path, "it has no strings, but their numbers", err) : SX_OK;
-    if (r->codes != CODES && r->codes != CODES_MARKED)
+    if (r->codes < CODES || r->codes > CODES + CODES_MARKED + CODES_LINES)
         return sx_fail(err, SX_ECORRUPT, "'%.200s' has strings with codes of kind %u, but this library "
-                       "reads kinds %u and %u; build it again from its keys", path, r->codes, CODES,
-                       CODES_MARKED);
+                       "reads kinds %u to %u; build it again from its keys", path, r->codes, CODES,
+                       CODES + CODES_MARKED + CODES_LINES);
+    kind = r->codes - CODES;
     if (r->string_bytes > most || r->cells == 0 || r->cells > most || r->forks >= r->cells ||
         r->cells >= SX_TO_FORK || r->pool > most || r->base == 1 || r->base > 257 ||
         (r->base ? (r->rows != 1 && r->rows != r->base) || r->chars == 0 || r->chars > SX_CHARS_MOST
@@ -352,9 +357,9 @@ static sx_status read_strings(sx_strings *out, const file_front *front, const ch
         return damaged(path, "its strings have an impossible size", err);
     *out = (sx_strings){.size = r->string_bytes, .forks = r->forks, .cells = r->cells,
                         .pool = r->pool,
-                        .offset_bytes = (uint16_t)sx_offset_bytes(r->string_bytes),
+                        .offset_bytes = (uint16_t)(kind & CODES_LINES ? 2 : sx_offset_bytes(r->string_bytes)),
                         .bits = (uint16_t)sx_group_bits(r->cells - r->forks), .base = r->base,
-                        .rows = r->rows, .chars = r->chars, .marked = r->codes == CODES_MARKED};
+                        .rows = r->rows, .chars = r->chars, .marked = (kind & CODES_MARKED) != 0};
     return SX_OK;
 }
 

@@ -347,7 +347,7 @@ static sx_status sort_for(sx_device *dev, const sx_spec *spec, const sx_input *i
         {&s.keys, sx_round_up(s.n * s.width, SX_LINE)},
         {&s.rows, s.ranks * s.row_bytes},
         {&s.starts, sx_starts_bytes(s.n, s.ranks, s.row_bytes)},
-        {&s.offsets, (s.n + 1) * s.strings.offset_bytes},
+        {&s.offsets, sx_offsets_bytes(s.n, s.strings.offset_bytes)},
         {&s.bytes, s.strings.size},
         {&s.groups, sx_groups_bytes(&s.strings)},
         {&s.marks, s.strings.marked ? s.n : 0},
