@@ -563,7 +563,7 @@ static void test_hostile(void **state)
     char *path = temp_path("hostile.sxt");
     unsigned refused = 0, checked = 0;
     for (size_t s = 0; s < COUNT_OF(specs); s++) {
-        texts keys = texts_make(TEXTS_PATHS, 2500, 4, &r), q = texts_near(&keys, 60, 4, &r);
+        texts keys = texts_make(TEXTS_TIED, 2500, 4, &r), q = texts_near(&keys, 60, 4, &r);
         text_case c = text_case_of(&keys, NULL);
         sx_index *ix = NULL;
         size_t bytes;
@@ -610,7 +610,7 @@ static void test_forged(void **state)
     };
     rnd r = rnd_start(test_seed() + 13);
     char *path = temp_path("forged.sxt");
-    texts keys = texts_make(TEXTS_PATHS, 2500, 4, &r);
+    texts keys = texts_make(TEXTS_TIED, 2500, 4, &r);
     text_case c = text_case_of(&keys, NULL);
     sx_index *ix = NULL, *loaded = NULL;
     size_t bytes;
@@ -680,7 +680,7 @@ static void test_explained(void **state)
 {
     (void)state;
     rnd r = rnd_start(test_seed() + 14);
-    texts keys = texts_make(TEXTS_PATHS, 2500, 4, &r);
+    texts keys = texts_make(TEXTS_TIED, 2500, 4, &r);
     text_case c = text_case_of(&keys, NULL);
     sx_index *ix = NULL;
     char buf[8192];
@@ -689,9 +689,12 @@ static void test_explained(void **state)
     assert_int_equal(sx_explain(ix, SX_TEXT, buf, &bytes), SX_OK);
     assert_non_null(strstr(buf, "strings "));
     assert_non_null(strstr(buf, "section  groups"));
+    assert_non_null(strstr(buf, "section  marks"));
+    assert_non_null(strstr(buf, "have marks"));
     bytes = sizeof buf;
     assert_int_equal(sx_explain(ix, SX_JSON, buf, &bytes), SX_OK);
-    assert_true(is_json(buf) && strstr(buf, "\"string_bytes\""));
+    assert_true(is_json(buf) && strstr(buf, "\"string_bytes\"") &&
+                strstr(buf, "\"marks\": true"));
     sx_free(ix);
     text_case_free(&c);
     texts_free(&keys);

@@ -352,7 +352,7 @@ static void test_hostile(void **state)
     sx_device *kernels = device_open(kernel_device(0));
     char *path = temp_path("hostile.sxt");
     for (size_t s = 0; s < COUNT_OF(specs); s++) {
-        texts keys = texts_make(TEXTS_PATHS, 900, 4, &r), q = texts_near(&keys, 60, 4, &r);
+        texts keys = texts_make(TEXTS_TIED, 900, 4, &r), q = texts_near(&keys, 60, 4, &r);
         text_case c = text_case_of(&keys, NULL);
         sx_index *ix = NULL;
         size_t bytes;

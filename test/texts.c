@@ -58,6 +58,37 @@ static unsigned add_syllables(char *to, unsigned at, unsigned most, rnd *r)
     return at;
 }
 
+/* One of n / 3 beginnings, some of them more often than others; what follows is nothing, zeros,
+ * letters, or long. */
+static unsigned one_tied(unsigned char *to, uint64_t n, rnd *r)
+{
+    uint64_t stem = rnd_below(r, 8) ? rnd_below(r, n / 3 + 1) : 0;
+    rnd letters = rnd_start(stem + 1);
+    unsigned bytes = 24, more = (unsigned)rnd_below(r, 12);
+    for (unsigned k = 0; k < bytes; k++)
+        to[k] = (unsigned char)('a' + rnd_below(&letters, 26));
+    if (rnd_below(r, 4) == 0)     /* a part of it alone */
+        bytes -= (unsigned)rnd_below(r, 10);
+    switch (rnd_below(r, 5)) {
+    case 0:
+        more = 0;
+        break;
+    case 1:
+        memset(to + bytes, 0, more);
+        break;
+    case 2:                       /* further than marks reach */
+        more += 40;
+        memset(to + bytes, 'x', more);
+        to[bytes + more - 1] = (unsigned char)('a' + rnd_below(r, 26));
+        break;
+    default:
+        for (unsigned k = 0; k < more; k++)
+            to[bytes + k] = (unsigned char)('a' + rnd_below(r, 3));
+        break;
+    }
+    return bytes + more;
+}
+
 /* String i of its kind, at most ONE_MOST bytes. */
 static unsigned one_text(texts_kind kind, uint64_t i, uint64_t n, unsigned char *to, rnd *r)
 {
@@ -102,6 +133,9 @@ static unsigned one_text(texts_kind kind, uint64_t i, uint64_t n, unsigned char 
     case TEXTS_DUPLICATES:
         bytes = (unsigned)sprintf((char *)to, "the same and long beginning %03u",
                                   (unsigned)rnd_below(r, n / 20 + 1));
+        break;
+    case TEXTS_TIED:
+        bytes = one_tied(to, n, r);
         break;
     case TEXTS_WIDE:
         to[0] = (unsigned char)i;

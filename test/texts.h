@@ -14,6 +14,7 @@ typedef enum {
     TEXTS_PATHS,                  /* folders and files below 60 bytes that all share */
     TEXTS_WORDS,                  /* syllables: many share 6 bytes and more */
     TEXTS_DUPLICATES,             /* some syllables, each many times */
+    TEXTS_TIED,                   /* more beginnings of 24 letters than a tree can tell apart */
     TEXTS_WIDE,                   /* each of 256 bytes first, then the same */
     TEXTS_EMPTY,                  /* the empty string, n times */
     TEXTS_KINDS

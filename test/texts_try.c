@@ -335,7 +335,7 @@ unsigned char *text_section(unsigned char *file, const char *name, uint64_t *byt
 
 void text_damage(unsigned char *file, size_t bytes, unsigned which, rnd *r)
 {
-    static const char *const sections[] = { "offsets", "bytes", "groups", "keys" };
+    static const char *const sections[] = { "offsets", "bytes", "groups", "marks", "keys" };
     uint64_t its, many = 1 + rnd_below(r, 12);
     unsigned char *at = text_section(file, sections[which % COUNT_OF(sections)], &its);
     while (many-- > 0) {

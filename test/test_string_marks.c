@@ -1,0 +1,248 @@
+/* test_string_marks.c - strings with equal codes, which marks tell apart (keys/string_marks.h), and
+ * offsets in lines. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "keys/string_marks.h"
+#include "sxfile.h"
+#include "texts.h"
+
+static sx_device *cpu;
+
+/* ---- by themselves --------------------------------------------------------------------- */
+
+/* Of all strings of up to some bytes out of a few, a run; its marks are made, and every other string is
+ * searched for in it. */
+static void test_runs(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed() + 1);
+    for (unsigned turn = 0; turn < 3000; turn++) {
+        enum { MOST = 40, SAME = 3 };
+        static const unsigned char bytes_of[] = { 0, 1, 'a', 0x80, 0xff };
+        uint64_t n = 1 + rnd_below(&r, MOST), size = 0;
+        unsigned longest = turn % 4 ? 4 : 60, kinds = 2 + (unsigned)rnd_below(&r, 4);
+        text of[MOST + 1];
+        unsigned char data[MOST + 1][64], marks[MOST], all[MOST * 64];
+        uint32_t offsets[MOST + 1];
+        for (uint64_t i = 0; i <= n; i++) {       /* the last one is asked for */
+            unsigned m = SAME + (unsigned)rnd_below(&r, longest);
+            memset(data[i], 'a', sizeof data[i]);
+            for (unsigned k = longest > 50 && m > 40 ? 36 : SAME; k < m; k++)
+                data[i][k] = bytes_of[rnd_below(&r, kinds)];
+            of[i] = (text){ data[i], m };
+        }
+        text q = rnd_below(&r, 3) ? of[n] : of[rnd_below(&r, n)];
+        text_oracle *o = text_oracle_new(n, of, NULL);
+        for (uint64_t i = 0; i < n; i++) {
+            offsets[i] = (uint32_t)size;
+            memcpy(all + size, o->keys[i].data, o->keys[i].bytes);
+            size += o->keys[i].bytes;
+        }
+        offsets[n] = (uint32_t)size;
+        sx_strings s = { .offsets = (unsigned char *)offsets, .bytes = all, .size = size,
+                         .marks = marks, .offset_bytes = 4, .marked = 1 };
+        marks[0] = (unsigned char)n;
+        for (uint64_t i = 1; i < n; i++)
+            marks[i] = sx_mark_of(&s, i, SAME);
+        uint64_t want = 0;        /* the left bound */
+        while (want < n && text_compare(o->keys[want], q) < 0)
+            want++;
+        sx_mark_bits bits = sx_mark_bits_of(q.data, q.bytes, SAME);
+        uint64_t at = sx_mark_nearest(&s, 0, n, &bits), length;
+        const unsigned char *p = sx_string_at(&s, at, &length);
+        sx_mark_bits other = sx_mark_bits_of(p, length, SAME);
+        uint32_t bit = sx_mark_between(&bits, &other);
+        int order = sx_bytes_order(p, length, q.data, q.bytes);
+        assert_int_equal(sx_mark_run(&s, n, 0, SAME), n);
+        assert_int_equal(sx_mark_run(&s, n, 0, 0), 0);
+        if (order == 0 || (bit == SX_MARK_FAR && order > 0))
+            assert_int_equal(at, want);
+        else if (bit == SX_MARK_FAR)
+            assert_true(want > at && want <= sx_mark_far_end(&s, n, at));
+        else
+            assert_int_equal(sx_mark_bound(&s, 0, n, at, bit, order < 0), want);
+        text_oracle_free(o);
+    }
+}
+
+/* ---- in an index ------------------------------------------------------------------------- */
+
+static bool has_marks(const sx_index *ix)
+{
+    char buf[8192];
+    size_t bytes = sizeof buf;
+    assert_int_equal(sx_explain(ix, SX_JSON, buf, &bytes), SX_OK);
+    return strstr(buf, "\"marks\": true") != NULL;
+}
+
+static void ask_all(sx_device *dev, const char *name)
+{
+    static const char *const specs[] = { "sorted", "eytzinger", "pivot(layout=pairs)", "btree",
+                                         "sorted(layout=once)", "pivot(layout=once)", "radix" };
+    static const uint64_t sizes[] = { 700, 3000, 6000 };
+    rnd r = rnd_start(test_seed() + 2);
+    for (size_t i = 0; i < COUNT_OF(specs); i++)
+        for (size_t k = 0; k < COUNT_OF(sizes); k++) {
+            texts keys = texts_make(TEXTS_TIED, sizes[k], 4, &r);
+            text_case c = text_case_of(&keys, NULL);
+            sx_index *ix = NULL;
+            if (text_build(&c, dev, specs[i], NULL, &ix) != SX_OK)
+                text_must(sx_detail(), specs[i], name, sizes[k], TEXTS_TIED);
+            assert_true(has_marks(ix));
+            assert_int_equal(sx_check(ix, NULL), SX_OK);
+            text_must(text_ask(&c, ix, 3000, &r), specs[i], name, sizes[k], TEXTS_TIED);
+            sx_free(ix);
+            text_case_free(&c);
+            texts_free(&keys);
+        }
+}
+
+static void test_tied(void **state)
+{
+    (void)state;
+    ask_all(cpu, "cpu");
+}
+
+static void test_tied_kernels(void **state)
+{
+    (void)state;
+    sx_device *dev = device_open(kernel_device(0));
+    ask_all(dev, kernel_device(0));
+    sx_close(dev);
+}
+
+/* Strings that few share a code with others have none. */
+static void test_none(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed() + 3);
+    texts keys = texts_make(TEXTS_PATHS, 3000, 4, &r);
+    text_case c = text_case_of(&keys, NULL);
+    sx_index *ix = NULL;
+    assert_int_equal(text_build(&c, cpu, "pivot", NULL, &ix), SX_OK);
+    assert_false(has_marks(ix));
+    sx_free(ix);
+    text_case_free(&c);
+    texts_free(&keys);
+}
+
+/* Each mark that is another one is seen by the check. */
+static void test_checked(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed() + 4);
+    char *path = temp_path("marks.sxt");
+    texts keys = texts_make(TEXTS_TIED, 1500, 4, &r);
+    text_case c = text_case_of(&keys, NULL);
+    sx_index *ix = NULL, *loaded = NULL;
+    size_t bytes;
+    assert_int_equal(text_build(&c, cpu, "pivot", NULL, &ix), SX_OK);
+    unsigned char *file = saved_bytes(ix, path, &bytes);
+    uint64_t n;
+    unsigned char *marks = text_section(file, "marks", &n);
+    assert_int_equal(n, 1500);
+    for (unsigned i = 0; i < 200; i++) {
+        unsigned char *mark = marks + (i < 2 ? i * (n - 1) : rnd_below(&r, n)), before = *mark;
+        *mark = (unsigned char)(before + 1 + rnd_below(&r, 255));
+        seal_sections(file, bytes);
+        seal_header(file, bytes);
+        assert_int_equal(sx_load(&loaded, cpu, memory_file(file, bytes), 0, NULL), SX_OK);
+        assert_int_equal(sx_check(loaded, NULL), SX_ECORRUPT);
+        assert_non_null(strstr(sx_detail(), "S5"));
+        sx_free(loaded);
+        *mark = before;
+    }
+    sx_free(ix);
+    free(file);
+    free(path);
+    text_case_free(&c);
+    texts_free(&keys);
+}
+
+/* ---- offsets ------------------------------------------------------------------------------- */
+
+/* Strings around the end of a line of offsets, and such that a line just holds, or does not. */
+static void test_lines(void **state)
+{
+    (void)state;
+    static const uint64_t counts[] = { 1, 26, 27, 28, 29, 55, 56, 57, 84 };
+    enum { MOST = 84, LONG = 70000 };
+    rnd r = rnd_start(test_seed() + 5);
+    char *path = temp_path("lines.sxt");
+    for (unsigned turn = 0; turn < 4 * COUNT_OF(counts); turn++) {
+        uint64_t n = counts[turn % COUNT_OF(counts)], its;
+        /* The line has n, or 27, strings before its last offset; one of them is long. */
+        uint64_t reach = SX_LINE_REACH - 4 * (n < 28 ? n - 1 : 26);
+        uint64_t large = turn / COUNT_OF(counts) == 0 ? 4 : reach - 3 + turn / COUNT_OF(counts);
+        bool lines = large < reach;
+        unsigned char *data = need(MOST * 4 + LONG);
+        text of[MOST];
+        for (unsigned i = 0; i < n; i++) {
+            unsigned char *to = data + 4 * i;
+            for (unsigned k = 0; k < 4; k++)
+                to[k] = (unsigned char)((i + 1) >> (24 - 8 * k));
+            of[i] = (text){ to, 4 };
+        }
+        memset(data + 4 * n, 0, LONG);            /* the first one */
+        of[rnd_below(&r, n)] = (text){ data + 4 * n, large };
+        texts keys = texts_from(n, of, 4);
+        text_case c = text_case_of(&keys, NULL);
+        sx_index *ix = NULL;
+        size_t bytes;
+        assert_int_equal(text_build(&c, cpu, "sorted", NULL, &ix), SX_OK);
+        unsigned char *file = saved_bytes(ix, path, &bytes);
+        unsigned char *offsets = text_section(file, "offsets", &its);
+        assert_int_equal(its, lines ? (n / 28 + 1) * 64 : (n + 1) * 4);
+        text_must(text_ask(&c, ix, 100, &r), "sorted", "cpu", n, TEXTS_KINDS);
+        assert_int_equal(sx_check(ix, NULL), SX_OK);
+        if (lines) {              /* a byte behind the last offset, if there is one, or a first one */
+            sx_index *loaded = NULL;
+            offsets[n % 28 == 27 ? 8 : its - 2] ^= 1;
+            seal_sections(file, bytes);
+            seal_header(file, bytes);
+            assert_int_equal(sx_load(&loaded, cpu, memory_file(file, bytes), 0, NULL), SX_OK);
+            assert_int_equal(sx_check(loaded, NULL), SX_ECORRUPT);
+            assert_non_null(strstr(sx_detail(), "S1"));
+            sx_free(loaded);
+        }
+        sx_free(ix);
+        free(file);
+        free(data);
+        text_case_free(&c);
+        texts_free(&keys);
+    }
+    free(path);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    cpu = device_open("cpu:threads=1");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    sx_close(cpu);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_tied),
+        cmocka_unit_test(test_tied_kernels),
+        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_checked),
+        cmocka_unit_test(test_lines),
+    };
+    return cmocka_run_group_tests_name("string_marks", tests, setup, teardown);
+}
