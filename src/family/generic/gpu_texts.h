@@ -67,7 +67,7 @@ SX_DEV int sx_text_marked(const sx_view *v, uint64_t *from, sx_gpu_search *s)
     q = sx_mark_bits_of(s->q, s->length, s->same);
     *from = sx_mark_nearest(of, lo, lo + m, &q);
     order = sx_string_order_from(of, *from, s->q, s->length, s->same);
-    s->equal = order == 0 && !s->right;
+    s->equal = !s->right && order == 0;
     if (order == 0)
         return !s->right;
     p = sx_string_at(of, *from, &own);
