@@ -32,22 +32,22 @@ SX_WALK void F(descend_level)(const sx_view *v, const KEY *q, unsigned m, uint32
     for (unsigned j = 0; j < m; j++) {
         const unsigned char *node = F(bplus_node)(t, l, at[j]);
         c[j] = F(bplus_place)(F(count_way)(node, q[j], way));
-        __builtin_prefetch(F(bplus_line)(node, c[j]));
+        SX_ASK(F(bplus_line)(node, c[j]));
         if (inner)
-            __builtin_prefetch(F(bplus_child)(node, c[j] * SX_BPLUS_KEYS(W)));
+            SX_ASK(F(bplus_child)(node, c[j] * SX_BPLUS_KEYS(W)));
     }
     for (unsigned j = 0; j < m; j++) {
         const unsigned char *node = F(bplus_node)(t, l, at[j]);
         at[j] = F(bplus_next)(t, l, at[j], c[j], F(count_way)(F(bplus_line)(node, c[j]), q[j], way),
                               latest);
         if (inner) {
-            __builtin_prefetch(F(bplus_node)(t, l + 1, at[j]));
+            SX_ASK(F(bplus_node)(t, l + 1, at[j]));
             continue;
         }
-        __builtin_prefetch(F(bplus_leaf)(v, at[j]));
-        __builtin_prefetch(sx_bplus_record_of(t, at[j] >> t->fan_shift));
+        SX_ASK(F(bplus_leaf)(v, at[j]));
+        SX_ASK(sx_bplus_record_of(t, at[j] >> t->fan_shift));
         if (row_step)
-            __builtin_prefetch(sx_ahead(v->rows, at[j] * row_step));
+            SX_ASK(sx_ahead(v->rows, at[j] * row_step));
     }
 }
 
@@ -63,10 +63,10 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const sx_sta
         F(descend_level)(v, q, m, l, at, row_step, way);
     for (unsigned j = 0; entry && j < m; j++) {
         at[j] = F(bplus_enter)(v, t->levels, entry[j].at);
-        __builtin_prefetch(F(bplus_leaf)(v, at[j]));
-        __builtin_prefetch(sx_bplus_record_of(t, at[j] >> t->fan_shift));
+        SX_ASK(F(bplus_leaf)(v, at[j]));
+        SX_ASK(sx_bplus_record_of(t, at[j] >> t->fan_shift));
         if (row_step)
-            __builtin_prefetch(sx_ahead(v->rows, at[j] * row_step));
+            SX_ASK(sx_ahead(v->rows, at[j] * row_step));
     }
 }
 

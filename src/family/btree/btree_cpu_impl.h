@@ -15,7 +15,7 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const sx_sta
         uint64_t last = F(btree_last_child)(t, l);
         for (unsigned j = 0; j < m; j++) {
             at[j] = F(btree_level)(t, l, at[j], last, q[j], t->k);
-            __builtin_prefetch(F(btree_node)(t, l + 1, at[j]));
+            SX_ASK(F(btree_node)(t, l + 1, at[j]));
         }
     }
     if (t->levels > 0) {
@@ -23,9 +23,9 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const sx_sta
         for (unsigned j = 0; j < m; j++) {
             at[j] = entry ? F(btree_from_entry)(v, entry[j])
                           : F(btree_level)(t, l, at[j], t->leaves - 1, q[j], t->k);
-            __builtin_prefetch(F(btree_leaf)(v, at[j]));
+            SX_ASK(F(btree_leaf)(v, at[j]));
             if (row_step)
-                __builtin_prefetch(sx_ahead(v->rows, at[j] * row_step));
+                SX_ASK(sx_ahead(v->rows, at[j] * row_step));
         }
     }
 }

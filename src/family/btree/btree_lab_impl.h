@@ -26,7 +26,7 @@ SX_WALK void F(lab_group)(const sx_view *v, const KEY *q, unsigned m, const sx_s
     for (uint32_t l = 0; !entry && l < t->levels; l++)
         for (unsigned j = 0; j < m; j++) {
             at[j] = F(lab_level)(t, l, at[j], q[j], way);
-            __builtin_prefetch(l + 1 < t->levels ? F(btree_node)(t, l + 1, at[j])
+            SX_ASK(l + 1 < t->levels ? F(btree_node)(t, l + 1, at[j])
                                                  : F(btree_leaf)(v, at[j]));
         }
     for (unsigned j = 0; j < m; j++) {

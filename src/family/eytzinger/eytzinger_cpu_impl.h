@@ -25,7 +25,7 @@ SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m, const sx_
     }
     for (unsigned j = 0; level > 0 && j < m; j++) {
         g[j] = F(eytz_enter)(v, level, entry[j].at);
-        __builtin_prefetch(F(eytz_ahead)(v, v->of.eytzinger.level_first[level] + g[j] * per_node, 0,
+        SX_ASK(F(eytz_ahead)(v, v->of.eytzinger.level_first[level] + g[j] * per_node, 0,
                                          unit));
     }
     for (uint32_t t = level; t < v->of.eytzinger.levels; t++) {
@@ -33,15 +33,15 @@ SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m, const sx_
         if (unit == 1 && m <= FEW && t + 3 <= v->of.eytzinger.levels)
             for (unsigned j = 0; j < m; j++) {    /* all descendants 3 levels down */
                 uint64_t ahead = v->of.eytzinger.level_first[t + 3] + g[j] * 8;
-                __builtin_prefetch(F(eytz_ahead)(v, ahead, 0, 1));
-                __builtin_prefetch(F(eytz_ahead)(v, ahead, 7 * W, 1));
+                SX_ASK(F(eytz_ahead)(v, ahead, 0, 1));
+                SX_ASK(F(eytz_ahead)(v, ahead, 7 * W, 1));
             }
         for (unsigned j = 0; j < m; j++) {
             g[j] = F(eytz_level)(v, t, g[j], &s[j], q[j], unit);
             uint64_t ahead = next + g[j] * per_node;
-            __builtin_prefetch(F(eytz_ahead)(v, ahead, 0, unit));
+            SX_ASK(F(eytz_ahead)(v, ahead, 0, unit));
             if (unit == 0 && !v->block)
-                __builtin_prefetch(F(eytz_ahead)(v, ahead, (v->of.eytzinger.k - 2) * W, unit));
+                SX_ASK(F(eytz_ahead)(v, ahead, (v->of.eytzinger.k - 2) * W, unit));
         }
     }
     for (unsigned j = 0; j < m; j++) {
@@ -49,7 +49,7 @@ SX_WALK void F(eytz_group)(const sx_view *v, const KEY *q, unsigned m, const sx_
         if (level > 0 && s[j] == SX_NO_SLOT && rank[j] < v->n)
             s[j] = sx_eytzinger_slot_of_rank(&v->of.eytzinger, rank[j]);      /* in a level above */
         if (rows && s[j] != SX_NO_SLOT)
-            __builtin_prefetch(v->rows + sx_row_offset(v, s[j]));
+            SX_ASK(v->rows + sx_row_offset(v, s[j]));
     }
     if (slot)
         memcpy(slot, s, m * sizeof *s);

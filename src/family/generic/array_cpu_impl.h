@@ -16,15 +16,15 @@ SX_WALK void F(narrow)(const sx_view *v, const KEY *q, unsigned m, uint64_t at[G
         if (m <= FEW && len > 1)
             for (unsigned j = 0; j < m; j++) {
                 uint64_t probe = at[j] + len / 2 - 1;
-                __builtin_prefetch(F(array_unit)(v, probe, unit) + last_key);
-                __builtin_prefetch(F(array_unit)(v, probe + half, unit) + last_key);
+                SX_ASK(F(array_unit)(v, probe, unit) + last_key);
+                SX_ASK(F(array_unit)(v, probe + half, unit) + last_key);
             }
         for (unsigned j = 0; j < m; j++) {
             at[j] = F(array_halve)(v, at[j], half, q[j], unit);
-            __builtin_prefetch(F(array_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), unit) +
+            SX_ASK(F(array_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), unit) +
                                (len > 1 ? last_key : 0));
             if (rows && unit > 1 && len == 1)
-                __builtin_prefetch(sx_ahead(v->rows, at[j] * row_step));
+                SX_ASK(sx_ahead(v->rows, at[j] * row_step));
         }
     }
 }
@@ -36,6 +36,6 @@ SX_WALK void F(finish_all)(const sx_view *v, const KEY *q, unsigned m,
     for (unsigned j = 0; j < m; j++) {
         rank[j] = F(array_finish)(v, at[j], q[j], unit);
         if (rows)
-            __builtin_prefetch(sx_ahead(v->rows, sx_row_offset(v, rank[j])));
+            SX_ASK(sx_ahead(v->rows, sx_row_offset(v, rank[j])));
     }
 }

@@ -15,6 +15,11 @@
 #define GROUP 32u
 #define FEW 4u
 
+/* Prefetches the line at p into the second cache. That keeps more lines on their way than the
+ * first one, and while a group steps, its lines would push each other out of the first: at 2^25
+ * keys walks take 0.6 to 0.9 of the time so on Zen 4; where the caches hold the index, the same. */
+#define SX_ASK(p) __builtin_prefetch((p), 0, 2)
+
 /* The address `bytes` behind p, to be prefetched and never read. It may be past the section's
  * end, so no pointer is computed. */
 SX_INLINE const void *sx_ahead(const void *p, uint64_t bytes)
@@ -22,12 +27,11 @@ SX_INLINE const void *sx_ahead(const void *p, uint64_t bytes)
     return (const void *)((uintptr_t)p + bytes);
 }
 
-/* Asks for the line `bytes` behind p, for a walk whose turn is some hundred walks away. It comes
- * into the second cache, which keeps more lines on their way than the first: on Zen 4 a thread got
- * a random line every 4.7 ns so, and every 9.0 ns into the first. */
+/* The same for the line `bytes` behind p, for a walk whose turn is some hundred walks away. On Zen 4
+ * a thread got a random line every 4.7 ns so, and every 9.0 ns into the first cache. */
 SX_INLINE void sx_ask_line(const void *p, uint64_t bytes)
 {
-    __builtin_prefetch(sx_ahead(p, bytes), 0, 2);
+    SX_ASK(sx_ahead(p, bytes));
 }
 
 /* The same for the keys of a window of slots, if these are in a few lines, or else for its middle,

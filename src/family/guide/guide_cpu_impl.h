@@ -9,11 +9,11 @@ SX_WALK void F(guide_ask)(const sx_view *v, uint64_t at, uint32_t unit, int rows
 {
     const unsigned char *p = F(array_unit)(v, at, unit);
 
-    __builtin_prefetch(p);
+    SX_ASK(p);
     if (v->block && unit > 1)             /* in two lines, perhaps */
-        __builtin_prefetch(p + (rows ? v->block_bytes : unit * W) - 1);
+        SX_ASK(p + (rows ? v->block_bytes : unit * W) - 1);
     else if (rows)
-        __builtin_prefetch(v->rows + sx_row_offset(v, at * unit));
+        SX_ASK(v->rows + sx_row_offset(v, at * unit));
 }
 
 /* The cells of all walks. Pieces are found as guide_piece() does it, all walks step
@@ -91,7 +91,7 @@ SX_WALK void F(guide_walk)(const sx_view *v, const KEY *q, unsigned m, const sx_
     for (unsigned i = 0; i < m + LOOK; i += PART) {
         unsigned a = i - ENTER, b = a + PART < m ? a + PART : m, late = g.lates;
         for (unsigned j = i; j < i + PART && j < m && !entry; j++)
-            __builtin_prefetch(v->of.guide.records + g.at[j] / SX_GUIDE_CELLS * SX_GUIDE_RECORD);
+            SX_ASK(v->of.guide.records + g.at[j] / SX_GUIDE_CELLS * SX_GUIDE_RECORD);
         for (unsigned j = a; i >= ENTER && j < b; j++)
             F(guide_open)(v, q[j], entry, &g, j, unit);
         for (unsigned j = a; i >= ENTER && j < b; j++)

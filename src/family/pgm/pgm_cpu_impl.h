@@ -33,15 +33,15 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const sx_sta
         const unsigned char *segments = t->segments + t->level_first[l] * SX_SEGMENT;
         for (unsigned j = 0; j < m; j++) {
             at[j] = F(pgm_start)(v, l - 1, at[j], q[j], t->segment_keys, t->segments);
-            __builtin_prefetch(keys + at[j] * W);
-            __builtin_prefetch(keys + at[j] * W + 63);
+            SX_ASK(keys + at[j] * W);
+            SX_ASK(keys + at[j] * W + 63);
             if (W > 4)
-                __builtin_prefetch(keys + at[j] * W + 127);
+                SX_ASK(keys + at[j] * W + 127);
         }
         for (unsigned j = 0; j < m; j++) {
             at[j] = F(pgm_find)(v, l, at[j], q[j], t->segment_keys);
-            __builtin_prefetch(segments + at[j] * SX_SEGMENT);
-            __builtin_prefetch(segments + at[j] * SX_SEGMENT + 31);
+            SX_ASK(segments + at[j] * SX_SEGMENT);
+            SX_ASK(segments + at[j] * SX_SEGMENT + 31);
         }
     }
     for (uint64_t some = t->level_count[t->levels - 1]; some > 1 && t->concise && !entry;
@@ -49,12 +49,12 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const sx_sta
         for (unsigned j = 0; j < m; j++) {
             at[j] = F(pgm_halve)(v, at[j], some / 2, q[j]);
             if (some == 2)
-                __builtin_prefetch(t->segments + (first + at[j]) * SX_SEGMENT);
+                SX_ASK(t->segments + (first + at[j]) * SX_SEGMENT);
         }
     for (unsigned j = 0; j < m; j++) {
         at[j] = (entry ? entry[j].at : F(pgm_window)(v, at[j], q[j], &count)) / unit;
         at[j] = at[j] < latest ? at[j] : latest;
-        __builtin_prefetch(F(array_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), unit) +
+        SX_ASK(F(array_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), unit) +
                            (len > 1 ? last_key : 0));
     }
     F(narrow)(v, q, m, at, len, unit, rows && v->row_bytes != 0);

@@ -21,9 +21,9 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const sx_sta
         for (unsigned j = 0; j < m; j++) {
             at[j] = F(pivot_level)(t, l, at[j], last, q[j], unit);
             const unsigned char *p = F(pivot_node)(t, l + 1, at[j], unit);
-            __builtin_prefetch(p);
+            SX_ASK(p);
             if (unit == 1)
-                __builtin_prefetch(p + (t->k - 2u) * W);
+                SX_ASK(p + (t->k - 2u) * W);
         }
     }
     if (t->levels > 0) {
@@ -35,10 +35,10 @@ SX_WALK void F(descend)(const sx_view *v, const KEY *q, unsigned m, const sx_sta
             else
                 at[j] = F(pivot_begin)(v, F(pivot_level)(t, l, at[j], last, q[j], unit), len,
                                        unit);
-            __builtin_prefetch(F(array_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), unit) +
+            SX_ASK(F(array_unit)(v, at[j] + (len > 1 ? len / 2 - 1 : 0), unit) +
                                (len > 1 ? last_key : 0));
             if (rows && unit > 1 && len == 1)
-                __builtin_prefetch(sx_ahead(v->rows, at[j] * row_step));
+                SX_ASK(sx_ahead(v->rows, at[j] * row_step));
         }
     }
     F(narrow)(v, q, m, at, len, unit, rows);

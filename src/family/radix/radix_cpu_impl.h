@@ -11,12 +11,12 @@ SX_WALK void F(radix_ask)(const sx_view *v, uint64_t state, KEY q)
     const unsigned char *node = F(radix_node)(v, state);
     uint32_t kind = (uint32_t)(state >> 48) & 15u, b;
 
-    __builtin_prefetch(node);
+    SX_ASK(node);
     (void)F(radix_split)(q, F(radix_depth)(state), &b);
     if ((kind & 7u) == SX_RADIX_256)
-        __builtin_prefetch(sx_ahead(node, sx_radix_head(W) + (kind & SX_RADIX_WIDE ? 8 : 2) * b));
+        SX_ASK(sx_ahead(node, sx_radix_head(W) + (kind & SX_RADIX_WIDE ? 8 : 2) * b));
     else
-        __builtin_prefetch(sx_ahead(node, 64));
+        SX_ASK(sx_ahead(node, 64));
 }
 
 /* Prefetches the keys of a window, if they are few, or its middle; and rows. */
@@ -24,11 +24,11 @@ SX_WALK void F(radix_ask_keys)(const sx_view *v, uint64_t start, uint64_t count,
 {
     uint64_t middle = count * W > 192 ? start + count / 2 : start;
 
-    __builtin_prefetch(sx_ahead(v->keys, sx_key_offset(v, middle)));
+    SX_ASK(sx_ahead(v->keys, sx_key_offset(v, middle)));
     if (count > 1)
-        __builtin_prefetch(sx_ahead(v->keys, sx_key_offset(v, start + count - 1)));
+        SX_ASK(sx_ahead(v->keys, sx_key_offset(v, start + count - 1)));
     if (rows)
-        __builtin_prefetch(sx_ahead(v->rows, sx_row_offset(v, middle)));
+        SX_ASK(sx_ahead(v->rows, sx_row_offset(v, middle)));
 }
 
 /* Walks go down together, a level at a time, until each has ended; *window is where. */
@@ -73,7 +73,7 @@ SX_WALK void F(radix_finish_all)(const sx_view *v, const KEY *q, unsigned m,
     for (unsigned j = 0; j < m; j++) {
         rank[j] = F(radix_finish)(v, window[j], q[j], unit);
         if (rows)
-            __builtin_prefetch(sx_ahead(v->rows, sx_row_offset(v, rank[j])));
+            SX_ASK(sx_ahead(v->rows, sx_row_offset(v, rank[j])));
     }
 }
 
