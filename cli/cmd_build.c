@@ -5,7 +5,7 @@
 #include "io.h"
 #include "json.h"
 #include "key_column.h"
-#include "lines.h"
+#include "lines_as.h"
 #include "networks.h"
 #include "open.h"
 #include "opts.h"
@@ -29,6 +29,7 @@ typedef struct {
     sx_column keys, rows;
     bool has_rows;
     uint64_t none;                /* of networks */
+    reading how;
     text_facts facts;
 } material;
 
@@ -107,7 +108,6 @@ static void check_notes(const build_options *o)
 static void note_notation(const build_options *o, const material *m, sx_index *ix)
 {
     const notation *as = notation_at(o->keys_as);
-    file_format format = format_of_name(o->keys.word[0], (file_format)o->format);
 
     if (*as->name)
         expect_ok(sx_note(ix, NOTE_KEYS_AS, as->name), NULL);
@@ -119,8 +119,7 @@ static void note_notation(const build_options *o, const material *m, sx_index *i
         value_print(SX_U64, &m->none, none);
         expect_ok(sx_note(ix, NOTE_NONE, none), NULL);
     }
-    if (format == FORMAT_CSV || format == FORMAT_TSV)
-        lines_note(ix, format, &o->text, &m->facts);
+    lines_note(ix, o->keys.word, o->keys.n, &m->how, &m->facts);
 }
 
 static void print_summary(const sx_index *ix, double seconds)
@@ -168,7 +167,7 @@ static material read_material(const build_options *o)
     reading how = { .format = (file_format)o->format, .as = as, .text = o->text,
                     .type = as->networks ? o->type : notation_type(as, o->type) };
     const char *const *paths = o->keys.word;
-    material m = { .has_rows = o->rows || as->networks };
+    material m = { .has_rows = o->rows || as->networks, .how = how };
     sx_column rows;
 
     if (as->networks)

@@ -20,6 +20,8 @@ show show_open(const show_options *o, const sx_index *ix, file_format out_format
 
     if (o->columns.n && !o->lines.n)
         fail_usage("--columns is for --lines");
+    if (o->lines_as.n && !o->lines.n)
+        fail_usage("--lines-as is for --lines");
     if (binary && o->lines.n)
         fail_usage("--lines needs text or --json output: other formats hold numbers");
     if (binary && keys && s.key_type == SX_STR)
@@ -33,7 +35,7 @@ show show_open(const show_options *o, const sx_index *ix, file_format out_format
     for (unsigned i = 0; i < s.values; i++)
         s.value[i] = read_column(o->values.word[i], FORMAT_NPY, 0);
     if (o->lines.n)
-        s.lines = lines_open(&o->lines, &o->columns, ix);
+        s.lines = lines_open(&o->lines, &o->lines_as, &o->columns, ix);
     return s;
 }
 

@@ -12,13 +12,15 @@
 #include "opts.h"
 
 typedef struct {                  /* options of the verbs that answer */
-    word_list lines, columns, values;
+    word_list lines, lines_as, columns, values;
     const char *fallback;         /* --default */
 } show_options;
 
 #define OPTIONS_SHOW(o)                                                 \
     { "--lines", 0, OPT_WORDS, "FILE", &(o)->lines,                     \
       "print the lines of this file instead of their numbers; again for more" }, \
+    { "--lines-as", 0, OPT_WORDS, "WORDS", &(o)->lines_as,              \
+      "how they are written, e.g. csv,header=no (as when the index was built)" }, \
     { "--columns", 0, OPT_WORDS, "LIST", &(o)->columns,                 \
       "with --lines: only these columns, names or numbers, e.g. 2,3" }, \
     { "--values", 0, OPT_WORDS, "FILE", &(o)->values,                   \
