@@ -104,15 +104,29 @@ static void check_notes(const build_options *o)
     sx_close(cpu);
 }
 
+/* Times tell their unit, which --note must not deny. */
+static void check_unit_note(const build_options *o, time_unit unit)
+{
+    char name[TIME_UNIT_MAX];
+
+    unit_name(unit, name);
+    for (unsigned i = 0; i < o->notes.n && unit.kind; i++)
+        if (!strncmp(o->notes.word[i], NOTE_UNIT "=", sizeof NOTE_UNIT))
+            fail_usage("--note " NOTE_UNIT ": the tool sets this note itself, for the keys are "
+                       "%s", name);
+}
+
 /* Notes of how the keys are written, unless that is as usual. */
 static void note_notation(const build_options *o, const material *m, sx_index *ix)
 {
     const notation *as = notation_at(o->keys_as);
+    char unit[TIME_UNIT_MAX];
 
     if (*as->name)
         expect_ok(sx_note(ix, NOTE_KEYS_AS, as->name), NULL);
-    if (as->unit)
-        expect_ok(sx_note(ix, NOTE_UNIT, as->unit), NULL);
+    unit_name(m->facts.unit, unit);
+    if (as->unit || m->facts.unit.kind)
+        expect_ok(sx_note(ix, NOTE_UNIT, as->unit ? as->unit : unit), NULL);
     if (as->networks) {
         char none[VALUE_TEXT_MAX];
 
@@ -172,6 +186,8 @@ static material read_material(const build_options *o)
 
     if (as->networks)
         notation_type(as, o->type);
+    if (as->unit && how.type == SX_T64)
+        how.unit = (time_unit){ 'M', "ns", 1 };
     if (o->rows)
         rows = read_rows(o->rows, rows_format(o), o->row_type);
     if (as->networks) {
@@ -186,6 +202,7 @@ static material read_material(const build_options *o)
         return m;
     }
     m.keys = read_keys(paths, o->keys.n, &how, &m.facts);
+    check_unit_note(o, m.facts.unit);
     if (*as->name)                /* an .npy file may have told another type */
         notation_type(as, m.keys.type);
     if (!o->rows)

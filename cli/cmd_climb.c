@@ -144,7 +144,7 @@ int cmd_climb(int argc, char **argv)
     out = output_open(o.out);
     ix = open_index(&o.open, o.index, 0);
     how = (reading){ .format = (file_format)o.format, .type = describe(ix).key_type,
-                     .as = notation_of(ix), .text = o.text };
+                     .as = notation_of(ix), .text = o.text, .unit = unit_of_index(ix) };
     if (how.as->networks)
         fail("%s: an index of networks has no parents: its keys are where pieces of networks "
              "begin", o.index);

@@ -128,9 +128,11 @@ static void check_type(const prefix_options *o, const notation *as, int type)
 }
 
 /* The prefixes of the command line, or of the file. */
-static sx_column read_prefixes(const prefix_options *o, const notation *as, int type)
+static sx_column read_prefixes(const prefix_options *o, const notation *as, int type,
+                               time_unit unit)
 {
-    reading how = { .format = (file_format)o->format, .type = type, .as = as, .text = o->text };
+    reading how = { .format = (file_format)o->format, .type = type, .as = as,
+                    .text = o->text, .unit = unit };
 
     return o->of ? read_keys(&o->of, 1, &how, NULL)
                  : keys_of_words(&o->given, "--key", as, type);
@@ -174,7 +176,7 @@ int cmd_prefix(int argc, char **argv)
     as = notation_of(ix);
     type = describe(ix).key_type;
     check_type(&o, as, type);
-    of = read_prefixes(&o, as, type);
+    of = read_prefixes(&o, as, type, unit_of_index(ix));
     if (o.bits_from) {
         bits = read_column(o.bits_from, format_needed(o.bits_from, FORMAT_UNKNOWN), SX_U32);
         if (bits.n != of.n)

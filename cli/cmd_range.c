@@ -229,7 +229,7 @@ static void write_first(const range_options *o, output out, const uint64_t *firs
                         uint64_t n)
 {
     column_writer w = writer_start(out, format_of_output(o->first, FORMAT_UNKNOWN),
-                                   SX_U64, n);
+                                   SX_U64, (time_unit){ 0 }, n);
 
     writer_put(&w, first, n);
     writer_close(&w);
@@ -306,7 +306,7 @@ static sx_column read_bounds(const range_options *o, bool high, const show *s)
 {
     const char *path = high ? o->hi : o->lo;
     reading how = { .format = (file_format)o->format, .type = s->key_type, .as = s->as,
-                    .text = o->text };
+                    .text = o->text, .unit = s->unit };
 
     return path ? read_keys(&path, 1, &how, NULL)
                 : keys_of_words(high ? &o->given_hi : &o->given_lo,
@@ -332,7 +332,7 @@ static void answer(const sx_index *ix, const range_options *o, const show *s,
         first = count_all(ix, o, &lo, &hi);
         n = first[lo.n];
     }
-    w = writer_start(out, format, lists ? show_type(s) : SX_U64, n);
+    w = writer_start(out, format, lists ? show_type(s) : SX_U64, show_unit(s), n);
     w.dash_for_miss = o->min || o->max;
     range_all(ix, &lo, &hi, o, s, &w);
     if (o->first)

@@ -71,7 +71,8 @@ int print_ranks(const rank_options *o, rank_chooser choose, const void *context)
         print_answers(out.to, &s, &ranks, &rows, &keys, n);
         output_close(&out);
     } else {
-        column_writer w = writer_start(out, format, show_type(&s), ranks.n);
+        column_writer w = writer_start(out, format, show_type(&s), show_unit(&s),
+                                       ranks.n);
 
         show_settle(&s, rows.data, s.keys ? 0 : rows.n);
         show_put(&s, &w, rows.data, keys.data, ranks.n, 0);

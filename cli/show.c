@@ -14,6 +14,7 @@ show show_open(const show_options *o, const sx_index *ix, file_format out_format
     const char *none = sx_note_of(ix, NOTE_NONE);
     bool binary = !as_json && out_format != FORMAT_TEXT;
     show s = { .as = notation_of(ix), .key_type = describe(ix).key_type, .keys = keys,
+               .unit = unit_of_index(ix),
                .json = as_json, .fallback = o->fallback, .values = o->values.n,
                .rows = row_wanted || as_json || (!o->lines.n && !o->values.n),
                .none = SX_MISS };
@@ -32,8 +33,14 @@ show show_open(const show_options *o, const sx_index *ix, file_format out_format
         fail_usage("--default is for --keys and --values");
     if (s.as->networks && none)
         s.none = strtoull(none, NULL, 10);
-    for (unsigned i = 0; i < s.values; i++)
-        s.value[i] = read_column(o->values.word[i], FORMAT_NPY, 0);
+    for (unsigned i = 0; i < s.values; i++) {
+        text_facts facts = { 0 };
+
+        s.value[i] = read_keys(&o->values.word[i], 1, &(reading){ .format = FORMAT_NPY },
+                               &facts);
+        if (i == 0)
+            s.value_unit = facts.unit;
+    }
     if (o->lines.n)
         s.lines = lines_open(&o->lines, &o->lines_as, &o->columns, ix);
     return s;
@@ -169,6 +176,11 @@ void show_json(const show *s, json *j, uint64_t row, const sx_column *keys, uint
 int show_type(const show *s)
 {
     return s->keys ? s->key_type : s->values ? s->value[0].type : SX_U64;
+}
+
+time_unit show_unit(const show *s)
+{
+    return s->keys ? s->unit : s->value_unit;
 }
 
 /* What stands for no match in a column of keys or values. */

@@ -33,7 +33,9 @@ typedef struct {
     int key_type;
     bool rows, keys, json;        /* whether rows and keys are printed */
     lines *lines;                 /* NULL: none */
+    time_unit unit;               /* of keys that are times */
     sx_column value[WORDS_MOST];
+    time_unit value_unit;         /* of the first column of values */
     unsigned values;
     const char *fallback;         /* NULL: a dash */
     uint64_t none;                /* another row that means no match (networks.h) */
@@ -68,6 +70,7 @@ void show_json(const show *s, json *j, uint64_t row, const sx_column *keys, uint
 /* Type of the column that a file of numbers gets, and its values: of n answers, the
  * first of which is number `from` (for errors). */
 int show_type(const show *s);
+time_unit show_unit(const show *s);      /* of that column, if it has times */
 void show_put(const show *s, column_writer *w, const uint64_t *rows, const void *keys,
               uint64_t n, uint64_t from);
 
