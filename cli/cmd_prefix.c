@@ -125,6 +125,9 @@ static void check_type(const prefix_options *o, const notation *as, int type)
                    "other keys", o->index);
     if (type != SX_STR && !bits)
         fail_usage("give --bits, or --bits-from for prefixes of different lengths");
+    if (o->bits != NOT_GIVEN && o->bits > 8 * sx_type_bytes(type))
+        fail_usage("--bits is %llu: %s keys have %zu bits", (unsigned long long)o->bits,
+                   sx_type_name(type), 8 * sx_type_bytes(type));
 }
 
 /* The prefixes of the command line, or of the file. */
