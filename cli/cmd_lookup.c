@@ -193,8 +193,7 @@ int cmd_lookup(int argc, char **argv)
         OPTIONS_TEXT(&o.text, "queries"),
         OPTION_OUTPUT(&o.out, "where to (stdout)"),
         OPTION_IN_FORMAT(&o.format, "format of QUERIES (by its name)"),
-        { "--out-format", 0, OPT_CHOICE, FORMAT_CHOICES, &o.out_format,
-          "format of the output (by its name)" },
+        OPTION_OUT_FORMAT(&o.out_format),
         OPTIONS_OPEN_INDEX(&o.open, &o.json),
         OPTION_END
     };
@@ -216,6 +215,7 @@ int cmd_lookup(int argc, char **argv)
     out = output_open(o.out);
     ix = open_index(&o.open, o.index, 0);
     s = show_open(&o.shown, ix, out_format, o.keys, false, o.json);
+    s.csv = !o.json && output_is_csv(o.out, (file_format)o.out_format);
     settle_mode(&o, s.as);
     queries = read_queries(&o, &s);
     w = writer_start(out, out_format, show_type(&s), show_unit(&s), queries.n);

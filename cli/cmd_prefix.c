@@ -37,6 +37,8 @@ typedef struct {                  /* a prefix: number i of these */
 static void print_found(FILE *to, const prefix_options *o, question q, const notation *as,
                         const sx_column *found, uint64_t from, uint64_t n)
 {
+    bool as_csv = output_is_csv(o->out, FORMAT_UNKNOWN);
+
     if (o->json) {
         json j = json_line(to);
 
@@ -56,8 +58,8 @@ static void print_found(FILE *to, const prefix_options *o, question q, const not
         fprintf(to, "%llu", (unsigned long long)n);
     for (uint64_t i = from; !o->count && i < from + n; i++) {
         if (i > from)
-            fputc(' ', to);
-        key_print(to, as, found, i, true);
+            fputc(as_csv ? ',' : ' ', to);
+        key_print(to, as, found, i, as_csv ? KEY_CSV : KEY_LISTED);
     }
     fputc('\n', to);
 }

@@ -130,8 +130,8 @@ static void print_list(FILE *to, const range_options *o, const show *s,
             fputc('\n', to);
             continue;
         }
-        key_print(to, o->rows ? notation_at(0) : s->as, out, i, true);
-        fputc(i + 1 < from + n ? ' ' : '\n', to);
+        key_print(to, o->rows ? notation_at(0) : s->as, out, i, s->csv ? KEY_CSV : KEY_LISTED);
+        fputc(i + 1 == from + n ? '\n' : s->csv ? ',' : ' ', to);
     }
     if (!n && !more)
         fputc('\n', to);
@@ -369,8 +369,7 @@ int cmd_range(int argc, char **argv)
         OPTIONS_TEXT(&o.text, "bounds"),
         OPTION_OUTPUT(&o.out, "where to (stdout)"),
         OPTION_IN_FORMAT(&o.format, "format of LO and HI (by their names)"),
-        { "--out-format", 0, OPT_CHOICE, FORMAT_CHOICES, &o.out_format,
-          "format of the output (by its name)" },
+        OPTION_OUT_FORMAT(&o.out_format),
         OPTIONS_OPEN_INDEX(&o.open, &o.json),
         OPTION_END
     };
@@ -393,6 +392,7 @@ int cmd_range(int argc, char **argv)
     out = output_open(o.out);
     ix = open_index(&o.open, o.index, 0);
     s = show_open(&o.shown, ix, out_format, o.keys, false, o.json);
+    s.csv = !o.json && output_is_csv(o.out, (file_format)o.out_format);
     if (s.as->networks)
         fail("%s: an index of networks has no ranges: its keys are where pieces of "
              "networks begin", o.index);

@@ -1,7 +1,7 @@
 /* io.h - columns from files and to files.
  *
  *     text   one value per line
- *     csv    fields with commas between, as in RFC 4180 (csv.h); read only
+ *     csv    fields with commas between, as in RFC 4180 (csv.h)
  *     tsv    fields with tabs between; read only
  *     sosd   uint64 count, then the values (the format of the SOSD benchmark)
  *     raw    the values alone
@@ -40,9 +40,10 @@ file_format format_of_name(const char *path, file_format asked);
 /* The same, but a usage error in place of FORMAT_UNKNOWN. */
 file_format format_needed(const char *path, file_format asked);
 
-/* For results: text in place of FORMAT_UNKNOWN, and of formats that are only
- * read: a column of text is a CSV file without a header. */
+/* For results: text in place of FORMAT_UNKNOWN, csv and tsv. A column of numbers is the
+ * same in all of them; whether other answers are written as csv, the second one says. */
 file_format format_of_output(const char *path, file_format asked);
+bool output_is_csv(const char *path, file_format asked);
 
 bool is_dash(const char *path);
 /* Usage error if both are "-": stdin can be read once only. */

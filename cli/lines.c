@@ -204,28 +204,46 @@ static csv_field field_of(csv *c, unsigned i, uint64_t row)
     return field;
 }
 
-void lines_print(const lines *l, FILE *to, uint64_t row)
+/* A field, or a line, of a text that is written like this. */
+static void print_field(FILE *to, const dialect *how, const csv_field *f, bool as_csv)
+{
+    char *scratch = NULL;
+    size_t length;
+    const char *text;
+
+    if (!as_csv || (how->quotes && how->delimiter == ',')) {
+        /* with its quotes: what comes out is as what went in */
+        fwrite(f->text - f->quoted, 1, f->length + 2u * f->quoted, to);
+        return;
+    }
+    text = csv_meant(f, &scratch, &length);
+    csv_print(to, text, length);
+    free(scratch);
+}
+
+void lines_print(const lines *l, FILE *to, uint64_t row, bool as_csv)
 {
     csv c;
 
     if (row == SX_MISS) {
         for (unsigned i = 0; i < (l->columns ? l->columns : 1); i++) {
             if (i)
-                fputc(l->file[0].as.how.delimiter, to);
+                fputc(as_csv ? ',' : l->file[0].as.how.delimiter, to);
             fputc('-', to);
         }
         return;
     }
     c = record_of(l, row);
     if (!l->columns)
-        fwrite(c.begin, 1, (size_t)(c.stop - c.begin), to);
+        print_field(to, &c.how, &(csv_field){ .text = c.begin,
+                                              .length = (size_t)(c.stop - c.begin) }, as_csv);
     for (unsigned i = 0; i < l->columns; i++) {
         csv_field f = field_of(&c, l->column[i], row);
 
         if (i)
-            fputc(c.how.delimiter, to);
-        if (f.text)               /* with its quotes: what comes out is as what went in */
-            fwrite(f.text - f.quoted, 1, f.length + 2u * f.quoted, to);
+            fputc(as_csv ? ',' : c.how.delimiter, to);
+        if (f.text)
+            print_field(to, &c.how, &f, as_csv);
     }
     csv_free(&c);
 }

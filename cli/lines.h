@@ -20,9 +20,9 @@ lines *lines_open(const word_list *paths, const word_list *ways, const word_list
                   const sx_index *ix);
 void lines_free(lines *l);
 
-/* The columns of the row's line as the file has them, with its delimiters between.
- * SX_MISS: a dash for each. Fails if there is no such line. */
-void lines_print(const lines *l, FILE *to, uint64_t row);
+/* The columns of the row's line as the file has them, with its delimiters between; as_csv:
+ * as csv has them. SX_MISS: a dash for each. Fails if there is no such line. */
+void lines_print(const lines *l, FILE *to, uint64_t row, bool as_csv);
 /* The same as a member: "fields", an array of texts, or "line"; null for SX_MISS. */
 void lines_json(const lines *l, json *j, uint64_t row);
 

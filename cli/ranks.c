@@ -56,6 +56,7 @@ int print_ranks(const rank_options *o, rank_chooser choose, const void *context)
     ix = open_index(&o->open, o->index, 0);
     s = show_open(&o->shown, ix, format, o->keys || (both && format == FORMAT_TEXT),
                   o->rows || (both && !o->shown.lines.n && !o->shown.values.n), o->json);
+    s.csv = !o->json && output_is_csv(o->out, (file_format)o->out_format);
     if (o->keys && !o->rows)
         s.rows = false;
     n = describe(ix).n;

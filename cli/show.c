@@ -109,12 +109,20 @@ static const void *value_of(const sx_column *values, uint64_t row)
 
 /* ---- text and JSON ------------------------------------------------------------- */
 
-static void print_word(FILE *to, bool *any, const char *word, size_t length)
+static void print_between(const show *s, FILE *to, bool *any)
 {
     if (*any)
-        fputc(' ', to);
+        fputc(s->csv ? ',' : ' ', to);
     *any = true;
-    fwrite(word, 1, length, to);
+}
+
+static void print_word(const show *s, FILE *to, bool *any, const char *word, size_t length)
+{
+    print_between(s, to, any);
+    if (s->csv)
+        csv_print(to, word, length);
+    else
+        fwrite(word, 1, length, to);
 }
 
 void show_print(const show *s, FILE *to, uint64_t row, const sx_column *keys, uint64_t i)
@@ -124,25 +132,26 @@ void show_print(const show *s, FILE *to, uint64_t row, const sx_column *keys, ui
     bool any = false, miss = row == SX_MISS;
 
     if (s->rows && miss)
-        print_word(to, &any, "-", 1);
+        print_word(s, to, &any, "-", 1);
     else if (s->rows)
-        print_word(to, &any, text, value_print(SX_U64, &row, text));
+        print_word(s, to, &any, text, value_print(SX_U64, &row, text));
     if (s->keys && !keys) {
-        print_word(to, &any, none, strlen(none));
+        print_word(s, to, &any, none, strlen(none));
     } else if (s->keys) {
-        print_word(to, &any, "", 0);
-        key_print(to, s->as, keys, i, s->values || s->lines);
+        print_between(s, to, &any);
+        key_print(to, s->as, keys, i, s->csv ? KEY_CSV
+                                      : s->values || s->lines ? KEY_LISTED : KEY_ALONE);
     }
     for (unsigned v = 0; v < s->values; v++) {
         if (miss)
-            print_word(to, &any, none, strlen(none));
+            print_word(s, to, &any, none, strlen(none));
         else
-            print_word(to, &any, text, value_print(s->value[v].type,
-                                                   value_of(&s->value[v], row), text));
+            print_word(s, to, &any, text, value_print(s->value[v].type,
+                                                      value_of(&s->value[v], row), text));
     }
     if (s->lines) {
-        print_word(to, &any, "", 0);
-        lines_print(s->lines, to, row);
+        print_between(s, to, &any);
+        lines_print(s->lines, to, row, s->csv);
     }
 }
 

@@ -1,7 +1,7 @@
 /* show.h - what is printed for an answer: its row, its key, values of its row, its
  * line.
  *
- * As text these are words with blanks between, '-' for no match. Files of numbers
+ * As text these are words with blanks between, as csv fields, '-' for no match. Files of numbers
  * have one column: rows, or keys, or one column of values. */
 #ifndef CLI_SHOW_H
 #define CLI_SHOW_H
@@ -32,6 +32,7 @@ typedef struct {
     const notation *as;
     int key_type;
     bool rows, keys, json;        /* whether rows and keys are printed */
+    bool csv;                     /* as fields with commas between, else as words */
     lines *lines;                 /* NULL: none */
     time_unit unit;               /* of keys that are times */
     sx_column value[WORDS_MOST];
