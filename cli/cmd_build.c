@@ -5,7 +5,7 @@
 #include "io.h"
 #include "json.h"
 #include "key_column.h"
-#include "lines.h"
+#include "lines_as.h"
 #include "networks.h"
 #include "open.h"
 #include "opts.h"
@@ -29,6 +29,7 @@ typedef struct {
     sx_column keys, rows;
     bool has_rows;
     uint64_t none;                /* of networks */
+    reading how;
     text_facts facts;
 } material;
 
@@ -103,24 +104,36 @@ static void check_notes(const build_options *o)
     sx_close(cpu);
 }
 
+/* Times tell their unit, which --note must not deny. */
+static void check_unit_note(const build_options *o, time_unit unit)
+{
+    char name[TIME_UNIT_MAX];
+
+    unit_name(unit, name);
+    for (unsigned i = 0; i < o->notes.n && unit.kind; i++)
+        if (!strncmp(o->notes.word[i], NOTE_UNIT "=", sizeof NOTE_UNIT))
+            fail_usage("--note " NOTE_UNIT ": the tool sets this note itself, for the keys are "
+                       "%s", name);
+}
+
 /* Notes of how the keys are written, unless that is as usual. */
 static void note_notation(const build_options *o, const material *m, sx_index *ix)
 {
     const notation *as = notation_at(o->keys_as);
-    file_format format = format_of_name(o->keys.word[0], (file_format)o->format);
+    char unit[TIME_UNIT_MAX];
 
     if (*as->name)
         expect_ok(sx_note(ix, NOTE_KEYS_AS, as->name), NULL);
-    if (as->unit)
-        expect_ok(sx_note(ix, NOTE_UNIT, as->unit), NULL);
+    unit_name(m->facts.unit, unit);
+    if (as->unit || m->facts.unit.kind)
+        expect_ok(sx_note(ix, NOTE_UNIT, as->unit ? as->unit : unit), NULL);
     if (as->networks) {
         char none[VALUE_TEXT_MAX];
 
         value_print(SX_U64, &m->none, none);
         expect_ok(sx_note(ix, NOTE_NONE, none), NULL);
     }
-    if (format == FORMAT_CSV || format == FORMAT_TSV)
-        lines_note(ix, format, &o->text, &m->facts);
+    lines_note(ix, o->keys.word, o->keys.n, &m->how, &m->facts);
 }
 
 static void print_summary(const sx_index *ix, double seconds)
@@ -168,11 +181,13 @@ static material read_material(const build_options *o)
     reading how = { .format = (file_format)o->format, .as = as, .text = o->text,
                     .type = as->networks ? o->type : notation_type(as, o->type) };
     const char *const *paths = o->keys.word;
-    material m = { .has_rows = o->rows || as->networks };
+    material m = { .has_rows = o->rows || as->networks, .how = how };
     sx_column rows;
 
     if (as->networks)
         notation_type(as, o->type);
+    if (as->unit && how.type == SX_T64)
+        how.unit = (time_unit){ 'M', "ns", 1 };
     if (o->rows)
         rows = read_rows(o->rows, rows_format(o), o->row_type);
     if (as->networks) {
@@ -187,6 +202,7 @@ static material read_material(const build_options *o)
         return m;
     }
     m.keys = read_keys(paths, o->keys.n, &how, &m.facts);
+    check_unit_note(o, m.facts.unit);
     if (*as->name)                /* an .npy file may have told another type */
         notation_type(as, m.keys.type);
     if (!o->rows)

@@ -49,6 +49,8 @@ static void print_json(FILE *to, const notation *as, const sx_column *of, uint64
 static void print_tops(FILE *to, const climb_options *o, const notation *as, const sx_column *of,
                        const sx_column *rows, const sx_column *keys, const sx_column *steps)
 {
+    bool as_csv = output_is_csv(o->out, FORMAT_UNKNOWN);
+
     for (uint64_t i = 0; i < rows->n; i++) {
         const uint64_t *row = (const uint64_t *)rows->data + i;
         uint32_t step = ((const uint32_t *)steps->data)[i];
@@ -58,7 +60,7 @@ static void print_tops(FILE *to, const climb_options *o, const notation *as, con
         } else if (*row == SX_MISS) {
             fputs("-\n", to);
         } else if (o->keys) {
-            key_print(to, as, keys, i, false);
+            key_print(to, as, keys, i, as_csv ? KEY_CSV : KEY_ALONE);
             fputc('\n', to);
         } else {
             fprintf(to, "%llu\n", (unsigned long long)(o->rows ? *row : step));
@@ -144,7 +146,7 @@ int cmd_climb(int argc, char **argv)
     out = output_open(o.out);
     ix = open_index(&o.open, o.index, 0);
     how = (reading){ .format = (file_format)o.format, .type = describe(ix).key_type,
-                     .as = notation_of(ix), .text = o.text };
+                     .as = notation_of(ix), .text = o.text, .unit = unit_of_index(ix) };
     if (how.as->networks)
         fail("%s: an index of networks has no parents: its keys are where pieces of networks "
              "begin", o.index);

@@ -35,20 +35,22 @@ static sx_column make_keys(const gen_options *o)
     return keys;
 }
 
-static sx_column make_queries(const gen_options *o)
+static sx_column make_queries(const gen_options *o, time_unit *unit)
 {
     file_format format = format_of_name(o->from, FORMAT_UNKNOWN);
     query_mix wanted = { .misses = o->misses, .seed = o->seed,
                          .skew = skew_settled(o->skew, o->zipf) };
     bool ordered = needs_order(&wanted);
     sx_column keys, queries;
+    text_facts facts = { 0 };
     reference ref;
 
     if (o->dist)
         fail_usage("--dist is for keys, --from for queries: give one");
     if (format == FORMAT_UNKNOWN)
         format = format_needed(o->from, (file_format)o->format);
-    keys = read_column(o->from, format, o->type);
+    keys = read_keys(&o->from, 1, &(reading){ .format = format, .type = o->type }, &facts);
+    *unit = facts.unit;
     if (ordered)
         ref = reference_build(&keys, NULL);
     queries = draw_queries(&keys, ordered ? &ref : NULL, o->n, &wanted);
@@ -58,10 +60,10 @@ static sx_column make_queries(const gen_options *o)
     return queries;
 }
 
-static void write_all(const sx_column *column, output out,
-                      file_format format)
+static void write_all(const sx_column *column, output out, file_format format,
+                      time_unit unit)
 {
-    column_writer w = writer_start(out, format, column->type, column->n);
+    column_writer w = writer_start(out, format, column->type, unit, column->n);
 
     progress_start("writing", column->n);
     for (uint64_t i = 0; i < column->n; i += WRITE_STEP) {
@@ -104,6 +106,7 @@ int cmd_gen(int argc, char **argv)
     };
     const command_line line = { "Makes keys of a distribution, or queries "
                                 "for given keys.", operands, options };
+    time_unit unit = { 0 };
     file_format format;
     sx_column column;
     output out;
@@ -114,10 +117,10 @@ int cmd_gen(int argc, char **argv)
     if (o.from)
         expect_other_file(o.out, o.from);
     out = output_open(o.out);
-    column = o.from ? make_queries(&o) : make_keys(&o);
+    column = o.from ? make_queries(&o, &unit) : make_keys(&o);
     if (o.sorted)
         reference_sort_keys(&column);
-    write_all(&column, out, format);
+    write_all(&column, out, format, unit);
     free(column.data);
     return EXIT_OK;
 }

@@ -165,13 +165,13 @@ static void settle_mode(lookup_options *o, const notation *as)
 }
 
 /* The queries of the command line, or of the file. */
-static sx_column read_queries(const lookup_options *o, const notation *as, int type)
+static sx_column read_queries(const lookup_options *o, const show *s)
 {
-    reading how = { .format = (file_format)o->format, .type = type, .as = as,
-                    .text = o->text };
+    reading how = { .format = (file_format)o->format, .type = s->key_type, .as = s->as,
+                    .text = o->text, .unit = s->unit };
 
     return o->queries ? read_keys(&o->queries, 1, &how, NULL)
-                      : keys_of_words(&o->given, "--key", as, type);
+                      : keys_of_words(&o->given, "--key", s->as, s->key_type);
 }
 
 int cmd_lookup(int argc, char **argv)
@@ -193,8 +193,7 @@ int cmd_lookup(int argc, char **argv)
         OPTIONS_TEXT(&o.text, "queries"),
         OPTION_OUTPUT(&o.out, "where to (stdout)"),
         OPTION_IN_FORMAT(&o.format, "format of QUERIES (by its name)"),
-        { "--out-format", 0, OPT_CHOICE, FORMAT_CHOICES, &o.out_format,
-          "format of the output (by its name)" },
+        OPTION_OUT_FORMAT(&o.out_format),
         OPTIONS_OPEN_INDEX(&o.open, &o.json),
         OPTION_END
     };
@@ -216,9 +215,10 @@ int cmd_lookup(int argc, char **argv)
     out = output_open(o.out);
     ix = open_index(&o.open, o.index, 0);
     s = show_open(&o.shown, ix, out_format, o.keys, false, o.json);
+    s.csv = !o.json && output_is_csv(o.out, (file_format)o.out_format);
     settle_mode(&o, s.as);
-    queries = read_queries(&o, s.as, s.key_type);
-    w = writer_start(out, out_format, show_type(&s), queries.n);
+    queries = read_queries(&o, &s);
+    w = writer_start(out, out_format, show_type(&s), show_unit(&s), queries.n);
     w.dash_for_miss = true;
     lookup_all(ix, &queries, &o, &s, &w);
     writer_close(&w);

@@ -37,6 +37,8 @@ typedef struct {                  /* a prefix: number i of these */
 static void print_found(FILE *to, const prefix_options *o, question q, const notation *as,
                         const sx_column *found, uint64_t from, uint64_t n)
 {
+    bool as_csv = output_is_csv(o->out, FORMAT_UNKNOWN);
+
     if (o->json) {
         json j = json_line(to);
 
@@ -56,8 +58,8 @@ static void print_found(FILE *to, const prefix_options *o, question q, const not
         fprintf(to, "%llu", (unsigned long long)n);
     for (uint64_t i = from; !o->count && i < from + n; i++) {
         if (i > from)
-            fputc(' ', to);
-        key_print(to, as, found, i, true);
+            fputc(as_csv ? ',' : ' ', to);
+        key_print(to, as, found, i, as_csv ? KEY_CSV : KEY_LISTED);
     }
     fputc('\n', to);
 }
@@ -125,12 +127,17 @@ static void check_type(const prefix_options *o, const notation *as, int type)
                    "other keys", o->index);
     if (type != SX_STR && !bits)
         fail_usage("give --bits, or --bits-from for prefixes of different lengths");
+    if (o->bits != NOT_GIVEN && o->bits > 8 * sx_type_bytes(type))
+        fail_usage("--bits is %llu: %s keys have %zu bits", (unsigned long long)o->bits,
+                   sx_type_name(type), 8 * sx_type_bytes(type));
 }
 
 /* The prefixes of the command line, or of the file. */
-static sx_column read_prefixes(const prefix_options *o, const notation *as, int type)
+static sx_column read_prefixes(const prefix_options *o, const notation *as, int type,
+                               time_unit unit)
 {
-    reading how = { .format = (file_format)o->format, .type = type, .as = as, .text = o->text };
+    reading how = { .format = (file_format)o->format, .type = type, .as = as,
+                    .text = o->text, .unit = unit };
 
     return o->of ? read_keys(&o->of, 1, &how, NULL)
                  : keys_of_words(&o->given, "--key", as, type);
@@ -174,7 +181,7 @@ int cmd_prefix(int argc, char **argv)
     as = notation_of(ix);
     type = describe(ix).key_type;
     check_type(&o, as, type);
-    of = read_prefixes(&o, as, type);
+    of = read_prefixes(&o, as, type, unit_of_index(ix));
     if (o.bits_from) {
         bits = read_column(o.bits_from, format_needed(o.bits_from, FORMAT_UNKNOWN), SX_U32);
         if (bits.n != of.n)

@@ -130,8 +130,8 @@ static void print_list(FILE *to, const range_options *o, const show *s,
             fputc('\n', to);
             continue;
         }
-        key_print(to, o->rows ? notation_at(0) : s->as, out, i, true);
-        fputc(i + 1 < from + n ? ' ' : '\n', to);
+        key_print(to, o->rows ? notation_at(0) : s->as, out, i, s->csv ? KEY_CSV : KEY_LISTED);
+        fputc(i + 1 == from + n ? '\n' : s->csv ? ',' : ' ', to);
     }
     if (!n && !more)
         fputc('\n', to);
@@ -229,7 +229,7 @@ static void write_first(const range_options *o, output out, const uint64_t *firs
                         uint64_t n)
 {
     column_writer w = writer_start(out, format_of_output(o->first, FORMAT_UNKNOWN),
-                                   SX_U64, n);
+                                   SX_U64, (time_unit){ 0 }, n);
 
     writer_put(&w, first, n);
     writer_close(&w);
@@ -306,7 +306,7 @@ static sx_column read_bounds(const range_options *o, bool high, const show *s)
 {
     const char *path = high ? o->hi : o->lo;
     reading how = { .format = (file_format)o->format, .type = s->key_type, .as = s->as,
-                    .text = o->text };
+                    .text = o->text, .unit = s->unit };
 
     return path ? read_keys(&path, 1, &how, NULL)
                 : keys_of_words(high ? &o->given_hi : &o->given_lo,
@@ -332,7 +332,7 @@ static void answer(const sx_index *ix, const range_options *o, const show *s,
         first = count_all(ix, o, &lo, &hi);
         n = first[lo.n];
     }
-    w = writer_start(out, format, lists ? show_type(s) : SX_U64, n);
+    w = writer_start(out, format, lists ? show_type(s) : SX_U64, show_unit(s), n);
     w.dash_for_miss = o->min || o->max;
     range_all(ix, &lo, &hi, o, s, &w);
     if (o->first)
@@ -369,8 +369,7 @@ int cmd_range(int argc, char **argv)
         OPTIONS_TEXT(&o.text, "bounds"),
         OPTION_OUTPUT(&o.out, "where to (stdout)"),
         OPTION_IN_FORMAT(&o.format, "format of LO and HI (by their names)"),
-        { "--out-format", 0, OPT_CHOICE, FORMAT_CHOICES, &o.out_format,
-          "format of the output (by its name)" },
+        OPTION_OUT_FORMAT(&o.out_format),
         OPTIONS_OPEN_INDEX(&o.open, &o.json),
         OPTION_END
     };
@@ -393,6 +392,7 @@ int cmd_range(int argc, char **argv)
     out = output_open(o.out);
     ix = open_index(&o.open, o.index, 0);
     s = show_open(&o.shown, ix, out_format, o.keys, false, o.json);
+    s.csv = !o.json && output_is_csv(o.out, (file_format)o.out_format);
     if (s.as->networks)
         fail("%s: an index of networks has no ranges: its keys are where pieces of "
              "networks begin", o.index);

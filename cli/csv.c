@@ -375,3 +375,28 @@ const char *csv_meant(const csv_field *f, char **scratch, size_t *length)
     *length = n;
     return *scratch;
 }
+
+/* ---- writing --------------------------------------------------------------------- */
+
+void csv_print(FILE *to, const char *text, size_t length)
+{
+    bool quotes = !length || (unsigned char)*text == 0xef;   /* an empty line; a BOM */
+
+    for (size_t i = 0; i < length && !quotes; i++)
+        quotes = text[i] && strchr(",\"\r\n", text[i]);
+    if (quotes)
+        csv_print_quoted(to, text, length);
+    else
+        fwrite(text, 1, length, to);
+}
+
+void csv_print_quoted(FILE *to, const char *text, size_t length)
+{
+    fputc('"', to);
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '"')
+            fputc('"', to);
+        fputc(text[i], to);
+    }
+    fputc('"', to);
+}

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "input.h"
 
@@ -73,6 +74,11 @@ csv_place csv_where(const csv *c, const char *at);
 /* The text of a field as it is meant: "" is one quote. Only where that differs it is
  * copied to *scratch, which grows, and is to be freed. */
 const char *csv_meant(const csv_field *f, char **scratch, size_t *length);
+
+/* Prints a field with commas round it in mind: in quotes where a reader would take it for
+ * something else. */
+void csv_print(FILE *to, const char *text, size_t length);
+void csv_print_quoted(FILE *to, const char *text, size_t length);   /* in any case */
 
 /* Splits text at delimiters, 8 bytes at a time: where field i is (NULL: it is not
  * there), and how many there are. */

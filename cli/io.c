@@ -64,6 +64,11 @@ file_format format_of_output(const char *path, file_format asked)
     return format == FORMAT_UNKNOWN || format_is_text(format) ? FORMAT_TEXT : format;
 }
 
+bool output_is_csv(const char *path, file_format asked)
+{
+    return format_of_name(path, asked) == FORMAT_CSV;
+}
+
 sx_column column_over(int type, uint64_t n, void *data)
 {
     return (sx_column){ .type = type, .place = SX_HOST, .n = n,

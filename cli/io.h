@@ -1,7 +1,7 @@
 /* io.h - columns from files and to files.
  *
  *     text   one value per line
- *     csv    fields with commas between, as in RFC 4180 (csv.h); read only
+ *     csv    fields with commas between, as in RFC 4180 (csv.h)
  *     tsv    fields with tabs between; read only
  *     sosd   uint64 count, then the values (the format of the SOSD benchmark)
  *     raw    the values alone
@@ -19,6 +19,7 @@
 #include "input.h"
 #include "notation.h"
 #include "sextant.h"
+#include "time_unit.h"
 #include "whole.h"
 
 typedef enum {                    /* in the order of IN_FORMAT_CHOICES */
@@ -39,9 +40,10 @@ file_format format_of_name(const char *path, file_format asked);
 /* The same, but a usage error in place of FORMAT_UNKNOWN. */
 file_format format_needed(const char *path, file_format asked);
 
-/* For results: text in place of FORMAT_UNKNOWN, and of formats that are only
- * read: a column of text is a CSV file without a header. */
+/* For results: text in place of FORMAT_UNKNOWN, csv and tsv. A column of numbers is the
+ * same in all of them; whether other answers are written as csv, the second one says. */
 file_format format_of_output(const char *path, file_format asked);
+bool output_is_csv(const char *path, file_format asked);
 
 bool is_dash(const char *path);
 /* Usage error if both are "-": stdin can be read once only. */
@@ -57,9 +59,10 @@ typedef struct {                  /* options for text; all 0: the usual */
     bool ragged, no_quotes;
 } text_options;
 
-typedef struct {                  /* what was found in text */
+typedef struct {                  /* what was found in files */
     int header;                   /* as in text_options; 0: no record was read */
-    const char *path;             /* of the first file with records */
+    const char *path;             /* of the first text with records */
+    time_unit unit;               /* of times in .npy files, or as asked for */
 } text_facts;
 
 typedef struct {                  /* how columns are read */
@@ -67,6 +70,8 @@ typedef struct {                  /* how columns are read */
     int type;                     /* 0: see read_column() */
     const notation *as;           /* NULL: none */
     text_options text;
+    time_unit unit;               /* that times of .npy files get; kind 0: they keep theirs,
+                                     and those of several files that of the first */
 } reading;
 
 /* Reads the keys of n files, one behind the other. facts may be NULL. */
@@ -93,6 +98,7 @@ typedef struct {
     uint64_t space;               /* for keys; of strings, for offsets */
     uint64_t bytes_space;         /* for bytes of strings */
     const notation *as;
+    time_unit unit;
 } growing_column;
 const char *take_key(void *growing, const char *text, size_t length);
 
@@ -131,8 +137,9 @@ typedef struct {
     bool dash_for_miss;           /* text: '-' for all ones in a U64 column */
 } column_writer;
 
-/* n values of the type will follow. */
-column_writer writer_start(output out, file_format format, int type,
+/* n values of the type will follow. unit: of times, for .npy files; kind 0: it is not
+ * known. */
+column_writer writer_start(output out, file_format format, int type, time_unit unit,
                            uint64_t n);
 void writer_put(column_writer *w, const void *values, uint64_t n);
 void writer_close(column_writer *w);
@@ -145,11 +152,12 @@ void expect_other_file(const char *out, const char *in);
 
 typedef struct {                  /* what the header of an .npy file says */
     int type;                     /* sx_type; 16 bytes of any kind: SX_B16 */
+    time_unit unit;               /* of SX_T64 */
     uint64_t n;
 } npy_header;
 
 npy_header npy_read_header(input *in);
-void npy_write_header(FILE *to, int type, uint64_t n);
+void npy_write_header(FILE *to, int type, time_unit unit, uint64_t n);
 
 /* Turns values from the machine's byte order to little-endian, or back. */
 void swap_if_big_endian(int type, void *values, uint64_t n);

@@ -22,7 +22,7 @@ static const struct { const char *descr; int type; } dtypes[] = {
     { "<u4", SX_U32 },  { "<u8", SX_U64 },  { "<i4", SX_I32 },
     { "<i8", SX_I64 },  { "<f4", SX_F32 },  { "<f8", SX_F64 },
     { "|V16", SX_B16 }, { "|S16", SX_B16 },
-    { "<i8", SX_T64 },            /* for writing: an index does not tell the unit */
+    { "<i8", SX_T64 },            /* for writing times whose unit is not known */
 };
 
 /* ---- the dictionary, by recursive descent over its text ---------------- */
@@ -157,6 +157,8 @@ static dictionary read_dictionary(cursor *c)
 
 static npy_header understood(const dictionary *d, const char *name)
 {
+    time_unit unit;
+
     /* (n, 16) single bytes: arrays of UUIDs often come like this. */
     if (d->dimensions == 2 && !d->fortran && d->shape[1] == 16 &&
         (!strcmp(d->descr, "|u1") || !strcmp(d->descr, "|i1")))
@@ -167,12 +169,15 @@ static npy_header understood(const dictionary *d, const char *name)
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
         if (!strcmp(d->descr, dtypes[i].descr))
             return (npy_header){ .type = dtypes[i].type, .n = d->shape[0] };
+    if (unit_parse(d->descr, &unit))
+        return (npy_header){ .type = SX_T64, .unit = unit, .n = d->shape[0] };
     if (!strncmp(d->descr, "<M8", 3) || !strncmp(d->descr, "<m8", 3))
-        return (npy_header){ .type = SX_T64, .n = d->shape[0] };
+        fail("%s: the .npy dtype '%s' has no unit out of Y M W D h m s ms us ns ps fs as",
+             name, d->descr);
     if (d->descr[0] == '>')
         fail("%s: the .npy dtype '%s' is big-endian, not little-endian",
              name, d->descr);
-    fail("%s: the .npy dtype '%s' is not one of u4 u8 i4 i8 f4 f8 V16 S16",
+    fail("%s: the .npy dtype '%s' is not one of u4 u8 i4 i8 f4 f8 M8 m8 V16 S16",
          name, d->descr);
 }
 
@@ -206,15 +211,20 @@ npy_header npy_read_header(input *in)
 
 /* ---- writing ----------------------------------------------------------- */
 
-void npy_write_header(FILE *to, int type, uint64_t n)
+void npy_write_header(FILE *to, int type, time_unit unit, uint64_t n)
 {
     const char *descr = "";
+    char times[TIME_UNIT_MAX];
     char text[128];               /* with the 10 bytes before: 128 is plenty */
     int used, total;
 
     for (size_t i = sizeof dtypes / sizeof *dtypes; i-- > 0; )
         if (dtypes[i].type == type)
             descr = dtypes[i].descr; /* the first of the type stays */
+    if (type == SX_T64 && unit.kind) {
+        unit_descr(unit, times);
+        descr = times;
+    }
     used = snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': "
                     "False, 'shape': (%llu,), }", descr,
                     (unsigned long long)n);

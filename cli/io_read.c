@@ -132,6 +132,10 @@ static void append_values(growing_column *to, const char *path, file_format form
                  path, sx_type_name(header.type), sx_type_name(type));
         to->column.type = header.type;
         part = read_values(&in, header.type, header.n);
+        if (header.unit.kind && to->unit.kind)
+            unit_convert(part.data, part.n, header.unit, to->unit, in.name);
+        else if (header.unit.kind)
+            to->unit = header.unit;
     } else {
         part = format == FORMAT_SOSD ? read_sosd(&in, type)
                                      : read_values(&in, type, UNTIL_END);
@@ -155,7 +159,8 @@ sx_column read_keys(const char *const *paths, unsigned n, const reading *how,
 {
     text_facts unasked = { 0 };
     growing_column to = { .column = column_over(how->type, 0, NULL),
-                          .as = how->as ? how->as : notation_at(0) };
+                          .as = how->as ? how->as : notation_at(0),
+                          .unit = how->unit };
 
     for (unsigned i = 0; i < n; i++) {
         file_format format = format_needed(paths[i], how->format);
@@ -181,6 +186,8 @@ sx_column read_keys(const char *const *paths, unsigned n, const reading *how,
         to.column = key_space(SX_STR, 0);
     if (to.column.type == SX_STR && to.column.n == 0)
         ((uint64_t *)to.column.offsets)[0] = 0;
+    if (facts)
+        facts->unit = to.unit;
     return to.column;
 }
 

@@ -116,7 +116,7 @@ void output_close(output *out)
         fail_to_write(out);
 }
 
-column_writer writer_start(output out, file_format format, int type,
+column_writer writer_start(output out, file_format format, int type, time_unit unit,
                            uint64_t n)
 {
     column_writer w = { .out = out, .format = format, .type = type };
@@ -126,7 +126,7 @@ column_writer writer_start(output out, file_format format, int type,
         swap_if_big_endian(SX_U64, &count, 1);
         fwrite(&count, sizeof count, 1, w.out.to);
     } else if (format == FORMAT_NPY) {
-        npy_write_header(w.out.to, type, n);
+        npy_write_header(w.out.to, type, unit, n);
     }
     return w;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csv.h"
 #include "say.h"
 
 sx_column key_space(int type, uint64_t n)
@@ -72,18 +73,7 @@ static const void *value_at(const sx_column *keys, uint64_t i)
     return (const char *)keys->data + i * sx_type_bytes(keys->type);
 }
 
-static void print_quoted(FILE *to, const char *text, size_t length)
-{
-    fputc('"', to);
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] == '"')
-            fputc('"', to);
-        fputc(text[i], to);
-    }
-    fputc('"', to);
-}
-
-/* Whether people, or a reader of CSV, could take it for something else. */
+/* Whether people could take it for something else. */
 static bool needs_quotes(const char *string, size_t length, bool listed)
 {
     return (length && *string == '"') || memchr(string, '\n', length) ||
@@ -92,7 +82,7 @@ static bool needs_quotes(const char *string, size_t length, bool listed)
 }
 
 void key_print(FILE *to, const notation *as, const sx_column *keys, uint64_t i,
-               bool listed)
+               key_style style)
 {
     char text[VALUE_TEXT_MAX];
 
@@ -100,13 +90,18 @@ void key_print(FILE *to, const notation *as, const sx_column *keys, uint64_t i,
         size_t length;
         const char *string = string_at(keys, i, &length);
 
-        if (needs_quotes(string, length, listed))
-            print_quoted(to, string, length);
+        if (style == KEY_CSV)
+            csv_print(to, string, length);
+        else if (needs_quotes(string, length, style == KEY_LISTED))
+            csv_print_quoted(to, string, length);
         else
             fwrite(string, 1, length, to);
         return;
     }
-    fwrite(text, 1, as->print(keys->type, value_at(keys, i), text), to);
+    if (style == KEY_CSV)
+        csv_print(to, text, as->print(keys->type, value_at(keys, i), text));
+    else
+        fwrite(text, 1, as->print(keys->type, value_at(keys, i), text), to);
 }
 
 void key_json(json *j, const char *name, const notation *as, const sx_column *keys,

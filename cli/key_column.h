@@ -1,8 +1,9 @@
 /* key_column.h - columns of keys of any type: strings have offsets beside them.
  *
  * A string is the whole line of a text, or the whole field of a table, blanks
- * included, in any bytes. It is printed as it is, but in quotes, as in CSV, if it has a
- * line end in it or begins with a quote, and among others also if it has a blank. */
+ * included, in any bytes. As text it is printed as it is, but in quotes if it has a line
+ * end in it or begins with a quote, and among others also if it has a blank. That is for
+ * people; what is to be read again is printed as csv. */
 #ifndef CLI_KEY_COLUMN_H
 #define CLI_KEY_COLUMN_H
 
@@ -20,10 +21,15 @@ bool key_again(sx_status status, sx_column *keys, uint64_t n);
 /* Puts a string behind the others. */
 void key_append(growing_column *to, const char *text, size_t length);
 
-/* Key i, without a line end; and as a member of an object. listed: blanks are between
- * it and others. */
+typedef enum {
+    KEY_ALONE,                    /* on a line, or at its end */
+    KEY_LISTED,                   /* blanks are between it and others */
+    KEY_CSV                       /* a field of csv */
+} key_style;
+
+/* Key i, without a line end; and as a member of an object. */
 void key_print(FILE *to, const notation *as, const sx_column *keys, uint64_t i,
-               bool listed);
+               key_style style);
 void key_json(json *j, const char *name, const notation *as, const sx_column *keys,
               uint64_t i);
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lines_as.h"
 #include "say.h"
 #include "table.h"
 
@@ -16,8 +17,7 @@ typedef struct {
     char *text;
     uint64_t length;
     bool mapped;
-    dialect how;
-    bool header;
+    lines_as as;
 } line_file;
 
 struct lines {
@@ -30,47 +30,6 @@ struct lines {
     unsigned *column;             /* that are printed */
     unsigned columns;             /* 0: whole lines */
 };
-
-/* ---- how files are written ------------------------------------------------------ */
-
-static const char *format_word(file_format format)
-{
-    return format == FORMAT_CSV ? "csv" : format == FORMAT_TSV ? "tsv" : "text";
-}
-
-void lines_note(sx_index *ix, file_format format, const text_options *options,
-                const text_facts *facts)
-{
-    dialect how = dialect_of(format, options);
-    char value[128];
-
-    snprintf(value, sizeof value, "%s header=%s delimiter=%02x comment=%02x quotes=%d "
-             "ragged=%d", format_word(format), facts->header == 1 ? "yes" : "no",
-             (unsigned char)how.delimiter, (unsigned char)how.comment, how.quotes,
-             how.ragged);
-    expect_ok(sx_note(ix, NOTE_LINES, value), NULL);
-}
-
-/* As the note says, if there is one for this format. */
-static void understand(line_file *f, file_format format, const sx_index *ix, bool named)
-{
-    const char *note = sx_note_of(ix, NOTE_LINES);
-    unsigned delimiter, comment;
-    char word[8], header[8];
-    int quotes, ragged;
-
-    f->how = dialect_of(format, &(text_options){ 0 });
-    f->header = named && format != FORMAT_TEXT;
-    if (!note || sscanf(note, "%7s header=%7s delimiter=%x comment=%x quotes=%d ragged=%d",
-                        word, header, &delimiter, &comment, &quotes, &ragged) != 6 ||
-        strcmp(word, format_word(format)))
-        return;
-    f->how.delimiter = (char)delimiter;
-    f->how.comment = (char)comment;
-    f->how.quotes = quotes;
-    f->how.ragged = ragged;
-    f->header = !strcmp(header, "yes");
-}
 
 /* ---- opening -------------------------------------------------------------------- */
 
@@ -148,13 +107,13 @@ static void choose_columns(lines *l, const word_list *columns, csv *header)
 static uint64_t find_records(lines *l, unsigned f, uint64_t n, const word_list *columns)
 {
     line_file *file = &l->file[f];
-    csv c = csv_of_memory(file->text, file->length, file->name, file->how);
+    csv c = csv_of_memory(file->text, file->length, file->name, file->as.how);
     uint64_t space = n + f + file->length / 64 + 16;
 
     l->begin = must_grow(l->begin, space, sizeof *l->begin);
-    if (file->header && csv_next(&c))
+    if (file->as.header && csv_next(&c))
         choose_columns(l, columns, &c);
-    else if (!file->header)
+    else if (!file->as.header)
         choose_columns(l, columns, NULL);
     while (csv_next(&c)) {
         if (n + f + 1 >= space) {
@@ -168,7 +127,19 @@ static uint64_t find_records(lines *l, unsigned f, uint64_t n, const word_list *
     return n;
 }
 
-lines *lines_open(const word_list *paths, const word_list *columns, const sx_index *ix)
+/* --lines-as: the first for the first file and so on, the last for all behind it. */
+static lines_as as_asked(const sx_index *ix, unsigned f, const char *path,
+                         const word_list *ways, bool named)
+{
+    lines_as as = lines_as_of(ix, f, path, named);
+
+    if (ways->n)
+        lines_as_change(&as, ways->word[f < ways->n ? f : ways->n - 1], named);
+    return as;
+}
+
+lines *lines_open(const word_list *paths, const word_list *ways, const word_list *columns,
+                  const sx_index *ix)
 {
     lines *l = must_alloc(1, sizeof *l);
     bool named = false;
@@ -181,13 +152,8 @@ lines *lines_open(const word_list *paths, const word_list *columns, const sx_ind
     l->first = must_alloc(paths->n + 1, sizeof *l->first);
     l->first[0] = 0;
     for (unsigned f = 0; f < paths->n; f++) {
-        file_format format = format_of_name(paths->word[f], FORMAT_UNKNOWN);
-
-        if (format != FORMAT_UNKNOWN && !format_is_text(format))
-            fail_usage("--lines wants text, csv or tsv files, not %s", paths->word[f]);
-        l->file[f] = (line_file){ 0 };
+        l->file[f] = (line_file){ .as = as_asked(ix, f, paths->word[f], ways, named) };
         open_file(&l->file[f], paths->word[f]);
-        understand(&l->file[f], format ? format : FORMAT_TEXT, ix, named);
         l->first[f + 1] = find_records(l, f, l->first[f], columns);
     }
     return l;
@@ -222,7 +188,7 @@ static csv record_of(const lines *l, uint64_t row)
         f++;
     row += f;
     c = csv_of_memory(l->begin[row], (uint64_t)(l->begin[row + 1] - l->begin[row]),
-                      l->file[f].name, l->file[f].how);
+                      l->file[f].name, l->file[f].as.how);
     csv_next(&c);
     return c;
 }
@@ -238,28 +204,46 @@ static csv_field field_of(csv *c, unsigned i, uint64_t row)
     return field;
 }
 
-void lines_print(const lines *l, FILE *to, uint64_t row)
+/* A field, or a line, of a text that is written like this. */
+static void print_field(FILE *to, const dialect *how, const csv_field *f, bool as_csv)
+{
+    char *scratch = NULL;
+    size_t length;
+    const char *text;
+
+    if (!as_csv || (how->quotes && how->delimiter == ',')) {
+        /* with its quotes: what comes out is as what went in */
+        fwrite(f->text - f->quoted, 1, f->length + 2u * f->quoted, to);
+        return;
+    }
+    text = csv_meant(f, &scratch, &length);
+    csv_print(to, text, length);
+    free(scratch);
+}
+
+void lines_print(const lines *l, FILE *to, uint64_t row, bool as_csv)
 {
     csv c;
 
     if (row == SX_MISS) {
         for (unsigned i = 0; i < (l->columns ? l->columns : 1); i++) {
             if (i)
-                fputc(l->file[0].how.delimiter, to);
+                fputc(as_csv ? ',' : l->file[0].as.how.delimiter, to);
             fputc('-', to);
         }
         return;
     }
     c = record_of(l, row);
     if (!l->columns)
-        fwrite(c.begin, 1, (size_t)(c.stop - c.begin), to);
+        print_field(to, &c.how, &(csv_field){ .text = c.begin,
+                                              .length = (size_t)(c.stop - c.begin) }, as_csv);
     for (unsigned i = 0; i < l->columns; i++) {
         csv_field f = field_of(&c, l->column[i], row);
 
         if (i)
-            fputc(c.how.delimiter, to);
-        if (f.text)               /* with its quotes: what comes out is as what went in */
-            fwrite(f.text - f.quoted, 1, f.length + 2u * f.quoted, to);
+            fputc(as_csv ? ',' : c.how.delimiter, to);
+        if (f.text)
+            print_field(to, &c.how, &f, as_csv);
     }
     csv_free(&c);
 }

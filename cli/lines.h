@@ -11,23 +11,18 @@
 #include "json.h"
 #include "opts.h"
 
-#define NOTE_LINES "lines"        /* how the files were written that have the keys */
-
 typedef struct lines lines;
 
 /* Opens the files. columns: names or numbers with commas between; none: whole lines.
- * The index's notes say how the files are written if they have the same format as
- * those of the keys; otherwise it is as usual for the format. */
-lines *lines_open(const word_list *paths, const word_list *columns, const sx_index *ix);
+ * How they are written: as the index's note says, and ways, words of --lines-as
+ * (lines_as.h). */
+lines *lines_open(const word_list *paths, const word_list *ways, const word_list *columns,
+                  const sx_index *ix);
 void lines_free(lines *l);
 
-/* Sets the note for files that were read like this. */
-void lines_note(sx_index *ix, file_format format, const text_options *options,
-                const text_facts *facts);
-
-/* The columns of the row's line as the file has them, with its delimiters between.
- * SX_MISS: a dash for each. Fails if there is no such line. */
-void lines_print(const lines *l, FILE *to, uint64_t row);
+/* The columns of the row's line as the file has them, with its delimiters between; as_csv:
+ * as csv has them. SX_MISS: a dash for each. Fails if there is no such line. */
+void lines_print(const lines *l, FILE *to, uint64_t row, bool as_csv);
 /* The same as a member: "fields", an array of texts, or "line"; null for SX_MISS. */
 void lines_json(const lines *l, json *j, uint64_t row);
 

@@ -13,65 +13,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calendar.h"
 #include "notation.h"
 
 #define NS 1000000000
 #define DAY_S 86400
 
-/* ---- days ---------------------------------------------------------------------- */
-
-static bool leap(int64_t year)
-{
-    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-}
-
-static int month_days(int64_t year, int month)
-{
-    static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-
-    return days[month - 1] + (month == 2 && leap(year));
-}
-
-/* Whole quotients towards minus infinity. */
-static int64_t down(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
-/* Days from 0000-01-01 to the first day of a year. */
-static int64_t days_before(int64_t year)
-{
-    int64_t last = year - 1;
-
-    return 365 * year + down(last, 4) - down(last, 100) + down(last, 400) + 1;
-}
-
-#define EPOCH 719528              /* days_before(1970) */
-
-static int64_t days_of(int64_t year, int month, int day)
-{
-    int64_t days = days_before(year) - EPOCH + day - 1;
-
-    for (int m = 1; m < month; m++)
-        days += month_days(year, m);
-    return days;
-}
-
 static size_t print_day(int64_t days, char *text)
 {
-    int64_t from_zero = days + EPOCH, rest;
-    /* 400 years have 146097 days: too early, by two years at most. */
-    int64_t year = down(from_zero * 400, 146097) - 1;
-    int month = 1;
+    calendar_day d = day_of(days);
 
-    while (days_before(year + 1) <= from_zero)
-        year++;
-    rest = from_zero - days_before(year);
-    while (rest >= month_days(year, month))
-        rest -= month_days(year, month++);
-    return (size_t)snprintf(text, VALUE_TEXT_MAX, year < 0 || year > 9999
+    return (size_t)snprintf(text, VALUE_TEXT_MAX, d.year < 0 || d.year > 9999
                             ? "%+05lld-%02d-%02d" : "%04lld-%02d-%02d",
-                            (long long)year, month, (int)rest + 1);
+                            (long long)d.year, d.month, d.day);
 }
 
 /* ---- reading --------------------------------------------------------------------- */
@@ -126,7 +80,7 @@ static bool read_day(reader *r, int64_t *days)
         !take(r, '-') || !digits(r, 2, &day) || month < 1 || month > 12 || day < 1 ||
         day > month_days(year, (int)month))
         return false;
-    *days = days_of(year, (int)month, (int)day);
+    *days = (int64_t)days_of((calendar_day){ year, (int)month, (int)day });
     return true;
 }
 
@@ -207,8 +161,8 @@ bool parse_time(int type, const char *text, size_t length, void *out)
 
 size_t print_time(int type, const void *value, char text[VALUE_TEXT_MAX])
 {
-    int64_t total = *(const int64_t *)value, seconds = down(total, NS);
-    int64_t ns = total % NS + (total % NS < 0 ? NS : 0), day = down(seconds, DAY_S);
+    int64_t total = *(const int64_t *)value, seconds = (int64_t)down(total, NS);
+    int64_t ns = total % NS + (total % NS < 0 ? NS : 0), day = (int64_t)down(seconds, DAY_S);
     int in_day = (int)(seconds - day * DAY_S);
     size_t n;
 

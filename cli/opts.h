@@ -78,6 +78,7 @@ bool parse_size(const char *text, uint64_t *out);
 #define KEY_TYPE_CHOICES TYPE_CHOICES "|str"   /* where keys are not generated */
 #define FORMAT_CHOICES "text|sosd|raw|npy"
 #define IN_FORMAT_CHOICES FORMAT_CHOICES "|csv|tsv"
+#define OUT_FORMAT_CHOICES FORMAT_CHOICES "|csv"   /* of answers */
 
 /* Options that several verbs share. */
 #define OPTION_TYPE(to, help) \
@@ -86,6 +87,9 @@ bool parse_size(const char *text, uint64_t *out);
     { "--format", 0, OPT_CHOICE, FORMAT_CHOICES, to, help }
 #define OPTION_IN_FORMAT(to, help) \
     { "--format", 0, OPT_CHOICE, IN_FORMAT_CHOICES, to, help }
+#define OPTION_OUT_FORMAT(to) \
+    { "--out-format", 0, OPT_CHOICE, OUT_FORMAT_CHOICES, to, \
+      "format of the output (by its name)" }
 #define OPTION_OUTPUT(to, help) \
     { "--output", 'o', OPT_WORD, "FILE", to, help }
 #define OPTION_JSON(to) \

@@ -56,6 +56,7 @@ int print_ranks(const rank_options *o, rank_chooser choose, const void *context)
     ix = open_index(&o->open, o->index, 0);
     s = show_open(&o->shown, ix, format, o->keys || (both && format == FORMAT_TEXT),
                   o->rows || (both && !o->shown.lines.n && !o->shown.values.n), o->json);
+    s.csv = !o->json && output_is_csv(o->out, (file_format)o->out_format);
     if (o->keys && !o->rows)
         s.rows = false;
     n = describe(ix).n;
@@ -71,7 +72,8 @@ int print_ranks(const rank_options *o, rank_chooser choose, const void *context)
         print_answers(out.to, &s, &ranks, &rows, &keys, n);
         output_close(&out);
     } else {
-        column_writer w = writer_start(out, format, show_type(&s), ranks.n);
+        column_writer w = writer_start(out, format, show_type(&s), show_unit(&s),
+                                       ranks.n);
 
         show_settle(&s, rows.data, s.keys ? 0 : rows.n);
         show_put(&s, &w, rows.data, keys.data, ranks.n, 0);

@@ -18,8 +18,7 @@ typedef struct {
     { "--keys", 0, OPT_FLAG, 0, &(o)->keys, "only keys" },              \
     OPTIONS_SHOW(&(o)->shown),                                          \
     OPTION_OUTPUT(&(o)->out, "where to (stdout)"),                      \
-    { "--out-format", 0, OPT_CHOICE, FORMAT_CHOICES, &(o)->out_format,  \
-      "format of the output (by its name)" },                           \
+    OPTION_OUT_FORMAT(&(o)->out_format),                                \
     OPTIONS_OPEN_INDEX(&(o)->open, &(o)->json)
 
 /* The ranks to print, out of the number of keys: a U64 column to be freed. */

@@ -14,12 +14,15 @@ show show_open(const show_options *o, const sx_index *ix, file_format out_format
     const char *none = sx_note_of(ix, NOTE_NONE);
     bool binary = !as_json && out_format != FORMAT_TEXT;
     show s = { .as = notation_of(ix), .key_type = describe(ix).key_type, .keys = keys,
+               .unit = unit_of_index(ix),
                .json = as_json, .fallback = o->fallback, .values = o->values.n,
                .rows = row_wanted || as_json || (!o->lines.n && !o->values.n),
                .none = SX_MISS };
 
     if (o->columns.n && !o->lines.n)
         fail_usage("--columns is for --lines");
+    if (o->lines_as.n && !o->lines.n)
+        fail_usage("--lines-as is for --lines");
     if (binary && o->lines.n)
         fail_usage("--lines needs text or --json output: other formats hold numbers");
     if (binary && keys && s.key_type == SX_STR)
@@ -30,10 +33,16 @@ show show_open(const show_options *o, const sx_index *ix, file_format out_format
         fail_usage("--default is for --keys and --values");
     if (s.as->networks && none)
         s.none = strtoull(none, NULL, 10);
-    for (unsigned i = 0; i < s.values; i++)
-        s.value[i] = read_column(o->values.word[i], FORMAT_NPY, 0);
+    for (unsigned i = 0; i < s.values; i++) {
+        text_facts facts = { 0 };
+
+        s.value[i] = read_keys(&o->values.word[i], 1, &(reading){ .format = FORMAT_NPY },
+                               &facts);
+        if (i == 0)
+            s.value_unit = facts.unit;
+    }
     if (o->lines.n)
-        s.lines = lines_open(&o->lines, &o->columns, ix);
+        s.lines = lines_open(&o->lines, &o->lines_as, &o->columns, ix);
     return s;
 }
 
@@ -100,12 +109,20 @@ static const void *value_of(const sx_column *values, uint64_t row)
 
 /* ---- text and JSON ------------------------------------------------------------- */
 
-static void print_word(FILE *to, bool *any, const char *word, size_t length)
+static void print_between(const show *s, FILE *to, bool *any)
 {
     if (*any)
-        fputc(' ', to);
+        fputc(s->csv ? ',' : ' ', to);
     *any = true;
-    fwrite(word, 1, length, to);
+}
+
+static void print_word(const show *s, FILE *to, bool *any, const char *word, size_t length)
+{
+    print_between(s, to, any);
+    if (s->csv)
+        csv_print(to, word, length);
+    else
+        fwrite(word, 1, length, to);
 }
 
 void show_print(const show *s, FILE *to, uint64_t row, const sx_column *keys, uint64_t i)
@@ -115,25 +132,26 @@ void show_print(const show *s, FILE *to, uint64_t row, const sx_column *keys, ui
     bool any = false, miss = row == SX_MISS;
 
     if (s->rows && miss)
-        print_word(to, &any, "-", 1);
+        print_word(s, to, &any, "-", 1);
     else if (s->rows)
-        print_word(to, &any, text, value_print(SX_U64, &row, text));
+        print_word(s, to, &any, text, value_print(SX_U64, &row, text));
     if (s->keys && !keys) {
-        print_word(to, &any, none, strlen(none));
+        print_word(s, to, &any, none, strlen(none));
     } else if (s->keys) {
-        print_word(to, &any, "", 0);
-        key_print(to, s->as, keys, i, s->values || s->lines);
+        print_between(s, to, &any);
+        key_print(to, s->as, keys, i, s->csv ? KEY_CSV
+                                      : s->values || s->lines ? KEY_LISTED : KEY_ALONE);
     }
     for (unsigned v = 0; v < s->values; v++) {
         if (miss)
-            print_word(to, &any, none, strlen(none));
+            print_word(s, to, &any, none, strlen(none));
         else
-            print_word(to, &any, text, value_print(s->value[v].type,
-                                                   value_of(&s->value[v], row), text));
+            print_word(s, to, &any, text, value_print(s->value[v].type,
+                                                      value_of(&s->value[v], row), text));
     }
     if (s->lines) {
-        print_word(to, &any, "", 0);
-        lines_print(s->lines, to, row);
+        print_between(s, to, &any);
+        lines_print(s->lines, to, row, s->csv);
     }
 }
 
@@ -167,6 +185,11 @@ void show_json(const show *s, json *j, uint64_t row, const sx_column *keys, uint
 int show_type(const show *s)
 {
     return s->keys ? s->key_type : s->values ? s->value[0].type : SX_U64;
+}
+
+time_unit show_unit(const show *s)
+{
+    return s->keys ? s->unit : s->value_unit;
 }
 
 /* What stands for no match in a column of keys or values. */

@@ -1,7 +1,7 @@
 /* show.h - what is printed for an answer: its row, its key, values of its row, its
  * line.
  *
- * As text these are words with blanks between, '-' for no match. Files of numbers
+ * As text these are words with blanks between, as csv fields, '-' for no match. Files of numbers
  * have one column: rows, or keys, or one column of values. */
 #ifndef CLI_SHOW_H
 #define CLI_SHOW_H
@@ -12,13 +12,15 @@
 #include "opts.h"
 
 typedef struct {                  /* options of the verbs that answer */
-    word_list lines, columns, values;
+    word_list lines, lines_as, columns, values;
     const char *fallback;         /* --default */
 } show_options;
 
 #define OPTIONS_SHOW(o)                                                 \
     { "--lines", 0, OPT_WORDS, "FILE", &(o)->lines,                     \
       "print the lines of this file instead of their numbers; again for more" }, \
+    { "--lines-as", 0, OPT_WORDS, "WORDS", &(o)->lines_as,              \
+      "how they are written, e.g. csv,header=no (as when the index was built)" }, \
     { "--columns", 0, OPT_WORDS, "LIST", &(o)->columns,                 \
       "with --lines: only these columns, names or numbers, e.g. 2,3" }, \
     { "--values", 0, OPT_WORDS, "FILE", &(o)->values,                   \
@@ -30,8 +32,11 @@ typedef struct {
     const notation *as;
     int key_type;
     bool rows, keys, json;        /* whether rows and keys are printed */
+    bool csv;                     /* as fields with commas between, else as words */
     lines *lines;                 /* NULL: none */
+    time_unit unit;               /* of keys that are times */
     sx_column value[WORDS_MOST];
+    time_unit value_unit;         /* of the first column of values */
     unsigned values;
     const char *fallback;         /* NULL: a dash */
     uint64_t none;                /* another row that means no match (networks.h) */
@@ -66,6 +71,7 @@ void show_json(const show *s, json *j, uint64_t row, const sx_column *keys, uint
 /* Type of the column that a file of numbers gets, and its values: of n answers, the
  * first of which is number `from` (for errors). */
 int show_type(const show *s);
+time_unit show_unit(const show *s);      /* of that column, if it has times */
 void show_put(const show *s, column_writer *w, const uint64_t *rows, const void *keys,
               uint64_t n, uint64_t from);
 

@@ -44,7 +44,9 @@ static void drop_all_and_die(int signal_number)
 
 void whole_init(void)
 {
-    static const int deadly[] = { SIGINT, SIGTERM, SIGHUP };
+    /* All that end a process from outside, but SIGKILL. SIGPIPE is for io_write.c. */
+    static const int deadly[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGALRM,
+                                  SIGVTALRM, SIGPROF, SIGUSR1, SIGUSR2 };
 
     atexit(drop_all);
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {

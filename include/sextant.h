@@ -506,7 +506,8 @@ typedef struct {                  /* from of[i] to its parent, and on to the top
 /* All steps in one call. The top is the first key that is its own parent, or whose parent
  * is not in the index, or that is `limit` steps away. rows[i]: its row, and all ones if
  * of[i] is not in the index; keys[i]: the top itself, left alone (of strings: empty) if there
- * is none; steps[i] (U32): how many steps it is away. Any output may be NULL, not all.
+ * is none; steps[i] (U32): how many steps it is away, 0 if of[i] is not in the index. Any
+ * output may be NULL, not all.
  *
  * Without a limit, parents that lead in a circle have no top: the row is all ones and so
  * are the steps. Then the call fails (SX_EINVAL), names the first such key in its detail,

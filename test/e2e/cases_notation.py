@@ -164,7 +164,9 @@ def limits_of_times(t):
                   "sorted", "-o", "k.sxt")
         equal(t.tool.ok("head", "k.sxt", "--keys").lines, ends, "ends")
         t.tool.ok("head", "k.sxt", "--keys", "-o", "k.npy")
-        equal(np.load(t.path("k.npy")).tolist(),
+        keys = np.load(t.path("k.npy"))
+        equal(keys.dtype.name, {"t64": "datetime64[ns]", "i64": "int64"}[type_name], "dtype")
+        equal(keys.view("i8").tolist(),
               [number_of_first, 2**63 - 1, -2**63][:len(ends)], "numbers")
     t.path("k.txt").write_text("1677-09-21T00:12:43.145224192Z\n")
     t.tool.fails(1, "k.txt:1:1: '1677", "build", "k.txt", "--keys-as", "iso8601", "-o", "n.sxt")

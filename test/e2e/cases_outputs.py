@@ -2,6 +2,7 @@
 refused before the work if they can't be written."""
 import os
 import resource
+import resource
 import signal
 import stat
 import subprocess
@@ -155,16 +156,20 @@ def nothing_but_the_output_comes(t, verb):
     equal(set(contents(t)), before | {"out"}, "files")
 
 
-@case("SIGINT", "SIGTERM", "SIGHUP")
+@case("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU", "SIGALRM", "SIGUSR1", "SIGUSR2")
 def a_signal_leaves_all_as_it_was(t, name):
     """The tool waits for its standard input, with the output open."""
     number = getattr(signal, name)
+
+    def usual():
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.signal(number, signal.SIG_DFL)
+
     prepare(t)
     t.path("out").write_text("of old")
     before = contents(t)
     with subprocess.Popen([t.tool.path, *"lookup k.sxt - -o out".split()], cwd=t.dir,
-                          stdin=subprocess.PIPE, preexec_fn=lambda: signal.signal(
-                              number, signal.SIG_DFL)) as process:
+                          stdin=subprocess.PIPE, preexec_fn=usual) as process:
         while len(contents(t)) == len(before) and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(number)

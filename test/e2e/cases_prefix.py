@@ -120,7 +120,8 @@ def prefix_and_climb_refuse(t):
     index = t.tool.build(np.arange(5, dtype="<u4"), "radix", "u32")
     of = write(t, "of.txt", [1, 2])
     circle = write(t, "circle.txt", [1, 2, 0, 3, 4])
-    for code, words, said in ((1, ("prefix", index, of, "--bits", "33", "--count"), "33"),
+    for code, words, said in ((2, ("prefix", index, of, "--bits", "33", "--count"),
+                               "--bits is 33: u32 keys have 32 bits"),
                               (2, ("prefix", index, of, "--count"), "--bits"),
                               (2, ("prefix", index, of, "--bits", "3"), "--count"),
                               (2, ("prefix", index, of, "--bits", "3", "--bits-from", of, "--rows"),

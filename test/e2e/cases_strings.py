@@ -98,6 +98,65 @@ def strings_that_begin_alike(t, spec):
     equal(got, [key.decode() for key in keys], "keys as text, with quotes where needed")
 
 
+@case(SPECS)
+def strings_written_and_read_again(t, spec):
+    """A csv file of keys has them all, whatever is in them, for Python and for the tool."""
+    texts, ordered = prepare(t, spec)
+    t.tool.ok("head", "k.sxt", "-n", 1000, "--keys", "-o", "o.csv")
+    keys = [key.decode() for key, _ in ordered]
+    equal(list(csv.reader(io.StringIO(t.path("o.csv").read_bytes().decode(), newline=""),
+                          strict=True)), [[key] for key in keys], "as Python reads it")
+    t.tool.ok("build", "o.csv", "--type", "str", "--spec", "sorted", "-o", "o.sxt")
+    equal([o["key"] for o in t.tool.json("head", "o.sxt", "-n", 1000)], keys, "read again")
+    odd = ['"x', "\ufeffb", "", " ", "#", ",", "a\r", "\n", "\x00"]
+    out = io.StringIO(newline="")
+    csv.writer(out, quoting=csv.QUOTE_ALL).writerows([[key] for key in odd])
+    t.path("k.csv").write_bytes(out.getvalue().encode())
+    t.tool.ok("build", "k.csv", "--type", "str", "--spec", "sorted", "-o", "k.sxt")
+    t.tool.ok("head", "k.sxt", "--keys", "-o", "o.csv")
+    t.tool.ok("build", "o.csv", "--type", "str", "--spec", "sorted", "-o", "o.sxt")
+    equal([o["key"] for o in t.tool.json("head", "o.sxt")], sorted(odd, key=str.encode), "odd ones")
+
+
+@case()
+def answers_as_csv(t):
+    """Every verb that answers writes tables that a reader of csv understands."""
+    def table(*words):
+        out = t.tool.ok(*words).out if "--out-format" in words else None
+        if out is None:
+            t.tool.ok(*words, "-o", "out.csv")
+            out = t.path("out.csv").read_bytes()
+        return list(csv.reader(io.StringIO(out.decode(), newline=""), strict=True))
+
+    t.path("k.csv").write_text('key,text\n"a,b","x ""y"""\n"a\nc",z\nd,\n')
+    t.tool.ok("build", "k.csv", "--type", "str", "--column", "key", "--header", "yes", "--spec",
+              "sorted", "-o", "k.sxt")
+    csv_out = ("--out-format", "csv")
+    equal(table("head", "k.sxt", *csv_out), [["1", "a\nc"], ["0", "a,b"], ["2", "d"]], "head")
+    equal(table("head", "k.sxt", "--lines", "k.csv"),
+          [["a\nc", "a\nc", "z"], ["a,b", "a,b", 'x "y"'], ["d", "d", ""]], "lines")
+    equal(table("lookup", "k.sxt", "--key", "c", "--key", "A", "--mode", "floor", "--keys",
+                "--lines", "k.csv", "--columns", "text,key", *csv_out),
+          [["a,b", 'x "y"', "a,b"], ["-", "-", "-"]], "lookup")
+    equal(table("range", "k.sxt", "--lo", "a", "--hi", "b", "--keys", *csv_out), [["a\nc", "a,b"]],
+          "range")
+    equal(table("range", "k.sxt", "--lo", "a", "--hi", "b", "--rows"), [["1", "0"]], "rows")
+    equal(table("prefix", "k.sxt", "--key", "a", "--keys"), [["a\nc", "a,b"]], "prefix")
+    equal(table("climb", "k.sxt", "--key", "d", "k.csv", "--column", "key", "--header", "yes",
+                "--keys"), [["d"]], "climb")
+    # Lines that are no csv become fields of it.
+    t.path("n.txt").write_text('one, "two"\nb\nc\n')
+    equal(table("lookup", "k.sxt", "--key", "a,b", "--lines", "n.txt", *csv_out), [['one, "two"']],
+          "a line of text")
+    t.path("n.tsv").write_text('one,1\t"two\nb\tc\nd\te\n')
+    equal(table("lookup", "k.sxt", "--key", "a,b", "--lines", "n.tsv", "--columns", "2,1",
+                *csv_out), [['"two', "one,1"]], "fields of tsv")
+    t.path("b.txt").write_text('x,"y"\n')
+    t.tool.ok("build", "b.txt", "--keys-as", "bytes", "--spec", "sorted", "-o", "b.sxt")
+    equal(table("head", "b.sxt", "--keys", *csv_out), [['x,"y"']], "bytes")
+    equal(t.tool.ok("head", "b.sxt", "--keys").lines, ['x,"y"'], "as text")
+
+
 @case()
 def strings_of_text(t):
     """Whole lines: blanks and empty lines are keys, too."""
