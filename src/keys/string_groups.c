@@ -5,7 +5,8 @@
  * order of their numbers, each from a task that is in the same place of a list:
  *
  *     1. Fork where more than `ties` strings would have the code of the string before.
- *     2. If that takes too many bytes, begin again with twice as many ties.
+ *     2. If that takes too many bytes, begin again with twice as many ties; and also if it takes
+ *        many, as long as hardly more strings tie.
  *     3. Number the groups: count those below each cell, from the last to the first, then hand out
  *        numbers from the first cell to the last.
  *
@@ -16,7 +17,10 @@
 #include "base/alloc.h"
 
 #define LEAST_BYTES 4096u         /* that few strings may take, too */
-#define MOST_BYTES (512u << 10)   /* what a core's cache holds beside others */
+#define MOST_BYTES (2u << 20)     /* what a core's cache holds ... */
+#define GOOD_BYTES (512u << 10)   /* ... beside others: a smaller tree is worth some more ties, */
+#define MORE_TIES 8u              /* one for so many that there are, */
+#define MORE_STRINGS 256u         /* and one for so many strings */
 #define TIES_FIRST 2u             /* string comparisons that nobody notices */
 #define FEW_TIES 8u               /* one in so many is not worth a step down for all */
 #define MANY 65536u               /* trees of fewer strings are in a core's first caches ... */
@@ -50,6 +54,7 @@ typedef struct {
     unsigned char *out;           /* cells grow from the front, forks from the back */
     uint32_t cells, forks;
     uint64_t pool;
+    uint64_t left;                /* strings that tie, in all groups */
 } maker;
 
 uint64_t sx_groups_most(uint64_t n)
@@ -184,10 +189,14 @@ static int make_cell(maker *m, uint32_t i)
     if (depth == SX_EQUAL || count_ties(m, t, t->depth) == 0)
         return 1;                 /* a group that need not skip anything */
     skip = depth - t->depth;
-    if (skip > m->most / (i ? LARGE_SKIP : 2) || !fits(m, 0, 0, skip))
+    if (skip > m->most / (i ? LARGE_SKIP : 2) || !fits(m, 0, 0, skip)) {
+        m->left += count_ties(m, t, t->depth);
         return 1;
+    }
     ties = count_ties(m, t, depth);
-    if (ties > m->ties && ties > (t->end - t->begin) / FEW_TIES && !make_fork(m, c, t, depth))
+    if (ties <= m->ties || ties <= (t->end - t->begin) / FEW_TIES)
+        m->left += ties;
+    else if (!make_fork(m, c, t, depth))
         return 0;
     c->skip = (uint32_t)skip;
     m->pool += skip;
@@ -360,13 +369,51 @@ static sx_status put_together(const maker *m, uint64_t n, void **out, sx_err *er
     return SX_OK;
 }
 
+/* Makes cells and forks that leave m->ties in each group, or fewer. Returns 0 if these have no space. */
+static int make_tree(maker *m, uint64_t n)
+{
+    int fit = 1;
+
+    m->cells = 1;
+    m->forks = 0;
+    m->pool = m->left = 0;
+    m->tasks[0] = (task){.begin = 0, .end = n};
+    for (uint32_t i = 0; i < m->cells && fit; i++)
+        fit = make_cell(m, i);
+    return fit;
+}
+
+static uint64_t tree_bytes(const maker *m)
+{
+    return m->cells * sizeof(sx_cell) + m->forks * sizeof(sx_fork) + m->pool;
+}
+
+/* Makes the tree. With n ties nothing forks, and all fits. */
+static void make_good_tree(maker *m, uint64_t n)
+{
+    uint64_t ties, most;
+
+    while (!make_tree(m, n))
+        m->ties *= 2;
+    most = m->left + m->left / MORE_TIES + n / MORE_STRINGS;
+    ties = m->ties;
+    while (tree_bytes(m) > GOOD_BYTES && m->left <= most) {
+        ties = m->ties;
+        m->ties *= 2;
+        (void)make_tree(m, n);    /* a smaller one fits, too */
+    }
+    if (m->left > most) {         /* the one before was better */
+        m->ties = ties;
+        (void)make_tree(m, n);
+    }
+}
+
 sx_status sx_groups_make(sx_strings *s, uint64_t n, const uint32_t *shared, void **groups,
                          sx_err *err)
 {
     maker m = {.s = s, .shared = shared, .ties = TIES_FIRST};
     sx_status st = sx_alloc_array((void **)&m.tasks, cells_most(n), sizeof(task),
                                   "groups of strings", err);
-    int fit = 0;
 
     if (st == SX_OK)
         st = sx_alloc_array((void **)&m.count, SHARES_MOST, sizeof *m.count, "groups of strings",
@@ -380,16 +427,8 @@ sx_status sx_groups_make(sx_strings *s, uint64_t n, const uint32_t *shared, void
             m.ties = n;
         st = sx_alloc((void **)&m.out, m.most, "groups of strings", err);
     }
-    for (; st == SX_OK && !fit; m.ties *= 2) {    /* with n ties nothing forks, and all fits */
-        m.cells = 1;
-        m.forks = 0;
-        m.pool = 0;
-        m.tasks[0] = (task){.begin = 0, .end = n};
-        fit = 1;
-        for (uint32_t i = 0; i < m.cells && fit; i++)
-            fit = make_cell(&m, i);
-    }
     if (st == SX_OK) {
+        make_good_tree(&m, n);
         number_groups(&m);
         st = put_together(&m, n, groups, err);
     }
