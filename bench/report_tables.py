@@ -21,6 +21,7 @@ AUTO_GPU = "auto-near-NVIDIA-H200-2026-11-16.json"
 AUTO_CPU = "auto-look-Intel-Xeon-2026-11-16.json"
 PAPERS = "papers-NVIDIA-H200-2026-11-16"
 GRT = "grt-NVIDIA-H200-2026-11-17.json"
+GRT_REAL = "grt-2-NVIDIA-H200-2026-11-17.json"
 
 PIVOT, PIVOT_PAIRS = "pivot", "pivot(layout=pairs)"
 GUIDE_PAIRS = "guide(layout=pairs)"
@@ -479,7 +480,7 @@ class Parts:
 
     def part_grt(self, what):
         """Benchmarks of the paper on GRT: bulk, build, real, ranges or climbs."""
-        lines = [line for line in self.read(GRT)
+        lines = [line for line in self.read(GRT_REAL if what == "real" else GRT)
                  if "header" not in line and line["spec"] != "binary_search" and right(line)]
         if what == "climbs":
             return table(["keys", "family", "single lookups, G/s", "steps, G/s", "times"],
