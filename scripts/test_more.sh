@@ -64,6 +64,12 @@ echo "the Python package: with other packages, under sanitizers, as a wheel"
 check "python environment" scripts/python_env.sh more
 build "python" make -s -j"$jobs" NVCC= PYTHON=build/venv/bin/python python
 PYTHONPATH=build/python SX_EXAMPLES=1000 pytest_all "python"
+# No CPU build of torch is on PyPI; Debian has one, for its own Python.
+if /usr/bin/python3 -c 'import pytest, hypothesis, torch' 2>/dev/null; then
+    PYTHONPATH=build/python pytest_by "python with torch" /usr/bin/python3 python/tests/test_py_torch.py
+else
+    skip "python with torch" "/usr/bin/python3 has no torch, or no pytest and hypothesis"
+fi
 build "python under sanitizers" make -s -j"$jobs" NVCC= PYTHON=build/venv/bin/python build-python-asan
 # The library is inside the extension, and Python itself is not built with a sanitizer.
 LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)" \

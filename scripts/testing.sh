@@ -101,9 +101,16 @@ cmocka_tally() {
 
 # pytest_all NAME [OPTION...]: the tests of the Python package, each a check.
 pytest_all() {
-    local name=$1 log n m k
+    local name=$1
     shift
-    run "$name" build/venv/bin/python -m pytest -q -rs -p no:cacheprovider python/tests "$@"
+    pytest_by "$name" build/venv/bin/python python/tests "$@"
+}
+
+# pytest_by NAME PYTHON TESTS [OPTION...]: some of them, by another Python.
+pytest_by() {
+    local name=$1 python=$2 log n m k
+    shift 2
+    run "$name" "$python" -m pytest -q -rs -p no:cacheprovider "$@"
     log=$(log_of "$name")
     sed -i 's/^SKIPPED \(.*\)/skipped: \1/' "$log"
     n=$(grep -oE '[0-9]+ passed' "$log" | tail -n 1 | cut -d' ' -f1)

@@ -1,6 +1,7 @@
 """torch and cupy: tensors in, tensors out, on the CPU and, where there is one, on a GPU.
 
-They are large, so no script installs them; on machines that have them these tests run."""
+They are large, so no script installs them by pip; on machines that have them these tests run.
+`make test-more` runs them with Debian's torch, which has no GPU."""
 import gpu_checks
 import numpy as np
 import pytest
