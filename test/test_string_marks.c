@@ -132,6 +132,18 @@ static void test_none(void **state)
     texts_free(&keys);
 }
 
+/* A file whose bytes were changed is loaded, and its check finds that invariant broken. */
+static void is_broken(unsigned char *file, size_t bytes, const char *invariant)
+{
+    sx_index *loaded = NULL;
+    seal_sections(file, bytes);
+    seal_header(file, bytes);
+    assert_int_equal(sx_load(&loaded, cpu, memory_file(file, bytes), 0, NULL), SX_OK);
+    assert_int_equal(sx_check(loaded, NULL), SX_ECORRUPT);
+    assert_non_null(strstr(sx_detail(), invariant));
+    sx_free(loaded);
+}
+
 /* Each mark that is another one is seen by the check. */
 static void test_checked(void **state)
 {
@@ -140,7 +152,7 @@ static void test_checked(void **state)
     char *path = temp_path("marks.sxt");
     texts keys = texts_make(TEXTS_TIED, 1500, 4, &r);
     text_case c = text_case_of(&keys, NULL);
-    sx_index *ix = NULL, *loaded = NULL;
+    sx_index *ix = NULL;
     size_t bytes;
     assert_int_equal(text_build(&c, cpu, "pivot", NULL, &ix), SX_OK);
     unsigned char *file = saved_bytes(ix, path, &bytes);
@@ -150,12 +162,7 @@ static void test_checked(void **state)
     for (unsigned i = 0; i < 200; i++) {
         unsigned char *mark = marks + (i < 2 ? i * (n - 1) : rnd_below(&r, n)), before = *mark;
         *mark = (unsigned char)(before + 1 + rnd_below(&r, 255));
-        seal_sections(file, bytes);
-        seal_header(file, bytes);
-        assert_int_equal(sx_load(&loaded, cpu, memory_file(file, bytes), 0, NULL), SX_OK);
-        assert_int_equal(sx_check(loaded, NULL), SX_ECORRUPT);
-        assert_non_null(strstr(sx_detail(), "S5"));
-        sx_free(loaded);
+        is_broken(file, bytes, "S5");
         *mark = before;
     }
     sx_free(ix);
@@ -202,14 +209,8 @@ static void test_lines(void **state)
         text_must(text_ask(&c, ix, 100, &r), "sorted", "cpu", n, TEXTS_KINDS);
         assert_int_equal(sx_check(ix, NULL), SX_OK);
         if (lines) {              /* a byte behind the last offset, if there is one, or a first one */
-            sx_index *loaded = NULL;
             offsets[n % 28 == 27 ? 8 : its - 2] ^= 1;
-            seal_sections(file, bytes);
-            seal_header(file, bytes);
-            assert_int_equal(sx_load(&loaded, cpu, memory_file(file, bytes), 0, NULL), SX_OK);
-            assert_int_equal(sx_check(loaded, NULL), SX_ECORRUPT);
-            assert_non_null(strstr(sx_detail(), "S1"));
-            sx_free(loaded);
+            is_broken(file, bytes, "S1");
         }
         sx_free(ix);
         free(file);
