@@ -131,8 +131,8 @@ static void test_chosen(void **state)
         sx_err err;
         make_keys(kind, &r, keys);
         assert_int_equal(sx_sample_take(&sample, dev, &sorted, &in, &err), SX_OK);
-        assert_int_equal(sx_sample_guide(sample, dev, &spec, &sorted, UINT64_MAX, &cost, &err),
-                         SX_OK);
+        assert_int_equal(sx_sample_guide(sample, dev, &spec, &sorted, UINT64_MAX, UINT32_MAX, &cost,
+                                         &err), SX_OK);
         sx_sample_drop(sample);
         for (unsigned s = 0; s < 2; s++) {
             sx_column k = column(SX_U64, N, keys);

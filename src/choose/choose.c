@@ -58,10 +58,11 @@
 /* ---- who may win ---------------------------------------------------------------- */
 
 /* What was seen of the keys: which part of them is in runs of equal ones, and for each
- * layout the guide that suits them, with what its walks cost. */
+ * layout the guide that suits them, with what its walks cost. Where that is more than `most`, no
+ * guide wins, and nobody looked closer. */
 typedef struct {
     double in_runs;
-    double cost[2];
+    double most, cost[2];
     sx_spec guide[2];
 } seen;
 
@@ -322,6 +323,17 @@ static int looks_at_arrays(const sx_sorted *sorted, const seen *pairs)
            pairs->cost[1] >= near_limit(sorted->width, 1, sorted->n);
 }
 
+/* The most that walks under a guide may cost where it still wins (settle_gpu(), list_cpu()). */
+static double most_units(const sx_device *dev, const sx_sorted *sorted)
+{
+    uint32_t row_bytes = sorted->starts ? 0 : sorted->row_bytes;
+
+    if (!dev->backend->gpu)
+        return GUIDE_CPU;
+    return sorted->width <= 8 && sx_is_near(sorted->n * (sorted->width + row_bytes))
+               ? near_limit(sorted->width, 1, sorted->n) : GUIDE_FAR;
+}
+
 /* If there is no memory for a look, keys get no guide. */
 static sx_status look(sx_device *dev, const sx_spec *asked, const sx_sorted *sorted,
                       const sx_input *in, seen *out, sx_err *err)
@@ -332,7 +344,7 @@ static sx_status look(sx_device *dev, const sx_spec *asked, const sx_sorted *sor
     sx_sample *sample = NULL;
     sx_status st = sx_sample_take(&sample, dev, sorted, in, err);
 
-    *out = (seen){.cost = {GUIDE_CPU, GUIDE_CPU}};
+    *out = (seen){.most = most_units(dev, sorted), .cost = {GUIDE_CPU, GUIDE_CPU}};
     if (st != SX_OK || !sample)
         return st == SX_ENOMEM ? SX_OK : st;
     out->in_runs = sx_sample_repeats(sample, SHORT_RUN);
@@ -345,7 +357,8 @@ static sx_status look(sx_device *dev, const sx_spec *asked, const sx_sorted *sor
             guide.given |= out->guide[1].given & (SX_GUIDE_PIECES | SX_GUIDE_BUCKET);
             out->cost[0] = out->cost[1];
         } else {
-            st = sx_sample_guide(sample, dev, &guide, sorted, UINT64_MAX, &out->cost[pairs], err);
+            st = sx_sample_guide(sample, dev, &guide, sorted, UINT64_MAX, out->most,
+                                 &out->cost[pairs], err);
         }
         out->guide[pairs] = guide;
     }
@@ -366,8 +379,11 @@ static void say_once(const sx_sorted *sorted, sx_text *why)
 
 static void say_seen(const seen *looked, sx_text *why)
 {
-    sx_text_add(why, "a look at some keys: a guide's walk would look at ");
-    sx_text_fixed(why, looked->cost[0], 2);
+    int less = looked->cost[0] <= looked->most;
+
+    sx_text_add(why, "a look at some keys: a guide's walk would look at %s",
+                less ? "" : "more than ");
+    sx_text_fixed(why, less ? looked->cost[0] : looked->most, 2);
     sx_text_add(why, " units, and ");
     sx_text_fixed(why, looked->in_runs * 100, 0);
     sx_text_add(why, " %% of the keys are in runs of equal ones");

@@ -51,9 +51,10 @@ double sx_sample_repeats(const sx_sample *sample, uint32_t ranks);
 /* Chooses a guide's pieces, and its bucket unless the spec has one: one piece where keys lie
  * evenly, more pieces and smaller buckets where they do not. The upper part takes at most
  * top_space bytes. *cost: units that a walk looks at on average, and what it takes besides,
- * counted in units. */
+ * counted in units; if that is more than `most`, any number above it. */
 sx_status sx_sample_guide(const sx_sample *sample, sx_device *dev, sx_spec *spec,
-                          const sx_sorted *sorted, uint64_t top_space, double *cost, sx_err *err);
+                          const sx_sorted *sorted, uint64_t top_space, double most, double *cost,
+                          sx_err *err);
 /* The same, with a sample of its own. */
 sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
                             const sx_input *in, uint64_t top_space, sx_err *err);

@@ -19,10 +19,11 @@
 #define LEAST 4096u
 #define PIECE_KEYS 1024u
 /* How many samples there are, and how many ranks away on either side other keys are read. A GPU
- * sorts few keys sooner than a host works on many samples, so it takes fewer there. */
+ * sorts few keys sooner than a host works on many samples, so it takes fewer there: a quarter, or
+ * half of them. */
 #define SAMPLES 256u
-#define FEW_SAMPLES 64u
 #define FEW_KEYS (1u << 20)
+#define SOME_KEYS (1u << 24)
 static const uint32_t away[] = {1,   2,   3,   4,   5,    6,    7,    8,     10,    12,      14,
                                 16,  20,  24,  32,  40,   48,   64,   96,    128,   192,     256,
                                 384, 512, 768, 1024, 2048, 4096, 16384, 65536, 1u << 18, 1u << 20};
@@ -294,9 +295,11 @@ static int can_be(const sx_device *dev, const sx_view *v, uint64_t top_space)
            !(dev->backend->gpu && sx_guide_cells(&v->of.guide) > UINT32_MAX);
 }
 
-/* Takes the first choice, one piece and the usual cell, if no other can be. */
+/* Takes the first choice, one piece and the usual cell, if no other can be. A cost above `most` may
+ * be any such number. */
 static sx_status choose_among(sx_device *dev, const sx_sample *all, const sx_sorted *sorted,
-                              sx_spec *spec, uint64_t top_space, double *cost, sx_err *err)
+                              sx_spec *spec, uint64_t top_space, double most, double *cost,
+                              sx_err *err)
 {
     sx_spec asked = *spec;
     sx_facts facts = sx_facts_of(sorted);
@@ -318,7 +321,7 @@ static sx_status choose_among(sx_device *dev, const sx_sample *all, const sx_sor
             return st;
         if (c > 0 && !can_be(dev, &v, top_space))
             continue;
-        its = toll + mean_turns(all, p, &v, c > 0 ? *cost - toll : UINT32_MAX);
+        its = toll + mean_turns(all, p, &v, (c > 0 && *cost < most ? *cost : most) - toll);
         if (c == 0)
             usual = tried.of.guide.bucket;
         if (c == 0 || its < *cost) {
@@ -353,8 +356,10 @@ void sx_sample_drop(sx_sample *all)
 /* n >= LEAST keys: how many samples, and of how many pieces. */
 static sx_sample plan_sample(const sx_device *dev, uint64_t n)
 {
-    sx_sample all = {.n = n, .samples = dev->backend->gpu && n <= FEW_KEYS ? FEW_SAMPLES : SAMPLES};
+    sx_sample all = {.n = n, .samples = SAMPLES};
 
+    if (dev->backend->gpu && n <= SOME_KEYS)
+        all.samples /= n <= FEW_KEYS ? 4 : 2;
     for (unsigned p = 0; p < PIECES; p++)
         for (all.pieces[p] = cuts[p]; n / all.pieces[p] < PIECE_KEYS;)
             all.pieces[p] /= 2;
@@ -368,8 +373,8 @@ void sx_peek_begin(sx_peek *out, const sx_device *dev, uint64_t n, uint32_t widt
     sx_sample all;
 
     *out = (sx_peek){0};
-    if (n < LEAST || n > FEW_KEYS)
-        return;                   /* many samples would make the sort's answer long */
+    if (n < LEAST)
+        return;
     all = plan_sample(dev, n);
     if (sx_alloc(&ranks, RANK_BYTES(all.samples), "a sample", &err) != SX_OK ||
         sx_alloc(&keys, all.samples * KEPT * width, "a sample", &err) != SX_OK) {
@@ -388,13 +393,36 @@ void sx_peek_end(sx_peek *peek)
     *peek = (sx_peek){0};
 }
 
+/* Keys of a sample that did not come with the sort. */
+static sx_status take_later(sx_device *dev, const sx_sorted *sorted, const sx_input *in,
+                            sx_sample *all, sx_err *err)
+{
+    const sx_backend *be = dev->backend;
+    sx_peek peek = {.n = all->samples * KEPT, .rank = all->ranks};
+    void *scratch = NULL;
+    sx_status st = sx_alloc(&scratch, KEY_BYTES(all->samples), "a sample", err);
+
+    peek.keys = scratch;
+    choose_ranks(all);
+    if (st == SX_OK && be->peek) {
+        st = be->peek(dev->self, sorted, &peek, err);
+        if (st == SX_OK && peek.taken)
+            take_peeked(&peek, sorted->width, all);
+        else if (st == SX_OK)
+            st = sx_fail(err, SX_ENOMEM, "no memory for a look at keys");
+    } else if (st == SX_OK) {
+        st = take_sample(dev, sorted, in, all, scratch, err);
+    }
+    sx_release(scratch);
+    return st;
+}
+
 sx_status sx_sample_take(sx_sample **out, sx_device *dev, const sx_sorted *sorted,
                          const sx_input *in, sx_err *err)
 {
     /* of all keys, as they were when they were sorted */
     const sx_peek *peek = in->peek && in->peek->taken && sorted->n == in->n ? in->peek : NULL;
     sx_sample *all = NULL;
-    void *scratch = NULL;
     sx_status st;
 
     *out = NULL;
@@ -411,15 +439,10 @@ sx_status sx_sample_take(sx_sample **out, sx_device *dev, const sx_sorted *sorte
         st = sx_alloc((void **)&all->ranks, RANK_BYTES(all->samples), "a sample", err);
     if (st == SX_OK)
         st = sx_alloc((void **)&all->far, FAR_BYTES(all->samples), "a sample", err);
-    if (st == SX_OK && peek) {
+    if (st == SX_OK && peek)
         take_peeked(peek, sorted->width, all);
-    } else if (st == SX_OK) {
-        choose_ranks(all);
-        st = sx_alloc(&scratch, KEY_BYTES(all->samples), "a sample", err);
-        if (st == SX_OK)
-            st = take_sample(dev, sorted, in, all, scratch, err);
-        sx_release(scratch);
-    }
+    else if (st == SX_OK)
+        st = take_later(dev, sorted, in, all, err);
     if (st == SX_OK)
         *out = all;
     else
@@ -442,11 +465,12 @@ double sx_sample_repeats(const sx_sample *all, uint32_t ranks)
 }
 
 sx_status sx_sample_guide(const sx_sample *all, sx_device *dev, sx_spec *spec,
-                          const sx_sorted *sorted, uint64_t top_space, double *cost, sx_err *err)
+                          const sx_sorted *sorted, uint64_t top_space, double most, double *cost,
+                          sx_err *err)
 {
     *cost = 1;
     *spec = with_choice(*spec, 1, 0);
-    return all ? choose_among(dev, all, sorted, spec, top_space, cost, err) : SX_OK;
+    return all ? choose_among(dev, all, sorted, spec, top_space, most, cost, err) : SX_OK;
 }
 
 sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sorted,
@@ -457,7 +481,7 @@ sx_status sx_resolve_pieces(sx_device *dev, sx_spec *spec, const sx_sorted *sort
     sx_status st = sx_sample_take(&all, dev, sorted, in, err);
 
     if (st == SX_OK)
-        st = sx_sample_guide(all, dev, spec, sorted, top_space, &cost, err);
+        st = sx_sample_guide(all, dev, spec, sorted, top_space, UINT32_MAX, &cost, err);
     sx_sample_drop(all);
     return st;
 }

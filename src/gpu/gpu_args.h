@@ -179,6 +179,7 @@ typedef struct {
     unsigned long long descends;      /* whether a key is above the next one */
     unsigned long long repeat_from;   /* n less the place of the first key equal to the next one */
     unsigned long long repeats;       /* keys equal to the next one */
+    unsigned long long blocks;        /* of k_repeat that are over */
 } sx_gpu_facts;
 
 typedef struct {
@@ -188,21 +189,27 @@ typedef struct {
     const void *in_keys, *in_rows;
     void *keys, *rows;
     sx_gpu_facts *facts;
-    const uint64_t *rank;         /* k_repeat: keys at these ranks, which may be any numbers, */
+    const uint64_t *rank;         /* k_repeat, k_peek: keys at these ranks, which may be any numbers, */
     uint64_t ranks;
     void *peeked;                 /* go here */
+    sx_gpu_facts *post;           /* k_repeat: a copy for the host; or NULL */
 } sx_gpu_input;
 
-#define SX_VALUES_TILE 1024u
+#define SX_VALUES_TILE 128u
+#ifndef SX_VALUES_FEW
+#define SX_VALUES_FEW 2048u       /* tiles */
+#endif
 
 typedef struct {
     uint64_t n;
     const void *keys;
-    uint64_t *count;              /* of each tile of keys; then of all before it */
+    uint64_t *count;              /* of each tile of keys; then of all before it, unless there are
+                                     few tiles */
     void *to_keys;                /* NULL: only count */
     void *starts, *firsts;        /* see sx_view */
     const void *rows;
     uint32_t start_bytes, row_bytes;
+    uint32_t few;
 } sx_gpu_values;
 
 typedef struct {

@@ -1,78 +1,114 @@
 /* gpu_build_impl.h - from columns to sections on a GPU: encode the input, look at it,
  * sort, arrange. A thread mostly makes one element, by arithmetic. */
 
+/* ---- what the host is told ------------------------------------------------------- */
+
+/* Pinned memory that the GPU and the host both see. So the host waits for kernels alone, and not
+ * for copies:
+ *
+ *     | facts | keys that are peeked at | their ranks |
+ *
+ * It is a stage's. memory NULL: there is none. */
+typedef struct {
+    gpu_stage *stage;
+    unsigned char *memory;
+} gpu_board;
+
+#define GPU_PEEKED SX_LINE
+static uint64_t gpu_board_ranks(const sx_peek *peek, uint32_t width)
+{
+    return GPU_PEEKED + (peek ? sx_round_up(peek->n * width, SX_LINE) : 0);
+}
+
+static void gpu_board_take(sx_gpu *g, gpu_board *board, const sx_peek *peek, uint32_t width)
+{
+    uint64_t bytes = gpu_board_ranks(peek, width) + (peek ? peek->n * 8 : 0);
+    gpu_channel *c;
+    sx_err err;
+
+    if (gpu_stage_take(g, &board->stage, &err) != SX_OK)
+        return;
+    c = &board->stage->channel[0];
+    if (gpu_channel_pin(c, bytes, &err) == SX_OK)
+        board->memory = (unsigned char *)c->pinned;
+}
+
+static void gpu_board_give(sx_gpu *g, gpu_board *board)
+{
+    if (board->stage)
+        gpu_stage_give(g, board->stage);
+}
+
+/* Tells a kernel where these ranks are, and where keys go. */
+static void gpu_peek_args(const gpu_board *board, const sx_peek *peek, uint32_t width,
+                          sx_gpu_input *a)
+{
+    uint64_t ranks = gpu_board_ranks(peek, width);
+
+    if (!peek || !board->memory)
+        return;
+    memcpy(board->memory + ranks, peek->rank, peek->n * 8);
+    a->rank = (const uint64_t *)(void *)(board->memory + ranks);
+    a->ranks = peek->n;
+    a->peeked = board->memory + GPU_PEEKED;
+}
+
+/* The kernel is over. */
+static void gpu_peeked(const gpu_board *board, sx_peek *peek, uint32_t width)
+{
+    if (!peek || !board->memory)
+        return;
+    memcpy(peek->keys, board->memory + GPU_PEEKED, peek->n * width);
+    peek->taken = 1;
+}
+
 /* Arrays of one build, all in device memory. Those that are not handed on are freed. */
 typedef struct {
     sx_gpu *g;
     gpu_stream stream;
     const sx_input *in;
     sx_gpu_facts *facts;
+    gpu_board board;
     const void *rows;             /* the input's, there: the caller's, or a copy */
     void *staged_keys, *staged_rows;
     void *encoded, *stored;       /* keys and rows as the sort wants them */
-    void *ranks;                  /* of keys to peek at, which go behind the facts */
 } gpu_building;
 
-/* Where these keys begin; bytes of both. */
-#define GPU_PEEKED SX_LINE
-static uint64_t gpu_facts_bytes(const sx_input *in)
-{
-    return GPU_PEEKED + (in->peek ? in->peek->n * sx_type_of(in->key_type)->width : 0);
-}
+/* Bytes of facts, behind which there is a little space that a sort of few keys can do with. */
+#define GPU_FACTS (4 * SX_LINE)
 
-static sx_status gpu_fetch(gpu_building *b, void *to, uint64_t bytes, const char *what, sx_err *err)
+/* Waits for facts. posted: the kernel copies them to the board, if there is one. */
+static sx_status gpu_fetch(gpu_building *b, int posted, sx_gpu_facts *facts, const char *what,
+                           sx_err *err)
 {
     sx_status st = sx_gpu_launched(b->g, what, err);
 
+    posted = posted && b->board.memory;
+    if (st == SX_OK && !posted)
+        st = sx_gpu_copy(b->g, b->stream, facts, b->facts, sizeof *facts, err);
     if (st == SX_OK)
-        st = sx_gpu_copy(b->g, b->stream, to, b->facts, bytes, err);
-    return st == SX_OK ? sx_gpu_wait(b->g, b->stream, what, err) : st;
-}
-
-/* Launches a kernel that ends in sx_block_max(). */
-#define GPU_RUN_MAX(name, threads, stream, args)                                        \
-    SX_LAUNCH(name, sx_gpu_grid(g, (threads)), GPU_BLOCK, SX_MAX_SHARED(GPU_BLOCK), (stream), \
-              (args))
-
-/* Where the keys that are wanted as soon as they are sorted will be. If there is no memory for it,
- * they are not taken. */
-static void gpu_plan_peek(gpu_building *b, sx_gpu_input *a)
-{
-    const sx_peek *peek = b->in->peek;
-    sx_gpu *g = b->g;
-    sx_err err;
-
-    if (!peek || sx_gpu_alloc(g, b->stream, &b->ranks, peek->n * 8, "a sample", &err) != SX_OK)
-        return;
-    if (sx_gpu_copy(g, b->stream, b->ranks, peek->rank, peek->n * 8, &err) != SX_OK) {
-        sx_gpu_free(g, b->stream, b->ranks);
-        b->ranks = NULL;
-        return;
-    }
-    a->rank = (const uint64_t *)b->ranks;
-    a->ranks = peek->n;
-    a->peeked = (unsigned char *)b->facts + GPU_PEEKED;
-}
-
-/* Facts, and with them the keys that were peeked at. One copy, as each waits. */
-static sx_status gpu_read_all(gpu_building *b, sx_gpu_facts *facts, const char *what, sx_err *err)
-{
-    uint64_t bytes = gpu_facts_bytes(b->in);
-    void *both = NULL;
-    sx_status st = b->ranks ? sx_alloc(&both, bytes, "a sample", err) : SX_OK;
-
-    if (st == SX_ENOMEM || !b->ranks)
-        return gpu_fetch(b, facts, sizeof *facts, what, err);
-    if (st == SX_OK)
-        st = gpu_fetch(b, both, bytes, what, err);
-    if (st == SX_OK) {
-        memcpy(facts, both, sizeof *facts);
-        memcpy(b->in->peek->keys, (unsigned char *)both + GPU_PEEKED, bytes - GPU_PEEKED);
-        b->in->peek->taken = 1;
-    }
-    sx_release(both);
+        st = sx_gpu_wait(b->g, b->stream, what, err);
+    if (st == SX_OK && posted)
+        memcpy(facts, b->board.memory, sizeof *facts);
     return st;
 }
+
+/* Launches a kernel of a width that ends in sx_block_max() or sx_block_sum(): as many blocks as
+ * there can be at a time, since each has an atomic. */
+#define GPU_MERGE_BLOCKS 8u       /* of a multiprocessor */
+#define GPU_RUN_MERGE(name, threads, stream, args)                                           \
+    SX_LAUNCH(name, gpu_grid_of(g, ((threads) + GPU_BLOCK - 1) / GPU_BLOCK,                  \
+                                (uint64_t)g->multiprocessors * GPU_MERGE_BLOCKS),            \
+              GPU_BLOCK, SX_MERGE_SHARED(GPU_BLOCK), (stream), (args))
+#define GPU_RUN_MERGE_W(name, width, threads, stream, args)        \
+    do {                                                           \
+        if ((width) == 4)                                          \
+            GPU_RUN_MERGE(name##_4, (threads), (stream), (args));  \
+        else if ((width) == 8)                                     \
+            GPU_RUN_MERGE(name##_8, (threads), (stream), (args));  \
+        else                                                       \
+            GPU_RUN_MERGE(name##_16, (threads), (stream), (args)); \
+    } while (0)
 
 static sx_status gpu_say_repeat(gpu_building *b, const sx_sorted *s, uint64_t at, sx_err *err)
 {
@@ -192,11 +228,9 @@ static sx_status gpu_take_keys(gpu_building *b, const void *keys, uint32_t width
         return st;
     a = gpu_input_args(b, 0);
     a.in_keys = keys;
-    if (b->encoded != keys)
-        GPU_RUN_W(k_encode, width, in->n, b->stream, &a);
-    GPU_RUN_W(k_descent, width, in->n, b->stream, &a);
-    if (in->row_type)
-        GPU_RUN_MAX(k_scan_rows, in->n, b->stream, &a);
+    if (b->encoded != keys || in->row_type)
+        GPU_RUN_MERGE_W(k_take, width, in->n, b->stream, &a);
+    GPU_RUN_MERGE_W(k_descent, width, in->n, b->stream, &a);
     st = sx_gpu_launched(g, "storing the input", err);
     sx_gpu_free(g, b->stream, b->staged_keys);
     b->staged_keys = NULL;
@@ -204,9 +238,10 @@ static sx_status gpu_take_keys(gpu_building *b, const void *keys, uint32_t width
 }
 
 /* Waits for it. */
-static sx_status gpu_looked(gpu_building *b, sx_gpu_facts *facts, const char *what, sx_err *err)
+static sx_status gpu_looked(gpu_building *b, int posted, sx_gpu_facts *facts, const char *what,
+                            sx_err *err)
 {
-    sx_status st = gpu_read_all(b, facts, what, err);
+    sx_status st = gpu_fetch(b, posted, facts, what, err);
 
     if (st == SX_OK && facts->reserved_from > 0)
         return sx_fail(err, SX_EINVAL, "row %llu at position %llu is reserved: all ones means no "
@@ -258,34 +293,32 @@ static sx_status gpu_queue_sort(gpu_building *b, sx_sorted *s, uint64_t bytes, s
 
     if (st == SX_OK)
         st = sx_gpu_alloc(g, b->stream, &s->rows, s->n * s->row_bytes, "sorting rows", err);
-    return st == SX_OK ? gpu_sort(g, b->stream, s, b->encoded, b->stored ? b->stored : b->rows, err)
+    return st == SX_OK ? gpu_sort(g, b->stream, s, b->encoded, b->stored ? b->stored : b->rows,
+                                  (unsigned char *)b->facts + SX_LINE, GPU_FACTS - SX_LINE, err)
                        : st;
 }
 
-/* Queues the sort before anything is known of the keys: one kernel takes keys and rows. */
+/* Queues the sort before anything is known of the keys: one kernel takes keys and rows. They are
+ * behind the facts. */
 static sx_status gpu_sort_unseen(gpu_building *b, sx_sorted *s, const void *keys, uint64_t bytes,
                                  sx_err *err)
 {
     sx_gpu *g = b->g;
     sx_gpu_input a = {0};
-    sx_status st = sx_gpu_alloc(g, b->stream, &b->encoded, bytes, "keys", err);
+    sx_status st;
 
     s->row_bytes = 4;
-    if (st == SX_OK)
-        st = sx_gpu_alloc(g, b->stream, &b->stored, s->n * s->row_bytes, "rows", err);
-    if (st != SX_OK)
-        return st;
+    b->encoded = (unsigned char *)b->facts + GPU_FACTS;
+    b->stored = (unsigned char *)b->encoded + bytes;
     a = gpu_input_args(b, s->row_bytes);
     a.in_keys = keys;
     a.rows = b->stored;
-    if (s->width == 4)
-        GPU_RUN_MAX(k_take_4, s->n, b->stream, &a);
-    else if (s->width == 8)
-        GPU_RUN_MAX(k_take_8, s->n, b->stream, &a);
-    else
-        GPU_RUN_MAX(k_take_16, s->n, b->stream, &a);
+    GPU_RUN_MERGE_W(k_take, s->width, s->n, b->stream, &a);
     st = sx_gpu_launched(g, "storing the input", err);
-    return st == SX_OK ? gpu_queue_sort(b, s, bytes, err) : st;
+    if (st == SX_OK)
+        st = gpu_queue_sort(b, s, bytes, err);
+    b->encoded = b->stored = NULL;
+    return st;
 }
 
 /* Sorts, if keys do not ascend. */
@@ -296,7 +329,7 @@ static sx_status gpu_sort_seen(gpu_building *b, sx_sorted *s, const void *keys, 
     sx_status st = gpu_take_keys(b, keys, s->width, err);
 
     if (st == SX_OK)
-        st = gpu_looked(b, &facts, "looking at the input", err);
+        st = gpu_looked(b, 0, &facts, "looking at the input", err);
     if (st != SX_OK)
         return st;
     if (b->in->row_type)
@@ -318,7 +351,7 @@ static sx_status gpu_sort_seen(gpu_building *b, sx_sorted *s, const void *keys, 
 static sx_status gpu_take_facts(gpu_building *b, sx_sorted *s, sx_err *err)
 {
     sx_gpu_facts facts;
-    sx_status st = gpu_looked(b, &facts, "looking for equal keys", err);
+    sx_status st = gpu_looked(b, 1, &facts, "looking for equal keys", err);
 
     if (st != SX_OK)
         return st;
@@ -334,10 +367,15 @@ static sx_status gpu_take_facts(gpu_building *b, sx_sorted *s, sx_err *err)
                                               : SX_OK;
 }
 
+/* Whether keys, so many bytes, are sorted before anything is known of them. */
+static int gpu_sorts_unseen(const sx_input *in, uint64_t bytes)
+{
+    return bytes <= GPU_SORT_AT_ONCE && gpu_rows_are_4(in);
+}
+
 static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
 {
     uint64_t n = b->in->n, bytes = sx_round_up(n * s->width, SX_LINE);
-    int at_once = bytes <= GPU_SORT_AT_ONCE && gpu_rows_are_4(b->in);
     const void *keys;
     sx_gpu *g = b->g;
     sx_status st;
@@ -351,8 +389,8 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
     if (st == SX_OK)
         st = gpu_step_done(b->in->progress, n, err);
     if (st == SX_OK)
-        st = at_once ? gpu_sort_unseen(b, s, keys, bytes, err)
-                     : gpu_sort_seen(b, s, keys, bytes, err);
+        st = gpu_sorts_unseen(b->in, bytes) ? gpu_sort_unseen(b, s, keys, bytes, err)
+                                            : gpu_sort_seen(b, s, keys, bytes, err);
     if (st == SX_OK)
         st = gpu_step_done(b->in->progress, 4 * n, err);
     if (st == SX_OK)
@@ -361,10 +399,13 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
     if (st == SX_OK) {
         sx_gpu_input a = gpu_input_args(b, 0);
         a.keys = s->keys;
-        gpu_plan_peek(b, &a);
-        GPU_RUN_W(k_repeat, s->width, n, b->stream, &a);
+        a.post = (sx_gpu_facts *)(void *)b->board.memory;
+        gpu_peek_args(&b->board, b->in->peek, s->width, &a);
+        GPU_RUN_MERGE_W(k_repeat, s->width, n, b->stream, &a);
         st = gpu_take_facts(b, s, err);
     }
+    if (st == SX_OK)
+        gpu_peeked(&b->board, b->in->peek, s->width);
     return st == SX_OK ? gpu_step_done(b->in->progress, n, err) : st;
 }
 
@@ -374,6 +415,8 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
     gpu_building b = {0};
     sx_sorted s = {0};
     void *facts = NULL;
+    uint64_t bytes;
+    sx_err other;
     sx_status st = gpu_enter(g, err);
 
     s.n = s.ranks = in->n;
@@ -388,17 +431,24 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
     b.stream = gpu_stream_of(NULL);
     if (in->stream)
         st = sx_gpu_wait(g, gpu_stream_of(in->stream), "waiting for the stream", err);
+    bytes = sx_round_up(in->n * s.width, SX_LINE);
     if (st == SX_OK)
-        st = sx_gpu_alloc(g, b.stream, &facts, gpu_facts_bytes(in), "facts", err);
+        st = sx_gpu_alloc(g, b.stream, &facts,
+                          GPU_FACTS + (gpu_sorts_unseen(in, bytes) ? bytes + in->n * 4 : 0), "facts",
+                          err);
     b.facts = (sx_gpu_facts *)facts;
-    if (st == SX_OK)
+    if (st == SX_OK) {
+        gpu_board_take(g, &b.board, in->peek, s.width);
         st = gpu_sort_steps(&b, &s, err);
+        if (st != SX_OK)          /* kernels may still write to the board */
+            (void)sx_gpu_wait(g, b.stream, "sorting", &other);
+        gpu_board_give(g, &b.board);
+    }
     sx_gpu_free(g, b.stream, facts);
     sx_gpu_free(g, b.stream, b.staged_keys);
     sx_gpu_free(g, b.stream, b.staged_rows);
     sx_gpu_free(g, b.stream, b.encoded);
     sx_gpu_free(g, b.stream, b.stored);
-    sx_gpu_free(g, b.stream, b.ranks);
     if (st != SX_OK) {
         sx_gpu_free(g, b.stream, s.keys);
         sx_gpu_free(g, b.stream, s.rows);
@@ -408,6 +458,33 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
     return SX_OK;
 }
 
+/* Brings keys of an array that is sorted. */
+static sx_status gpu_backend_peek(void *self, const sx_sorted *sorted, sx_peek *peek, sx_err *err)
+{
+    sx_gpu *g = (sx_gpu *)self;
+    gpu_stream stream = gpu_stream_of(NULL);
+    gpu_board board = {0};
+    sx_gpu_input a = {0};
+    sx_status st = gpu_enter(g, err);
+
+    if (st != SX_OK)
+        return st;
+    gpu_board_take(g, &board, peek, sorted->width);
+    a.n = sorted->n;
+    a.keys = sorted->keys;
+    gpu_peek_args(&board, peek, sorted->width, &a);
+    if (a.ranks > 0) {
+        GPU_RUN_W(k_peek, sorted->width, a.ranks, stream, &a);
+        st = sx_gpu_launched(g, "looking at keys", err);
+        if (st == SX_OK)
+            st = sx_gpu_wait(g, stream, "looking at keys", err);
+        if (st == SX_OK)
+            gpu_peeked(&board, peek, sorted->width);
+    }
+    gpu_board_give(g, &board);
+    return st;
+}
+
 /* ---- each value once --------------------------------------------------------------- */
 
 static sx_status gpu_backend_once(void *self, sx_sorted *sorted, uint32_t threads, sx_err *err)
@@ -415,6 +492,7 @@ static sx_status gpu_backend_once(void *self, sx_sorted *sorted, uint32_t thread
     sx_gpu *g = (sx_gpu *)self;
     gpu_stream stream = gpu_stream_of(NULL);
     uint64_t tiles = (sorted->n + SX_VALUES_TILE - 1) / SX_VALUES_TILE, scratch_bytes = 0;
+    int few = tiles <= SX_VALUES_FEW;     /* a warp sums up the counts before it itself */
     uint64_t used = sorted->values * sorted->width, bytes = sx_round_up(used, SX_LINE);
     uint64_t firsts, end;         /* in starts: where first rows begin, ranks end */
     void *counts = NULL, *keys = NULL, *starts = NULL, *scratch = NULL;
@@ -442,15 +520,16 @@ static sx_status gpu_backend_once(void *self, sx_sorted *sorted, uint32_t thread
     if (st == SX_OK)
         st = sx_gpu_alloc(g, stream, &counts, tiles * sizeof(uint64_t), "values", err);
     a.count = (uint64_t *)counts;
-    if (st == SX_OK)
+    a.few = (uint32_t)few;
+    if (st == SX_OK && !few)
         st = gpu_sum_up(g, stream, NULL, &scratch_bytes, a.count, tiles, err);
-    if (st == SX_OK)
+    if (st == SX_OK && !few)
         st = sx_gpu_alloc(g, stream, &scratch, scratch_bytes, "values", err);
     if (st == SX_OK) {
         GPU_RUN_W(k_values, sorted->width, tiles * 32, stream, &a);
         st = sx_gpu_launched(g, "counting values", err);
     }
-    if (st == SX_OK)
+    if (st == SX_OK && !few)
         st = gpu_sum_up(g, stream, scratch, &scratch_bytes, a.count, tiles, err);
     if (st == SX_OK)
         st = gpu_set(g, stream, (unsigned char *)keys + used, 0xff, bytes - used, err);
@@ -463,8 +542,6 @@ static sx_status gpu_backend_once(void *self, sx_sorted *sorted, uint32_t thread
         GPU_RUN_W(k_values, sorted->width, tiles * 32, stream, &a);
         st = sx_gpu_launched(g, "taking values", err);
     }
-    if (st == SX_OK)
-        st = sx_gpu_wait(g, stream, "taking values", err);
     if (st == SX_OK)
         st = gpu_step_done(sorted->progress, sorted->n, err);
     sx_gpu_free(g, stream, counts);

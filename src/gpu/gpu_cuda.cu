@@ -333,9 +333,9 @@ static sx_status cuda_check_pointer(void *self, const void *p, uint64_t bytes, i
 
 /* ---- device-wide primitives --------------------------------------------------------------- */
 
-/* Sorts keys and rows into s->keys and s->rows. */
+/* Sorts keys and rows into s->keys and s->rows. spare: device memory that it may use. */
 static sx_status gpu_sort(sx_gpu *g, gpu_stream stream, sx_sorted *s, const void *keys,
-                          const void *rows, sx_err *err)
+                          const void *rows, void *spare, uint64_t spare_bytes, sx_err *err)
 {
     sx_cuda_pairs pairs = {s->width, s->row_bytes, s->n, keys, rows, s->keys, s->rows};
     size_t bytes = 0;
@@ -345,6 +345,10 @@ static sx_status gpu_sort(sx_gpu *g, gpu_stream stream, sx_sorted *s, const void
 
     if (e != cudaSuccess)
         return gpu_failed(e, "planning the sort", err);
+    if (bytes <= spare_bytes) {
+        e = sx_cuda_sort(spare, &bytes, &pairs, stream);
+        return e == cudaSuccess ? SX_OK : gpu_failed(e, "sorting", err);
+    }
     st = sx_gpu_alloc(g, stream, &scratch, bytes, "sorting", err);
     if (st != SX_OK)
         return st;
@@ -543,7 +547,7 @@ static const sx_backend cuda_backend = {
     gpu_backend_prefix_ends,
     gpu_backend_steps, gpu_backend_bucket, gpu_backend_pin, gpu_backend_unpin, gpu_backend_space,
     gpu_backend_search,
-    gpu_backend_travel, gpu_backend_is_pinned,
+    gpu_backend_travel, gpu_backend_is_pinned, gpu_backend_peek,
 };
 
 extern "C" __attribute__((visibility("default"))) const sx_backend *sx_backend_entry(void)

@@ -5,24 +5,46 @@
 
 #include "family/generic/gpu_numbers.h"
 
-/* The largest number that all threads of all blocks have. Atomics on one word come one after the
- * other, so a block has one. Shared memory: SX_MAX_SHARED bytes. */
-#define SX_MAX_SHARED(threads) ((threads) / 32 * 8)
-SX_DEV void sx_block_max(uint64_t max, unsigned long long *to)
-{
-    uint64_t *of_warp = (uint64_t *)(void *)SX_SHARED;
-
-    for (unsigned s = 16; s > 0; s /= 2) {
-        uint64_t other = SX_SHUFFLE_XOR(max, s);
-        max = other > max ? other : max;
+/* What all threads of all blocks have, put together in one word: the largest number, or the sum.
+ * Atomics on one word come one after the other, so a block has one, and none for a 0. Shared memory:
+ * SX_MERGE_SHARED bytes. Between two of them there is a barrier. */
+#define SX_MERGE_SHARED(threads) ((threads) / 32 * 8)
+#define SX_MERGE(name, merge, atomic)                                                   \
+    SX_DEV void name(uint64_t x, unsigned long long *to)                                \
+    {                                                                                   \
+        uint64_t *of_warp = (uint64_t *)(void *)SX_SHARED, other;                       \
+        for (unsigned s = 16; s > 0; s /= 2) {                                          \
+            other = SX_SHUFFLE_XOR(x, s);                                               \
+            x = merge;                                                                  \
+        }                                                                               \
+        if (SX_LANE == 0)                                                               \
+            of_warp[SX_TID / 32] = x;                                                   \
+        SX_BARRIER();                                                                   \
+        for (unsigned w = 1; SX_TID == 0 && w < SX_BLOCK_THREADS / 32; w++) {           \
+            other = of_warp[w];                                                         \
+            x = merge;                                                                  \
+        }                                                                               \
+        if (SX_TID == 0 && x > 0)                                                       \
+            atomic(to, (sx_word)x);                                                     \
     }
-    if (SX_LANE == 0)
-        of_warp[SX_TID / 32] = max;
-    SX_BARRIER();
-    for (unsigned w = 1; SX_TID == 0 && w < SX_BLOCK_THREADS / 32; w++)
-        max = of_warp[w] > max ? of_warp[w] : max;
-    if (SX_TID == 0)
-        atomicMax(to, (sx_word)max);
+SX_MERGE(sx_block_max, other > x ? other : x, atomicMax)
+SX_MERGE(sx_block_sum, other + x, atomicAdd)
+
+/* The last block that comes here copies the facts to where the host sees them. */
+SX_DEV void sx_post_facts(const sx_gpu_input *ap)
+{
+    const volatile sx_gpu_facts *facts = ap->facts;
+
+    if (SX_TID > 0 || !ap->post)
+        return;
+    SX_FENCE();
+    if (atomicAdd(&ap->facts->blocks, (sx_word)1) + 1 < SX_BLOCKS)
+        return;
+    ap->post->max_row = facts->max_row;
+    ap->post->reserved_from = facts->reserved_from;
+    ap->post->descends = facts->descends;
+    ap->post->repeat_from = facts->repeat_from;
+    ap->post->repeats = facts->repeats;
 }
 
 #define W 4
@@ -38,21 +60,6 @@ SX_DEV void sx_block_max(uint64_t max, unsigned long long *to)
 #include "gpu/gpu_string_kernels.h"
 
 /* ---- rows, whatever the width of keys ------------------------------------------ */
-
-SX_KERNEL(k_scan_rows, sx_gpu_input)
-{
-    uint32_t bytes = ap->row_type == SX_U64 ? 8 : 4;
-    uint64_t reserved = ap->row_type == SX_U64 ? SX_MISS : SX_MISS32, max = 0;
-
-    SX_UNROLL_BY_4
-    for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
-        uint64_t row = sx_number_at(ap->in_rows, bytes, i);
-        if (row == reserved)
-            atomicMax(&ap->facts->reserved_from, (sx_word)(ap->n - i));
-        max = row > max ? row : max;
-    }
-    sx_block_max(max, &ap->facts->max_row);
-}
 
 SX_KERNEL(k_store_rows, sx_gpu_input)
 {

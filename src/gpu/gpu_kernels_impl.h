@@ -86,42 +86,31 @@ SX_KERNEL(F(k_prefix_ends), sx_prefix_ends)
     }
 }
 
-SX_KERNEL(F(k_encode), sx_gpu_input)
-{
-    for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS)
-        ((KEY *)ap->keys)[i] = F(read_key)(ap->key_type, ap->in_keys, i);
-}
-
-/* Each lane has four keys on their way at a time. One lane of a warp reports, as atomics on one
- * word come one after the other. Of random keys every warp sees a descent, and all write the same:
- * that needs no atomic. */
+/* Each lane has four keys on their way at a time. Of random keys every warp sees a descent at once. */
 #define SX_LOOK 4u
 
 SX_KERNEL(F(k_descent), sx_gpu_input)
 {
     const KEY *k = (const KEY *)ap->keys;
+    int descends = 0;
 
-    for (uint64_t base = (SX_THREAD - SX_LANE) * SX_LOOK; base + 1 < ap->n;
+    for (uint64_t base = (SX_THREAD - SX_LANE) * SX_LOOK; base + 1 < ap->n && !SX_ANY(descends);
          base += SX_THREADS * SX_LOOK) {
-        int descends = 0;
         SX_UNROLL
         for (unsigned t = 0; t < SX_LOOK; t++) {
             uint64_t i = base + t * 32 + SX_LANE;
             descends |= i + 1 < ap->n && k[i] > k[i + 1];
         }
-        if (SX_ANY(descends)) {
-            if (SX_LANE == 0)
-                *(volatile sx_word *)&ap->facts->descends = 1;
-            return;
-        }
     }
+    sx_block_max((uint64_t)descends, &ap->facts->descends);
 }
 
-/* Takes keys and rows as a sort wants them, and looks at them like k_descent and k_scan_rows. Keys
- * are read twice, so the caller may change one in between: that they ascend must not be relied on. */
+/* Takes keys as a sort wants them, and looks at rows. With `rows` it takes these, too, and looks
+ * whether keys descend. It reads keys twice for that, so the caller may change one in between: that
+ * they ascend must not be relied on then. */
 SX_KERNEL(F(k_take), sx_gpu_input)
 {
-    uint64_t reserved = ap->row_type == SX_U64 ? SX_MISS : SX_MISS32, max = 0;
+    uint64_t reserved = ap->row_type == SX_U64 ? SX_MISS : SX_MISS32, max = 0, first = 0;
     int descends = 0;
 
     SX_UNROLL_BY_4
@@ -130,27 +119,44 @@ SX_KERNEL(F(k_take), sx_gpu_input)
         uint64_t row = ap->row_type ? sx_number_at(ap->in_rows, ap->row_type == SX_U64 ? 8 : 4, i)
                                     : i;
         ((KEY *)ap->keys)[i] = key;
-        sx_put_number(ap->rows, ap->row_bytes, i, row);
-        descends |= i + 1 < ap->n && key > F(read_key)(ap->key_type, ap->in_keys, i + 1);
-        if (ap->row_type && row == reserved)
-            atomicMax(&ap->facts->reserved_from, (sx_word)(ap->n - i));
+        if (ap->rows) {
+            sx_put_number(ap->rows, ap->row_bytes, i, row);
+            descends |= i + 1 < ap->n && key > F(read_key)(ap->key_type, ap->in_keys, i + 1);
+        }
+        if (ap->row_type && row == reserved && first == 0)
+            first = ap->n - i;
         max = row > max ? row : max;
     }
-    if (descends)
-        *(volatile sx_word *)&ap->facts->descends = 1;
     sx_block_max(max, &ap->facts->max_row);
+    SX_BARRIER();
+    sx_block_max((uint64_t)descends, &ap->facts->descends);
+    SX_BARRIER();
+    sx_block_max(first, &ap->facts->reserved_from);
 }
 
-/* Also takes keys that are wanted as soon as they are sorted. */
-SX_KERNEL(F(k_repeat), sx_gpu_input)
+/* Keys at these ranks, whatever they are. */
+SX_DEV void F(peek)(const sx_gpu_input *ap)
 {
     const KEY *k = (const KEY *)ap->keys;
-    uint64_t first = UINT64_MAX, again = 0;
 
     for (uint64_t i = SX_THREAD; i < ap->ranks; i += SX_THREADS) {
         uint64_t rank = ap->rank[i] < ap->n ? ap->rank[i] : ap->n - 1;
         ((KEY *)ap->peeked)[i] = k[rank];
     }
+}
+
+SX_KERNEL(F(k_peek), sx_gpu_input)
+{
+    F(peek)(ap);
+}
+
+/* Looks for equal keys, and also takes keys that are wanted as soon as they are sorted. */
+SX_KERNEL(F(k_repeat), sx_gpu_input)
+{
+    const KEY *k = (const KEY *)ap->keys;
+    uint64_t from = 0, again = 0;
+
+    F(peek)(ap);
     for (uint64_t base = (SX_THREAD - SX_LANE) * SX_LOOK; base + 1 < ap->n;
          base += SX_THREADS * SX_LOOK) {
         int same[SX_LOOK];
@@ -161,40 +167,63 @@ SX_KERNEL(F(k_repeat), sx_gpu_input)
         }
         SX_UNROLL
         for (unsigned t = 0; t < SX_LOOK; t++) {
-            unsigned repeats = SX_BALLOT(same[t]);
-            if (repeats && first == UINT64_MAX)       /* the lowest lane that saw one */
-                first = base + t * 32 + SX_POPC((repeats - 1) & ~repeats);
-            again += SX_POPC(repeats);
+            if (same[t] && from == 0)
+                from = ap->n - (base + t * 32 + SX_LANE);
+            again += same[t] != 0;
         }
     }
-    if (SX_LANE == 0 && again > 0) {
-        atomicMax(&ap->facts->repeat_from, (sx_word)(ap->n - first));
-        atomicAdd(&ap->facts->repeats, (sx_word)again);
-    }
+    sx_block_max(from, &ap->facts->repeat_from);
+    SX_BARRIER();
+    sx_block_sum(again, &ap->facts->repeats);
+    sx_post_facts(ap);
 }
 #undef SX_LOOK
 
+/* Values that begin in tiles before this one. */
+SX_DEV uint64_t F(values_before)(const sx_gpu_values *ap, uint64_t tile)
+{
+    uint64_t sum = 0;
+
+    if (!ap->few)
+        return ap->count[tile];
+    for (uint64_t t = SX_LANE; t < tile; t += 32)
+        sum += ap->count[t];
+    for (unsigned s = 16; s > 0; s /= 2)
+        sum += SX_SHUFFLE_XOR(sum, s);
+    return sum;
+}
+
 /* Each value once, and where its keys begin. A warp has a tile of keys. It counts the
  * values that begin there (to_keys NULL). When the counts have become those of all tiles
- * before, it writes the values. */
+ * before, it writes the values. All keys of a lane are on their way before the first is looked
+ * at. */
+#define SX_ITS (SX_VALUES_TILE / 32)
 SX_KERNEL(F(k_values), sx_gpu_values)
 {
     const KEY *k = (const KEY *)ap->keys;
     uint64_t tiles = (ap->n - 1) / SX_VALUES_TILE + 1;
 
     for (uint64_t tile = SX_THREAD / 32; tile < tiles; tile += SX_THREADS / 32) {
-        uint64_t at = ap->to_keys ? ap->count[tile] : 0;
-        for (uint64_t i = tile * SX_VALUES_TILE + SX_LANE, t = 0; t < SX_VALUES_TILE / 32;
-             t++, i += 32) {
-            int begins = i < ap->n && (i == 0 || k[i] != k[i - 1]);
-            unsigned all = SX_BALLOT(begins);
-            if (begins && ap->to_keys) {
+        uint64_t at = ap->to_keys ? F(values_before)(ap, tile) : 0;
+        uint64_t from = tile * SX_VALUES_TILE + SX_LANE;
+        KEY own[SX_ITS];
+        int begins[SX_ITS];
+        SX_UNROLL
+        for (unsigned t = 0; t < SX_ITS; t++) {
+            uint64_t i = from + t * 32;
+            own[t] = i < ap->n ? k[i] : 0;
+            begins[t] = i < ap->n && (i == 0 || own[t] != k[i - 1]);
+        }
+        SX_UNROLL
+        for (unsigned t = 0; t < SX_ITS; t++) {
+            unsigned all = SX_BALLOT(begins[t]);
+            if (begins[t] && ap->to_keys) {
                 uint64_t to = at + SX_POPC(all & ((1u << SX_LANE) - 1));
-                ((KEY *)ap->to_keys)[to] = k[i];
-                sx_put_number(ap->starts, ap->start_bytes, to, i);
+                ((KEY *)ap->to_keys)[to] = own[t];
+                sx_put_number(ap->starts, ap->start_bytes, to, from + t * 32);
                 if (ap->row_bytes)
                     sx_put_number(ap->firsts, ap->row_bytes, to,
-                                  sx_number_at(ap->rows, ap->row_bytes, i));
+                                  sx_number_at(ap->rows, ap->row_bytes, from + t * 32));
             }
             at += SX_POPC(all);
         }
@@ -204,6 +233,7 @@ SX_KERNEL(F(k_values), sx_gpu_values)
             sx_put_number(ap->starts, ap->start_bytes, at, ap->n);
     }
 }
+#undef SX_ITS
 
 /* One load and one store per slot: where its key comes from is arithmetic. */
 SX_KERNEL(F(k_slots), sx_gpu_build)

@@ -223,12 +223,14 @@ static int gpu_is_pinned(const void *p)
 /* ---- device-wide primitives --------------------------------------------------------- */
 
 static sx_status gpu_sort(sx_gpu *g, gpu_stream stream, sx_sorted *s, const void *keys,
-                          const void *rows, sx_err *err)
+                          const void *rows, void *spare, uint64_t spare_bytes, sx_err *err)
 {
     sx_sort_arrays a = {.width = s->width, .row_bytes = s->row_bytes, .n = s->n, .in_keys = keys,
                         .in_rows = rows, .keys = {s->keys, NULL}, .rows = {s->rows, NULL}};
     sx_status st = sx_gpu_alloc(g, stream, &a.keys[1], s->n * s->width, "sorting", err);
 
+    (void)spare;
+    (void)spare_bytes;
     if (st == SX_OK)
         st = sx_gpu_alloc(g, stream, &a.rows[1], s->n * s->row_bytes, "sorting", err);
     if (st == SX_OK)
@@ -396,4 +398,5 @@ const sx_backend sx_backend_simt = {
     .search = gpu_backend_search,
     .travel = gpu_backend_travel,
     .is_pinned = gpu_backend_is_pinned,
+    .peek = gpu_backend_peek,
 };

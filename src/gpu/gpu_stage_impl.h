@@ -228,6 +228,21 @@ static uint64_t gpu_trip_space(gpu_trip *t)
     return bytes;
 }
 
+static sx_status gpu_channel_pin(gpu_channel *channel, uint64_t bytes, sx_err *err)
+{
+    sx_status st;
+
+    if (channel->pinned_bytes >= bytes)
+        return SX_OK;
+    gpu_unpin(channel->pinned);
+    channel->pinned = NULL;
+    channel->pinned_bytes = 0;
+    st = gpu_pin(&channel->pinned, bytes, err);
+    if (st == SX_OK)
+        channel->pinned_bytes = bytes;
+    return st;
+}
+
 static sx_status gpu_channel_space(gpu_trip *t, gpu_channel *channel, uint64_t bytes, int pinned, sx_err *err)
 {
     sx_status st = SX_OK;
@@ -240,15 +255,7 @@ static sx_status gpu_channel_space(gpu_trip *t, gpu_channel *channel, uint64_t b
         if (st == SX_OK)
             channel->dev_bytes = bytes;
     }
-    if (st == SX_OK && (pinned || t->direct) && channel->pinned_bytes < bytes) {
-        gpu_unpin(channel->pinned);
-        channel->pinned = NULL;
-        channel->pinned_bytes = 0;
-        st = gpu_pin(&channel->pinned, bytes, err);
-        if (st == SX_OK)
-            channel->pinned_bytes = bytes;
-    }
-    return st;
+    return st == SX_OK && (pinned || t->direct) ? gpu_channel_pin(channel, bytes, err) : st;
 }
 
 /* Waits for the chunk that a channel has on its way, and empties pinned memory. */

@@ -22,7 +22,7 @@
  * little more than its launches, and to wait for the answer takes a third as long. */
 #define GPU_SORT_AT_ONCE (4ull << 20)
 #define GPU_SAMPLE (1ull << 18)
-#define GPU_RESIDENT_WARPS 64u     /* of a multiprocessor */
+#define GPU_RESIDENT_WARPS 48u     /* of a multiprocessor, where a thread has 40 registers */
 #define GPU_COPY_THREADS 8u       /* more do not fill pinned memory faster */
 
 typedef cudaStream_t gpu_stream;

@@ -14,6 +14,8 @@
  *   SX_THREAD, SX_THREADS      this thread of all, how many there are
  *   SX_SHARED                  the block's shared memory, at a 16-byte boundary
  *   SX_BARRIER()               for all threads of the block that are left
+ *   SX_FENCE()                 what this thread wrote before it, others of the GPU see before
+ *                              what it writes after it
  *
  * and, for all 32 lanes of a warp at once (none may have left), or with _IN
  * for all lanes of a mask:
@@ -73,8 +75,9 @@
 #define SX_LAUNCH(name, grid, block, shared_bytes, stream, args) \
     SX_LAUNCH_TOP(name, grid, block, shared_bytes, stream, args, NULL, 0)
 
-/* A kernel has to ask for more shared memory than it gets by itself. Its limit
- * holds for all threads, so it is only ever raised. */
+/* A kernel has to ask for more shared memory than it gets by itself; a little is always there. Its
+ * limit holds for all threads, so it is only ever raised. */
+#define SX_SHARED_UNASKED 1024u
 static void sx_allow_shared(const void *kernel, int bytes)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -94,7 +97,7 @@ static void sx_launch(void (*kernel)(type), unsigned grid, unsigned block, size_
     cudaLaunchAttribute window = {};
     cudaLaunchConfig_t config = {};
 
-    if (shared_bytes > 0)
+    if (shared_bytes > SX_SHARED_UNASKED)
         sx_allow_shared((const void *)kernel, (int)shared_bytes);
     config.gridDim = dim3(grid);
     config.blockDim = dim3(block);
@@ -131,6 +134,7 @@ extern __shared__ __align__(16) unsigned char sx_shared[];
 typedef unsigned long long sx_word;      /* what 64-bit atomics take */
 
 #define SX_BARRIER() __syncthreads()
+#define SX_FENCE() __threadfence()
 #define SX_WARP_SYNC() __syncwarp(0xffffffffu)
 #define SX_SHUFFLE(v, lane) SX_SHUFFLE_IN(0xffffffffu, (v), (lane))
 #define SX_SHUFFLE_IN(mask, v, lane) ((__typeof__(v))__shfl_sync((mask), (v), (lane)))

@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/slice.h"
 
-#define SX_BACKEND_ABI 28
+#define SX_BACKEND_ABI 29
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -438,6 +438,8 @@ typedef struct {
     void (*travel)(const void *self, sx_travel *out);
     /* Whether memory of the host is pinned, and needs no copy on its way. */
     int (*is_pinned)(void *self, const void *p);
+    /* Keys of sorted arrays. They are not taken if there is no memory for them. */
+    sx_status (*peek)(void *self, const sx_sorted *sorted, sx_peek *peek, sx_err *err);
 } sx_backend;
 
 extern const sx_backend sx_backend_cpu, sx_backend_simt;

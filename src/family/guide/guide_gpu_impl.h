@@ -99,6 +99,38 @@ SX_KERNEL(F(k_pieces), sx_gpu_build)
     }
 }
 
+/* Of keys that a warp has, one a lane and ascending: how many have a number below `least`. */
+SX_DEV uint32_t F(lanes_below)(uint32_t number, uint32_t least)
+{
+    uint32_t below = 0;
+
+    SX_UNROLL
+    for (uint32_t s = 16; s > 0; s /= 2)
+        below += SX_SHUFFLE(number, below + s - 1) < least ? s : 0;
+    return below + (SX_SHUFFLE(number, below) < least);
+}
+
+/* Where the cell of each lane begins, of a record whose keys are [first, last) and whose cells are
+ * all of one piece. Lanes read keys side by side, and each says of which cell its key is. */
+SX_DEV uint64_t F(cell_starts)(const sx_view *v, const unsigned char *keys, uint64_t record,
+                               uint32_t piece, uint64_t first, uint64_t last)
+{
+    uint32_t lane = SX_LANE, fraction;
+    uint64_t begin = first;
+
+    for (uint64_t at = first; at < last; at += 32) {
+        uint32_t number = SX_GUIDE_CELLS;         /* of no cell */
+        if (at + lane < last)
+            number = (uint32_t)(F(guide_cell_in)(v, SX_LOAD(keys + (at + lane) * W), piece,
+                                                 &fraction) - record * SX_GUIDE_CELLS);
+        begin += F(lanes_below)(number, lane);
+    }
+    return begin < last ? begin : last;
+}
+
+/* More keys of a record than this are searched, and not read one by one. */
+#define SX_READ_MOST 256u
+
 /* A warp makes `each` records, 31 at most, out of the keys and the pieces in v, as guide_record()
  * does. First each lane finds where one of them begins, among all keys of a piece; then, of each
  * record, where one cell begins, among the few keys up to the next record's, and writes one byte. */
@@ -107,7 +139,7 @@ SX_KERNEL(F(k_guide), sx_gpu_build)
     const sx_view *v = &ap->v;
     const unsigned char *keys = (const unsigned char *)ap->from_keys;
     uint64_t step = v->n / v->of.guide.pieces + 1, cells = sx_guide_cells(&v->of.guide);
-    uint64_t records = sx_guide_records(&v->of.guide);
+    uint64_t records = sx_guide_records(&v->of.guide), of_piece = v->of.guide.piece_cells;
     uint32_t lane = SX_LANE, cell = lane < SX_GUIDE_HEAD ? 0 : lane - SX_GUIDE_HEAD;
 
     for (uint64_t r = SX_THREAD / 32 * ap->each; r < records; r += SX_THREADS / 32 * ap->each) {
@@ -116,10 +148,13 @@ SX_KERNEL(F(k_guide), sx_gpu_build)
         for (uint32_t k = 0; k < ap->each && r + k < records; k++) {
             uint64_t first = SX_SHUFFLE(its, k), last = SX_SHUFFLE(its, k + 1), count;
             uint64_t mine = (r + k) * SX_GUIDE_CELLS + lane, begin = lane > 0 ? last : first;
+            uint32_t piece = (uint32_t)((r + k) * SX_GUIDE_CELLS / of_piece);
             int crowded;
-            if (lane > 0 && lane < SX_GUIDE_CELLS && mine < cells)
-                begin = F(guide_start_in)(v, keys, mine, (uint32_t)(mine / v->of.guide.piece_cells),
-                                          first, last);
+            if (last - first <= SX_READ_MOST &&
+                ((r + k + 1) * SX_GUIDE_CELLS - 1) / of_piece == piece)
+                begin = F(cell_starts)(v, keys, r + k, piece, first, last);
+            else if (lane > 0 && lane < SX_GUIDE_CELLS && mine < cells)
+                begin = F(guide_start_in)(v, keys, mine, (uint32_t)(mine / of_piece), first, last);
             count = SX_SHUFFLE(begin, cell + 1) - SX_SHUFFLE(begin, cell);
             crowded = SX_ANY(count > SX_GUIDE_MOST);
             ap->own[1][(r + k) * SX_GUIDE_RECORD + lane] =
@@ -127,5 +162,6 @@ SX_KERNEL(F(k_guide), sx_gpu_build)
         }
     }
 }
+#undef SX_READ_MOST
 
 #include "family/generic/gpu_end.h"
