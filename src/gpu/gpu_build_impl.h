@@ -96,19 +96,27 @@ static sx_status gpu_fetch(gpu_building *b, int posted, sx_gpu_facts *facts, con
 /* Launches a kernel of a width that ends in sx_block_max() or sx_block_sum(): as many blocks as
  * there can be at a time, since each has an atomic. */
 #define GPU_MERGE_BLOCKS 8u       /* of a multiprocessor */
-#define GPU_RUN_MERGE(name, threads, stream, args)                                           \
-    SX_LAUNCH(name, gpu_grid_of(g, ((threads) + GPU_BLOCK - 1) / GPU_BLOCK,                  \
-                                (uint64_t)g->multiprocessors * GPU_MERGE_BLOCKS),            \
-              GPU_BLOCK, SX_MERGE_SHARED(GPU_BLOCK), (stream), (args))
-#define GPU_RUN_MERGE_W(name, width, threads, stream, args)        \
-    do {                                                           \
-        if ((width) == 4)                                          \
-            GPU_RUN_MERGE(name##_4, (threads), (stream), (args));  \
-        else if ((width) == 8)                                     \
-            GPU_RUN_MERGE(name##_8, (threads), (stream), (args));  \
-        else                                                       \
-            GPU_RUN_MERGE(name##_16, (threads), (stream), (args)); \
+#define GPU_RUN_MERGE(name, grid, block, stream, args) \
+    SX_LAUNCH(name, (grid), (block), SX_MERGE_SHARED(block), (stream), (args))
+#define GPU_RUN_MERGE_W(name, width, grid, block, stream, args)           \
+    do {                                                                  \
+        if ((width) == 4)                                                 \
+            GPU_RUN_MERGE(name##_4, (grid), (block), (stream), (args));   \
+        else if ((width) == 8)                                            \
+            GPU_RUN_MERGE(name##_8, (grid), (block), (stream), (args));   \
+        else                                                              \
+            GPU_RUN_MERGE(name##_16, (grid), (block), (stream), (args));  \
     } while (0)
+
+/* Blocks for so many keys. */
+static unsigned gpu_merge_grid(const sx_gpu *g, uint64_t n)
+{
+    return gpu_grid_of(g, (n + GPU_BLOCK - 1) / GPU_BLOCK,
+                       (uint64_t)g->multiprocessors * GPU_MERGE_BLOCKS);
+}
+
+/* Up to so many keys one block takes, which sets the facts to 0 itself: one launch less. */
+#define GPU_TAKE_ALONE (4 * GPU_BLOCK_MOST)
 
 static sx_status gpu_say_repeat(gpu_building *b, const sx_sorted *s, uint64_t at, sx_err *err)
 {
@@ -226,11 +234,14 @@ static sx_status gpu_take_keys(gpu_building *b, const void *keys, uint32_t width
     }
     if (st != SX_OK)
         return st;
+    st = gpu_set(g, b->stream, b->facts, 0, sizeof *b->facts, err);
+    if (st != SX_OK)
+        return st;
     a = gpu_input_args(b, 0);
     a.in_keys = keys;
     if (b->encoded != keys || in->row_type)
-        GPU_RUN_MERGE_W(k_take, width, in->n, b->stream, &a);
-    GPU_RUN_MERGE_W(k_descent, width, in->n, b->stream, &a);
+        GPU_RUN_MERGE_W(k_take, width, gpu_merge_grid(g, in->n), GPU_BLOCK, b->stream, &a);
+    GPU_RUN_MERGE_W(k_descent, width, gpu_merge_grid(g, in->n), GPU_BLOCK, b->stream, &a);
     st = sx_gpu_launched(g, "storing the input", err);
     sx_gpu_free(g, b->stream, b->staged_keys);
     b->staged_keys = NULL;
@@ -313,8 +324,15 @@ static sx_status gpu_sort_unseen(gpu_building *b, sx_sorted *s, const void *keys
     a = gpu_input_args(b, s->row_bytes);
     a.in_keys = keys;
     a.rows = b->stored;
-    GPU_RUN_MERGE_W(k_take, s->width, s->n, b->stream, &a);
-    st = sx_gpu_launched(g, "storing the input", err);
+    if (s->n <= GPU_TAKE_ALONE) {
+        GPU_RUN_MERGE_W(k_take, s->width, 1, GPU_BLOCK_MOST, b->stream, &a);
+        st = SX_OK;
+    } else {
+        st = gpu_set(g, b->stream, b->facts, 0, sizeof *b->facts, err);
+        GPU_RUN_MERGE_W(k_take, s->width, gpu_merge_grid(g, s->n), GPU_BLOCK, b->stream, &a);
+    }
+    if (st == SX_OK)
+        st = sx_gpu_launched(g, "storing the input", err);
     if (st == SX_OK)
         st = gpu_queue_sort(b, s, bytes, err);
     b->encoded = b->stored = NULL;
@@ -385,8 +403,6 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
     if (st == SX_OK)
         st = gpu_find_rows(b, err);
     if (st == SX_OK)
-        st = gpu_set(g, b->stream, b->facts, 0, sizeof *b->facts, err);
-    if (st == SX_OK)
         st = gpu_step_done(b->in->progress, n, err);
     if (st == SX_OK)
         st = gpu_sorts_unseen(b->in, bytes) ? gpu_sort_unseen(b, s, keys, bytes, err)
@@ -401,7 +417,7 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
         a.keys = s->keys;
         a.post = (sx_gpu_facts *)(void *)b->board.memory;
         gpu_peek_args(&b->board, b->in->peek, s->width, &a);
-        GPU_RUN_MERGE_W(k_repeat, s->width, n, b->stream, &a);
+        GPU_RUN_MERGE_W(k_repeat, s->width, gpu_merge_grid(g, n), GPU_BLOCK, b->stream, &a);
         st = gpu_take_facts(b, s, err);
     }
     if (st == SX_OK)

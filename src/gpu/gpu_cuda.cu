@@ -8,6 +8,7 @@
 #include "family/family_gpu.h"
 
 extern "C" {
+#include "base/machine.h"
 #include "place/ranges.h"
 }
 
@@ -173,11 +174,13 @@ static uint64_t gpu_whole_space(const sx_gpu *g, uint32_t blocks)
 
 /* ---- memory --------------------------------------------------------------------------- */
 
-/* To ask for the device's memory takes as long as a kernel, so our pool is asked first. */
+/* To ask for the device's memory takes as long as some kernels, so our pool is asked first. Where
+ * there was more than twice as much a moment ago, nobody asks again. */
+#define FREE_KNOWN_NS 100000000ull
 static uint64_t gpu_free_bytes(sx_gpu *g, uint64_t enough)
 {
     size_t free_bytes = 0, all = 0;
-    uint64_t used = 0, reserved = 0, in_pool;
+    uint64_t used = 0, reserved = 0, in_pool, now = sx_clock_ns();
     int known = g->memory &&
         cudaMemPoolGetAttribute(g->memory, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess &&
         cudaMemPoolGetAttribute(g->memory, cudaMemPoolAttrReservedMemCurrent, &reserved) ==
@@ -186,7 +189,12 @@ static uint64_t gpu_free_bytes(sx_gpu *g, uint64_t enough)
     in_pool = known && reserved > used ? reserved - used : 0;
     if (in_pool >= enough && !g->tune.memory)
         return in_pool;
+    if (enough < __atomic_load_n(&g->free_seen, __ATOMIC_RELAXED) / 2 && !g->tune.memory &&
+        now - __atomic_load_n(&g->free_seen_at, __ATOMIC_RELAXED) < FREE_KNOWN_NS)
+        return enough;
     (void)cudaMemGetInfo(&free_bytes, &all);
+    __atomic_store_n(&g->free_seen, free_bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&g->free_seen_at, now, __ATOMIC_RELAXED);
     free_bytes += in_pool;
     if (!known)
         return free_bytes;

@@ -107,26 +107,45 @@ SX_KERNEL(F(k_descent), sx_gpu_input)
 
 /* Takes keys as a sort wants them, and looks at rows. With `rows` it takes these, too, and looks
  * whether keys descend. It reads keys twice for that, so the caller may change one in between: that
- * they ascend must not be relied on then. */
+ * they ascend must not be relied on then. A thread has four keys on their way before it stores one, as
+ * the compiler can't know that it stores them elsewhere. A block alone sets the facts to 0 itself. */
 SX_KERNEL(F(k_take), sx_gpu_input)
 {
     uint64_t reserved = ap->row_type == SX_U64 ? SX_MISS : SX_MISS32, max = 0, first = 0;
+    uint32_t bytes = ap->row_type == SX_U64 ? 8 : 4;
     int descends = 0;
 
-    SX_UNROLL_BY_4
-    for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
-        KEY key = F(read_key)(ap->key_type, ap->in_keys, i);
-        uint64_t row = ap->row_type ? sx_number_at(ap->in_rows, ap->row_type == SX_U64 ? 8 : 4, i)
-                                    : i;
-        ((KEY *)ap->keys)[i] = key;
-        if (ap->rows) {
-            sx_put_number(ap->rows, ap->row_bytes, i, row);
-            descends |= i + 1 < ap->n && key > F(read_key)(ap->key_type, ap->in_keys, i + 1);
+    if (SX_BLOCKS == 1 && SX_TID == 0)
+        *ap->facts = (sx_gpu_facts){0, 0, 0, 0, 0, 0};
+    for (uint64_t from = SX_THREAD; from < ap->n; from += SX_LOOK * SX_THREADS) {
+        KEY key[SX_LOOK];
+        uint64_t row[SX_LOOK];
+        SX_UNROLL
+        for (unsigned t = 0; t < SX_LOOK; t++) {
+            uint64_t i = from + t * SX_THREADS;
+            key[t] = 0;
+            row[t] = 0;
+            if (i >= ap->n)
+                continue;
+            key[t] = F(read_key)(ap->key_type, ap->in_keys, i);
+            row[t] = ap->row_type ? sx_number_at(ap->in_rows, bytes, i) : i;
+            if (ap->rows && i + 1 < ap->n)
+                descends |= key[t] > F(read_key)(ap->key_type, ap->in_keys, i + 1);
         }
-        if (ap->row_type && row == reserved && first == 0)
-            first = ap->n - i;
-        max = row > max ? row : max;
+        SX_UNROLL
+        for (unsigned t = 0; t < SX_LOOK; t++) {
+            uint64_t i = from + t * SX_THREADS;
+            if (i >= ap->n)
+                continue;
+            ((KEY *)ap->keys)[i] = key[t];
+            if (ap->rows)
+                sx_put_number(ap->rows, ap->row_bytes, i, row[t]);
+            if (ap->row_type && row[t] == reserved && first == 0)
+                first = ap->n - i;
+            max = row[t] > max ? row[t] : max;
+        }
     }
+    SX_BARRIER();
     sx_block_max(max, &ap->facts->max_row);
     SX_BARRIER();
     sx_block_max((uint64_t)descends, &ap->facts->descends);

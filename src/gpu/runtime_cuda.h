@@ -40,6 +40,7 @@ typedef struct {
     pthread_mutex_t limit;        /* guards taking memory, if there is a limit */
     struct gpu_stage *stages;     /* stages that no call uses now, and how many */
     unsigned idle;
+    uint64_t free_seen, free_seen_at;     /* bytes that were free, and when */
 } sx_gpu;
 
 #endif
