@@ -31,7 +31,7 @@ plain=build/test/bin asan=build/asan/test/bin
 long="$asan/test_matrix $asan/test_hostile $plain/test_matrix $asan/test_hostile_kernels"
 # Tests that take long with a sanitizer and seldom change have clang's, in test_more.sh. What is
 # about wrong bytes and stopped calls has a sanitizer here and is plain there.
-seldom='/test_(epsilon|total|large|changing|pgm|device_memory|alloc|choose|threads|balance|btree)$'
+seldom='/test_(epsilon|total|large|changing|pgm|device_memory|alloc|choose|threads|balance|discovery|btree)$'
 # shellcheck disable=SC2046  # several words
 programs $(ahead "$long" $(all_tests $asan | grep -Ev "$seldom") \
                          $(all_tests $plain | grep -Ev "/($plain_later)$"))

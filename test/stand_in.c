@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -182,4 +183,57 @@ void check_file(asker *a, sx_device *dev, const sx_index *ix, const sx_index *pl
     free(theirs);
     free(path);
     free(other);
+}
+
+/* ---- both sides of a hybrid index ---------------------------------------------------- */
+
+const sx_backend *gpu_own, *cpu_own;
+sx_backend gpu_table, cpu_table;
+static sx_device *gpu_dev, *cpu_dev;
+
+void both_stand_in(sx_device *dev)
+{
+    sx_err err;
+    gpu_dev = dev;
+    assert_int_equal(sx_device_host(dev, &cpu_dev, &err), SX_OK);
+    gpu_own = gpu_dev->backend;
+    cpu_own = cpu_dev->backend;
+    gpu_table = *gpu_own;
+    cpu_table = *cpu_own;
+    gpu_dev->backend = &gpu_table;
+    cpu_dev->backend = &cpu_table;
+}
+
+void both_back(void)
+{
+    gpu_dev->backend = gpu_own;
+    cpu_dev->backend = cpu_own;
+}
+
+/* Beside the families as they are, which a loop over all of them adds. */
+static const char *const hybrid_specs[] = {
+    "pivot(k=3,leaf=3)", "pivot(k=5,levels=2,layout=pairs)", "guide(bucket=3,pieces=5,layout=pairs)",
+    "eytzinger(k=2)", "eytzinger(k=4,layout=pairs)", "pgm(eps=3,eps2=2,layout=pairs)",
+};
+
+const char *hybrid_spec_at(size_t i)
+{
+    static char text[SX_SPEC_MAX];
+    uint32_t family = 0;
+    if (i < COUNT_OF(hybrid_specs)) {
+        snprintf(text, sizeof text, "%s place=hybrid", hybrid_specs[i]);
+        return text;
+    }
+    for (i -= COUNT_OF(hybrid_specs); family < SX_FAMILIES; family++)
+        if (sx_family_of(family)->levels && i-- == 0)
+            break;
+    if (family == SX_FAMILIES)
+        return NULL;
+    snprintf(text, sizeof text, "%s place=hybrid", sx_family_listed(family));
+    return text;
+}
+
+uint32_t upper_levels(const sx_index *ix)
+{
+    return sx_view_levels(&replica_of(ix, 1)->view);
 }

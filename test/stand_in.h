@@ -1,6 +1,6 @@
 /* stand_in.h - for tests of indexes that two backends answer: a backend that stands in for
- * a device's own, counts its calls and fails when the test wants; what an index tells of
- * itself; and its file. */
+ * a device's own, counts its calls and fails when the test wants; tables for both sides of a
+ * hybrid index; what an index tells of itself; and its file. */
 #ifndef STAND_IN_H
 #define STAND_IN_H
 
@@ -30,6 +30,17 @@ extern uint64_t (*takes_ns)(const sx_view *v, unsigned n);
 /* For one device at a time. Sets all of the above to 0. */
 void stand_in(sx_device *dev, stand_in_kind kind);
 void stand_back(sx_device *dev);  /* the device's own backend, and no failures */
+
+/* Tables that are those of a device and its host, and may be changed until both_back(). */
+extern const sx_backend *gpu_own, *cpu_own;
+extern sx_backend gpu_table, cpu_table;
+void both_stand_in(sx_device *dev);
+void both_back(void);
+
+/* The i-th spec of a hybrid index, of some with parameters and of all families with an upper part;
+ * NULL: behind the last. Then the levels of the upper part that a GPU has. */
+const char *hybrid_spec_at(size_t i);
+uint32_t upper_levels(const sx_index *ix);
 
 /* The explanation has these words, or the test fails. */
 void explained(const sx_index *ix, const char *text_has, const char *json_has);

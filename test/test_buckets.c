@@ -28,12 +28,13 @@ static unsigned idle_of(const sx_device *dev)
 static void test_cut(void **state)
 {
     (void)state;
+    static const sx_balance plain = { 0, 0, 0 }, walked = { 0, 1, 0 };
     static const uint64_t buckets[] = { 16, 17, 48, 8191, 8192, 8193, 100000, 1 << 18, 1 << 21,
                                         (1 << 21) + 5, 1 << 24 };
     for (size_t i = 0; i < COUNT_OF(buckets); i++)
         for (unsigned columns = 1; columns <= 2; columns++)
             for (uint64_t n = 0; n < 1ull << 27; n = n < 20 ? n + 1 : n + n / 3) {
-                sx_buckets cut = sx_buckets_of(n, buckets[i], columns, 0, 0);
+                sx_buckets cut = sx_buckets_of(n, buckets[i], columns, 0, &plain);
                 uint64_t at = 0, before = 0;
                 assert_in_range(cut.buffers, 2, 8);
                 assert_true(cut.most * columns <= buckets[i] && cut.first <= cut.most);
@@ -54,19 +55,31 @@ static void test_cut(void **state)
     for (size_t i = 0; i < COUNT_OF(buckets); i++)
         for (unsigned columns = 1; columns <= 2; columns++)
             for (uint64_t n = 0; n < 1ull << 27; n = n < 20 ? n + 1 : n + n / 3) {
-                sx_buckets plain = sx_buckets_of(n, buckets[i], columns, SX_BUCKETS_DOUBLE, 0);
-                sx_buckets cut = sx_buckets_of(n, buckets[i], columns, SX_BUCKETS_PIPELINED, 1);
+                sx_buckets usual = sx_buckets_of(n, buckets[i], columns, SX_BUCKETS_DOUBLE, &plain);
+                sx_buckets cut = sx_buckets_of(n, buckets[i], columns, SX_BUCKETS_PIPELINED, &walked);
                 assert_in_range(cut.buffers, 3, 8);
-                assert_true(cut.first <= cut.most && cut.most <= plain.most);
+                assert_true(cut.first <= cut.most && cut.most <= usual.most);
                 assert_true(cut.buffers * cut.most * columns <= sx_ring_states(buckets[i]));
-                cut = sx_buckets_of(n, buckets[i], columns, SX_BUCKETS_SEQUENTIAL, 0);
-                assert_true(cut.buffers == 1 && cut.most == plain.most);
+                cut = sx_buckets_of(n, buckets[i], columns, SX_BUCKETS_SEQUENTIAL, &plain);
+                assert_true(cut.buffers == 1 && cut.most == usual.most);
+            }
+    /* Four where the CPU has queries of its own. */
+    for (size_t i = 0; i < COUNT_OF(buckets); i++)
+        for (unsigned columns = 1; columns <= 2; columns++)
+            for (uint64_t n = 0; n < 1ull << 27; n = n < 20 ? n + 1 : n + n / 3) {
+                sx_balance b = { 0, n % 2 ? 100 : 0, 1 + n % 1023 };
+                sx_buckets usual = sx_buckets_of(n, buckets[i], columns, 0, &plain);
+                sx_buckets cut = sx_buckets_of(n, buckets[i], columns, 0, &b);
+                assert_in_range(cut.buffers, 4, 8);
+                assert_true(cut.first <= cut.most && cut.most <= usual.most);
+                assert_true(cut.most == usual.most || usual.buffers < 4);
+                assert_true(cut.buffers * cut.most * columns <= sx_ring_states(buckets[i]));
             }
     /* A GPU's: all eight if buckets are small, two of the largest. */
-    assert_int_equal(sx_buckets_of(1 << 20, 1 << 21, 1, 0, 0).buffers, 8);
-    assert_int_equal(sx_buckets_of(1 << 23, 1 << 21, 1, 0, 0).buffers, 4);
-    assert_int_equal(sx_buckets_of(1 << 26, 1 << 21, 1, 0, 0).buffers, 2);
-    assert_int_equal(sx_buckets_of(1 << 26, 1 << 21, 1, 0, 0).first, 8192);
+    assert_int_equal(sx_buckets_of(1 << 20, 1 << 21, 1, 0, &plain).buffers, 8);
+    assert_int_equal(sx_buckets_of(1 << 23, 1 << 21, 1, 0, &plain).buffers, 4);
+    assert_int_equal(sx_buckets_of(1 << 26, 1 << 21, 1, 0, &plain).buffers, 2);
+    assert_int_equal(sx_buckets_of(1 << 26, 1 << 21, 1, 0, &plain).first, 8192);
 }
 
 /* ---- buckets in flight ------------------------------------------------------------------ */
@@ -99,7 +112,7 @@ enum { WAYS_IN_FLIGHT = 4 };
 static void take_way(scene *s, unsigned way)
 {
     s->plan.workers = 1 + way % 2;
-    s->plan.balance = way / 2 ? (sx_balance){ 1, 400 } : (sx_balance){ 0, 0 };
+    s->plan.balance = way / 2 ? (sx_balance){ 1, 400, 0 } : (sx_balance){ 0, 0, 0 };
 }
 
 static void free_scene(scene *s)
@@ -112,6 +125,7 @@ static void free_scene(scene *s)
 typedef struct {
     const scene *s;
     uint64_t n, bucket;           /* queries in all, and in a bucket */
+    uint64_t own, own_next;       /* the CPU's own queries, the first of them that is not answered */
     uint64_t next, with;          /* first query of the next bucket; queries with entries */
     unsigned buffers;
     unsigned fork_at;             /* bucket; 0: none */
@@ -144,10 +158,11 @@ static sx_status answer(void *work, uint64_t at, uint64_t n, const sx_help *help
                       .q = sx_slice_part(&w->s->ask.q[0], at, at + n),
                       .out = sx_slice_fixed(w->out + at, 8, n, SX_HOST),
                       .entry = help->entry[0], .how.beside = help->beside };
-    if (at != w->next)
+    uint64_t *next = at < w->own ? &w->own_next : &w->next;
+    if (at != *next || (at < w->own && (at + n > w->own || help->entry[0])))
         die("queries from %llu on, not from %llu", (unsigned long long)at,
-            (unsigned long long)w->next);
-    w->next = at + n;
+            (unsigned long long)*next);
+    *next = at + n;
     w->with += help->entry[0] ? n : 0;
     if (w->buffers)
         await_ahead(w, at / w->bucket);
@@ -174,11 +189,13 @@ static void run_it(const scene *s, run_state *w, uint64_t n)
     w->s = s;
     w->n = n;
     w->bucket = s->plan.cut.most;
-    w->next = w->with = 0;
+    w->own = (n * s->plan.balance.own + 512) / 1024;
+    w->next = w->own;
+    w->own_next = w->with = 0;
     memset(w->out, GUARD_FILL, sizeof w->out);
     if (sx_hybrid_run(&s->plan, &s->ask, n, answer, w, NULL, &err) != SX_OK)
         die("%s", err.text);
-    if (w->next != n || memcmp(w->out, s->d->get, n * 8) != 0)
+    if (w->next != n || w->own_next != w->own || memcmp(w->out, s->d->get, n * 8) != 0)
         die("%llu queries: wrong answers", (unsigned long long)n);
 }
 
@@ -230,6 +247,75 @@ static void test_copied_ahead(void **state)
     free_scene(&s);
 }
 
+/* ---- queries of the CPU alone ------------------------------------------------------------- */
+
+/* The first queries of a batch are answered without entries, and the GPU hears nothing of them: of
+ * any part, also where that is all or nothing, and with buckets of one query or that grow from one. */
+static void test_own(void **state)
+{
+    (void)state;
+    static const uint32_t owns[] = { 0, 1, 64, 300, 512, 900, 1023, 1024 };
+    static const uint64_t sizes[] = { 1, 3, BUCKET };
+    scene s = make_scene("bucket=16,side=gpu", "pivot place=hybrid");
+    unsigned copied = 0;
+    for (unsigned i = 0; i < COUNT_OF(owns) * COUNT_OF(sizes) * 2 * WAYS_IN_FLIGHT; i++) {
+        unsigned turn = i / (COUNT_OF(owns) * COUNT_OF(sizes));
+        uint64_t size = sizes[i / COUNT_OF(owns) % COUNT_OF(sizes)];
+        for (uint64_t n = 0; n <= 9 * size + 1; n += size > 3 && n % size == 1 ? size - 2 : 1) {
+            run_state w = { .buffers = 0 };
+            unsigned jobs = 0, buffers = 1 + (i + (unsigned)n) % 8;
+            s.plan.cut = (sx_buckets){ n % 3 ? 1 : size, size, buffers };
+            take_way(&s, turn % WAYS_IN_FLIGHT);
+            s.plan.balance.own = owns[i % COUNT_OF(owns)];
+            uint64_t with = n - (n * s.plan.balance.own + 512) / 1024;
+            for (uint64_t at = 0; at < with; at += sx_bucket_length(&s.plan.cut, with, at))
+                jobs++;
+            stand_in(s.dev, OF_ENTRIES);
+            all_pinned = turn / WAYS_IN_FLIGHT;
+            none_pinned = !all_pinned;
+            column_from = s.d->q.data;
+            column_bytes = QUERIES * 8;
+            run_it(&s, &w, n);
+            stand_back(s.dev);
+            assert_int_equal(w.with, with);
+            assert_int_equal(asked, jobs);
+            assert_int_equal(elsewhere, all_pinned || buffers == 1 || jobs < buffers ? 0
+                                                                              : jobs - buffers);
+            copied += elsewhere;
+        }
+    }
+    assert_true(copied > 0);
+    free_scene(&s);
+}
+
+/* A process forks while it answers queries of its own, or others. The child has no worker any more,
+ * and answers the rest alone. */
+static void test_own_fork(void **state)
+{
+    (void)state;
+    if (UNDER_TSAN)
+        SKIP("ThreadSanitizer can't follow a fork with threads");
+    if (kernel_is_gpu())
+        SKIP("a GPU can't be used after fork()");
+    scene s = make_scene("bucket=16,side=gpu", "pivot place=hybrid");
+    for (unsigned way = 0; way < 2 * WAYS_IN_FLIGHT; way++) {
+        run_state w = { .fork_at = way < WAYS_IN_FLIGHT ? 5 : 20 };
+        take_way(&s, way % WAYS_IN_FLIGHT);
+        s.plan.balance.own = 300;                 /* 205 queries */
+        fflush(NULL);
+        run_it(&s, &w, QUERIES);
+        if (w.in_child) {
+            if (w.with >= QUERIES - 205)
+                die("with entries: %llu", (unsigned long long)w.with);
+            _exit(0);
+        }
+        assert_int_equal(w.with, QUERIES - 205);
+    }
+    free_scene(&s);
+}
+
+/* ---- two columns --------------------------------------------------------------------------- */
+
 /* Counts ranges from each query to the next, which may be empty. */
 static sx_status count(void *work, uint64_t at, uint64_t n, const sx_help *help, sx_err *err)
 {
@@ -272,6 +358,21 @@ static void test_copied_in_parts(void **state)
     stand_back(s.dev);
     assert_int_equal(w.with, RANGES);
     assert_int_equal(elsewhere, 2 + 4);
+    for (uint64_t i = 0; i < RANGES; i++)
+        assert_int_equal(w.out[i], q[i] > q[i + 1] ? 0 : s.d->right[i + 1] - s.d->left[i]);
+    /* The same, where a quarter of them is the CPU's own. */
+    s.plan.balance.own = 256;
+    w.with = 0;
+    memset(w.out, GUARD_FILL, sizeof w.out);
+    stand_in(s.dev, OF_ENTRIES);
+    none_pinned = true;
+    column_from = q;
+    column_bytes = QUERIES * 8;
+    if (sx_hybrid_run(&s.plan, &s.ask, RANGES, count, &w, NULL, &err) != SX_OK)
+        die("%s", err.text);
+    stand_back(s.dev);
+    assert_int_equal(w.with, RANGES - 175);
+    assert_int_equal(elsewhere, 2);
     for (uint64_t i = 0; i < RANGES; i++)
         assert_int_equal(w.out[i], q[i] > q[i + 1] ? 0 : s.d->right[i + 1] - s.d->left[i]);
     free_scene(&s);
@@ -553,6 +654,8 @@ int main(void)
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_in_flight),
         cmocka_unit_test(test_copied_ahead),
+        cmocka_unit_test(test_own),
+        cmocka_unit_test(test_own_fork),
         cmocka_unit_test(test_copied_in_parts),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_workers),

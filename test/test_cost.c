@@ -214,6 +214,14 @@ static void test_entries_pay(void **state)
     c.side = SX_SIDE_CPU;
     assert_false(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
     c = made_up();
+    c.entries.query_ns = 5;                                  /* a slower one, of which the CPU */
+    c.entries.call_ns = 1e3;                                 /* answers a part alone */
+    assert_false(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
+    c.entries.balance.own = 400;
+    assert_true(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
+    c.entries.entered_ns = 3.99;                             /* which the others do not wait for */
+    assert_false(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
+    c = made_up();
     c.entries.query_ns = 100;                                /* a slow GPU, by the model, */
     c.entries.gain = 1.2;                                    /* which gained when it was tried */
     c.entries.least = b.n = 1 << 26;

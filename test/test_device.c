@@ -266,6 +266,9 @@ static void test_bad_options(void **state)
         { "share=half", "share", "'half'" }, { "share=0.5x", "share", "'0.5x'" },
         { "share=0,5", "", "option '5'" }, { "share=99999999999999999999999", "share", "999" },
         { "share=0.5,share=0.5", "share=", "given twice" },
+        { "own=1.01", "own", "'1.01'; allowed: a number from 0 to 1" }, { "own=-1", "own", "'-1'" },
+        { "own=", "own", "''" }, { "own=most", "own", "'most'; allowed: a number from 0 to 1, such" },
+        { "own=0.5,own=0", "own=", "given twice" }, { "own", "", "option 'own'" },
         { "blocks=0", "blocks", "0; allowed: 1 to 65536" }, { "blocks=65537", "blocks", "65537" },
         { "bucket=15", "bucket", "15; allowed: 16 to 1073741824" },
         { "strategy=triple", "strategy", "'triple'; allowed: sequential, pipelined, double" },
@@ -274,7 +277,8 @@ static void test_bad_options(void **state)
     static const char *const good[] = {
         "memory=5KiB", "memory=1000000", "memory=3MiB,persist=0", "persist=1GiB", "block=128",
         "block=1024,each=64", "depth=0", "depth=64,share=1", "share=1.000", "share=.25",
-        "share=0.1234567890123", "strategy=double,depth=3,share=0", "strategy=sequential", "blocks=1", "blocks=65536", "each=1", "walk=group,pin=none", "memory=17179869183GiB",
+        "share=0.1234567890123", "strategy=double,depth=3,share=0", "own=0", "own=1", "own=.36,depth=2",
+        "strategy=sequential", "blocks=1", "blocks=65536", "each=1", "walk=group,pin=none", "memory=17179869183GiB",
         "memory=4G,persist=4g", "memory=1TiB,persist=20m", "persist=16Kib,memory=2^32", "memory=1e9",
     };
     sx_device *const mark = (sx_device *)bad, *dev = mark;

@@ -28,7 +28,8 @@ static const char *const places[] = { "host", "device", "hybrid", "both" };
 static const char *device_for(const char *place, unsigned turn)
 {
     if (strcmp(place, "hybrid") == 0)
-        return kernel_with(turn % 2 ? "bucket=16,side=gpu" : "bucket=40,side=gpu,strategy=double");
+        return kernel_with(turn % 2 ? "bucket=16,side=gpu"
+                                    : "bucket=40,side=gpu,strategy=double,own=0.3");
     if (strcmp(place, "both") == 0)
         return kernel_with(turn % 2 ? "side=gpu" : "side=cpu");
     return kernel_device(turn % kernel_devices());

@@ -1,5 +1,5 @@
-/* balance.c - tries a hybrid index: how its two sides share the levels of the upper part, whether
- * it is faster with its GPU than without, and from which batch on.
+/* balance.c - tries a hybrid index: how its two sides share the levels of the upper part and the
+ * queries of a batch, whether it is faster with its GPU than without, and from which batch on.
  *
  * The CPU walks D levels, for a part R of the queries one more, and the GPU the rest of L. With
  * C_i and G_i for what level i takes the CPU and the GPU, and E for what is below the upper part,
@@ -16,15 +16,29 @@
  *     slower   GPU     GPU     CPU                   so D is 1
  *                         GPU CPU                    and R is between 1/4 and 1/2, ...
  *
+ * Levels that are in the CPU's caches cost it much and spare the GPU little. So there is a third
+ * number: a part S of a batch that the CPU answers alone, which takes it A a query. With C and G
+ * for what both sides take a query at D, R = 0, that is
+ *
+ *     max( (1 - S) C + S A ,  (1 - S) G )            equal at  S = (G - C) / (G - C + A)
+ *
+ *     S          0 ---------- s ---------- 1
+ *     G - C    G - C                       -A        s: where the line between them is 0
+ *
+ * The trials of D have C and G of every D that is worth it, so the best D for S is known without
+ * more of them. One at the s above says how far from even the sides really are, the line through
+ * it gives the next s, and so on. R and S are not combined. R mixes two ways to answer, D and D + 1;
+ * S mixes D and the CPU alone. Of three ways, two of them mixed are as fast as any mix.
+ *
  * A trial is a call like any other. The times of both sides are taken while they work beside each
- * other, as they share the host's memory. Of all trials the fastest counts, and it has to win
- * against the plain hybrid and against the CPU alone once more. */
+ * other, as they share the host's memory. The fastest with an S, the fastest without and the plain
+ * hybrid are called in turns, and the best of these has to win against the CPU alone. */
 #include "choose/probe.h"
 
 #include "base/machine.h"
 
 /* Trials have the questions of a few buckets, up to SX_TRIAL_QUESTIONS. */
-#define TRIAL_BUCKETS 4u
+#define TRIAL_BUCKETS 8u
 /* Calls of a trial while a balance is sought; the best counts. */
 #define SEARCH_CALLS 2u
 /* Calls in turns with others. There are more of them while their gain is near 1: the host's speed
@@ -34,6 +48,10 @@
 #define DOUBT 1.25
 /* R is found in steps of this. */
 #define SHARE_STEP (SX_SHARE_ALL / 32)
+/* An S is not tried beside one that is nearer than this. It moves more than R does: a query of the
+ * CPU alone costs it all levels, and spares the GPU all. */
+#define OWN_STEP (SX_SHARE_ALL / 64)
+#define OWN_TRIALS 4u
 
 typedef struct {
     sx_index_version *now;
@@ -44,7 +62,7 @@ typedef struct {
     unsigned columns;             /* 1: gets; 2: ranges of one key, both ends with entries */
 } trying;
 
-static const sx_balance plain = {0, 0};
+static const sx_balance plain = {0, 0, 0};
 
 /* ---- one call ---------------------------------------------------------------------- */
 
@@ -129,58 +147,142 @@ static sx_status call_once(trying *t, uint64_t n, const sx_balance *balance, sx_
 
 /* ---- the balance -------------------------------------------------------------------- */
 
-/* A trial of the search, which is written down; *best becomes the better one. */
-static sx_status sample(trying *t, uint32_t depth, uint32_t share, sx_trial *best,
-                        int *gpu_is_slower, sx_err *err)
+/* A trial of the search, which is written down: *is. *best becomes the better one. */
+static sx_status sample(trying *t, const sx_balance *balance, sx_trial *best, sx_trial *is,
+                        sx_err *err)
 {
     sx_cost_entries *e = &t->cost->entries;
-    sx_balance balance = {depth, share};
-    sx_trial this = {.ns = 0};
     sx_status st = SX_OK;
 
+    *is = (sx_trial){.ns = 0};
     for (unsigned i = 0; i < SEARCH_CALLS && st == SX_OK; i++)
-        st = call_once(t, t->q->n, &balance, &this, err);
+        st = call_once(t, t->q->n, balance, is, err);
     if (st != SX_OK)
         return st;
-    *gpu_is_slower = this.gpu_ns > this.cpu_ns;
-    if (best->ns == 0 || this.ns < best->ns)
-        *best = this;
+    if (best->ns == 0 || is->ns < best->ns)
+        *best = *is;
     if (e->trials < SX_TRIALS_MOST)
-        e->trial[e->trials++] = this;
+        e->trial[e->trials++] = *is;
     return SX_OK;
 }
 
-static sx_status discover(trying *t, sx_balance *found, sx_err *err)
+static int gpu_is_slower(const sx_trial *x)
 {
-    sx_trial best = {.ns = 0};
-    uint32_t depth = 0, below = 0, above = SX_SHARE_ALL;  /* parts: the GPU is slower, it is not */
-    sx_trial warm_up = {.ns = 0}; /* takes what is kept for later calls */
-    int slower = 1;
-    sx_status st = call_once(t, t->q->n, &plain, &warm_up, err);
+    return x->gpu_ns > x->cpu_ns;
+}
 
-    if (st == SX_OK)
-        st = sample(t, 0, 0, &best, &slower, err);
-    if (st == SX_OK && (!slower || t->levels == 0)) {     /* more work for the CPU makes it
-                                                             slower, or can't be */
-        *found = plain;
-        return SX_OK;
-    }
-    /* All levels are the CPU alone, which has nothing to wait for. */
+/* D and R, where the GPU is slower at D, R = 0. All levels are the CPU alone, which has nothing to
+ * wait for. */
+static sx_status find_levels(trying *t, sx_trial *best, sx_err *err)
+{
+    uint32_t depth = 0, below = 0, above = SX_SHARE_ALL;  /* parts: the GPU is slower, it is not */
+    sx_trial is;
+    sx_status st = SX_OK;
+
     while (st == SX_OK && depth + 1 < t->levels) {
-        st = sample(t, depth + 1, 0, &best, &slower, err);
-        if (!slower)
+        st = sample(t, &(sx_balance){depth + 1, 0, 0}, best, &is, err);
+        if (!gpu_is_slower(&is))
             break;
         depth++;
     }
-    while (st == SX_OK && above - below > SHARE_STEP) {
+    while (st == SX_OK && t->levels > 0 && above - below > SHARE_STEP) {
         uint32_t share = below + (above - below) / 2;
-        st = sample(t, depth, share, &best, &slower, err);
-        if (slower)
+        st = sample(t, &(sx_balance){depth, share, 0}, best, &is, err);
+        if (gpu_is_slower(&is))
             below = share;
         else
             above = share;
     }
-    *found = best.balance;
+    return st;
+}
+
+/* How long the CPU waits. `from` is a trial without S in which the GPU was slower. That call took some
+ * more than the GPU's side, as the last entries are answered when all are made, and so does this. */
+static double waits_ns(const sx_trial *from, const sx_trial *x)
+{
+    return x->gpu_ns * (from->ns / from->gpu_ns) - x->cpu_ns;
+}
+
+/* What a query would take with S, by a trial without; *own: that S. */
+static double foresee(const sx_trial *x, double alone, double *own)
+{
+    double over = waits_ns(x, x);
+
+    *own = over / (over + alone);
+    return (1 - *own) * x->ns;
+}
+
+/* The D for S, by the trials that were; NULL: no S would be faster than `than`. */
+static const sx_trial *depth_for_own(const sx_cost_entries *e, double alone, double than,
+                                     double *own)
+{
+    const sx_trial *best = NULL;
+
+    for (uint32_t i = 0; i < e->trials; i++) {
+        const sx_trial *x = &e->trial[i];
+        double its, ns;
+        if (x->balance.share > 0 || x->balance.own > 0 || !gpu_is_slower(x))
+            continue;
+        ns = foresee(x, alone, &its);
+        if (ns < than) {
+            best = x;
+            than = ns;
+            *own = its;
+        }
+    }
+    return best;
+}
+
+/* S, where the GPU is slower without. Others that were tried took `than`. */
+static sx_status find_own(trying *t, double than, sx_trial *best, sx_err *err)
+{
+    sx_trial alone = {.ns = 0}, from, is;
+    const sx_trial *x;
+    double own = 0, fell;
+    uint32_t before = 0;
+    sx_status st = SX_OK;
+
+    for (unsigned i = 0; i < SEARCH_CALLS && st == SX_OK; i++)
+        st = call_once(t, t->q->n, NULL, &alone, err);
+    x = st == SX_OK ? depth_for_own(&t->cost->entries, alone.cpu_ns, than, &own) : NULL;
+    if (!x)
+        return st;
+    from = *x;
+    for (unsigned i = 0; i < OWN_TRIALS && st == SX_OK; i++) {
+        double most = (double)(SX_SHARE_ALL - OWN_STEP);
+        double share = own * SX_SHARE_ALL < most ? own * SX_SHARE_ALL + 0.5 : most;
+        sx_balance b = {from.balance.depth, 0, (uint32_t)share};
+        uint32_t moved = b.own > before ? b.own - before : before - b.own;
+        if (b.own == 0 || (i > 0 && moved < OWN_STEP))
+            break;
+        st = sample(t, &b, best, &is, err);
+        before = b.own;
+        /* Where the line from S = 0 through this trial is 0. One that does not fall is noise. */
+        fell = waits_ns(&from, &from) - waits_ns(&from, &is);
+        if (fell <= 0)
+            break;
+        own = (double)b.own / SX_SHARE_ALL * waits_ns(&from, &from) / fell;
+    }
+    return st;
+}
+
+/* The fastest without an S and, if there is one, with an S. */
+static sx_status discover(trying *t, sx_balance found[2], sx_err *err)
+{
+    sx_trial shared = {.ns = 0}, own = {.ns = 0}, is;
+    sx_trial warm_up = {.ns = 0}; /* takes what is kept for later calls */
+    int slower;                   /* the GPU; otherwise more work for the CPU makes it slower */
+    sx_status st = call_once(t, t->q->n, &plain, &warm_up, err);
+
+    if (st == SX_OK)
+        st = sample(t, &plain, &shared, &is, err);
+    slower = st == SX_OK && gpu_is_slower(&is);
+    if (slower)
+        st = find_levels(t, &shared, err);
+    if (slower && st == SX_OK)
+        st = find_own(t, shared.ns, &own, err);
+    found[0] = shared.balance;
+    found[1] = own.ns > 0 ? own.balance : shared.balance;
     return st;
 }
 
@@ -188,7 +290,7 @@ static sx_status discover(trying *t, sx_balance *found, sx_err *err)
 
 static int same(const sx_balance *a, const sx_balance *b)
 {
-    return a->depth == b->depth && a->share == b->share;
+    return a->depth == b->depth && a->share == b->share && a->own == b->own;
 }
 
 /* Calls of n questions without and with entries, in turns. *gain: how many times as fast they are
@@ -222,29 +324,35 @@ static sx_status take_turns(trying *t, uint64_t n, const sx_balance *balance, sx
     return SX_OK;
 }
 
-/* The balance found and, if that is in question, the plain hybrid, in turns: the better one. */
-static sx_status take_better(trying *t, const sx_balance *found, int or_plain, sx_trial *better,
+/* The balances found and, if that is in question, the plain hybrid, in turns: the best one. Of
+ * equal ones it is that with less for the CPU. */
+static sx_status take_better(trying *t, const sx_balance found[2], int or_plain, sx_trial *better,
                              sx_err *err)
 {
-    sx_trial with = {.ns = 0}, without = {.ns = 0};
+    const sx_balance *of[] = {&plain, &found[0], &found[1]};
+    sx_trial took[3] = {{.ns = 0}, {.ns = 0}, {.ns = 0}};
+    int asked[] = {or_plain && !(same(&found[0], &plain) && same(&found[1], &plain)), 1,
+                   !same(&found[1], &found[0])};
     sx_status st = SX_OK;
 
-    for (unsigned i = 0; i < TURNS && st == SX_OK; i++) {
-        st = call_once(t, t->q->n, found, &with, err);
-        if (st == SX_OK && or_plain && !same(found, &plain))
-            st = call_once(t, t->q->n, &plain, &without, err);
-    }
-    t->cost->entries.plain = without;
-    *better = without.ns > 0 && without.ns <= with.ns ? without : with;
+    asked[1] = !asked[0] || !same(&found[0], &plain);
+    for (unsigned i = 0; i < 3 * TURNS && st == SX_OK; i++)
+        if (asked[i % 3])
+            st = call_once(t, t->q->n, of[i % 3], &took[i % 3], err);
+    t->cost->entries.plain = took[0];
+    *better = took[0];
+    for (unsigned i = 1; i < 3; i++)
+        if (asked[i] && (better->ns == 0 || took[i].ns < better->ns))
+            *better = took[i];
     return st;
 }
 
 /* The better balance, unless it is told, and what it gains. A device whose name says that the GPU
  * helps does not ask whether it pays. */
-static sx_status take_best(trying *t, const sx_balance *found, int told, sx_err *err)
+static sx_status take_best(trying *t, const sx_balance found[2], int told, sx_err *err)
 {
     sx_cost_entries *e = &t->cost->entries;
-    sx_trial alone = {.ns = 0}, with = {.balance = *found};
+    sx_trial alone = {.ns = 0}, with = {.balance = found[0]};
     double gain = 0;
     sx_status st = SX_OK;
 
@@ -303,12 +411,12 @@ static sx_status try_all(trying *t, const sx_replica *upper, const sx_replica *h
                          uint64_t bucket, sx_err *err)
 {
     sx_cost *c = t->cost;
-    sx_balance before = c->entries.balance, found = before;
+    sx_balance before = c->entries.balance, found[] = {before, before};
     int told = c->travel.balanced;
-    sx_status st = told ? SX_OK : discover(t, &found, err);
+    sx_status st = told ? SX_OK : discover(t, found, err);
 
     if (st == SX_OK)
-        st = take_best(t, &found, told, err);
+        st = take_best(t, found, told, err);
     if (st == SX_OK && !same(&c->entries.balance, &before))
         st = sx_measure_entries(upper, here, t->q, c, err);
     if (st == SX_OK && !c->side && c->entries.gain >= SX_LEAST_GAIN)

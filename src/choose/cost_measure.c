@@ -475,8 +475,9 @@ static sx_status measure_index(sx_index_version *now, sx_cost *c, sx_err *err)
     /* A GPU gets all of them, even of a small index: a few thousand take it no longer than
      * the error of its clock. */
     q.of_gpu = q.n < c->travel.sample ? q.n : c->travel.sample;
-    if (upper && (!upper->block || c->entries.balance.depth >= sx_view_levels(&upper->view)))
-        upper = NULL;             /* the CPU walks alone */
+    if (upper && (!upper->block ||
+                  sx_balance_alone(&c->entries.balance, sx_view_levels(&upper->view))))
+        upper = NULL;             /* the CPU answers alone */
     st = sx_probe_make(here, sx_probe_type(now), &q, err);
     if (st == SX_OK)
         st = measure_cpu(here, &q, &c->cpu, err);

@@ -186,6 +186,7 @@ static void gpu_backend_travel(const void *self, sx_travel *out)
     out->balanced = g->tune.balanced;
     out->balance.depth = g->tune.depth;
     out->balance.share = g->tune.share;
+    out->balance.own = g->tune.own;
 }
 
 static int gpu_backend_is_pinned(void *self, const void *p)

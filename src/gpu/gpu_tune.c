@@ -37,6 +37,7 @@ static const tune_option options[] = {
     {"bucket", {NULL}, 16, 1u << 30, AT(bucket), 0, 0},
     {"depth", {NULL}, 0, DEPTH_MOST, AT(depth), LAB, 0},
     {"share", {NULL}, 0, 1, AT(share), LAB, SX_SHARE_ALL},
+    {"own", {NULL}, 0, 1, AT(own), LAB, SX_SHARE_ALL},
     {"memory", {NULL}, 0, 0, AT(memory), 0, 0},
     {"persist", {NULL}, 0, 0, AT(persist), 0, 0},
 };
@@ -169,7 +170,8 @@ sx_status sx_gpu_tune_parse(sx_gpu_tune *out, const char *text, const char *devi
             return sx_fail(err, SX_EINVAL, "device '%.40s': no option '%.*s'; known: memory=, "
                            "persist=, walk=, pin=, %sscan=, bucket=, search=, side=", device,
                            (int)(length < 40 ? length : 40), text,
-                           lab ? "reorder=, schedule=, block=, each=, blocks=, depth=, share=, strategy=, " : "");
+                           lab ? "reorder=, schedule=, block=, each=, blocks=, depth=, share=, own=, "
+                                 "strategy=, " : "");
         if (options[i].plain == LAB && !lab)
             return for_labs(text, length, device, err);
         if (given >> i & 1)
@@ -177,7 +179,8 @@ sx_status sx_gpu_tune_parse(sx_gpu_tune *out, const char *text, const char *devi
                            device, options[i].name);
         given |= 1u << i;
         st = parse_value(&t, &options[i], text + name + 1, length - name - 1, device, lab, err);
-        t.balanced |= options[i].field == AT(depth) || options[i].field == AT(share);
+        t.balanced |= options[i].field == AT(depth) || options[i].field == AT(share) ||
+                      options[i].field == AT(own);
         if (st != SX_OK)
             return st;
         text += length;

@@ -24,7 +24,7 @@ typedef struct {
                                      place/backend.h */
     uint32_t strategy;            /* hybrid: SX_BUCKETS_ of place/backend.h */
     uint32_t balanced;            /* hybrid: whether one of these is told, */
-    uint32_t depth, share;        /* of which 0 is a number like others: sx_balance */
+    uint32_t depth, share, own;   /* of which 0 is a number like others: sx_balance */
 } sx_gpu_tune;
 
 /* device: its name in errors. lab: it has the kernels of doc/LAB.md, too. */

@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/slice.h"
 
-#define SX_BACKEND_ABI 29
+#define SX_BACKEND_ABI 30
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -298,12 +298,25 @@ static inline void sx_sorted_take_back(sx_sorted *s, const sx_view *v, void *bas
 /* Who answers where both sides could, if the device's name says it. */
 enum { SX_SIDE_CPU = 1, SX_SIDE_GPU };
 
-/* How the sides of a hybrid index share the levels of its upper part: the CPU walks `depth` of
- * them, for `share` of SX_SHARE_ALL queries of a bucket one more, and the GPU the rest. */
+/* How the sides of a hybrid index share a batch: `own` of SX_SHARE_ALL queries the CPU answers all by
+ * itself, and these are its first. For the others it walks `depth` levels of the upper part, for
+ * `share` of SX_SHARE_ALL of each bucket one more, and the GPU the rest. */
 #define SX_SHARE_ALL 1024u
 typedef struct {
-    uint32_t depth, share;
+    uint32_t depth, share, own;
 } sx_balance;
+
+/* Of a batch of n queries: those that the CPU answers without entries. */
+static inline uint64_t sx_balance_own(const sx_balance *b, uint64_t n)
+{
+    return (n * b->own + SX_SHARE_ALL / 2) / SX_SHARE_ALL;
+}
+
+/* Whether that leaves nothing for a GPU that has so many levels. */
+static inline int sx_balance_alone(const sx_balance *b, uint32_t levels)
+{
+    return b->depth >= levels || b->own >= SX_SHARE_ALL;
+}
 
 /* Whether the CPU walks anything of the upper part before the GPU does. */
 static inline int sx_balance_walks(const sx_balance *b)
@@ -318,7 +331,8 @@ static inline uint64_t sx_balance_head(const sx_balance *b, uint64_t n)
 }
 
 /* What of the buckets of a hybrid index is done at the same time; 0 is the usual one.
- *   sequential  one bucket is under way, on one side or on the other
+ *   sequential  one bucket is under way, on one side or on the other; queries of the CPU's own
+ *               are answered while it is on the GPU
  *   pipelined   one is on the GPU, while the CPU works on others
  *   double      two are on the GPU: one may be copied while the kernel works on the other */
 enum { SX_BUCKETS_SEQUENTIAL = 1, SX_BUCKETS_PIPELINED, SX_BUCKETS_DOUBLE };

@@ -10,7 +10,9 @@
  * Entries are in a ring of buffers, each for one bucket of the largest size. The GPU makes them
  * as far ahead as there are buffers: two of the largest buckets, or up to eight. Where the CPU
  * walks the first levels, too, there are three at least: one whose first levels it walks, one on
- * the GPU, and one that it answers. A strategy may say that there is one only. */
+ * the GPU, and one that it answers. If the CPU has queries of its own, there are four at least: two
+ * on the GPU, and two for entries that wait while it is at these. A strategy may say that there is
+ * one only. */
 #ifndef SX_BUCKETS_H
 #define SX_BUCKETS_H
 
@@ -21,6 +23,7 @@
 #define SX_BUCKET_FIRST 8192u
 #define SX_BUFFERS_LEAST 2u
 #define SX_BUFFERS_WALKED 3u
+#define SX_BUFFERS_OWN 4u
 #define SX_BUFFERS_MOST 8u
 #define SX_RING_STATES (1u << 22) /* or two buckets, if that is more */
 
@@ -39,10 +42,11 @@ static inline uint64_t sx_ring_states(uint64_t bucket)
     return states < SX_BUFFERS_LEAST * bucket ? SX_BUFFERS_LEAST * bucket : states;
 }
 
-/* Of n queries, each with an entry in every column, by such a strategy (SX_BUCKETS_). walked:
- * the CPU walks levels before the GPU does. */
+/* Of n queries, each with an entry in every column but for the CPU's own, by such a strategy
+ * (SX_BUCKETS_). The CPU's own make buckets fewer, not smaller: a small one keeps less of a GPU at
+ * work. */
 static inline sx_buckets sx_buckets_of(uint64_t n, uint64_t bucket, unsigned columns,
-                                       uint32_t strategy, int walked)
+                                       uint32_t strategy, const sx_balance *balance)
 {
     sx_buckets cut = {SX_BUCKET_FIRST, n / 8, SX_BUFFERS_MOST};
     uint64_t states = sx_ring_states(bucket) / columns, buffers;
@@ -51,8 +55,10 @@ static inline sx_buckets sx_buckets_of(uint64_t n, uint64_t bucket, unsigned col
         cut.most = cut.first;
     if (cut.most > bucket / columns)
         cut.most = bucket / columns;
-    if (walked && cut.most > states / SX_BUFFERS_WALKED)
+    if (sx_balance_walks(balance) && cut.most > states / SX_BUFFERS_WALKED)
         cut.most = states / SX_BUFFERS_WALKED;
+    if (balance->own > 0 && cut.most > states / SX_BUFFERS_OWN)
+        cut.most = states / SX_BUFFERS_OWN;
     if (cut.first > cut.most)
         cut.first = cut.most;
     buffers = states / cut.most;
@@ -66,7 +72,7 @@ static inline sx_buckets sx_buckets_of(uint64_t n, uint64_t bucket, unsigned col
 /* The smallest batch that is worth a bucket. */
 static inline uint64_t sx_bucket_least(uint64_t bucket, unsigned columns)
 {
-    return sx_buckets_of(0, bucket, columns, 0, 0).first;
+    return sx_buckets_of(0, bucket, columns, 0, &(sx_balance){0, 0, 0}).first;
 }
 
 /* The bucket that begins with query `at`, below n. */

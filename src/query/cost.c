@@ -138,8 +138,9 @@ uint64_t sx_cost_crossover(const sx_cost *c, const sx_batch *like)
 /* Waking the worker that has the GPU make entries, and waiting for its end. */
 #define WORKER_NS 15e3
 
-typedef struct {                  /* when each side is done with all buckets so far */
-    double gpu, cpu;
+typedef struct {
+    double gpu, cpu;              /* when each side is done with all buckets so far */
+    double busy;                  /* what the CPU has had to do */
 } both_sides;
 
 /* Adds buckets of n questions each. The CPU answers a bucket when it has its entries and is done
@@ -154,6 +155,7 @@ static void add_buckets(const sx_cost *c, const sx_batch *b, both_sides *t, doub
     one.n = n;
     one.searches = columns;
     cpu = cpu_ns(&c->cpu, &one, c->entries.entered_ns / c->cpu.pooled_ns);
+    t->busy += buckets * cpu;
     if (c->travel.strategy == SX_BUCKETS_SEQUENTIAL) {
         t->gpu = t->cpu = larger(t->gpu, t->cpu) + buckets * (gpu + cpu);
         return;
@@ -164,26 +166,28 @@ static void add_buckets(const sx_cost *c, const sx_batch *b, both_sides *t, doub
 
 sx_buckets sx_cost_cut(const sx_cost *c, uint64_t n, uint64_t bucket, unsigned columns)
 {
-    return sx_buckets_of(n, bucket, columns, c->travel.strategy,
-                         sx_balance_walks(&c->entries.balance));
+    return sx_buckets_of(n, bucket, columns, c->travel.strategy, &c->entries.balance);
 }
 
 static double entered_ns(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsigned columns)
 {
     sx_buckets cut = sx_cost_cut(c, b->n, bucket, columns);
-    both_sides t = {WORKER_NS, 0};
-    uint64_t at = 0;
+    both_sides t = {WORKER_NS, 0, 0};
+    sx_batch own = *b;            /* the CPU's own queries, for which it need not wait */
+    uint64_t at = 0, with;
 
-    while (at < b->n && at < cut.most) {          /* buckets that grow */
-        uint64_t n = sx_bucket_length(&cut, b->n, at);
+    own.n = sx_balance_own(&c->entries.balance, b->n);
+    with = b->n - own.n;
+    while (at < with && at < cut.most) {          /* buckets that grow */
+        uint64_t n = sx_bucket_length(&cut, with, at);
         add_buckets(c, b, &t, 1, n, columns);
         at += n;
     }
-    if (b->n - at >= cut.most)
-        add_buckets(c, b, &t, (double)((b->n - at) / cut.most), cut.most, columns);
-    if ((b->n - at) % cut.most)
-        add_buckets(c, b, &t, 1, (b->n - at) % cut.most, columns);
-    return t.cpu;
+    if (with - at >= cut.most)
+        add_buckets(c, b, &t, (double)((with - at) / cut.most), cut.most, columns);
+    if ((with - at) % cut.most)
+        add_buckets(c, b, &t, 1, (with - at) % cut.most, columns);
+    return own.n > 0 ? larger(t.cpu, t.busy + sx_cost_of_cpu(c, &own)) : t.cpu;
 }
 
 int sx_cost_entries_pay(const sx_cost *c, const sx_batch *b, uint64_t bucket, unsigned columns)

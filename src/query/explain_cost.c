@@ -25,9 +25,9 @@ static uint32_t levels_of(const sx_index_version *now)
     return upper && upper->block ? sx_view_levels(&upper->view) : 0;
 }
 
-static double share_of(const sx_balance *b)
+static double part_of_all(uint32_t share)
 {
-    return (double)b->share / SX_SHARE_ALL;
+    return (double)share / SX_SHARE_ALL;
 }
 
 /* The smallest batch that gets entries; 0: none. */
@@ -37,7 +37,7 @@ static uint64_t entered_from(const sx_index_version *now)
     uint64_t bucket = now->dev->backend->bucket(now->dev->self);
     sx_batch b = usual_batch(now);
 
-    if (c->entries.balance.depth >= levels_of(now))
+    if (sx_balance_alone(&c->entries.balance, levels_of(now)))
         return 0;
     for (b.n = sx_bucket_least(bucket, 1); b.n < bucket << 20; b.n *= 2)
         if (sx_cost_entries_pay(c, &b, bucket, 1))
@@ -107,9 +107,11 @@ static void text_balance(const sx_index_version *now, sx_text *t)
     sx_text_add(t, "balance  of %u level%s the CPU walks %u", levels, levels == 1 ? "" : "s",
                 b->depth);
     if (b->share > 0)
-        add(t, ", for ", share_of(b), 3, " of a bucket one more");
-    sx_text_add(t, ", the GPU the rest%s\n",
-                now->cost.travel.balanced ? ", as the device's name says" : "");
+        add(t, ", for ", part_of_all(b->share), 3, " of a bucket one more");
+    sx_text_add(t, ", the GPU the rest");
+    if (b->own > 0)
+        add(t, "; ", part_of_all(b->own), 3, " of a batch the CPU answers alone");
+    sx_text_add(t, "%s\n", now->cost.travel.balanced ? ", as the device's name says" : "");
     if (h->best.ns == 0)
         return;
     add(t, "tried    so a query of a large call takes ", h->best.ns, 3, " ns (CPU ");
@@ -178,7 +180,8 @@ static void json_from(const char *name, uint64_t from, sx_text *t)
 static void json_trial(const sx_trial *x, sx_text *t)
 {
     sx_text_add(t, "{\"depth\": %u, ", x->balance.depth);
-    add(t, "\"share\": ", share_of(&x->balance), 4, ", ");
+    add(t, "\"share\": ", part_of_all(x->balance.share), 4, ", ");
+    add(t, "\"own\": ", part_of_all(x->balance.own), 4, ", ");
     add(t, "\"query_ns\": ", x->ns, 4, ", ");
     add(t, "\"cpu_query_ns\": ", x->cpu_ns, 4, ", ");
     add(t, "\"gpu_query_ns\": ", x->gpu_ns, 4, "}");
@@ -191,7 +194,8 @@ static void json_balance(const sx_index_version *now, sx_text *t)
 
     sx_text_add(t, ", \"balance\": {\"levels\": %u, \"depth\": %u, ", levels_of(now),
                 h->balance.depth);
-    add(t, "\"share\": ", share_of(&h->balance), 4, ", ");
+    add(t, "\"share\": ", part_of_all(h->balance.share), 4, ", ");
+    add(t, "\"own\": ", part_of_all(h->balance.own), 4, ", ");
     sx_text_add(t, "\"told\": %s, \"strategy\": \"%s\"",
                 now->cost.travel.balanced ? "true" : "false", by[now->cost.travel.strategy]);
     if (h->best.ns > 0) {

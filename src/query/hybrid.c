@@ -11,6 +11,13 @@
  *     the caller, the CPU | walks 0 | walks 1 | walks 2 | answers 0 | walks 3 | answers 1 ...
  *     a worker, the GPU             | entries 0    | entries 1    | entries 2    | ...
  *
+ * Or the first queries of the batch are its own: it answers them without entries, in pieces, while it
+ * would wait for the next bucket's, and what is left of them at last.
+ *
+ *     queries             | own ...         | bucket 0 | bucket 1 | ...
+ *     the caller, the CPU | own | own | answers 0 | own | answers 1 | own | answers 2 ...
+ *     a worker, the GPU   | entries 0   | entries 1   | entries 2   | ...
+ *
  * The GPU reads queries in pinned memory. If the caller's are not, the threads that answer a bucket
  * copy, chunk by chunk, those of the bucket that will have its buffer next: they wait for memory
  * anyway, and a worker's copy would take a core from them. Only of the first buckets, one for each
@@ -31,12 +38,17 @@
 
 #include <string.h>
 
+/* Queries of its own that the CPU answers before it looks for entries again: so many that waking
+ * its threads is a small part of it. */
+#define OWN_PIECE (1u << 17)
+
 typedef struct {
     const sx_replica *upper;      /* on the GPU */
     const sx_replica *whole;      /* on the host */
     sx_views views, here;         /* of such ones */
     const sx_entered *ask;
-    uint64_t n;
+    uint64_t own, n;              /* queries of the CPU alone; those behind them, with entries */
+    uint64_t own_at;              /* the first of its own that is not answered; the CPU's */
     sx_buckets cut;
     sx_balance balance;
     int walks;                    /* the CPU walks levels before the GPU */
@@ -71,12 +83,14 @@ static unsigned char *queries_of(const pipeline *p, uint64_t b, unsigned c)
     return p->queries + (b % p->cut.buffers * p->ask->columns + c) * p->cut.most * p->ask->q[c].each;
 }
 
-/* Of bucket b, n queries from `at` on, column c: the levels that are still to be set. */
+/* Of bucket b, n queries from `at` on, column c: the levels that are still to be set. The first query
+ * behind the CPU's own is 0 here, and everywhere below. */
 static sx_steps steps_of(const pipeline *p, uint64_t b, uint64_t at, uint64_t n, unsigned c)
 {
     return (sx_steps){.key_type = p->ask->key_type, .side = p->ask->side[c], .n = n,
                       .threads = p->ask->threads, .head = sx_balance_head(&p->balance, n),
-                      .q = sx_slice_part(&p->ask->q[c], at, at + n), .out = states_of(p, b, c)};
+                      .q = sx_slice_part(&p->ask->q[c], p->own + at, p->own + at + n),
+                      .out = states_of(p, b, c)};
 }
 
 /* ---- the GPU's side ----------------------------------------------------------- */
@@ -244,7 +258,7 @@ static void copy_queries(void *work, uint64_t first, uint64_t end)
 
     for (unsigned c = 0; c < k->p->ask->columns; c++) {
         const sx_slice *q = &k->p->ask->q[c];
-        memcpy(queries_of(k->p, k->b, c) + a * q->each, sx_slice_at(q, k->at + a),
+        memcpy(queries_of(k->p, k->b, c) + a * q->each, sx_slice_at(q, k->p->own + k->at + a),
                (b - a) * q->each);
     }
 }
@@ -277,8 +291,46 @@ static void say_used(pipeline *p, uint64_t b, int copied, sx_status st)
     pthread_mutex_unlock(&p->first->lock);
 }
 
-/* Answers bucket by bucket. If no more entries come, it answers the rest at once. */
-static sx_status answer_buckets(pipeline *p, sx_answer_fn *answer, void *work, sx_err *err)
+/* Whether there is nothing to wait for: bucket b has its entries, or no more will come. */
+static int has_entries(pipeline *p, uint64_t b)
+{
+    int has;
+
+    if (lost(p))
+        return 1;
+    pthread_mutex_lock(&p->first->lock);
+    has = p->made[b % p->cut.buffers] || p->ended;
+    pthread_mutex_unlock(&p->first->lock);
+    return has;
+}
+
+/* At most n of the CPU's own queries. */
+static sx_status answer_own(pipeline *p, uint64_t n, sx_answer_fn *answer, void *work, sx_err *err)
+{
+    static const sx_help none = {.entry = {NULL, NULL}};
+    uint64_t at = p->own_at;
+
+    n = n < p->own - at ? n : p->own - at;
+    p->own_at += n;
+    return n > 0 ? answer(work, at, n, &none, err) : SX_OK;
+}
+
+/* As many of them as there is time for before bucket b has its entries. */
+static sx_status answer_meanwhile(pipeline *p, uint64_t b, sx_answer_fn *answer, void *work,
+                                  sx_err *err)
+{
+    uint64_t piece = p->cut.most < OWN_PIECE ? p->cut.most : OWN_PIECE;
+    sx_status st = SX_OK;
+
+    while (st == SX_OK && p->own_at < p->own && !has_entries(p, b))
+        st = answer_own(p, piece, answer, work, err);
+    return st;
+}
+
+/* Answers bucket by bucket. If no more entries come, it answers the rest at once. *waited: what came
+ * of waiting for entries. */
+static sx_status answer_buckets(pipeline *p, sx_answer_fn *answer, void *work, sx_status *waited,
+                                sx_err *err)
 {
     sx_status st = SX_OK;
     uint64_t n;
@@ -289,20 +341,36 @@ static sx_status answer_buckets(pipeline *p, sx_answer_fn *answer, void *work, s
         uint64_t begin = sx_clock_ns();
         int entered = 0;
         st = walk_ahead(p, b, err);
+        if (st == SX_OK)
+            st = answer_meanwhile(p, b, answer, work, err);
         p->cpu_ns += sx_clock_ns() - begin;
         if (st == SX_OK)
-            st = await_entries(p, b, &entered, err);
+            st = *waited = await_entries(p, b, &entered, err);
         begin = sx_clock_ns();
         n = entered ? sx_bucket_length(&p->cut, p->n, at) : p->n - at;
         for (unsigned c = 0; entered && c < p->ask->columns; c++)
             help.entry[c] = states_of(p, b, c);
         help.beside = copy_ahead(p, b, n, entered, &k);
         if (st == SX_OK)
-            st = answer(work, at, n, &help, err);
+            st = answer(work, p->own + at, n, &help, err);
         p->cpu_ns += sx_clock_ns() - begin;
         say_used(p, b, k.n > 0, st);
     }
     return st;
+}
+
+/* All queries. Where the GPU fails, the CPU's own are answered nevertheless: so answers are right up
+ * to some bucket. */
+static sx_status answer_all(pipeline *p, sx_answer_fn *answer, void *work, sx_err *err)
+{
+    sx_status waited = SX_OK, own = SX_OK, st = answer_buckets(p, answer, work, &waited, err);
+    uint64_t begin = sx_clock_ns();
+    sx_err other;
+
+    if (st == SX_OK || waited != SX_OK)
+        own = answer_own(p, p->own, answer, work, st == SX_OK ? err : &other);
+    p->cpu_ns += sx_clock_ns() - begin;
+    return st == SX_OK ? own : st;
 }
 
 /* ---- both ------------------------------------------------------------------------ */
@@ -354,7 +422,7 @@ static sx_status run_workers(pipeline *p, unsigned count, sx_answer_fn *answer, 
 {
     sx_workers *workers = &p->upper->dev->workers;
     sx_worker *second = count > 1 ? sx_worker_start(workers, second_task, p) : NULL;
-    sx_status st = answer_buckets(p, answer, work, err);
+    sx_status st = answer_all(p, answer, work, err);
 
     if (second)
         sx_worker_finish(workers, second);
@@ -366,8 +434,10 @@ sx_status sx_hybrid_run(const sx_plan *plan, const sx_entered *ask, uint64_t n,
                         sx_answer_fn *answer, void *work, sx_sides *took, sx_err *err)
 {
     static const sx_help none = {.entry = {NULL, NULL}};
-    pipeline p = {.upper = plan->entries, .whole = plan->by, .ask = ask, .n = n, .cut = plan->cut,
-                  .balance = plan->balance, .walks = sx_balance_walks(&plan->balance)};
+    uint64_t own = sx_balance_own(&plan->balance, n);
+    pipeline p = {.upper = plan->entries, .whole = plan->by, .ask = ask, .own = own, .n = n - own,
+                  .cut = plan->cut, .balance = plan->balance,
+                  .walks = sx_balance_walks(&plan->balance)};
     void *ring = NULL;
     uint64_t states = 0;
     sx_status st = SX_OK;
@@ -380,8 +450,8 @@ sx_status sx_hybrid_run(const sx_plan *plan, const sx_entered *ask, uint64_t n,
     if (st != SX_OK && st != SX_ENOMEM)
         return st;
     p.states = ring;
-    for (unsigned i = 0; ring && i < p.cut.buffers && p.ahead_at < n; i++)
-        p.ahead_at += sx_bucket_length(&p.cut, n, p.ahead_at);
+    for (unsigned i = 0; ring && i < p.cut.buffers && p.ahead_at < p.n; i++)
+        p.ahead_at += sx_bucket_length(&p.cut, p.n, p.ahead_at);
     if (ring && copies_ahead(&p))
         p.queries = (unsigned char *)(p.states + states);
     p.walked = p.walks ? 0 : UINT64_MAX;

@@ -21,14 +21,14 @@ static uint32_t faster(const sx_index_version *now, const sx_batch *b, const voi
 }
 
 /* Whether entries pay, and for what buckets. Each column that is searched for has its own. A CPU
- * that walks all levels itself wants none. */
+ * that answers alone wants none. */
 static int cut_for(const sx_index_version *now, const sx_replica *upper, const sx_batch *b,
                    sx_buckets *cut)
 {
     uint64_t bucket;
 
     if (!upper->block || b->searches == 0 ||
-        now->cost.entries.balance.depth >= sx_view_levels(&upper->view))
+        sx_balance_alone(&now->cost.entries.balance, sx_view_levels(&upper->view)))
         return 0;
     bucket = upper->dev->backend->bucket(upper->dev->self);
     *cut = sx_cost_cut(&now->cost, b->n, bucket, b->searches);
