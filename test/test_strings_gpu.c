@@ -77,6 +77,72 @@ static void test_layouts(void **state)
     }
 }
 
+/* n strings of `values` different ones, in any order. */
+static texts few_values(uint64_t n, uint64_t values, rnd *r)
+{
+    char *data = need(values * 24);
+    text *of = need(n * sizeof *of);
+    for (uint64_t i = 0; i < values; i++)
+        snprintf(data + i * 24, 24, "value %08x of few", (unsigned)(i * 2654435761u));
+    for (uint64_t i = 0; i < n; i++)
+        of[i] = (text){ (unsigned char *)data + rnd_below(r, values) * 24, 23 };
+    texts t = texts_from(n, of, 4);
+    free(of);
+    free(data);
+    return t;
+}
+
+/* Whether an index says this of itself. */
+static void must_explain(const sx_index *ix, const char *words, bool says)
+{
+    char text[16384];
+    size_t bytes = sizeof text;
+    assert_int_equal(sx_explain(ix, SX_TEXT, text, &bytes), SX_OK);
+    if ((strstr(text, words) != NULL) != says)
+        fail_msg("'%s' is %s: %s", words, says ? "missing" : "said", text);
+}
+
+/* `auto` stores equal strings once where that takes less memory, as it does numbers, says so, and
+ * leaves others as they come. */
+static void test_auto_once(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "auto", "auto(for=point)", "auto(for=range)",
+                                         "auto(for=memory)", "auto place=both",
+                                         "auto place=hybrid" };
+    rnd r = rnd_start(test_seed() + 18);
+    sx_device *kernels = device_open(kernel_device(0));
+    for (unsigned big = 0; big < 2; big++) {
+        texts keys = few_values(big ? 1000000 : 3000, big ? 1000 : 40, &r);
+        uint64_t *rows = big ? text_rows(keys.n, &r) : NULL;
+        text_case c = text_case_of(&keys, rows);
+        for (size_t s = 0; s < (big ? 1 : COUNT_OF(specs)); s++) {
+            sx_index *ix = NULL;
+            if (text_build(&c, kernels, specs[s], NULL, &ix) != SX_OK)
+                text_must(sx_detail(), specs[s], "", keys.n, 0);
+            must_explain(ix, "layout=once", true);
+            must_explain(ix, big ? "1000000 keys have 1000 values, so equal keys are stored once"
+                                 : "3000 keys have 40 values, so equal keys are stored once", true);
+            assert_int_equal(sx_check(ix, NULL), SX_OK);
+            text_must(text_ask(&c, ix, big ? 2 : 60, &r), specs[s], "", keys.n, 0);
+            sx_free(ix);
+        }
+        text_case_free(&c);
+        texts_free(&keys);
+        free(rows);
+    }
+    texts keys = few_values(3000, 1 << 20, &r);
+    text_case c = text_case_of(&keys, NULL);
+    sx_index *ix = NULL;
+    assert_int_equal(text_build(&c, kernels, "auto(for=point)", NULL, &ix), SX_OK);
+    must_explain(ix, "once", false);
+    text_must(text_ask(&c, ix, 60, &r), "auto(for=point)", "", keys.n, 0);
+    sx_free(ix);
+    text_case_free(&c);
+    texts_free(&keys);
+    sx_close(kernels);
+}
+
 /* ---- columns in device memory ------------------------------------------------------------ */
 
 /* Keys and rows in device memory, whose offsets are looked at when they are on the host; and what
@@ -304,12 +370,13 @@ static void test_allocations(void **state)
 {
     (void)state;
     static const char *const specs[] = { "pivot", "sorted(layout=once)", "pivot place=hybrid",
-                                         "pivot place=both" };
+                                         "pivot place=both", "auto" };
     if (kernel_is_gpu())
         SKIP("allocations of a GPU don't fail when a test wants it");
     rnd r = rnd_start(test_seed() + 5);
-    texts keys = texts_make(TEXTS_WORDS, 300, 4, &r), q = texts_near(&keys, 90, 4, &r);
-    text_case c = text_case_of(&keys, NULL);
+    texts words = texts_make(TEXTS_WORDS, 300, 4, &r), few = few_values(300, 12, &r);
+    texts q = texts_near(&words, 90, 4, &r);
+    text_case of_words = text_case_of(&words, NULL), of_few = text_case_of(&few, NULL);
     answers a = answers_new(90, 90 * 300, 4);
     uint64_t row[90];
     sx_column queries = texts_column(&q), rows = column(SX_U64, 90, row);
@@ -317,10 +384,11 @@ static void test_allocations(void **state)
         for (long nth = 1, works = 0; works < 12; nth++) {       /* some failures are made good */
             uint64_t live = sx_alloc_live();
             sx_device *kernels = device_open(kernel_with("bucket=16,side=gpu"));
+            const text_case *c = strcmp(specs[s], "auto") ? &of_words : &of_few;
             sx_index *ix = NULL;
             sx_ranges ranges = { .size = sizeof ranges, .lo = &queries, .hi = &queries };
             sx_alloc_fail_at(nth);
-            sx_status st = text_build(&c, kernels, specs[s], NULL, &ix);
+            sx_status st = text_build(c, kernels, specs[s], NULL, &ix);
             if (st == SX_OK)
                 st = sx_floor(ix, &queries, &rows, &a.given, NULL);
             if (st == SX_OK)
@@ -330,15 +398,17 @@ static void test_allocations(void **state)
             if (st != SX_OK && st != SX_ENOMEM)
                 fail_msg("%s, allocation %ld: %s", specs[s], nth, sx_detail());
             if (st == SX_OK)
-                assert_int_equal(row[0], text_range(c.truth, q.of[0], q.of[0], 0, 0).count);
+                assert_int_equal(row[0], text_range(c->truth, q.of[0], q.of[0], 0, 0).count);
             sx_free(ix);
             sx_close(kernels);
             assert_true(sx_alloc_live() == live);
         }
     answers_free(&a);
-    text_case_free(&c);
+    text_case_free(&of_words);
+    text_case_free(&of_few);
     texts_free(&q);
-    texts_free(&keys);
+    texts_free(&words);
+    texts_free(&few);
 }
 
 /* ---- hostile files ------------------------------------------------------------------------ */
@@ -445,6 +515,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_auto_once),
         cmocka_unit_test(test_there),
         cmocka_unit_test(test_hostile_offsets),
         cmocka_unit_test(test_offsets_past_the_end),

@@ -281,8 +281,16 @@ static int once_pays(const sx_spec *asked, const sx_sorted *sorted)
     return once < (asked->purpose == SX_FOR_MEMORY ? all : all / 16 * ONCE_16THS);
 }
 
+int sx_once_wanted(const sx_spec *asked, const sx_sorted *sorted)
+{
+    if (asked->family == SX_FAM_AUTO)
+        return once_pays(asked, sorted);
+    return (asked->given & SX_P_LAYOUT) && asked->layout == SX_LAYOUT_ONCE;
+}
+
 /* Whether points on a GPU would find keys faster that are stored once, if it can't be a
- * guide that finds them as they come. */
+ * guide that finds them as they come. Of strings that is not so: comparing them takes longer
+ * than finding their codes, however many of these there are. */
 static int once_is_faster(const sx_device *dev, const sx_spec *asked, const sx_sorted *sorted)
 {
     uint64_t all = sorted->n * (sorted->width + sorted->row_bytes);
@@ -291,7 +299,7 @@ static int once_is_faster(const sx_device *dev, const sx_spec *asked, const sx_s
                     sx_starts_bytes(values, sorted->n, sorted->row_bytes);
 
     return dev->backend->gpu && asked->purpose == SX_FOR_POINT && !sorted->starts &&
-           values <= sorted->n / 8 * ONCE_8THS && once <= all / 2 * ONCE_HALVES;
+           !sorted->strings.offset_bytes && values <= sorted->n / 8 * ONCE_8THS && once <= all / 2 * ONCE_HALVES;
 }
 
 uint64_t sx_once_bytes(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width,
@@ -438,7 +446,9 @@ sx_status sx_choose(sx_device *dev, sx_store *s, const sx_spec *asked, sx_sorted
     unsigned taken = 0;
     sx_status st = SX_OK;
 
-    if (once_pays(asked, sorted))
+    if (sorted->starts)           /* strings for a GPU come so */
+        say_once(sorted, &why);
+    else if (once_pays(asked, sorted))
         st = keep_values(dev, sorted, in, &why, err);
     if (st == SX_OK)
         st = list_seen(dev, asked, sorted, in, &looks, &looked, &list, err);

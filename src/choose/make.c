@@ -86,7 +86,7 @@ sx_status sx_make(const sx_site *site, sx_store *s, const sx_spec *spec, sx_sort
     if (spec->family == SX_FAM_AUTO)
         return sx_choose(dev, s, spec, sorted, in, err);
     s->spec = *spec;
-    if ((spec->given & SX_P_LAYOUT) && spec->layout == SX_LAYOUT_ONCE)
+    if (sx_once_wanted(spec, sorted))
         st = dev->backend->once(dev->self, sorted, in->threads, err);
     if (st != SX_OK)
         return st;

@@ -420,6 +420,8 @@ sx_status sx_cpu_string_once(sx_sorted *s, sx_err *err)
     s->starts = starts;
     s->offsets = offsets;
     s->strings.offsets = offsets;
+    if (!s->bytes)                /* all are empty */
+        s->strings.bytes = offsets;
     s->strings.offset_bytes = (uint16_t)offset_bytes;
     s->n = values;
     return shorten_offsets(s, err);

@@ -335,8 +335,11 @@ static sx_status sort_for(sx_device *dev, const sx_spec *spec, const sx_input *i
     if (st != SX_OK)
         return st;
     st = host->backend->sort(host->self, in, &s, err);
-    if (st == SX_OK && (spec->given & SX_P_LAYOUT) && spec->layout == SX_LAYOUT_ONCE)
+    if (st == SX_OK && sx_once_wanted(spec, &s)) {
         st = host->backend->once(host->self, &s, in->threads, err);
+        if (st == SX_ENOMEM && (sx_family_of(spec->family)->traits & SX_CHOSEN))
+            st = SX_OK;           /* they stay as they come */
+    }
     host->backend->release(host->self, s.spare_keys);
     host->backend->release(host->self, s.spare_rows);
     s.spare_keys = s.spare_rows = NULL;

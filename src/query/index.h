@@ -214,6 +214,10 @@ unsigned sx_may_win(const sx_device *dev, const sx_spec *asked, uint64_t n, uint
 uint64_t sx_once_bytes(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width,
                        uint32_t row_bytes);
 
+/* Whether equal keys are stored once by what is known before a look at them: the spec says it, or
+ * leaves it to auto and it pays. Strings for a GPU are asked on the host, where this is done. */
+int sx_once_wanted(const sx_spec *asked, const sx_sorted *sorted);
+
 /* Memory that the questions of a contest take. */
 uint64_t sx_contest_bytes(const sx_device *dev, const sx_spec *asked, uint64_t n);
 
