@@ -136,11 +136,12 @@ typedef struct {                  /* keys, queries, rows, results */
 typedef struct {                  /* per call; NULL: all defaults */
     size_t size;                  /* sizeof(sx_call): lets it grow */
     uint64_t max_bytes;           /* memory that building (see sx_estimate()),
-                                     or finding ranges, may take; 0: no
-                                     limit. A GPU's staging of columns,
-                                     128 MiB, is not counted for ranges.
-                                     sx_save(), sx_load() and sx_check()
-                                     say what counts there */
+                                     finding ranges, or any question about
+                                     strings may take; 0: no limit. A GPU's
+                                     staging of columns, 128 MiB, is not
+                                     counted for questions, nor are parents
+                                     of sx_climb(). sx_save(), sx_load() and
+                                     sx_check() say what counts there */
     uint32_t threads;             /* the most that work on this call; 0: all of the
                                      device. The thread that asks the GPU for a
                                      hybrid index does not count, nor do threads

@@ -251,7 +251,7 @@ static void test_string_prefix_arguments(void **state)
     of_offsets[1] = 3;
     REFUSED(sx_prefix(ix, &p, &f, NULL, NULL, NULL), SX_EINVAL, "sx_prefix: offset 2 of of is 2, below");
     of_offsets[1] = 0;
-    sx_call tight = { .size = sizeof tight, .max_bytes = 48 };
+    sx_call tight = { .size = sizeof tight, .max_bytes = 80 };
     p.limit = 0;
     out.n = 7;
     REFUSED(sx_prefix(ix, &p, &f, NULL, &out, &tight), SX_ENOMEM, "sx_prefix: 7 strings need 56 bytes");

@@ -95,11 +95,11 @@ static texts few_values(uint64_t n, uint64_t values, rnd *r)
 /* Whether an index says this of itself. */
 static void must_explain(const sx_index *ix, const char *words, bool says)
 {
-    char text[16384];
-    size_t bytes = sizeof text;
-    assert_int_equal(sx_explain(ix, SX_TEXT, text, &bytes), SX_OK);
-    if ((strstr(text, words) != NULL) != says)
-        fail_msg("'%s' is %s: %s", words, says ? "missing" : "said", text);
+    char said[16384];
+    size_t bytes = sizeof said;
+    assert_int_equal(sx_explain(ix, SX_TEXT, said, &bytes), SX_OK);
+    if ((strstr(said, words) != NULL) != says)
+        fail_msg("'%s' is %s: %s", words, says ? "missing" : "said", said);
 }
 
 /* `auto` stores equal strings once where that takes less memory, as it does numbers, says so, and

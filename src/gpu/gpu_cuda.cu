@@ -549,7 +549,7 @@ static const sx_backend cuda_backend = {
     gpu_backend_alloc, gpu_backend_release, gpu_backend_settle, gpu_backend_copy,
     gpu_backend_sort, gpu_backend_once, gpu_backend_build, gpu_backend_peak,
     gpu_backend_lookup, gpu_backend_spans, gpu_backend_fill,
-    gpu_backend_take_strings, NULL, gpu_backend_fold, gpu_backend_climb,
+    gpu_backend_take_strings, NULL, gpu_backend_text_scratch, gpu_backend_fold, gpu_backend_climb,
     cuda_use_allocator, cuda_check_pointer,
     gpu_backend_scratch, gpu_backend_unscratch, gpu_backend_sum_up, gpu_backend_offsets,
     gpu_backend_prefix_ends,

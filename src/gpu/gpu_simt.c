@@ -380,6 +380,7 @@ const sx_backend sx_backend_simt = {
     .lookup = gpu_backend_lookup,
     .spans = gpu_backend_spans,
     .take_strings = gpu_backend_take_strings,
+    .text_scratch = gpu_backend_text_scratch,
     .fill = gpu_backend_fill,
     .fold = gpu_backend_fold,
     .scratch = gpu_backend_scratch,

@@ -32,9 +32,11 @@ typedef struct {
  * begin, for the device. */
 typedef sx_status gpu_work(sx_gpu *g, gpu_stream stream, const void *job, uint64_t at, uint64_t n,
                            void *const dev[GPU_COLUMNS_MAX], sx_err *err);
-/* Takes memory that work on this stream will need: for each stream once, before any result is
- * there, so that a call without memory leaves its outputs as they were. */
-typedef sx_status gpu_ready(sx_gpu *g, gpu_stream stream, const void *job, sx_err *err);
+/* Takes memory that work on this stream will need, for `most` elements at a time: for each stream
+ * once, before any result is there, so that a call without memory leaves its outputs as they
+ * were. */
+typedef sx_status gpu_ready(sx_gpu *g, gpu_stream stream, const void *job, uint64_t most,
+                            sx_err *err);
 
 typedef struct {
     gpu_stream stream;
@@ -376,7 +378,7 @@ static sx_status gpu_trip_run(gpu_trip *t, sx_err *err)
         channels++;
     st = gpu_trip_spaces(t, &channels, pinned, err);
     for (unsigned l = 0; l < channels && st == SX_OK && t->ready; l++) {
-        st = t->ready(t->g, t->stage->channel[l].stream, t->job, err);
+        st = t->ready(t->g, t->stage->channel[l].stream, t->job, t->most, err);
         if (st == SX_ENOMEM && l > 0) {   /* the others take turns */
             channels = l;
             st = SX_OK;
@@ -441,7 +443,7 @@ static sx_status gpu_run_ready(sx_gpu *g, const sx_how *how, gpu_column *columns
     for (unsigned c = 0; c < count; c++)
         dev[c] = columns[c].of.data;
     gpu_timer_begin(&timer, stream, how->device_ns);
-    st = ready ? ready(g, stream, job, err) : SX_OK;
+    st = ready ? ready(g, stream, job, n, err) : SX_OK;
     if (st == SX_OK)
         st = work(g, stream, job, 0, n, dev, err);
     gpu_timer_mark(&timer, stream);

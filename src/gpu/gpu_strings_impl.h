@@ -58,24 +58,45 @@ typedef struct {
 
 /* The scratch of one call: of each stream that its work is queued on. */
 typedef struct {
-    uint64_t n;                   /* strings of the call */
     unsigned numbers;
     unsigned streams;
     gpu_stream stream[GPU_CHANNELS];
     gpu_text_scratch of[GPU_CHANNELS];
 } gpu_text_space;
 
-/* Takes scratch for all strings of the call, or for as many as memory allows. */
-static sx_status gpu_text_space_take(sx_gpu *g, gpu_stream stream, gpu_text_space *space, sx_err *err)
+/* Bytes of it for each string. */
+static uint64_t gpu_text_each(unsigned numbers)
+{
+    return (2 + numbers) * 8 + 4;
+}
+
+/* Numbers of each range. */
+#define GPU_TEXT_NUMBERS 4u
+
+/* All that a call takes at most. If columns travel, each channel has scratch for its chunk. */
+static uint64_t gpu_backend_text_scratch(const void *self, uint64_t n, int ranges, int travels)
+{
+    uint64_t most = n / 8 + 1 > GPU_CHUNK_GOOD ? n / 8 + 1 : GPU_CHUNK_GOOD;
+
+    (void)self;
+    n = sx_min64(n, GPU_TEXTS);
+    return (travels ? GPU_CHANNELS * sx_min64(n, most) : n) *
+           gpu_text_each(ranges ? GPU_TEXT_NUMBERS : 0);
+}
+
+/* Takes scratch for `most` strings, or for as many as memory allows. */
+static sx_status gpu_text_space_take(sx_gpu *g, gpu_stream stream, uint64_t most,
+                                     gpu_text_space *space, sx_err *err)
 {
     gpu_text_scratch *s = &space->of[space->streams];
     sx_status st;
 
     memset(s, 0, sizeof *s);
-    s->n = sx_min64(space->n, GPU_TEXTS);
+    s->n = sx_min64(most, GPU_TEXTS);
     do {
         uint64_t words = (2 + space->numbers) * s->n;
-        st = sx_gpu_alloc(g, stream, &s->block, words * 8 + s->n * 4, "codes of strings", err);
+        st = sx_gpu_alloc(g, stream, &s->block, s->n * gpu_text_each(space->numbers),
+                          "codes of strings", err);
         if (st == SX_OK) {
             s->code = (uint64_t *)s->block;
             s->position = s->code + s->n;
@@ -161,9 +182,10 @@ typedef struct {
     gpu_text_space *space;
 } gpu_text_points;
 
-static sx_status gpu_text_points_ready(sx_gpu *g, gpu_stream stream, const void *work, sx_err *err)
+static sx_status gpu_text_points_ready(sx_gpu *g, gpu_stream stream, const void *work, uint64_t most,
+                                     sx_err *err)
 {
-    return gpu_text_space_take(g, stream, ((const gpu_text_points *)work)->space, err);
+    return gpu_text_space_take(g, stream, most, ((const gpu_text_points *)work)->space, err);
 }
 
 static sx_status gpu_text_points_work(sx_gpu *g, gpu_stream stream, const void *work, uint64_t at,
@@ -229,7 +251,6 @@ static sx_status gpu_lookup_strings(sx_gpu *g, const sx_views *views, const sx_l
         return gpu_run_columns(g, &job->how, columns, TEXT_BYTES, job->n, gpu_text_ranks_work, &w,
                                "looking up strings", err);
     gpu_text_columns(&job->q, 0, &columns[TEXT_OFFSETS], &columns[TEXT_BYTES], &columns[TEXT_END]);
-    space.n = job->n;
     st = gpu_run_ready(g, &job->how, columns, TEXT_COLUMNS, job->n, gpu_text_points_ready,
                        gpu_text_points_work, &w, "looking up strings", err);
     gpu_text_space_give(g, job->how.stream, &space);
@@ -248,9 +269,10 @@ typedef struct {
     gpu_text_space *space;
 } gpu_text_ranges;
 
-static sx_status gpu_text_ranges_ready(sx_gpu *g, gpu_stream stream, const void *work, sx_err *err)
+static sx_status gpu_text_ranges_ready(sx_gpu *g, gpu_stream stream, const void *work, uint64_t most,
+                                     sx_err *err)
 {
-    return gpu_text_space_take(g, stream, ((const gpu_text_ranges *)work)->space, err);
+    return gpu_text_space_take(g, stream, most, ((const gpu_text_ranges *)work)->space, err);
 }
 
 /* The ranks of one end of some ranges. again: codes and positions of these strings are there. */
@@ -353,8 +375,7 @@ static sx_status gpu_ask_text_ranges(sx_gpu *g, const sx_views *views, const sx_
         gpu_out_column(&columns[TEXTS_MAX], folds->max);
         gpu_out_column(&columns[TEXTS_SUM], folds->sum);
     }
-    space.n = job->n;
-    space.numbers = 4;
+    space.numbers = GPU_TEXT_NUMBERS;
     st = gpu_run_ready(g, &job->how, columns, TEXTS_COLUMNS, job->n, gpu_text_ranges_ready,
                        gpu_text_ranges_work, &w, "finding ranges", err);
     gpu_text_space_give(g, job->how.stream, &space);

@@ -405,6 +405,9 @@ typedef struct {
      * a hybrid index searches for these. A CPU's; others have NULL. */
     void (*codes)(void *self, const sx_views *views, const sx_slice *q, uint64_t n, uint32_t threads,
                   const sx_text_codes *to);
+    /* The most bytes of scratch that codes of n strings, or of n ranges of these, take. travels: a
+     * column of the call is on the host. A GPU's; a CPU has NULL, and codes on its stacks. */
+    uint64_t (*text_scratch)(const void *self, uint64_t n, int ranges, int travels);
     /* Aggregates of the rows of ranges. */
     sx_status (*fold)(void *self, const sx_views *views, const sx_span_query *job,
                       const sx_range_folds *out, sx_err *err);

@@ -72,6 +72,11 @@ static sx_status climb(const sx_index_version *now, const sx_climbs *given, sx_c
 
     if (st == SX_OK)
         st = check_outputs(now, &job, rows, keys, steps, &how, err);
+    if (st == SX_OK) {
+        sx_text_asked asked = {.n = job.n, .column = {&job.of, NULL, &job.rows, &job.steps},
+                               .keys = &job.keys};
+        st = sx_check_text_scratch(now, &asked, how.max_bytes, verb, err);
+    }
     if (st != SX_OK)
         return st;
     job.how.progress = sx_progress_begin(&progress, &how, verb);

@@ -130,6 +130,25 @@ sx_status sx_answer_fold(const sx_index_version *now, const sx_span_query *job,
 sx_status sx_answer_climb(const sx_index_version *now, const sx_climb_query *job,
                           sx_circles *circles, sx_err *err);
 
+/* ---- scratch.c: what questions about strings take beside their columns ---------------- */
+
+/* One question. Columns of numbers come last; those that a question does not have are NULL. */
+enum { SX_TEXT_NUMBERS = 2, SX_TEXT_COLUMNS = 6 };
+typedef struct {
+    uint64_t n;                   /* strings, ranks, ranges or prefixes that are asked about */
+    unsigned searches;            /* columns of strings whose codes are made: 0, 1, 2 */
+    int ranges;
+    const sx_slice *column[SX_TEXT_COLUMNS];
+    const sx_slice *keys;         /* where n strings go that are found; NULL: as many are not */
+} sx_text_asked;
+
+/* Strings as results: n of them, who answers, and where they go. */
+uint64_t sx_found_scratch(const sx_device *at, uint64_t n, const sx_slice *keys);
+uint64_t sx_text_scratch(const sx_index_version *now, const sx_text_asked *of);
+/* Whether that is within max_bytes. Keys that are no strings pass. */
+sx_status sx_check_text_scratch(const sx_index_version *now, const sx_text_asked *of,
+                                uint64_t max_bytes, const char *verb, sx_err *err);
+
 /* ---- strings.c: strings as results ------------------------------------------------- */
 
 /* Answers a lookup whose keys are strings. SX_ESPACE: only offsets are written. */

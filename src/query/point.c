@@ -1,6 +1,15 @@
 /* point.c - the verbs that ask about single keys and ranks. */
 #include "query/index.h"
 
+static sx_status check_scratch(const sx_index_version *now, const sx_lookup *job,
+                               uint64_t max_bytes, const char *verb, sx_err *err)
+{
+    sx_text_asked asked = {.n = job->n, .searches = job->op != SX_OP_KEY_AT,
+                           .column = {&job->q, NULL, &job->out}, .keys = &job->keys};
+
+    return sx_check_text_scratch(now, &asked, max_bytes, verb, err);
+}
+
 /* Checks the outputs, then runs the batch. rows, keys: NULL if not wanted. */
 static sx_status run(const sx_index_version *now, sx_lookup *job, sx_column *rows,
                      sx_column *keys, const sx_call *how, const char *verb, sx_err *err)
@@ -25,6 +34,9 @@ static sx_status run(const sx_index_version *now, sx_lookup *job, sx_column *row
     job->how = sx_how_of(how);
     job->out = sx_slice_of(rows);
     job->keys = sx_slice_of(keys);
+    st = check_scratch(now, job, how->max_bytes, verb, err);
+    if (st != SX_OK)
+        return st;
     job->how.progress = sx_progress_begin(&progress, how, verb);
     sx_progress_phase(job->how.progress, SX_PROGRESS_ALL);
     sx_progress_units(job->how.progress, job->n);

@@ -59,6 +59,13 @@ static sx_status end_question(const sx_span_query *job, const sx_timing *timing,
     return st;
 }
 
+/* What ranges of strings take. out: columns of numbers, up to 4, if there are as many as ranges. */
+static sx_text_asked texts_of(const sx_span_query *job, const sx_slice *const out[4])
+{
+    return (sx_text_asked){.n = job->n, .searches = job->prefix ? 1 : 2, .ranges = 1,
+                           .column = {&job->lo, &job->hi, out[0], out[1], out[2], out[3]}};
+}
+
 static sx_status count_ranges(const sx_index_version *now, const sx_ranges *ranges,
                               sx_column *counts, const sx_call *call, sx_err *err)
 {
@@ -67,6 +74,7 @@ static sx_status count_ranges(const sx_index_version *now, const sx_ranges *rang
     sx_call how;
     sx_timing timing;
     sx_progress progress;
+    sx_text_asked asked;
     sx_slice to;
     sx_status st = check_ranges(now, ranges, call, &job, &how, verb, err);
 
@@ -75,6 +83,10 @@ static sx_status count_ranges(const sx_index_version *now, const sx_ranges *rang
     if (st != SX_OK)
         return st;
     to = sx_slice_of(counts);
+    asked = texts_of(&job, (const sx_slice *const[4]){&to});
+    st = sx_check_text_scratch(now, &asked, how.max_bytes, verb, err);
+    if (st != SX_OK)
+        return st;
     begin_progress(&progress, &how, &job, SX_PROGRESS_ALL, verb);
     sx_timing_begin(&timing, &job.how);
     if (job.n > 0 || job.how.stream)
@@ -100,28 +112,37 @@ static sx_status check_scratch(const sx_index_version *now, const sx_span_query 
                                sx_range_out *out, const char *verb, sx_err *err)
 {
     const sx_device *at = sx_one_run(now)->replica[0].dev;
-    uint64_t each = 0, word = sizeof(uint64_t);
+    uint64_t each = 0, word = sizeof(uint64_t), texts = 0, needed;
+    int strings = now->key_type == SX_STR;
 
     if (out->rows.data || out->keys.data || out->keys.offsets)
-        each = at->backend->gpu ? 3 * word : word;
+        each = at->backend->gpu ? 3 * word : out->keys.offsets ? 2 * word : word;
     else if (at->backend->gpu && !sx_slice_there(&out->first))
         each = 2 * word;          /* offsets are summed up on the device, then copied */
     if (at != now->dev) {
-        each += (sx_slice_there(&job->lo) ? job->lo.each : 0) +
-                (sx_slice_there(&job->hi) ? job->hi.each : 0);
+        if (!strings)
+            each += (sx_slice_there(&job->lo) ? job->lo.each : 0) +
+                    (sx_slice_there(&job->hi) ? job->hi.each : 0);
         each += sx_slice_there(&out->first) || sx_slice_there(&out->rows) ||
                         sx_slice_there(&out->keys) ? word : 0;
     }
     if (out->max_bytes == 0)
         return SX_OK;
-    if (each == 0 || job->n < out->max_bytes / each) {
-        out->max_bytes -= (job->n + 1) * each;    /* 0 would mean any number */
+    if (strings) {
+        sx_text_asked asked = texts_of(job, (const sx_slice *const[4]){NULL});
+        texts = sx_text_scratch(now, &asked);
+    }
+    if (__builtin_mul_overflow(job->n + 1, each, &needed) ||
+        __builtin_add_overflow(needed, texts, &needed))
+        needed = UINT64_MAX;
+    if (needed <= out->max_bytes) {
+        out->max_bytes -= needed;     /* 0 would mean any number */
         out->max_bytes += out->max_bytes == 0;
         return SX_OK;
     }
     return sx_fail(err, SX_ENOMEM, "%s: %llu ranges need %llu bytes of scratch, more than "
                    "max_bytes = %llu", verb, (unsigned long long)job->n,
-                   (unsigned long long)((job->n + 1) * each), (unsigned long long)out->max_bytes);
+                   (unsigned long long)needed, (unsigned long long)out->max_bytes);
 }
 
 sx_status sx_read_ranges(const sx_index_version *now, const sx_ranges *ranges,
@@ -206,6 +227,11 @@ static sx_status fold_ranges(const sx_index_version *now, const sx_ranges *range
             st = check_u64_out(now, outs[i].column, &how, job.n, verb, outs[i].name, err);
             *outs[i].to = sx_slice_of(outs[i].column);
         }
+    }
+    if (st == SX_OK) {
+        sx_text_asked asked = texts_of(&job, (const sx_slice *const[4]){&folds.count, &folds.min,
+                                                                        &folds.max, &folds.sum});
+        st = sx_check_text_scratch(now, &asked, how.max_bytes, verb, err);
     }
     if (st != SX_OK)
         return st;

@@ -45,12 +45,14 @@ static sx_status take(memory *m, void **out, uint64_t bytes, sx_err *err)
 }
 
 /* The offsets are in the caller's column if that is in the same memory. But a GPU without memory
- * for spans may have none for results either, and then the column must stay as it was. */
+ * for spans may have none for results either, and strings as results take memory when their number
+ * is known; without it the column must stay as it was. */
 static sx_status take_memory(memory *m, sx_spans *s, const sx_range_out *out, sx_err *err)
 {
     const sx_backend *be = m->dev->backend;
     uint64_t word = sizeof(uint64_t), unused;
-    int own = sx_slice_there(&out->first) != (m->there != 0) || (be->gpu && !m->there);
+    int own = sx_slice_there(&out->first) != (m->there != 0) || (be->gpu && !m->there) ||
+              out->keys.offsets != NULL;
     sx_status st = SX_OK;
 
     if (own)
@@ -66,6 +68,28 @@ static sx_status take_memory(memory *m, sx_spans *s, const sx_range_out *out, sx
     s->there = m->there != 0;
     if (st != SX_OK)
         give_back(m);
+    return st;
+}
+
+/* Offsets of ours go to the caller's column. The status stays, unless that fails. */
+static sx_status hand_out(const memory *m, const sx_spans *s, const sx_span_query *job,
+                          const sx_range_out *out, sx_status st, sx_err *err)
+{
+    const sx_backend *be = m->dev->backend;
+    uint64_t bytes = sx_slice_bytes(&out->first, 0, s->n + 1);
+    sx_err other;
+    sx_status copied = SX_OK;
+
+    if (!m->there)
+        memcpy(out->first.data, m->first, bytes);
+    else if (sx_slice_there(&out->first))
+        copied = be->copy(m->dev->self, out->first.data, 1, m->first, 1, bytes, &other);
+    else
+        copied = be->offsets(m->dev->self, &job->how, s, out->first.data, &other);
+    if (copied != SX_OK) {
+        st = copied;
+        *err = other;
+    }
     return st;
 }
 
@@ -90,8 +114,6 @@ sx_status sx_spans_answer(const sx_replica *by, const sx_span_query *job, const 
         st = be->sum_up(by->dev->self, m.stream, &s, m.sums, &m.sum_bytes, &total, err);
     else if (st == SX_OK)         /* of a GPU, whose own is for its memory */
         total = sx_ranges_sum_up(s.first, s.n);
-    if (st == SX_OK && m.there && m.first)
-        st = be->offsets(by->dev->self, &job->how, &s, out->first.data, err);
     if (st == SX_OK && !m.stream)
         st = sx_ranges_check_space(out, total, verb, err);
     if (st == SX_OK && (s.start || m.stream || out->keys.offsets)) {
@@ -99,8 +121,8 @@ sx_status sx_spans_answer(const sx_replica *by, const sx_span_query *job, const 
         sx_progress_units(job->how.progress, total);
         st = fill(work, &s, total, err);
     }
-    if ((st == SX_OK || st == SX_ESPACE) && m.first && !m.there)
-        memcpy(out->first.data, m.first, sx_slice_bytes(&out->first, 0, s.n + 1));
+    if ((st == SX_OK || st == SX_ESPACE) && m.first)
+        st = hand_out(&m, &s, job, out, st, err);
     give_back(&m);
     return st;
 }

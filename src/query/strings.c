@@ -331,13 +331,14 @@ sx_status sx_spans_strings(const sx_plan *plan, const sx_span_query *job, const 
     sx_views views = sx_plan_views(plan);
     sx_span_query quiet = *job;
     sx_range_out out = {.max_bytes = max_bytes};
+    uint64_t needed = sx_found_scratch(plan->by->dev, total, keys);
     void *at = NULL;
     sx_status st;
 
-    if (max_bytes && total > max_bytes / sizeof(uint64_t))
+    if (max_bytes && needed > max_bytes)
         return sx_fail(err, SX_ENOMEM, "%s: %llu strings need %llu bytes of scratch, more than "
                        "max_bytes = %llu", verb, (unsigned long long)total,
-                       (unsigned long long)total * sizeof(uint64_t), (unsigned long long)max_bytes);
+                       (unsigned long long)needed, (unsigned long long)max_bytes);
     quiet.how.progress = NULL;
     st = take_positions(plan, total, &at, &out.at, err);
     if (st == SX_OK && total > 0 && !dev->backend->gpu)
