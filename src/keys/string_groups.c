@@ -44,7 +44,7 @@ typedef struct {
 typedef struct {
     sx_strings *s;
     const uint32_t *shared;
-    uint64_t most, ties;
+    uint64_t most, good, ties;
     uint32_t chars;               /* of a code, on average */
     uint32_t cost;                /* of a byte on average, in 1/16 bits */
     uint16_t digits[256];
@@ -388,7 +388,7 @@ static uint64_t tree_bytes(const maker *m)
     return m->cells * sizeof(sx_cell) + m->forks * sizeof(sx_fork) + m->pool;
 }
 
-/* Makes the tree. With n ties nothing forks, and all fits. */
+/* Makes the tree. With n ties nothing forks, and all fits; then it gets no smaller. */
 static void make_good_tree(maker *m, uint64_t n)
 {
     uint64_t ties, most;
@@ -397,7 +397,7 @@ static void make_good_tree(maker *m, uint64_t n)
         m->ties *= 2;
     most = m->left + m->left / MORE_TIES + n / MORE_STRINGS;
     ties = m->ties;
-    while (tree_bytes(m) > GOOD_BYTES && m->left <= most) {
+    while (tree_bytes(m) > m->good && m->forks > 0 && m->left <= most) {
         ties = m->ties;
         m->ties *= 2;
         (void)make_tree(m, n);    /* a smaller one fits, too */
@@ -408,10 +408,10 @@ static void make_good_tree(maker *m, uint64_t n)
     }
 }
 
-sx_status sx_groups_make(sx_strings *s, uint64_t n, const uint32_t *shared, void **groups,
-                         sx_err *err)
+sx_status sx_groups_make_good(sx_strings *s, uint64_t n, const uint32_t *shared, uint64_t good,
+                              void **groups, uint64_t *ties, sx_err *err)
 {
-    maker m = {.s = s, .shared = shared, .ties = TIES_FIRST};
+    maker m = {.s = s, .shared = shared, .good = good, .ties = TIES_FIRST};
     sx_status st = sx_alloc_array((void **)&m.tasks, cells_most(n), sizeof(task),
                                   "groups of strings", err);
 
@@ -432,11 +432,20 @@ sx_status sx_groups_make(sx_strings *s, uint64_t n, const uint32_t *shared, void
         number_groups(&m);
         st = put_together(&m, n, groups, err);
     }
+    *ties = m.left;
     sx_release(m.tasks);
     sx_release(m.count);
     sx_release(m.shares);
     sx_release(m.out);
     return st;
+}
+
+sx_status sx_groups_make(sx_strings *s, uint64_t n, const uint32_t *shared, void **groups,
+                         sx_err *err)
+{
+    uint64_t ties;
+
+    return sx_groups_make_good(s, n, shared, GOOD_BYTES, groups, &ties, err);
 }
 
 /* ---- checking ---------------------------------------------------------------------------- */
