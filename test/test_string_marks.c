@@ -172,6 +172,121 @@ static void test_checked(void **state)
     texts_free(&keys);
 }
 
+/* ---- older files --------------------------------------------------------------------------- */
+
+enum { R_KIND = R_ZERO + 24 };    /* u16, behind the numbers of strings: how codes are made, 2; and 1
+                                     more with marks, 2 more with offsets in lines */
+
+/* A file as it would be without its section of marks, or with offsets of 4 bytes one behind the
+ * other, or both. */
+static unsigned char *older(const unsigned char *file, size_t bytes, bool marks, bool lines,
+                            const text_oracle *o, size_t *length)
+{
+    uint32_t sections = get32(file + F_SECTIONS), kept = sections - !marks;
+    uint64_t front = F_TABLE + kept * S_ENTRY, end = 0;
+    unsigned char *to = need(bytes + 4 * o->n + 256), *entry = to + F_TABLE;
+    memset(to, 0, bytes + 4 * o->n + 256);
+    memcpy(to, file, F_TABLE);
+    uint64_t at = with_gap(front);
+    for (uint32_t i = 0; i < sections; i++) {
+        const unsigned char *e = file + F_TABLE + i * S_ENTRY;
+        const char *name = (const char *)e + S_NAME;
+        uint64_t its = get64(e + S_BYTES);
+        if (!marks && strcmp(name, "marks") == 0)
+            continue;
+        memcpy(entry, e, S_ENTRY);
+        if (!lines && strcmp(name, "offsets") == 0) {
+            uint32_t sum = 0;
+            for (uint64_t k = 0; k <= o->n; k++) {
+                memcpy(to + at + 4 * k, &sum, 4);
+                sum += k < o->n ? (uint32_t)o->keys[k].bytes : 0;
+            }
+            its = (o->n + 1) * 4;
+        } else {
+            memcpy(to + at, file + get64(e + S_OFFSET), its);
+        }
+        put(entry + S_OFFSET, at, 8);
+        put(entry + S_BYTES, its, 8);
+        at += with_gap(its);
+        end = at;
+        entry += S_ENTRY;
+    }
+    put(to + F_FRONT_BYTES, front, 4);
+    put(to + F_SECTIONS, kept, 4);
+    put(to + R_SECTIONS, get32(file + R_SECTIONS) - !marks, 4);
+    put(to + F_BYTES, end, 8);
+    put(to + R_KIND, 2 + marks + 2 * lines, 2);
+    seal_sections(to, end);
+    seal_header(to, end);
+    *length = end;
+    return to;
+}
+
+/* Files of before there were marks, or lines of offsets, are loaded and answer as others do. */
+static void ask_older(sx_device *dev, unsigned flags)
+{
+    rnd r = rnd_start(test_seed() + 6);
+    char *path = temp_path("older.sxt");
+    texts keys = texts_make(TEXTS_TIED, 1700, 4, &r);
+    text_case c = text_case_of(&keys, NULL);
+    sx_index *ix = NULL, *loaded = NULL;
+    size_t bytes, length;
+    assert_int_equal(text_build(&c, cpu, "pivot", NULL, &ix), SX_OK);
+    assert_true(has_marks(ix));
+    unsigned char *file = saved_bytes(ix, path, &bytes);
+    assert_int_equal(file[R_KIND], 5);
+    for (unsigned kind = 2; kind <= 5; kind++) {
+        bool marks = (kind - 2) & 1, lines = (kind - 2) & 2;
+        unsigned char *old = older(file, bytes, marks, lines, c.truth, &length);
+        if (sx_load(&loaded, dev, memory_file(old, length), flags | SX_LOAD_VERIFY, NULL) != SX_OK)
+            fail_msg("kind %u: %s", kind, sx_detail());
+        assert_true(has_marks(loaded) == marks);
+        assert_int_equal(sx_check(loaded, NULL), SX_OK);
+        text_must(text_ask(&c, loaded, 500, &r), "older", "", keys.n, (int)kind);
+        size_t again;             /* it is saved as it is */
+        unsigned char *copy = saved_bytes(loaded, path, &again);
+        assert_int_equal(again, length);
+        assert_memory_equal(copy, old, length);
+        sx_free(loaded);
+        loaded = NULL;
+        if (kind == 5) {          /* as today's */
+            assert_int_equal(length, bytes);
+            assert_memory_equal(old, file, bytes);
+        }
+        put(old + R_KIND, kind ^ 1, 2);           /* it says what is not so: other marks */
+        seal_header(old, length);
+        if (sx_load(&loaded, dev, memory_file(old, length), flags, NULL) != SX_ECORRUPT ||
+            !strstr(sx_detail(), "damaged"))
+            fail_msg("kind %u for %u: %s", kind ^ 1, kind, sx_detail());
+        put(old + R_KIND, 1, 2);
+        seal_header(old, length);
+        if (sx_load(&loaded, dev, memory_file(old, length), flags, NULL) != SX_ECORRUPT ||
+            !strstr(sx_detail(), "codes of kind 1, but this library reads kinds 2 to 5; build it again"))
+            fail_msg("kind 1: %s", sx_detail());
+        free(copy);
+        free(old);
+    }
+    sx_free(ix);
+    free(file);
+    free(path);
+    text_case_free(&c);
+    texts_free(&keys);
+}
+
+static void test_older(void **state)
+{
+    (void)state;
+    ask_older(cpu, 0);
+}
+
+static void test_older_kernels(void **state)
+{
+    (void)state;
+    sx_device *dev = device_open(kernel_device(0));
+    ask_older(dev, SX_LOAD_DEVICE);
+    sx_close(dev);
+}
+
 /* ---- offsets ------------------------------------------------------------------------------- */
 
 /* Strings around the end of a line of offsets, and such that a line just holds, or does not. */
@@ -243,6 +358,8 @@ int main(void)
         cmocka_unit_test(test_tied_kernels),
         cmocka_unit_test(test_none),
         cmocka_unit_test(test_checked),
+        cmocka_unit_test(test_older),
+        cmocka_unit_test(test_older_kernels),
         cmocka_unit_test(test_lines),
     };
     return cmocka_run_group_tests_name("string_marks", tests, setup, teardown);
