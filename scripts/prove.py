@@ -74,6 +74,34 @@ def once(width):
     return [dict()]
 
 
+def tree(cells, forks, pool, base, rows):
+    """Strings' tree of prefixes, digits and rows of shares."""
+    return dict(CELLS=cells, FORKS=forks, POOL=pool, BASE=base, STRING_ROWS=rows, OFFSET_BYTES=4)
+
+
+def codes(width):
+    """Small trees; codes are 8 bytes."""
+    return [tree(1, 0, 0, 0, 0), tree(1, 0, 3, 5, 1), tree(3, 1, 9, 5, 5),
+            tree(4, 2, 2, 0, 0)] if width == 8 else []
+
+
+def code_orders(width):
+    """Two strings of SHORT bytes. Few shares, so that products are small."""
+    def of(short, bits, *numbers):
+        return dict(tree(*numbers), SHORT=f"{short}u", BITS=bits, SX_SHARES="16u")
+    return [of(2, 58, 1, 0, 0, 4, 1), of(2, 58, 1, 0, 1, 4, 4),
+            of(3, 56, 3, 1, 0, 4, 1)] if width == 8 else []
+
+
+def offsets(width):
+    """Of strings: in lines, or of 4 or 8 bytes."""
+    return [dict(tree(1, 0, 0, 0, 0), OFFSET_BYTES=o) for o in (2, 4, 8)] if width == 8 else []
+
+
+def marks(width):
+    return [tree(1, 0, 0, 0, 0)] if width == 8 else []
+
+
 def nodes(width):
     """Nodes of pivots: how they are compared, and whether there is a level below."""
     return [dict(UNIT=u, LEVELS=levels) for u in units(width) for levels in (1, 2)]
@@ -176,6 +204,11 @@ LEMMAS = [
     ("pgm", "pgm_window", levels_1, 1),
     ("pgm", "pgm_begin", leveled, 1),
     ("pgm", "cpu_count_from", levels_1, 6),
+    ("strings", "code_step", codes, 10),
+    ("strings", "code_order", code_orders, 6),
+    ("strings", "string_bytes", offsets, 2),
+    ("strings", "mark_nearest", marks, 12),
+    ("strings", "mark_bound", marks, 13),
     ("walks", "gpu_count_unit", once, 1),
     ("walks", "gpu_record", once, 1),
     ("walks", "scalar_record", once, 5),
@@ -232,6 +265,8 @@ BPLUS_H = "family/bplus/bplus_walk_impl.h"
 GUIDE_H = "family/guide/guide_walk_impl.h"
 PGM_H = "family/pgm/pgm_walk_impl.h"
 RADIX_H = "family/radix/radix_walk_impl.h"
+STRINGS_H = "keys/strings.h"
+MARKS_H = "keys/string_marks.h"
 FAULTS = [
     (ARRAY_H, "F(array_unit)(v, at + half - 1, unit)", "F(array_unit)(v, at + 2 * half + 1, unit)",
      "array_halve", dict(UNIT=1)),
@@ -322,6 +357,30 @@ FAULTS = [
     (PGM_H, "<= q, half, 0);", "<= q, half + 1, 0);", "pgm_halve", dict(LEVELS=1)),
     (PGM_H, "    start = start < v->n ? start : v->n;\n", "", "pgm_window", dict(LEVELS=1)),
     (PGM_H, "return len < all ? len : all;", "return len;", "pgm_begin", dict(UNIT=4, LEVELS=1)),
+    (STRINGS_H, "(i < s->cells ? i : s->cells - 1)", "i", "code_step", tree(3, 1, 9, 0, 0)),
+    (STRINGS_H, "(i < s->forks ? i : s->forks - 1)", "i", "code_step", tree(3, 1, 9, 0, 0)),
+    (STRINGS_H, "c->skip < s->pool - begin ? c->skip : s->pool - begin", "c->skip", "code_step",
+     tree(3, 1, 9, 0, 0)),
+    (STRINGS_H, "digit = d >> 1 < most ? d >> 1 : most;", "digit = d >> 1;", "code_step",
+     tree(1, 0, 3, 5, 1)),
+    (STRINGS_H, "before = before < most ? before : most;", "", "code_step", tree(1, 0, 0, 5, 5)),
+    (STRINGS_H, "(s->base ? SX_DIGITS_BYTES / 2 : 0)", "SX_DIGITS_BYTES / 2", "code_step",
+     tree(1, 0, 0, 0, 0)),
+    (STRINGS_H, "    w->at++;\n", "", "code_step", tree(3, 1, 9, 0, 0)),
+    (STRINGS_H, "        if (at + i >= length)\n            return -1;\n", "", "code_step",
+     tree(3, 1, 9, 0, 0)),
+    (STRINGS_H, "sx_group_code(s, next ? next->group : c->to));", "sx_group_code(s, f->end));",
+     "code_order", dict(code_orders(8)[0], CELLS=3, FORKS=1)),
+    (STRINGS_H, "        x += part * share[0];", "        x += part * share[1];", "code_order",
+     code_orders(8)[0]),
+    (STRINGS_H, "    a = a < s->size ? a : s->size;\n", "", "string_bytes", offsets(8)[1]),
+    (MARKS_H, "return m < n - lo ? m : n - lo;", "return m;", "mark_bound", marks(8)[0]),
+    (MARKS_H, "for (uint32_t i = 1; i < m; i++) {", "for (uint32_t i = 1; i <= m; i++) {",
+     "mark_nearest", marks(8)[0]),
+    (MARKS_H, "while (at > lo && s->marks[at] >= bit)", "while (s->marks[at] >= bit)", "mark_bound",
+     marks(8)[0]),
+    (MARKS_H, "for (at++; at < hi && s->marks[at] == SX_MARK_FAR; at++)",
+     "for (at++; s->marks[at] == SX_MARK_FAR; at++)", "mark_bound", marks(8)[0]),
     ("family/eytzinger/eytzinger.c", "sx_round_up(e->bottom, e->k - 1)", "e->bottom", "walk",
      shape(EYTZ, (4,), 4, 16)),
     ("family/shape.c", "return v->block ? 0 : row_places(v) * v->row_bytes;",

@@ -107,7 +107,9 @@ typedef struct {
 /* digits[c] of byte c: 2 * digit + 1, or, if it does not occur, 2 * the next one's. */
 #define SX_DIGITS_BYTES 512u
 
+#ifndef SX_SHARES                 /* proofs have fewer */
 #define SX_SHARES 4096u           /* all of them */
+#endif
 #define SX_CHARS_MOST 48u         /* bytes of a code */
 
 #define SX_STRING_MOST UINT32_MAX /* bytes of one */
@@ -264,7 +266,7 @@ SX_FN uint64_t sx_string_tail(const sx_strings *s, const unsigned char *q, uint6
                               uint64_t at, uint64_t *same)
 {
     const uint16_t *digits = (const uint16_t *)(const void *)s->groups;
-    const uint16_t *shares = digits + SX_DIGITS_BYTES / 2;
+    const uint16_t *shares = digits + (s->base ? SX_DIGITS_BYTES / 2 : 0);
     uint32_t most = s->base - 1u, row = s->rows > 1 ? s->base + 1u : 0;
     uint32_t before;
     uint64_t x = 0, range = s->bits ? (uint64_t)1 << ((64 - s->bits) & 63) : UINT64_MAX, end;
