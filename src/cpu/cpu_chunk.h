@@ -1,0 +1,66 @@
+/* cpu_chunk.h - a chunk of queries on its way: what points and ranges do alike. */
+#ifndef SX_CPU_CHUNK_H
+#define SX_CPU_CHUNK_H
+
+#include "cpu/cpu_backend.h"
+
+typedef struct {
+    unsigned m;
+    _Alignas(64) unsigned char q[SX_CHUNK * 16];      /* encoded */
+    unsigned char flag[SX_CHUNK];
+    uint64_t at[SX_CHUNK];        /* positions; from sx_to_ranks() on, ranks */
+    uint64_t slot[SX_CHUNK];
+} sx_chunk;
+
+/* The functions for a chunk: bounds, and other work on keys. */
+typedef struct {
+    sx_bounds_fn *bounds;
+    const sx_cpu_walks *keys;
+} sx_means;
+
+/* entered: walks go on from entries, as only the family's own do. */
+sx_means sx_means_for(const sx_cpu *cpu, const sx_view *v, int entered);
+/* The view that walks get: in a laboratory it may say another way to walk. */
+const sx_view *sx_walked_view(const sx_cpu *cpu, const sx_views *views, sx_view *own);
+
+/* Positions become the ranks of their first keys. */
+static inline void sx_to_ranks(const sx_view *v, sx_chunk *c)
+{
+    for (unsigned i = 0; v->starts && i < c->m; i++)
+        c->at[i] = sx_start_at(v, c->at[i]);
+}
+
+/* Finds the bounds of strings [at, at + c->m) of a column: positions and slots. The chunk's flags
+ * say where a string is equal. known: the column's codes, if they are. */
+void sx_find_strings(const sx_cpu *cpu, const sx_means *w, const sx_view *v, sx_chunk *c,
+                     const sx_slice *q, const sx_text_codes *known, uint64_t at, sx_side side,
+                     const sx_state *entry);
+
+/* ---- walks from entries -------------------------------------------------------- */
+
+/* Where such walks go on is known beforehand. So the memory there is asked for SX_ASKED queries
+ * before its turn, whatever chunk they are in, and a small chunk at a time: then it is on its way
+ * while others are answered. */
+#define SX_ASKED 128u
+
+typedef struct {
+    sx_ask_fn *ask;               /* NULL: nobody asks */
+    const sx_view *v;
+    const sx_state *entry[2];     /* the second may be NULL */
+    int rows;
+} sx_asking;
+
+sx_asking sx_asking_for(const sx_view *v, const sx_state *lo, const sx_state *hi, int rows);
+/* Asks for queries [from, to) of those before `end`. */
+void sx_ask_entries(const sx_asking *a, uint64_t from, uint64_t to, uint64_t end);
+/* The queries of a chunk that begins with `at`. */
+unsigned sx_chunk_length(const sx_asking *a, uint64_t at, uint64_t end);
+
+/* What is done beside queries [first, end). */
+static inline void sx_do_beside(const sx_how *how, uint64_t first, uint64_t end)
+{
+    if (how->beside.fn)
+        how->beside.fn(how->beside.work, first, end);
+}
+
+#endif
