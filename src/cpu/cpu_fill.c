@@ -3,15 +3,18 @@
 
 #include "base/alloc.h"
 #include "cpu/cpu_pairs.h"
+#include "family/generic/simd.h"
 #include "family/slots.h"
 
 #include <string.h>
 
-typedef struct {
+typedef struct fill_work {
     const sx_view *v;
     const sx_range_out *out;
     const sx_type_info *type;
     const sx_spans *spans;
+    int past;                     /* see CACHED */
+    void (*rows)(const struct fill_work *w, uint64_t i, uint64_t first, uint64_t end);
 } fill_work;
 
 static void put_row(const sx_slice *to, uint64_t i, uint64_t row)
@@ -200,6 +203,117 @@ static void ask_range(const fill_work *w, uint64_t i)
     __builtin_prefetch(last);
 }
 
+/* ---- rows of short spans ------------------------------------------------------------------ */
+
+/* Spans of up to SHORT rows, on average, are filled row by row: a loop that is short for a core, too. */
+#define SHORT 64u
+/* Rows go past the caches if there are more than these bytes of them. Then lines of the output need
+ * not be read before. Fewer may still be in a cache when somebody wants them. */
+#define CACHED (16u << 20)
+
+static inline __attribute__((always_inline)) void
+store_row(void *to, uint64_t i, uint64_t row, uint32_t bytes, int past)
+{
+#ifdef SX_HAVE_X86
+    if (past && bytes == 8) {
+        _mm_stream_si64((long long *)to + i, (long long)row);
+        return;
+    }
+    if (past) {
+        _mm_stream_si32((int *)to + i, (int)(uint32_t)row);
+        return;
+    }
+#endif
+    (void)past;
+    if (bytes == 8)
+        ((uint64_t *)to)[i] = row;
+    else
+        ((uint32_t *)to)[i] = (uint32_t)row;
+}
+
+/* Where the row of a rank is, if rows are in order of rank. */
+static inline uint64_t row_offset(const sx_view *v, uint64_t rank, uint32_t bytes)
+{
+    return (rank >> v->block_shift) * v->block_bytes +
+           (rank & ((1ull << v->block_shift) - 1)) * bytes;
+}
+
+/* Asks for the lines of span i. */
+#define SPANS_AHEAD 32u
+static inline void ask_rows(const fill_work *w, uint64_t i, uint32_t bytes)
+{
+    const sx_spans *s = w->spans;
+    uint64_t a = s->start[i], n = offset_at(s->first, i + 1) - offset_at(s->first, i), line, last;
+
+    if (n == 0 || n > SHORT || a >= w->v->ranks)
+        return;
+    line = row_offset(w->v, a, bytes) / SX_LINE;
+    last = row_offset(w->v, a + n - 1, bytes) / SX_LINE;
+    for (; line <= last; line++)
+        __builtin_prefetch((const void *)((uintptr_t)w->v->rows + line * SX_LINE), 0, 2);
+}
+
+/* What of outputs [first, end) is rows of spans from i on. Sizes and `past` are constants. */
+static inline __attribute__((always_inline)) void
+fill_rows(const fill_work *w, uint64_t i, uint64_t first, uint64_t end, uint32_t from_bytes,
+          uint32_t to_bytes, int past)
+{
+    const sx_view *v = w->v;
+    const sx_spans *s = w->spans;
+    uint64_t from = offset_at(s->first, i), to;
+
+    for (; i < s->n && from < end; i++, from = to) {
+        uint64_t b = from > first ? from : first, e, a = s->start[i] + (b - from);
+        to = offset_at(s->first, i + 1);
+        e = to < end ? to : end;
+        if (i + SPANS_AHEAD < s->n)
+            ask_rows(w, i + SPANS_AHEAD, from_bytes);
+        if (b >= e || a > v->ranks || e - b > v->ranks - a)
+            continue;
+        if (e - b > SHORT) {
+            fill_ranks(w, a, a + (e - b), b);
+            continue;
+        }
+        for (; b < e; a++, b++) {
+            const void *p = v->rows + row_offset(v, a, from_bytes);
+            store_row(w->out->rows.data, b,
+                      from_bytes == 8 ? *(const uint64_t *)p : *(const uint32_t *)p, to_bytes, past);
+        }
+    }
+#ifdef SX_HAVE_X86
+    if (past)
+        _mm_sfence();             /* before others hear that the share is done */
+#endif
+}
+
+typedef void rows_fn(const fill_work *w, uint64_t i, uint64_t first, uint64_t end);
+#define FILL_ROWS(from, to)                                                                  \
+    static void fill_##from##_##to(const fill_work *w, uint64_t i, uint64_t first, uint64_t end) \
+    {                                                                                        \
+        if (w->past)                                                                         \
+            fill_rows(w, i, first, end, from, to, 1);                                        \
+        else                                                                                 \
+            fill_rows(w, i, first, end, from, to, 0);                                        \
+    }
+FILL_ROWS(4, 4)
+FILL_ROWS(4, 8)
+FILL_ROWS(8, 4)
+FILL_ROWS(8, 8)
+
+/* The function for spans that are short on average, if rows are all that is wanted, and are stored in
+ * order of rank; or NULL. */
+static rows_fn *rows_fn_for(const fill_work *w, uint64_t total)
+{
+    static rows_fn *const of[2][2] = {{fill_4_4, fill_4_8}, {fill_8_4, fill_8_8}};
+    const sx_view *v = w->v;
+    const sx_range_out *out = w->out;
+
+    if (!out->rows.data || out->keys.data || out->at.data || v->row_bytes == 0 ||
+        !(v->starts || (v->traits & SX_SLOTS_ARE_RANKS)) || total / w->spans->n > SHORT)
+        return NULL;
+    return of[v->row_bytes == 8][out->rows.each == 8];
+}
+
 /* Outputs [first, end), which may begin and end inside of spans. Whatever the offsets are,
  * no others are written and no ranks past the end are read. */
 static void fill_share(void *work, uint64_t first, uint64_t end)
@@ -214,6 +328,10 @@ static void fill_share(void *work, uint64_t first, uint64_t end)
             lo = mid;
         else
             hi = mid;
+    }
+    if (w->rows) {
+        w->rows(w, lo, first, end);
+        return;
     }
     for (uint64_t i = lo; i < w->spans->n; i++) {
         uint64_t from = offset_at(f, i), to = offset_at(f, i + 1);
@@ -231,8 +349,11 @@ static void fill_share(void *work, uint64_t first, uint64_t end)
 sx_status sx_cpu_fill(void *self, const sx_views *views, const sx_span_query *job,
                       const sx_spans *spans, const sx_range_out *out, uint64_t total, sx_err *err)
 {
-    fill_work w = {sx_one_view(views), out, sx_type_of(job->key_type), spans};
+    fill_work w = {sx_one_view(views), out, sx_type_of(job->key_type), spans,
+                   sx_slice_bytes(&out->rows, 0, total) > CACHED, NULL};
 
+    if (spans->n > 0)
+        w.rows = rows_fn_for(&w, total);
     sx_cpu_share(self, job->how.threads, job->how.progress, total, 1024, fill_share, &w);
     return sx_progress_status(job->how.progress, err);
 }

@@ -71,6 +71,7 @@ sx_status sx_device_open(sx_device **out, const char *name, sx_err *err)
     atomic_init(&dev->refs, 1);
     atomic_init(&dev->host, NULL);
     atomic_init(&dev->entries, NULL);
+    atomic_init(&dev->spare, NULL);
     atomic_init(&dev->link_known, 0);
     st = backend->open(&dev->self, args, err);
     if (st != SX_OK) {
@@ -99,6 +100,7 @@ void sx_device_drop(sx_device *dev)
     sx_workers_end(&dev->workers);
     if (atomic_load(&dev->entries))
         dev->backend->unpin(dev->self, atomic_load(&dev->entries));
+    sx_device_rest(dev);
     dev->backend->close(dev->self);
     pthread_mutex_destroy(&dev->link_lock);
     sx_release(dev);
@@ -142,4 +144,33 @@ int sx_device_known(unsigned i, sx_device_info *info)
     }
     snprintf(info->name, sizeof info->name, "%s", known[i]);
     return 1;
+}
+
+/* ---- memory for calls ------------------------------------------------------------------- */
+
+sx_status sx_device_spare(sx_device *dev, void **out, uint64_t bytes, const char *what, sx_err *err)
+{
+    void *block = bytes >= SX_SPARE_LEAST ? atomic_exchange(&dev->spare, NULL) : NULL;
+
+    if (block && sx_alloc_most_of(block) >= bytes) {
+        *out = block;
+        return SX_OK;
+    }
+    sx_release(block);
+    return sx_alloc(out, bytes, what, err);
+}
+
+void sx_device_keep(sx_device *dev, void *block)
+{
+    uint64_t bytes = block ? sx_alloc_most_of(block) : 0;
+    void *none = NULL;
+
+    if (bytes < SX_SPARE_LEAST || bytes > SX_SPARE_MOST ||
+        !atomic_compare_exchange_strong(&dev->spare, &none, block))
+        sx_release(block);
+}
+
+void sx_device_rest(sx_device *dev)
+{
+    sx_release(atomic_exchange(&dev->spare, NULL));
 }

@@ -40,6 +40,7 @@ struct sx_device {
     _Atomic(struct sx_device *) host;     /* see sx_device_host() */
     _Atomic(void *) entries;      /* pinned memory for entries (query/hybrid.c) that no call
                                      uses now, or NULL */
+    _Atomic(void *) spare;        /* memory of the host that the last call kept, or NULL */
     sx_workers workers;           /* have a GPU make entries, one for each call in flight */
     sx_forked forked;
     pthread_mutex_t link_lock;    /* held while the link is measured */
@@ -54,6 +55,15 @@ void sx_device_drop(sx_device *dev);
 /* The CPU beside a device, which has what a GPU's index keeps on the host. It is opened
  * when it is needed first and closed with the device. A CPU is its own. */
 sx_status sx_device_host(sx_device *dev, sx_device **out, sx_err *err);
+
+/* Memory of the host for the length of a call. A large block is kept for the next call, since its
+ * pages take as long to come as what they are for: up to SX_SPARE_MOST bytes, one block a device.
+ * sx_device_keep takes one back, NULL too; sx_device_rest lets go of the one that is kept. */
+#define SX_SPARE_LEAST (4u << 20)
+#define SX_SPARE_MOST (1u << 30)
+sx_status sx_device_spare(sx_device *dev, void **out, uint64_t bytes, const char *what, sx_err *err);
+void sx_device_keep(sx_device *dev, void *block);
+void sx_device_rest(sx_device *dev);
 
 /* The i-th device that a machine could have; 0 past the last one. */
 int sx_device_known(unsigned i, sx_device_info *info);

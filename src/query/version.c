@@ -216,6 +216,8 @@ void sx_free(sx_index *ix)
     now = atomic_load(&ix->now);
     if (now && sx_run_find(sx_one_run(now), 1, SX_UPPER))
         sx_hybrid_rest(ix->dev);
+    if (now)
+        sx_device_rest(sx_one_run(now)->replica[0].dev);
     sx_version_drop(now);
     for (sx_index_version *v = ix->stay, *next; v; v = next) {
         next = v->next;
