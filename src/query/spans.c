@@ -18,7 +18,7 @@
 /* Memory of one call. All of it is taken before anything is written, so that a call without
  * enough leaves its outputs as they were. */
 typedef struct {
-    const sx_device *dev;
+    sx_device *dev;
     void *stream;
     void *start, *first, *sums;
     uint64_t sum_bytes;
@@ -33,7 +33,7 @@ static void give_back(memory *m)
         if (m->there)
             m->dev->backend->unscratch(m->dev->self, m->stream, all[i]);
         else
-            sx_release(all[i]);
+            sx_device_keep(m->dev, all[i]);
     }
     m->start = m->first = m->sums = NULL;
 }
@@ -41,7 +41,7 @@ static void give_back(memory *m)
 static sx_status take(memory *m, void **out, uint64_t bytes, sx_err *err)
 {
     return m->there ? m->dev->backend->scratch(m->dev->self, m->stream, out, bytes, err)
-                    : sx_alloc(out, bytes, "ranges", err);
+                    : sx_device_spare(m->dev, out, bytes, "ranges", err);
 }
 
 /* The offsets are in the caller's column if that is in the same memory. But a GPU without memory
