@@ -205,8 +205,10 @@ static void ask_range(const fill_work *w, uint64_t i)
 
 /* ---- rows of short spans ------------------------------------------------------------------ */
 
-/* Spans of up to SHORT rows, on average, are filled row by row: a loop that is short for a core, too. */
+/* Spans of up to SHORT rows, on average, are filled row by row, as a general copy takes more steps than
+ * there are rows. Where rows are in one array, it is soon as fast. */
 #define SHORT 64u
+#define SHORT_OF_ARRAY 4u
 /* Rows go past the caches if there are more than these bytes of them. Then lines of the output need
  * not be read before. Fewer may still be in a cache when somebody wants them. */
 #define CACHED (16u << 20)
@@ -309,7 +311,8 @@ static rows_fn *rows_fn_for(const fill_work *w, uint64_t total)
     const sx_range_out *out = w->out;
 
     if (!out->rows.data || out->keys.data || out->at.data || v->row_bytes == 0 ||
-        !(v->starts || (v->traits & SX_SLOTS_ARE_RANKS)) || total / w->spans->n > SHORT)
+        !(v->starts || (v->traits & SX_SLOTS_ARE_RANKS)) ||
+        total / w->spans->n > (v->block ? SHORT : SHORT_OF_ARRAY))
         return NULL;
     return of[v->row_bytes == 8][out->rows.each == 8];
 }
