@@ -19,24 +19,39 @@ SX_WALK void F(radix_ask)(const sx_view *v, uint64_t state, KEY q)
         SX_ASK(sx_ahead(node, 64));
 }
 
-/* Prefetches the keys of a window, if they are few, or its middle; and rows. */
-SX_WALK void F(radix_ask_keys)(const sx_view *v, uint64_t start, uint64_t count, int rows)
+/* A window in units: how many, from *at on. */
+SX_WALK uint64_t F(radix_units)(const sx_view *v, uint64_t window, uint32_t unit, uint64_t *at)
 {
-    uint64_t middle = count * W > 192 ? start + count / 2 : start;
+    uint64_t count, start = F(radix_ended)(v, window, &count);
 
-    SX_ASK(sx_ahead(v->keys, sx_key_offset(v, middle)));
-    if (count > 1)
-        SX_ASK(sx_ahead(v->keys, sx_key_offset(v, start + count - 1)));
+    *at = start / unit;
+    return count ? (start + count - 1) / unit - *at + 1 : 0;
+}
+
+/* Prefetches what a search of `len` units reads next: the one that they are halved by, or the only
+ * one. */
+SX_WALK void F(radix_ask_unit)(const sx_view *v, uint64_t at, uint64_t len, uint32_t unit)
+{
+    SX_ASK(F(array_unit)(v, at + (len > 1 ? len / 2 - 1 : 0), unit));
+}
+
+/* Prefetches the keys of a window, if they are few, or where it is halved; and rows. */
+SX_WALK void F(radix_ask_keys)(const sx_view *v, uint64_t window, uint32_t unit, int rows)
+{
+    uint64_t at, len = F(radix_units)(v, window, unit, &at), few = 192 / W / unit + 1;
+
+    F(radix_ask_unit)(v, at, len, unit);
+    if (len > 1 && len <= few)
+        SX_ASK(F(array_unit)(v, at + len - 1, unit));
     if (rows)
-        SX_ASK(sx_ahead(v->rows, sx_row_offset(v, middle)));
+        SX_ASK(sx_ahead(v->rows, sx_row_offset(v, (at + len / 2) * unit)));
 }
 
 /* Walks go down together, a level at a time, until each has ended; *window is where. */
 SX_WALK void F(radix_descend)(const sx_view *v, const KEY *q, unsigned m, const sx_state *entry,
-                              uint64_t window[GROUP], int rows)
+                              uint64_t window[GROUP], uint32_t unit, int rows)
 {
     const sx_radix *t = &v->of.radix;
-    uint64_t count;
 
     for (unsigned j = 0; j < m; j++)
         window[j] = entry ? entry[j].at : t->root;
@@ -48,30 +63,32 @@ SX_WALK void F(radix_descend)(const sx_view *v, const KEY *q, unsigned m, const 
             if (!(window[j] & SX_RADIX_DONE))
                 F(radix_ask)(v, window[j], q[j]);
         }
-    for (unsigned j = 0; j < m; j++) {
-        uint64_t start = F(radix_ended)(v, window[j], &count);
-        F(radix_ask_keys)(v, start, count, rows);
-    }
+    for (unsigned j = 0; j < m; j++)
+        F(radix_ask_keys)(v, window[j], unit, rows);
 }
 
-/* The bound in a window. It is halved until it is a unit. */
-SX_WALK uint64_t F(radix_finish)(const sx_view *v, uint64_t window, KEY q, uint32_t unit)
-{
-    uint64_t count, start = F(radix_ended)(v, window, &count), at = start / unit, len;
-
-    if (count == 0)
-        return start;
-    for (len = (start + count - 1) / unit - at + 1; len > 1; len -= len / 2)
-        at = F(array_halve)(v, at, len / 2, q, unit);
-    return F(array_finish)(v, at, q, unit);
-}
-
+/* Bounds in windows. These are halved together, until each is a unit, so that their misses
+ * overlap. */
 SX_WALK void F(radix_finish_all)(const sx_view *v, const KEY *q, unsigned m,
                                  const uint64_t window[GROUP], uint64_t *rank, uint32_t unit,
                                  int rows)
 {
+    uint64_t at[GROUP], len[GROUP], most = 0, none;
+
     for (unsigned j = 0; j < m; j++) {
-        rank[j] = F(radix_finish)(v, window[j], q[j], unit);
+        len[j] = F(radix_units)(v, window[j], unit, &at[j]);
+        most = len[j] > most ? len[j] : most;
+    }
+    for (; most > 1; most -= most / 2)
+        for (unsigned j = 0; j < m; j++)
+            if (len[j] > 1) {
+                at[j] = F(array_halve)(v, at[j], len[j] / 2, q[j], unit);
+                len[j] -= len[j] / 2;
+                F(radix_ask_unit)(v, at[j], len[j], unit);
+            }
+    for (unsigned j = 0; j < m; j++) {
+        rank[j] = len[j] ? F(array_finish)(v, at[j], q[j], unit)
+                         : F(radix_ended)(v, window[j], &none);
         if (rows)
             SX_ASK(sx_ahead(v->rows, sx_row_offset(v, rank[j])));
     }
@@ -87,7 +104,8 @@ SX_WALK void F(radix_groups)(const sx_view *v, const KEY *q, unsigned m, const s
     rows = rows && v->row_bytes != 0;
     for (; i < m; before = i, i += part) {
         part = m - i < GROUP ? m - i : GROUP;
-        F(radix_descend)(v, q + i, part, entry ? entry + i : NULL, window[i / GROUP % 2], rows);
+        F(radix_descend)(v, q + i, part, entry ? entry + i : NULL, window[i / GROUP % 2], unit,
+                         rows);
         if (i > 0)
             F(radix_finish_all)(v, q + before, GROUP, window[before / GROUP % 2], rank + before,
                                 unit, rows);
