@@ -87,10 +87,11 @@ def codes(width):
 
 def code_orders(width):
     """Two strings of SHORT bytes. Few shares, so that products are small."""
-    def of(short, bits, *numbers):
-        return dict(tree(*numbers), SHORT=f"{short}u", BITS=bits, SX_SHARES="16u")
-    return [of(2, 58, 1, 0, 0, 4, 1), of(2, 58, 1, 0, 1, 4, 4),
-            of(3, 56, 3, 1, 0, 4, 1)] if width == 8 else []
+    def of(short, bits, code_bytes, *numbers):
+        return dict(tree(*numbers), SHORT=f"{short}u", BITS=bits, CODE_BYTES=code_bytes,
+                    SX_SHARES="16u")
+    return [of(2, 58, 8, 1, 0, 0, 4, 1), of(2, 58, 8, 1, 0, 1, 4, 4),
+            of(3, 56, 8, 3, 1, 0, 4, 1), of(2, 26, 4, 1, 0, 0, 4, 1)] if width == 8 else []
 
 
 def offsets(width):
@@ -373,6 +374,8 @@ FAULTS = [
      "code_order", dict(code_orders(8)[0], CELLS=3, FORKS=1)),
     (STRINGS_H, "        x += part * share[0];", "        x += part * share[1];", "code_order",
      code_orders(8)[0]),
+    (STRINGS_H, "range = (uint32_t)((uint64_t)range * share[1] / SX_SHARES) - first;",
+     "range = (uint32_t)((uint64_t)range * share[1] / SX_SHARES);", "code_order", code_orders(8)[3]),
     (STRINGS_H, "    a = a < s->size ? a : s->size;\n", "", "string_bytes", offsets(8)[1]),
     (MARKS_H, "return m < n - lo ? m : n - lo;", "return m;", "mark_bound", marks(8)[0]),
     (MARKS_H, "for (uint32_t i = 1; i < m; i++) {", "for (uint32_t i = 1; i <= m; i++) {",

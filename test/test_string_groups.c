@@ -35,7 +35,7 @@ static sorted sorted_of(const text_oracle *o)
     t.shared = need((o->n + 1) * sizeof *t.shared);
     t.bytes = need(size + 1);
     t.s = (sx_strings){ .offsets = (unsigned char *)t.offsets, .bytes = t.bytes, .size = size,
-                        .offset_bytes = 4 };
+                        .offset_bytes = 4, .code_bytes = 8 };
     size = 0;
     for (uint64_t i = 0; i < o->n; i++) {
         const text *k = &o->keys[i], *b = i ? k - 1 : k;

@@ -122,7 +122,7 @@ static void test_none(void **state)
 {
     (void)state;
     rnd r = rnd_start(test_seed() + 3);
-    texts keys = texts_make(TEXTS_PATHS, 3000, 4, &r);
+    texts keys = texts_make(sx_codes_told == 4 ? TEXTS_RANDOM : TEXTS_PATHS, 3000, 4, &r);
     text_case c = text_case_of(&keys, NULL);
     sx_index *ix = NULL;
     assert_int_equal(text_build(&c, cpu, "pivot", NULL, &ix), SX_OK);
@@ -362,5 +362,10 @@ int main(void)
         cmocka_unit_test(test_older_kernels),
         cmocka_unit_test(test_lines),
     };
-    return cmocka_run_group_tests_name("string_marks", tests, setup, teardown);
+    int failed = 0;
+    for (sx_codes_told = 4; sx_codes_told <= 8; sx_codes_told += 4)   /* of every family */
+        failed += cmocka_run_group_tests_name(sx_codes_told == 4 ? "string_marks, codes of 4 bytes"
+                                                                 : "string_marks, codes of 8 bytes", tests,
+                                              setup, teardown);
+    return failed;
 }

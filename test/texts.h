@@ -2,6 +2,7 @@
 #ifndef TEXTS_H
 #define TEXTS_H
 
+#include "family/family.h"        /* sx_codes_told: what most tests of strings are done with twice */
 #include "oracle_strings.h"
 #include "support.h"
 

@@ -265,7 +265,8 @@ void sx_probe_drop(sx_probe *q)
 
 int sx_probe_type(const sx_index_version *now)
 {
-    return sx_type_bytes(now->key_type) > 0 ? now->key_type : SX_U64;
+    return sx_type_bytes(now->key_type) > 0
+               ? now->key_type : sx_code_type(sx_one_run(now)->replica[0].view.width);
 }
 
 sx_status sx_probe_make(const sx_replica *here, int key_type, sx_probe *q, sx_err *err)

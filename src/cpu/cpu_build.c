@@ -183,7 +183,8 @@ sx_status sx_cpu_sort(void *self, const sx_input *in, sx_sorted *out, sx_err *er
     sx_cpu *cpu = self;
     const sx_type_info *type = sx_type_of(in->key_type);
     input_work w = {.in = in, .type = type, .reserved_at = in->n};
-    sx_sorted s = {.n = in->n, .ranks = in->n, .width = type->width};
+    sx_sorted s = {.n = in->n, .ranks = in->n,
+                   .width = type->bytes ? type->width : in->code_bytes};
     sx_status st;
 
     sx_progress_units(in->progress, SORT_UNITS * in->n);

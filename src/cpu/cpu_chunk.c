@@ -75,16 +75,17 @@ void sx_find_strings(const sx_cpu *cpu, const sx_means *w, const sx_view *v, sx_
                      const sx_state *entry)
 {
     uint64_t before[SX_CHUNK], same[SX_CHUNK];
-    uint64_t *code = (uint64_t *)(void *)c->q;
-    sx_settle settle = {v, {q, NULL}, at, c->m, code, same, c->flag, c->at};
+    sx_settle settle = {v, {q, NULL}, at, c->m, same, c->flag, c->at};
 
     if (known->code) {
-        memcpy(code, known->code + at, c->m * sizeof *code);
-        memcpy(same, known->same + at, c->m * sizeof *same);
+        sx_text_codes from = sx_text_codes_from(known, at, v->width);
+        memcpy(c->q, from.code, c->m * v->width);
+        memcpy(same, from.same, c->m * sizeof *same);
     } else {
-        sx_cpu_codes(cpu, v, &settle.q, at, c->m, code, same);
+        sx_cpu_codes(cpu, v, &settle.q, at, c->m, c->q, same);
     }
     w->bounds(v, c->q, c->m, SX_LEFT, entry, c->at, c->slot, 0);
+    sx_cpu_settle_soon(v, c->at, c->m);
     w->keys->equal(v, c->q, c->slot, c->flag, c->m);
     memcpy(before, c->at, c->m * sizeof *before);
     sx_cpu_settle(&settle, side);

@@ -17,6 +17,7 @@ typedef struct {
     const sx_climb_query *job;
     const sx_type_info *type;
     int strings;
+    uint32_t width;               /* of what stands for a key: of a string, its position's */
     sx_bounds_fn *bounds;
     const sx_cpu_walks *keys;
     sx_circles *circles;
@@ -88,7 +89,7 @@ static __attribute__((noinline)) void get_strings(const climb_work *w, const sx_
     uint64_t same[CLIMB_CHUNK];
     unsigned char hit[CLIMB_CHUNK];
     const sx_view *v = w->v;
-    sx_settle settle = {v, *asked, at, m, code, same, hit, q};
+    sx_settle settle = {v, *asked, at, m, same, hit, q};
 
     if (v->n == 0) {
         memset(row, 0xff, m * sizeof *row);
@@ -97,6 +98,7 @@ static __attribute__((noinline)) void get_strings(const climb_work *w, const sx_
     }
     sx_cpu_codes(w->cpu, v, asked, at, m, code, same);
     w->bounds(v, code, m, SX_LEFT, NULL, q, row, 0);      /* slots, before they are rows */
+    sx_cpu_settle_soon(v, q, m);
     w->keys->equal(v, code, row, hit, m);
     sx_cpu_settle(&settle, SX_LEFT);
     for (unsigned i = 0; i < m; i++)
@@ -106,7 +108,7 @@ static __attribute__((noinline)) void get_strings(const climb_work *w, const sx_
 /* Takes one step of a way to key q, which has this row. Returns whether it goes on. */
 static int go_up(const climb_work *w, way *a, const unsigned char *q, uint64_t row, uint64_t at)
 {
-    uint32_t width = w->v->width;
+    uint32_t width = w->width;
     int own = w->strings && memcmp(q, a->key, width) == 0;
 
     if (row == SX_MISS || own) {  /* nobody knows the parent; a string that is its own */
@@ -200,7 +202,7 @@ static void climb_chunk(const climb_work *w, uint64_t at, unsigned m)
     _Alignas(64) unsigned char q[CLIMB_CHUNK * 16];
     way all[CLIMB_CHUNK];
     uint64_t row[CLIMB_CHUNK];
-    uint32_t width = w->v->width;
+    uint32_t width = w->width;
     unsigned left = 0;
 
     begin_ways(w, at, m, q, row);
@@ -240,8 +242,9 @@ sx_status sx_cpu_climb(void *self, const sx_views *views, const sx_climb_query *
     const sx_cpu *cpu = self;
     const sx_view *v = sx_one_view(views);
     unsigned width = v->width == 4 ? 0 : v->width == 8 ? 1 : 2;
+    int strings = sx_type_bytes(job->key_type) == 0;
     climb_work w = {.cpu = cpu, .v = v, .job = job, .type = sx_type_of(job->key_type),
-                    .strings = sx_type_bytes(job->key_type) == 0,
+                    .strings = strings, .width = strings ? sizeof(uint64_t) : v->width,
                     .bounds = sx_family_cpu_of(v->family)->bounds[cpu->level][width],
                     .keys = sx_cpu_walks_for(cpu->level, v->width), .circles = circles};
 

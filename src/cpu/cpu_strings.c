@@ -25,7 +25,7 @@ static inline void ask_cell(const sx_strings *s, uint32_t cell)
  * since counting bits is an instruction that not every processor has. */
 #define CODES(name, attributes)                                                               \
     attributes static void name(const sx_strings *s, const sx_asked *q, uint64_t at, unsigned m, \
-                                uint64_t *code, uint64_t *same)                               \
+                                void *codes, uint64_t *same)                                  \
     {                                                                                         \
         sx_code_walk walk[WALKS];                                                             \
         unsigned char on[WALKS];                                                              \
@@ -49,7 +49,10 @@ static inline void ask_cell(const sx_strings *s, uint32_t cell)
             }                                                                                 \
         }                                                                                     \
         for (unsigned i = 0; i < m; i++) {                                                    \
-            code[i] = walk[i].code;                                                           \
+            if (s->code_bytes == 4)                                                           \
+                ((uint32_t *)codes)[i] = (uint32_t)walk[i].code;                              \
+            else                                                                              \
+                ((uint64_t *)codes)[i] = walk[i].code;                                        \
             same[i] = walk[i].same;                                                           \
         }                                                                                     \
     }
@@ -59,19 +62,20 @@ CODES(codes_popcnt, __attribute__((flatten, target("popcnt,bmi,bmi2"))))
 #endif
 
 void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_asked *q, uint64_t at, unsigned m,
-                  uint64_t *code, uint64_t *same)
+                  void *codes, uint64_t *same)
 {
     for (unsigned i = 0; i < m; i += WALKS) {
         unsigned some = m - i < WALKS ? m - i : WALKS;
+        unsigned char *to = (unsigned char *)codes + i * v->width;
         if (v->n == 0) {
-            memset(code + i, 0, some * sizeof *code);
+            memset(to, 0, some * v->width);
             memset(same + i, 0, some * sizeof *same);
 #ifdef SX_HAVE_X86
         } else if (cpu->level != SX_SCALAR) {
-            codes_popcnt(&v->strings, q, at + i, some, code + i, same + i);
+            codes_popcnt(&v->strings, q, at + i, some, to, same + i);
 #endif
         } else {
-            codes_plain(&v->strings, q, at + i, some, code + i, same + i);
+            codes_plain(&v->strings, q, at + i, some, to, same + i);
         }
     }
 }
@@ -89,7 +93,8 @@ static void code_share(void *work, uint64_t first, uint64_t end)
 
     for (uint64_t at = first; at < end; at += SX_CHUNK) {
         unsigned m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
-        sx_cpu_codes(w->cpu, w->v, &w->q, at, m, w->to.code + at, w->to.same + at);
+        sx_text_codes to = sx_text_codes_from(&w->to, at, w->v->width);
+        sx_cpu_codes(w->cpu, w->v, &w->q, at, m, to.code, to.same);
     }
 }
 
@@ -105,16 +110,13 @@ void sx_cpu_text_codes(void *self, const sx_views *views, const sx_slice *q, uin
 
 static uint64_t code_at(const sx_view *v, uint64_t position)
 {
-    uint64_t code;
-
-    memcpy(&code, v->keys + sx_key_offset(v, sx_slot_of_rank(v, position)), sizeof code);
-    return code;
+    return sx_code_load(v->keys + sx_key_offset(v, sx_slot_of_rank(v, position)), v->width, 0);
 }
 
 /* Where strings with the code at position `from` end. Mostly that is the next one. */
-static uint64_t run_end(const sx_view *v, uint64_t from, uint64_t code)
+static uint64_t run_end(const sx_view *v, uint64_t from)
 {
-    uint64_t step = 1, end;
+    uint64_t code = code_at(v, from), step = 1, end;
 
     while (step < v->n - from && code_at(v, from + step) == code) {
         from += step;
@@ -202,7 +204,7 @@ static unsigned go_on(const sx_settle *job, search *all, unsigned left)
         ask_run(job->v, all[k].lo - 1);
     for (unsigned k = 0; k < left; k++) {
         search *r = &all[k];
-        r->hi = run_end(job->v, r->lo - 1, job->code[r->i]);
+        r->hi = run_end(job->v, r->lo - 1);
         if (r->lo < r->hi)
             all[kept++] = *r;
         else
@@ -289,7 +291,7 @@ static unsigned search_marked(const sx_settle *job, search *all, unsigned left)
         search *r = &all[k];
         uint64_t m = sx_mark_run(s, v->n, r->lo, job->same[r->i]);
         r->marked = m > 0;
-        r->hi = m ? r->lo + m : run_end(v, r->lo, job->code[r->i]);
+        r->hi = m ? r->lo + m : run_end(v, r->lo);
         __builtin_prefetch(m > 1 ? s->marks + r->hi - 1 : sx_offset_place(s, r->lo));
     }
     for (unsigned k = 0; k < left; k++) {
@@ -339,7 +341,7 @@ static void settle_some(const sx_settle *job, unsigned from, unsigned end)
     }
     for (unsigned k = 0; k < left; k++) {
         search *r = &all[k];
-        r->hi = alone ? r->lo + 1 : run_end(v, r->lo, job->code[r->i]);
+        r->hi = alone ? r->lo + 1 : run_end(v, r->lo);
         r->q = sx_asked_string(&job->q, job->at + r->i, &r->length);
         if (r->hi - r->lo > 1)
             __builtin_prefetch(sx_offset_place(s, middle(r)));
@@ -347,22 +349,16 @@ static void settle_some(const sx_settle *job, unsigned from, unsigned end)
     search_runs(job, all, left, alone);
 }
 
-/* Has the marks of all strings on their way, as there are many. */
-static void ask_marks(const sx_settle *job)
+void sx_cpu_settle_soon(const sx_view *v, const uint64_t *position, unsigned m)
 {
-    const sx_strings *s = &job->v->strings;
-
-    for (unsigned i = 0; i < job->m; i++)
-        if (job->open[i])
-            __builtin_prefetch(s->marks + job->position[i]);
+    for (unsigned i = 0; i < m && v->strings.marks; i++)
+        __builtin_prefetch(v->strings.marks + position[i]);
 }
 
 void sx_cpu_settle(const sx_settle *job, sx_side side)
 {
     const sx_view *v = job->v;
 
-    if (v->strings.marks)
-        ask_marks(job);
     for (unsigned i = 0; i < job->m; i += SETTLES)
         settle_some(job, i, job->m - i < SETTLES ? job->m : i + SETTLES);
     for (unsigned i = 0; i < job->m && side == SX_RIGHT; i++)

@@ -30,9 +30,10 @@ static inline const unsigned char *sx_asked_string(const sx_asked *q, uint64_t i
     return sx_slice_string(q->of, q->number ? q->number[i] : i, length);
 }
 
-/* The codes of strings [at, at + m), and what these share with strings of that code. */
+/* The codes of strings [at, at + m), as keys of the view, and what these share with strings of that
+ * code. */
 void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_asked *q, uint64_t at, unsigned m,
-                  uint64_t *code, uint64_t *same);
+                  void *codes, uint64_t *same);
 /* The same of all strings of a column, as the backend's table has it. */
 void sx_cpu_text_codes(void *self, const sx_views *views, const sx_slice *q, uint64_t n,
                        uint32_t threads, const sx_text_codes *to);
@@ -44,11 +45,13 @@ typedef struct {
     sx_asked q;
     uint64_t at;                  /* the first string of q */
     unsigned m;
-    const uint64_t *code, *same;
+    const uint64_t *same;
     unsigned char *open;
     uint64_t *position;
 } sx_settle;
 void sx_cpu_settle(const sx_settle *job, sx_side side);
+/* Has the marks at these bounds on their way. */
+void sx_cpu_settle_soon(const sx_view *v, const uint64_t *position, unsigned m);
 
 sx_status sx_cpu_take_strings(void *self, const sx_views *views, const sx_string_take *job,
                               sx_err *err);

@@ -120,7 +120,7 @@ static sx_status take_strings(work *w, sx_err *err)
     if (st != SX_OK)
         return st;
     s->strings = (sx_strings){.offsets = s->offsets, .bytes = s->bytes ? s->bytes : s->offsets,
-                              .size = size,
+                              .size = size, .code_bytes = (uint8_t)w->in->code_bytes,
                               .offset_bytes = (uint16_t)offset_bytes};
     for (uint64_t i = 0; i < n; i++) {
         uint64_t p = position(w, i);
@@ -192,20 +192,24 @@ static void make_codes(void *of, uint64_t first, uint64_t end)
         uint64_t length;
         const unsigned char *p = sx_string_at(s, i, &length);
         sx_code_walk walk = sx_string_walk(s, p, length);
-        ((uint64_t *)w->s->keys)[i] = walk.code;
+        put_offset(w->s->keys, s->code_bytes, i, walk.code);
         if (w->shared[i] != SX_EQUAL)
             w->shared[i] = (uint32_t)walk.same;
     }
 }
 
+static uint64_t code_at(const work *w, uint64_t i)
+{
+    return sx_code_load(w->s->keys, w->s->strings.code_bytes, i);
+}
+
 static void count_ties(void *of, uint64_t first, uint64_t end)
 {
     work *w = of;
-    const uint64_t *code = w->s->keys;
     uint64_t ties = 0;
 
     for (uint64_t i = first ? first : 1; i < end; i++)
-        ties += code[i] == code[i - 1] && w->shared[i] != SX_EQUAL;
+        ties += w->shared[i] != SX_EQUAL && code_at(w, i) == code_at(w, i - 1);
     atomic_fetch_add(&w->ties, ties);
 }
 
@@ -213,12 +217,11 @@ static void make_marks(void *of, uint64_t first, uint64_t end)
 {
     const work *w = of;
     const sx_strings *s = &w->s->strings;
-    const uint64_t *code = w->s->keys;
     unsigned char *marks = w->s->marks;
 
     for (uint64_t i = first; i < end; i++)
-        if (i == 0 || code[i] != code[i - 1])
-            marks[i] = w->shared[i] ? sx_marks_count(code, w->in->n, i) : 0;
+        if (i == 0 || code_at(w, i) != code_at(w, i - 1))
+            marks[i] = w->shared[i] ? sx_marks_count(w->s->keys, s->code_bytes, w->in->n, i) : 0;
         else
             marks[i] = w->shared[i] == SX_EQUAL ? SX_MARK_FAR : sx_mark_of(s, i, w->shared[i]);
 }
@@ -241,6 +244,23 @@ static sx_status take_marks(work *w, sx_err *err)
     return SX_OK;
 }
 
+/* Memory for codes, in place of what the sort had for words: whole lines, the last one filled with
+ * the largest key. */
+static sx_status take_keys(sx_sorted *s, uint64_t used, sx_err *err)
+{
+    uint64_t bytes = sx_round_up(used, SX_LINE);
+    sx_status st = SX_OK;
+
+    if (s->strings.code_bytes != 8) {
+        sx_release(s->keys);
+        s->keys = NULL;
+        st = sx_alloc(&s->keys, bytes, "keys", err);
+    }
+    if (st == SX_OK)
+        memset((unsigned char *)s->keys + used, 0xff, bytes - used);
+    return st;
+}
+
 static sx_status take_codes(work *w, sx_err *err)
 {
     sx_sorted *s = w->s;
@@ -253,6 +273,9 @@ static sx_status take_codes(work *w, sx_err *err)
     if (w->descends)
         return sx_fail(err, SX_EINVAL, "the keys changed while they were sorted");
     s->string_values = n - w->repeats;
+    st = take_keys(s, n * s->strings.code_bytes, err);
+    if (st != SX_OK)
+        return st;
     st = sx_groups_make(&s->strings, n, w->shared, &s->groups, err);
     if (st == SX_OK)
         sx_cpu_share(w->cpu, w->in->threads, NULL, n, 1024, make_codes, w);
@@ -305,8 +328,7 @@ static sx_status shorten_offsets(sx_sorted *s, sx_err *err)
 sx_status sx_cpu_sort_strings(sx_cpu *cpu, const sx_input *in, sx_sorted *s, sx_err *err)
 {
     work w = {.cpu = cpu, .in = in, .s = s};
-    uint64_t used = in->n * 8, bytes = sx_round_up(used, SX_LINE);
-    sx_status st = sx_alloc(&s->keys, bytes, "keys", err);
+    sx_status st = sx_alloc(&s->keys, sx_round_up(in->n * 8, SX_LINE), "keys", err);
 
     if (st == SX_OK)
         st = take_offsets(&w, err);
@@ -318,10 +340,8 @@ sx_status sx_cpu_sort_strings(sx_cpu *cpu, const sx_input *in, sx_sorted *s, sx_
         st = take_rows(&w, err);
     if (st == SX_OK)
         st = take_codes(&w, err);
-    if (st == SX_OK) {
-        memset((unsigned char *)s->keys + used, 0xff, bytes - used);
+    if (st == SX_OK)
         st = sx_progress_status(in->progress, err);
-    }
     sx_release(w.begin);
     sx_release(w.shared);
     sx_release(w.a.rows[0]);
@@ -342,7 +362,7 @@ uint64_t sx_cpu_string_repeat(const sx_sorted *s)
 }
 
 /* Copies each string once, before those that are still to be read. */
-static void keep_each(sx_sorted *s, uint64_t *keys, void *starts, unsigned char *firsts,
+static void keep_each(sx_sorted *s, void *keys, void *starts, unsigned char *firsts,
                       void *offsets, uint32_t offset_bytes, uint64_t *size)
 {
     uint64_t to = 0, at = 0, before = 0, length;
@@ -352,7 +372,7 @@ static void keep_each(sx_sorted *s, uint64_t *keys, void *starts, unsigned char 
         const unsigned char *p = sx_string_at(&s->strings, i, &length);
         if (to > 0 && sx_bytes_order(bytes + at - before, before, p, length) == 0)
             continue;
-        keys[to] = ((const uint64_t *)s->keys)[i];
+        put_offset(keys, s->width, to, sx_code_load(s->keys, s->width, i));
         put_offset(starts, sx_start_bytes(s->n), to, i);
         put_offset(offsets, offset_bytes, to, at);
         if (s->row_bytes)
@@ -370,8 +390,9 @@ static void keep_each(sx_sorted *s, uint64_t *keys, void *starts, unsigned char 
     put_offset(offsets, offset_bytes, to, at);
     for (uint64_t i = 0; i < to && s->marks; i++) {
         unsigned char *mark = (unsigned char *)s->marks + i;
-        if (*mark > 0 && (i == 0 || keys[i] != keys[i - 1]))
-            *mark = sx_marks_count(keys, to, i);
+        if (*mark > 0 && (i == 0 || sx_code_load(keys, s->width, i) !=
+                                        sx_code_load(keys, s->width, i - 1)))
+            *mark = sx_marks_count(keys, s->width, to, i);
     }
     *size = at;
 }
@@ -394,7 +415,8 @@ static uint64_t bytes_once(const sx_sorted *s)
 
 sx_status sx_cpu_string_once(sx_sorted *s, sx_err *err)
 {
-    uint64_t values = s->string_values, used = values * 8, bytes = sx_round_up(used, SX_LINE);
+    uint64_t values = s->string_values, used = values * s->width;
+    uint64_t bytes = sx_round_up(used, SX_LINE);
     uint32_t offset_bytes = sx_offset_bytes(bytes_once(s));
     uint64_t end = (values + 1) * sx_start_bytes(s->n);
     void *keys = NULL, *starts = NULL, *offsets = NULL;

@@ -19,6 +19,13 @@ const sx_family *sx_family_of(uint32_t family)
     return families[family];
 }
 
+uint32_t sx_codes_told;
+
+uint32_t sx_family_codes(uint32_t family)
+{
+    return sx_codes_told ? sx_codes_told : sx_family_of(family)->traits & SX_NARROW_CODES ? 4 : 8;
+}
+
 const char *sx_family_listed(uint32_t family)
 {
     return families[family]->listed ? families[family]->listed : families[family]->name;

@@ -74,6 +74,10 @@ typedef struct {
 const sx_family *sx_family_of(uint32_t family);
 /* What lists call it: a spec that means this family and no other. */
 const char *sx_family_listed(uint32_t family);
+/* Bytes of the codes that it searches for strings (keys/strings.h), unless a test says otherwise:
+ * sx_codes_told is 0, 4 or 8. Any family can have either. */
+uint32_t sx_family_codes(uint32_t family);
+extern uint32_t sx_codes_told;
 /* Adds the names of its parameters: "k, layout, block". */
 void sx_family_params(const sx_family *family, sx_text *t);
 

@@ -46,7 +46,8 @@ enum {
                                      be in another memory than the leaves */
     SX_SIZES_KNOWN = 4,           /* n and the spec determine all sizes; if not, the keys do */
     SX_CHOSEN = 8,                /* it is no index, but becomes one */
-    SX_ONCE = 16                  /* of a view's layout: equal keys are stored once */
+    SX_ONCE = 16,                 /* of a view's layout: equal keys are stored once */
+    SX_NARROW_CODES = 32          /* codes of strings have 4 bytes, not 8 */
 };
 
 /* The head is what every walk ends in; `of` is the family's own. */

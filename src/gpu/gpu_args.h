@@ -133,7 +133,8 @@ typedef struct {
     sx_strings keys;
     sx_gpu_texts q;
     uint64_t n;
-    uint64_t *code;
+    void *code;                   /* as keys are stored */
+    uint32_t code_bytes;
     uint32_t *same;               /* at most UINT32_MAX: sx_code_walk's */
 } sx_gpu_codes;
 
@@ -144,7 +145,8 @@ typedef struct {                  /* see sx_lookup */
     uint32_t out_bytes, rank_bytes;
     uint64_t n;
     sx_gpu_texts q;
-    const uint64_t *code, *position;      /* of q's code, on the left */
+    const void *code;             /* as keys are stored */
+    const uint64_t *position;     /* of q's code, on the left */
     const uint32_t *same;
     const void *rank;             /* key_at: in place of these */
     void *out;                    /* or NULL */

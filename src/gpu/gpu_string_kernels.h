@@ -1,6 +1,6 @@
 /* gpu_string_kernels.h - kernels for strings (keys/strings.h), which know no family:
  *
- *     k_codes       strings -> codes, which the family's own kernels then search as keys of 8 bytes
+ *     k_codes       strings -> codes, which the family's own kernels then search as unsigned keys
  *     k_settle      positions of codes -> positions of strings -> answers
  *     k_ranks       ranks -> positions and rows
  *     k_ends        ranks of both ends of ranges -> spans
@@ -25,7 +25,7 @@ SX_KERNEL(k_codes, sx_gpu_codes)
         if (s->cells > 0)         /* of no strings there are none */
             while (!sx_code_step(s, q, length, &w))
                 ;
-        ap->code[i] = w.code;
+        sx_put_number(ap->code, ap->code_bytes, i, w.code);
         ap->same[i] = (uint32_t)(w.same < UINT32_MAX ? w.same : UINT32_MAX);
     }
 }
@@ -67,7 +67,7 @@ SX_KERNEL(k_settle, sx_gpu_settle)
         sx_gpu_search s;
         uint64_t position, number;
         s.q = sx_text_at(&ap->q, i, &s.length);
-        s.code = ap->code[i];
+        s.code = sx_number_at(ap->code, v->width, i);
         s.same = ap->same[i];
         s.right = sx_side_of(ap->op) == SX_RIGHT;
         position = sx_text_bound(v, ap->position[i], &s);

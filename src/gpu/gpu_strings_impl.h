@@ -1,5 +1,5 @@
 /* gpu_strings_impl.h - questions about strings to a GPU. Codes of the queries are made there, the
- * family's kernels search them as keys of 8 bytes, and a last kernel compares strings:
+ * family's kernels search them as unsigned keys, and a last kernel compares strings:
  *
  *     strings  --k_codes-->  codes  --the family-->  positions  --k_settle-->  answers
  *
@@ -50,8 +50,8 @@ static sx_gpu_texts gpu_texts_of(const sx_slice *of, void *offsets, void *bytes,
 
 typedef struct {
     uint64_t n;                   /* strings that there is space for */
-    void *block;
-    uint64_t *code, *position;
+    void *block, *code;
+    uint64_t *position;
     uint64_t *number[4];          /* of ranges: ranks of their ends, and spans */
     uint32_t *same;
 } gpu_text_scratch;
@@ -98,11 +98,11 @@ static sx_status gpu_text_space_take(sx_gpu *g, gpu_stream stream, uint64_t most
         st = sx_gpu_alloc(g, stream, &s->block, s->n * gpu_text_each(space->numbers),
                           "codes of strings", err);
         if (st == SX_OK) {
-            s->code = (uint64_t *)s->block;
-            s->position = s->code + s->n;
+            s->code = s->block;
+            s->position = (uint64_t *)s->block + s->n;
             for (unsigned i = 0; i < space->numbers; i++)
                 s->number[i] = s->position + (1 + i) * s->n;
-            s->same = (uint32_t *)(s->code + words);
+            s->same = (uint32_t *)((uint64_t *)s->block + words);
             space->stream[space->streams++] = stream;
         } else {
             s->n /= 2;
@@ -142,6 +142,7 @@ static sx_status gpu_find_codes(sx_gpu *g, gpu_stream stream, const sx_views *vi
     a.q = *q;
     a.n = n;
     a.code = s->code;
+    a.code_bytes = sx_one_view(views)->width;
     a.same = s->same;
     GPU_RUN(k_codes, n, stream, &a);
     walk.views = gpu_views_of(views);
@@ -149,7 +150,7 @@ static sx_status gpu_find_codes(sx_gpu *g, gpu_stream stream, const sx_views *vi
     v->starts = NULL;
     v->ranks = v->n;
     walk.op = SX_OP_RANK_LEFT;
-    walk.key_type = SX_U64;
+    walk.key_type = sx_code_type(v->width);
     walk.out_bytes = 8;
     walk.n = n;
     walk.q = s->code;

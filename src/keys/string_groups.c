@@ -24,7 +24,8 @@
 #define TIES_FIRST 2u             /* string comparisons that nobody notices */
 #define FEW_TIES 8u               /* one in so many is not worth a step down for all */
 #define MANY 65536u               /* trees of fewer strings are in a core's first caches ... */
-#define FEW_RUNS 4u               /* ... and of these one tie in so many is not worth a tree */
+#define MOST_RUNS 1u              /* ... and so many ties among 4 strings are not worth a tree; ... */
+#define NARROW_RUNS 3u            /* ... if codes have 4 bytes, marks are there, which make them cheap */
 #define LARGE_SKIP 16u            /* a skip of this part of all bytes is too large */
 #define GROUP_BITS 16u            /* of groups that are still to be made: decides whether codes are
                                      equal */
@@ -130,10 +131,10 @@ static int one_is_enough(maker *m, uint64_t n)
     uint32_t chars = m->chars, depth = shared_by_all(m, &all);
     uint64_t ties;
 
-    m->chars = chars_of(m, 64);
+    m->chars = chars_of(m, 8u * m->s->code_bytes);
     ties = count_ties(m, &all, depth);
     m->chars = chars;
-    return n >= MANY && ties <= n / FEW_RUNS;
+    return n >= MANY && ties <= n / 4 * (m->s->code_bytes == 4 ? NARROW_RUNS : MOST_RUNS);
 }
 
 /* The first string of a task that is longer than what all share. */
@@ -309,7 +310,7 @@ static void take_digits(maker *m, uint64_t n)
         count_digits(m, n, shared < length ? shared : length);
         take_shares(m);
     }
-    m->chars = chars_of(m, 64 - GROUP_BITS);
+    m->chars = chars_of(m, 8u * s->code_bytes - GROUP_BITS);
     m->most = sx_groups_most(n) - sx_digits_bytes(s->base, s->rows);
 }
 

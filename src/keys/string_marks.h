@@ -144,11 +144,12 @@ SX_FN int sx_marks_pay(uint64_t ties, uint64_t n)
 }
 
 /* The mark of the first string of a run of equal codes, if it is not 0. */
-SX_FN unsigned char sx_marks_count(const uint64_t *code, uint64_t n, uint64_t first)
+SX_FN unsigned char sx_marks_count(const void *codes, uint32_t code_bytes, uint64_t n,
+                                   uint64_t first)
 {
-    uint64_t m = 1;
+    uint64_t m = 1, code = sx_code_load(codes, code_bytes, first);
 
-    while (m < SX_MARK_MANY && first + m < n && code[first + m] == code[first])
+    while (m < SX_MARK_MANY && first + m < n && sx_code_load(codes, code_bytes, first + m) == code)
         m++;
     return (unsigned char)m;
 }

@@ -1,5 +1,5 @@
-/* strings.h - strings as keys: a code of 8 bytes for each, which families search, and the strings
- * themselves, which settle what codes leave open.
+/* strings.h - strings as keys: a code of 4 or 8 bytes for each, which families search, and the
+ * strings themselves, which settle what codes leave open.
  *
  * Strings are in ascending order, one behind the other:
  *
@@ -19,14 +19,15 @@
  *
  * The code of a string is the number of its group, then what is behind that which the group shares:
  *
- *     | group: `bits` bits | a place in a range of 64 - bits bits, which the next bytes narrow |
+ *     | group: `bits` bits | a place in a range of the other bits, which the next bytes narrow |
  *
  * The digit of a byte is its place among the bytes that occur in strings, from 1 on, and 0 behind
  * the string's end; there are `base` of them. Each digit has a share of the range, in order, about as
  * large as it is frequent behind the byte before (or anywhere, if there is one row of shares). A
  * byte's share is the range for the next byte. So it goes on up to the string's end, for `chars` bytes,
- * or as long as the range has SX_SHARES numbers or more; of a smaller one, one more byte takes the
- * begin of its share. The code is where the range begins. Frequent bytes take few bits of it: of
+ * or as long as the range has SX_SHARES numbers or more. Of a smaller one, one more byte takes the
+ * begin of its share; codes of 4 bytes, where these are a third of all bits, go on while there are
+ * two numbers. The code is where the range begins. Frequent bytes take few bits of it: of
  * words, 14 letters fit where 8 bytes would. A byte that does not occur, as only queries have it, takes
  * the begin of the next one's share, and that is the end.
  *
@@ -38,11 +39,10 @@
  * above t's, and ends there, too.
  *
  * While a range has SX_SHARES numbers or more, no digit's part of it is empty. So strings with equal
- * codes have the same bytes up to there, which need not be compared (`same`). The byte behind that is
- * not one of these: its part may be empty, and begin where the next one does.
+ * codes have the same bytes up to there, which need not be compared (`same`). Bytes behind that are
+ * not among these: a part of them may be empty, and begin where the next one does.
  *
- * Where nearly all bytes occur, base is 0, and the next 64 - bits bits of the string stand there as
- * they are.
+ * Where nearly all bytes occur, base is 0, and the next bits of the string stand there as they are.
  *
  * Groups are consecutive strings with a common prefix, the leaves of a small tree over prefixes
  * (section `groups`; keys/string_groups.c makes it). It branches only where strings would have
@@ -101,7 +101,8 @@ typedef struct {
     uint16_t bits;                /* of a group's number */
     uint16_t base, rows;          /* of shares: 1, or as many as base */
     uint16_t chars;               /* bytes behind a group that codes stand for, at most */
-    uint16_t marked;              /* there is a section `marks` (string_marks.h) */
+    uint8_t marked;               /* there is a section `marks` (string_marks.h) */
+    uint8_t code_bytes;           /* 4 or 8 */
 } sx_strings;
 
 /* digits[c] of byte c: 2 * digit + 1, or, if it does not occur, 2 * the next one's. */
@@ -189,12 +190,24 @@ SX_FN uint32_t sx_fork_children(const sx_fork *f)
     return f->before[3] + sx_popcount(f->bits[3]);
 }
 
+/* The bits of a code that its group leaves. */
+SX_FN uint32_t sx_tail_bits(const sx_strings *s)
+{
+    return 8u * s->code_bytes - s->bits;
+}
+
 /* The first code of a group; behind the last group, the largest code there is. */
 SX_FN uint64_t sx_group_code(const sx_strings *s, uint32_t group)
 {
     if (group >= s->cells - s->forks)
-        return UINT64_MAX;
-    return s->bits ? (uint64_t)group << ((64 - s->bits) & 63) : 0;
+        return s->code_bytes == 4 ? UINT32_MAX : UINT64_MAX;
+    return s->bits ? (uint64_t)group << (sx_tail_bits(s) & 63) : 0;
+}
+
+/* A code as it is stored. */
+SX_FN uint64_t sx_code_load(const void *codes, uint32_t code_bytes, uint64_t i)
+{
+    return code_bytes == 4 ? ((const uint32_t *)codes)[i] : ((const uint64_t *)codes)[i];
 }
 
 /* ---- 8 bytes at a time on a GPU, which reads only whole words --------------------------- */
@@ -260,6 +273,34 @@ SX_FN uint64_t sx_string_word(const unsigned char *q, uint64_t length, uint64_t 
     return x;
 }
 
+/* sx_string_tail() of codes of 4 bytes, if there is a base. */
+SX_FN uint32_t sx_string_tail4(const sx_strings *s, const unsigned char *q, uint64_t length,
+                               uint64_t at, uint64_t *same)
+{
+    const uint16_t *digits = (const uint16_t *)(const void *)s->groups;
+    const uint16_t *shares = digits + SX_DIGITS_BYTES / 2;
+    uint32_t most = s->base - 1u, row = s->rows > 1 ? s->base + 1u : 0;
+    uint32_t x = 0, range = s->bits ? (uint32_t)1 << (sx_tail_bits(s) & 31) : UINT32_MAX;
+    uint64_t end = length - at < s->chars ? length : at + s->chars;
+    uint32_t before = at > 0 ? digits[q[at - 1]] >> 1 : 0;
+
+    before = before < most ? before : most;
+    for (*same = at; at < end && range > 1; at++) {
+        uint32_t d = digits[q[at]], digit = d >> 1 < most ? d >> 1 : most;
+        const uint16_t *share = shares + before * row + digit;
+        uint32_t first = (uint32_t)((uint64_t)range * share[0] / SX_SHARES);
+        x += first;
+        if (!(d & 1)) {
+            *same = 0;
+            return x;
+        }
+        *same += range >= SX_SHARES;      /* then no part of it is empty */
+        range = (uint32_t)((uint64_t)range * share[1] / SX_SHARES) - first;
+        before = digit;
+    }
+    return x;
+}
+
 /* What a code has behind the group's number. *same: bytes of q up to which all strings with this
  * code are like it. */
 SX_FN uint64_t sx_string_tail(const sx_strings *s, const unsigned char *q, uint64_t length,
@@ -269,12 +310,14 @@ SX_FN uint64_t sx_string_tail(const sx_strings *s, const unsigned char *q, uint6
     const uint16_t *shares = digits + (s->base ? SX_DIGITS_BYTES / 2 : 0);
     uint32_t most = s->base - 1u, row = s->rows > 1 ? s->base + 1u : 0;
     uint32_t before;
-    uint64_t x = 0, range = s->bits ? (uint64_t)1 << ((64 - s->bits) & 63) : UINT64_MAX, end;
+    uint64_t x = 0, range = s->bits ? (uint64_t)1 << (sx_tail_bits(s) & 63) : UINT64_MAX, end;
 
     if (!s->base) {
-        *same = at + (64u - s->bits) / 8;
-        return sx_string_word(q, length, at) >> s->bits;
+        *same = at + sx_tail_bits(s) / 8;
+        return sx_string_word(q, length, at) >> ((64 - sx_tail_bits(s)) & 63);
     }
+    if (s->code_bytes == 4)
+        return sx_string_tail4(s, q, length, at, same);
     end = length - at < s->chars ? length : at + s->chars;
     before = at > 0 ? digits[q[at - 1]] >> 1 : 0;
     before = before < most ? before : most;

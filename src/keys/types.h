@@ -17,6 +17,12 @@ typedef struct {
 /* NULL: no such key type. */
 const sx_type_info *sx_type_of(int type);
 
+/* The type that codes of strings are searched as, of 4 or 8 bytes. */
+static inline int sx_code_type(uint32_t code_bytes)
+{
+    return code_bytes == 4 ? SX_U32 : SX_U64;
+}
+
 /* "any of u32 u64 ...", for sentences that list what is allowed. */
 const char *sx_type_list(void);
 

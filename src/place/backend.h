@@ -72,18 +72,20 @@ static inline const sx_view *sx_one_view(const sx_views *views)
 /* A list of this one. */
 #define SX_ONE_VIEW(v) (&(const sx_views){1, {(v)}})
 
-/* Codes of strings, one for each query of a batch; or NULL: they are not known yet. */
+/* Codes of strings, one for each query of a batch, as wide as the view's keys; or NULL: they are not
+ * known yet. */
 typedef struct {
-    uint64_t *code, *same;
+    unsigned char *code;
+    uint64_t *same;
 } sx_text_codes;
 
 /* Those from query `at` on. */
-static inline sx_text_codes sx_text_codes_from(const sx_text_codes *c, uint64_t at)
+static inline sx_text_codes sx_text_codes_from(const sx_text_codes *c, uint64_t at, uint32_t width)
 {
     sx_text_codes rest = *c;
 
     if (c->code) {
-        rest.code += at;
+        rest.code += at * width;
         rest.same += at;
     }
     return rest;
@@ -222,7 +224,8 @@ typedef struct {
     int key_type;
     int row_type;                 /* SX_U32, SX_U64; 0: rows are positions, there are none */
     uint32_t threads;
-    uint32_t unique;
+    uint16_t unique;
+    uint16_t code_bytes;          /* of strings: 4 or 8 */
     uint64_t n;
     sx_slice keys, rows;
     void *stream;                 /* the columns are complete when it has come to this call */

@@ -359,7 +359,8 @@ static sx_status read_strings(sx_strings *out, const file_front *front, const ch
                         .pool = r->pool,
                         .offset_bytes = (uint16_t)(kind & CODES_LINES ? 2 : sx_offset_bytes(r->string_bytes)),
                         .bits = (uint16_t)sx_group_bits(r->cells - r->forks), .base = r->base,
-                        .rows = r->rows, .chars = r->chars, .marked = (kind & CODES_MARKED) != 0};
+                        .rows = r->rows, .chars = r->chars, .marked = (kind & CODES_MARKED) != 0,
+                        .code_bytes = r->width};
     return SX_OK;
 }
 
@@ -376,7 +377,8 @@ static sx_status read_shape(sx_store *s, const file_front *front, const char *pa
     sx_err inner;
     sx_status st;
 
-    if (!type || h->key_type > INT32_MAX || r->width != type->width)
+    if (!type || h->key_type > INT32_MAX ||
+        (r->width != type->width && (type->bytes || r->width != 4)))      /* codes may be narrow */
         return damaged(path, "its key type is unknown", err);
     if (r->sign != 1)
         return sx_fail(err, SX_ECORRUPT, "'%.200s' has a run of sign %d; this library reads 1",
@@ -403,7 +405,7 @@ static sx_status read_shape(sx_store *s, const file_front *front, const char *pa
     st = read_strings(&strings, front, path, err);
     if (st != SX_OK)
         return st;
-    facts = (sx_facts){.n = r->stored, .ranks = r->ranks, .width = type->width,
+    facts = (sx_facts){.n = r->stored, .ranks = r->ranks, .width = r->width,
                        .row_bytes = r->row_bytes, .distinct = r->flags / FLAG_DISTINCT,
                        .strings = strings};
     if (sx_shape(&s->view, &s->spec, &sx_any_target, &facts, &inner) != SX_OK)

@@ -129,6 +129,14 @@ static int on_host(const sx_how *how, uint32_t there)
 
 /* ---- codes of strings ------------------------------------------------------------------ */
 
+/* Bytes of a key, of who answers. */
+static uint32_t key_width(const sx_plan *plan)
+{
+    sx_views views = sx_plan_views(plan);
+
+    return sx_one_view(&views)->width;
+}
+
 /* The GPU makes entries of codes, and knows no strings: so these are made before, for both sides.
  * Without memory for them the CPU goes on alone. */
 static sx_status take_codes(visits *all, sx_plan *plan, sx_entered *ask,
@@ -136,6 +144,7 @@ static sx_status take_codes(visits *all, sx_plan *plan, sx_entered *ask,
 {
     const sx_device *dev = plan->by->dev;
     sx_views views = sx_plan_views(plan);
+    uint32_t each = key_width(plan);
     sx_status st = SX_OK;
 
     if (sx_type_bytes(ask->key_type) > 0 || !plan->entries || ask->columns == 0)
@@ -146,13 +155,13 @@ static sx_status take_codes(visits *all, sx_plan *plan, sx_entered *ask,
         st = stand_in(all, &numbers, n, 0, err);
         if (st != SX_OK)
             break;
-        codes = (sx_text_codes){numbers.data, (uint64_t *)numbers.data + n};
+        codes = (sx_text_codes){(unsigned char *)((uint64_t *)numbers.data + n), numbers.data};
         dev->backend->codes(dev->self, &views, &ask->q[c], n, ask->threads, &codes);
         *to[c] = codes;
-        ask->q[c] = sx_slice_fixed(codes.code, sizeof(uint64_t), n, SX_HOST);
+        ask->q[c] = sx_slice_fixed(codes.code, each, n, SX_HOST);
         ask->side[c] = SX_LEFT;
     }
-    ask->key_type = SX_U64;
+    ask->key_type = sx_code_type(each);
     if (st == SX_ENOMEM) {
         plan->entries = NULL;
         return SX_OK;
@@ -189,7 +198,7 @@ static sx_status answer_points(void *work, uint64_t at, uint64_t n, const sx_hel
     part.at = sx_slice_part(&part.at, at, at + n);
     part.entry = help->entry[0];
     part.how.beside = help->beside;
-    part.codes = sx_text_codes_from(&part.codes, at);
+    part.codes = sx_text_codes_from(&part.codes, at, key_width(w->plan));
     return ask_points(w->plan, &part, err);
 }
 
@@ -263,8 +272,8 @@ static sx_status ask_fold(const sx_plan *plan, const sx_span_query *job, const s
     return dev->backend->fold(dev->self, &views, job, out, err);
 }
 
-/* Ranges [at, at + n), with what helps. */
-static sx_span_query part_of(const sx_span_query *job, uint64_t at, uint64_t n,
+/* Ranges [at, at + n), with what helps. width: of codes, if they are known. */
+static sx_span_query part_of(const sx_span_query *job, uint32_t width, uint64_t at, uint64_t n,
                              const sx_help *help)
 {
     sx_span_query part = *job;
@@ -275,8 +284,8 @@ static sx_span_query part_of(const sx_span_query *job, uint64_t at, uint64_t n,
     part.entry_lo = help->entry[0];
     part.entry_hi = help->entry[1];
     part.how.beside = help->beside;
-    part.codes_lo = sx_text_codes_from(&job->codes_lo, at);
-    part.codes_hi = sx_text_codes_from(&job->codes_hi, at);
+    part.codes_lo = sx_text_codes_from(&job->codes_lo, at, width);
+    part.codes_hi = sx_text_codes_from(&job->codes_hi, at, width);
     return part;
 }
 
@@ -284,7 +293,7 @@ static sx_status answer_spans(void *work, uint64_t at, uint64_t n, const sx_help
                               sx_err *err)
 {
     const ranges *w = work;
-    sx_span_query part = part_of(w->job, at, n, help);
+    sx_span_query part = part_of(w->job, key_width(w->plan), at, n, help);
     sx_spans to = *w->spans;
 
     to.n = n;
@@ -297,7 +306,7 @@ static sx_status answer_fold(void *work, uint64_t at, uint64_t n, const sx_help 
                              sx_err *err)
 {
     const ranges *w = work;
-    sx_span_query part = part_of(w->job, at, n, help);
+    sx_span_query part = part_of(w->job, key_width(w->plan), at, n, help);
     sx_range_folds out = {.count = sx_slice_part(&w->folds->count, at, at + n),
                           .min = sx_slice_part(&w->folds->min, at, at + n),
                           .max = sx_slice_part(&w->folds->max, at, at + n),
@@ -423,7 +432,7 @@ static sx_status check_total(const sx_index_version *now, const sx_span_query *j
     counts = sx_slice_fixed(memory, sizeof total, piece, SX_HOST);
     total = 0;
     for (uint64_t at = 0; at < job->n && st == SX_OK; at += piece) {
-        sx_span_query part = part_of(job, at, job->n - at < piece ? job->n - at : piece, &none);
+        sx_span_query part = part_of(job, 0, at, job->n - at < piece ? job->n - at : piece, &none);
         const uint64_t *count = memory;
         part.how.device_ns = NULL;
         st = sx_answer_count(now, &part, &counts, err);

@@ -26,7 +26,8 @@ static sx_status check_input(const sx_device *dev, const sx_column *keys, const 
         return sx_fail(err, SX_EINVAL, "sx_build: %llu keys but %llu rows",
                        (unsigned long long)keys->n, (unsigned long long)rows->n);
     *in = (sx_input){.key_type = keys->type, .row_type = rows ? rows->type : 0,
-                     .threads = how->threads, .unique = spec->unique, .n = keys->n,
+                     .threads = how->threads, .unique = spec->unique != 0,
+                     .code_bytes = (uint16_t)sx_family_codes(spec->family), .n = keys->n,
                      .keys = sx_slice_of(keys), .rows = sx_slice_of(rows), .stream = how->stream};
     return SX_OK;
 }
@@ -48,14 +49,14 @@ static uint64_t stage_bytes(const sx_device *dev)
 }
 
 /* Adds what strings take beside their codes: sections, and what sorting them takes. */
-static void add_strings(uint64_t n, uint64_t string_bytes, sx_bounds *most)
+static void add_strings(uint64_t n, uint64_t string_bytes, uint32_t code_bytes, sx_bounds *most)
 {
     uint64_t sections = (n + 1) * sx_offset_bytes(string_bytes) + string_bytes + sx_groups_most(n) +
                         n;        /* marks */
 
     most->resident += sections;
     most->peak += sections + sx_groups_scratch(n) + (n + 1) * 3 * sizeof(uint64_t) +
-                  SX_SORT_STRINGS_SCRATCH(n);
+                  SX_SORT_STRINGS_SCRATCH(n) + (code_bytes < 8 ? n * 8 : 0);   /* words are wider */
 }
 
 /* What strings take on the host until they are on a GPU: keys, rows, each value once, and what is
@@ -64,7 +65,7 @@ static uint64_t sorted_strings(uint64_t n, uint32_t row_bytes, uint64_t string_b
 {
     sx_bounds most = {0};
 
-    add_strings(n, string_bytes, &most);
+    add_strings(n, string_bytes, 8, &most);
     return most.peak + sx_round_up(n * 8, SX_LINE) * 2 + n * row_bytes * 2 +
            sx_starts_bytes(n, n, row_bytes) + (n + 1) * 8;
 }
@@ -78,8 +79,9 @@ static sx_status estimate(sx_device *at, sx_spec spec, const sx_estimate_ask *of
                           sx_estimate_info *e, sx_err *err)
 {
     uint64_t n = of->n;
-    uint32_t width = sx_type_of(of->key_type)->width, row_bytes = widest_row(of->row_type, n);
     int strings = sx_type_of(of->key_type)->bytes == 0;
+    uint32_t width = strings ? sx_family_codes(spec.family) : sx_type_of(of->key_type)->width;
+    uint32_t row_bytes = widest_row(of->row_type, n);
     sx_bounds most = {0};
     sx_status st = SX_OK;
 
@@ -96,7 +98,7 @@ static sx_status estimate(sx_device *at, sx_spec spec, const sx_estimate_ask *of
         st = sx_bound(at, &spec, width, row_bytes, n, &most, err);
     }
     if (st == SX_OK && strings)
-        add_strings(n, of->bytes, &most);
+        add_strings(n, of->bytes, width, &most);
     if (st == SX_OK) {
         uint64_t measuring = spec.place == SX_PLACE_HYBRID || spec.place == SX_PLACE_BOTH
                                  ? sx_cost_bytes(n, width) : 0;
@@ -397,7 +399,7 @@ static sx_status build(const sx_site *site, sx_store *s, const sx_spec *spec, co
     s->key_type = in->key_type;
     s->max_row = sorted.max_row;
     if (sorted.strings.offset_bytes)
-        codes.key_type = SX_U64;  /* which families, and who chooses one, take for keys */
+        codes.key_type = sx_code_type(sorted.width);  /* which families, and who chooses one, take for keys */
     st = sx_make(site, s, spec, &sorted, &codes, sx_clock_ns() - begin, err);
     if (st == SX_OK)
         sx_store_bind(s);

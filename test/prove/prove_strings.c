@@ -47,7 +47,7 @@ static sx_strings some_strings(void)
     s.base = BASE;
     s.rows = STRING_ROWS;
     s.chars = BASE ? CHARS : 0;
-    ASSUME(s.bits <= 31);
+    ASSUME(s.bits <= 31 && (s.code_bytes == 4 || s.code_bytes == 8));
     s.groups = section(sx_groups_bytes(&s));
     return s;
 }
@@ -73,6 +73,7 @@ void code_step(void)
 #ifndef SHORT
 #define SHORT 2u                  /* bytes of a string */
 #define BITS 58u                  /* of a code, for its group */
+#define CODE_BYTES 8
 #endif
 #define BYTES 3u                  /* that strings are made of: two of these occur, so the base is 4 */
 #define DIGITS 4u
@@ -168,6 +169,7 @@ void code_order(void)
     s.rows = STRING_ROWS;
     s.chars = SHORT;
     s.bits = BITS;
+    s.code_bytes = CODE_BYTES;
     s.groups = (const unsigned char *)&g;
     some_digits(&g);
     some_tree(&g);

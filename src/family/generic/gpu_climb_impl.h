@@ -91,13 +91,10 @@ SX_KERNEL_1024(F(k_climb), sx_gpu_climb)
     }
 }
 
-#if W == 8
-/* The same for strings, which are found by their codes (gpu_texts.h). One stands for itself by the
- * position of the first one equal to it: two are equal if these numbers are. */
-
-/* The row of a string, or SX_MISS; and its position. */
-SX_DEV uint64_t climb_find(const sx_view *v, const unsigned char *q, uint64_t length,
-                           uint64_t *position)
+#if W != 16
+/* The row of a string, which is found by its code (gpu_texts.h), or SX_MISS; and its position. */
+SX_DEV uint64_t F(climb_find)(const sx_view *v, const unsigned char *q, uint64_t length,
+                              uint64_t *position)
 {
     sx_code_walk w = {0, 0, 0, 0};
     sx_gpu_search s;
@@ -113,13 +110,17 @@ SX_DEV uint64_t climb_find(const sx_view *v, const unsigned char *q, uint64_t le
     s.code = w.code;
     s.same = w.same;
     s.right = 0;
-    at = sx_text_bound(v, F(bound_near)(v, w.code, &slot, v->unit, 0, 0), &s);
+    at = sx_text_bound(v, F(bound_near)(v, (KEY)w.code, &slot, v->unit, 0, 0), &s);
     if (at >= v->n || !s.equal)
         return SX_MISS;
     *position = at;
     return sx_row_of(v, sx_slot_of_rank(v, at), at, 0);
 }
+#endif
 
+#if W == 8
+/* The same for strings. One stands for itself by the position of the first one equal to it: two are
+ * equal if these numbers are. */
 SX_KERNEL(k_climb_texts, sx_gpu_text_climb)
 {
     const sx_gpu_climb *c = &ap->a;
@@ -130,7 +131,8 @@ SX_KERNEL(k_climb_texts, sx_gpu_text_climb)
         const unsigned char *q = sx_text_at(&ap->of, i, &length);
         F(way) a = F(way_begin)(SX_MISS, SX_MISS);
         for (int begun = 0;; begun = 1) {
-            uint64_t key, row = climb_find(v, q, length, &key);
+            uint64_t key, row = v->width == 4 ? climb_find_4(v, q, length, &key)
+                                              : climb_find_8(v, q, length, &key);
             if (!begun)
                 a = F(way_begin)(key, row);
             else if (key == a.key) /* the top is its own parent */

@@ -34,8 +34,7 @@ typedef struct {
 
 SX_DEV uint64_t sx_text_code(const sx_view *v, uint64_t position)
 {
-    return *(const uint64_t *)(const void *)(v->keys +
-                                             sx_key_offset(v, sx_slot_of_rank(v, position)));
+    return sx_code_load(v->keys + sx_key_offset(v, sx_slot_of_rank(v, position)), v->width, 0);
 }
 
 /* Whether the string at this position, which has no smaller code, is before q's bound. */
