@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/slice.h"
 
-#define SX_BACKEND_ABI 30
+#define SX_BACKEND_ABI 31
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
