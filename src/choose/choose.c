@@ -299,7 +299,8 @@ static int once_is_faster(const sx_device *dev, const sx_spec *asked, const sx_s
                     sx_starts_bytes(values, sorted->n, sorted->row_bytes);
 
     return dev->backend->gpu && asked->purpose == SX_FOR_POINT && !sorted->starts &&
-           !sorted->strings.offset_bytes && values <= sorted->n / 8 * ONCE_8THS && once <= all / 2 * ONCE_HALVES;
+           !sorted->strings.offset_bytes && values <= sorted->n / 8 * ONCE_8THS &&
+           once <= all / 2 * ONCE_HALVES;
 }
 
 uint64_t sx_once_bytes(const sx_device *dev, const sx_spec *asked, uint64_t n, uint32_t width,
@@ -331,15 +332,17 @@ static int looks_at_arrays(const sx_sorted *sorted, const seen *pairs)
            pairs->cost[1] >= near_limit(sorted->width, 1, sorted->n);
 }
 
-/* The most that walks under a guide may cost where it still wins (settle_gpu(), list_cpu()). */
-static double most_units(const sx_device *dev, const sx_sorted *sorted)
+/* The most that walks under a guide may cost where it still wins (settle_gpu(), list_cpu()). No walk
+ * costs less than 1. */
+static double most_units(const sx_device *dev, const sx_spec *asked, const sx_sorted *sorted)
 {
     uint32_t row_bytes = sorted->starts ? 0 : sorted->row_bytes;
 
     if (!dev->backend->gpu)
         return GUIDE_CPU;
     return sorted->width <= 8 && sx_is_near(sorted->n * (sorted->width + row_bytes))
-               ? near_limit(sorted->width, 1, sorted->n) : GUIDE_FAR;
+               ? near_limit(sorted->width, asked->purpose != SX_FOR_RANGE && row_bytes > 0, sorted->n)
+               : GUIDE_FAR;
 }
 
 /* If there is no memory for a look, keys get no guide. */
@@ -352,7 +355,7 @@ static sx_status look(sx_device *dev, const sx_spec *asked, const sx_sorted *sor
     sx_sample *sample = NULL;
     sx_status st = sx_sample_take(&sample, dev, sorted, in, err);
 
-    *out = (seen){.most = most_units(dev, sorted), .cost = {GUIDE_CPU, GUIDE_CPU}};
+    *out = (seen){.most = most_units(dev, asked, sorted), .cost = {GUIDE_CPU, GUIDE_CPU}};
     if (st != SX_OK || !sample)
         return st == SX_ENOMEM ? SX_OK : st;
     out->in_runs = sx_sample_repeats(sample, SHORT_RUN);
@@ -419,14 +422,15 @@ static sx_status keep_values(sx_device *dev, sx_sorted *sorted, const sx_input *
     return st == SX_ENOMEM ? SX_OK : st;
 }
 
-/* A look at the keys, if there are enough of them, and who may win then. */
+/* A look at the keys, if there are enough of them and a guide may win, and who may win then. */
 static sx_status list_seen(sx_device *dev, const sx_spec *asked, const sx_sorted *sorted,
                            const sx_input *in, int *looks, seen *looked, sx_contenders *list,
                            sx_err *err)
 {
     sx_status st = SX_OK;
 
-    *looks = has_look_at(dev, asked, sorted->ranks, sorted->n, sorted->width);
+    *looks = has_look_at(dev, asked, sorted->ranks, sorted->n, sorted->width) &&
+             most_units(dev, asked, sorted) > 1;
     if (*looks)
         st = look(dev, asked, sorted, in, looked, err);
     *list = list_all(dev, asked, *looks, sorted->n, sorted->width,
