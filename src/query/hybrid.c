@@ -365,10 +365,9 @@ static sx_status answer_all(pipeline *p, sx_answer_fn *answer, void *work, sx_er
 {
     sx_status waited = SX_OK, own = SX_OK, st = answer_buckets(p, answer, work, &waited, err);
     uint64_t begin = sx_clock_ns();
-    sx_err other;
 
-    if (st == SX_OK || waited != SX_OK)
-        own = answer_own(p, p->own, answer, work, st == SX_OK ? err : &other);
+    if (st == SX_OK || waited != SX_OK)   /* no worker writes p->err any more */
+        own = answer_own(p, p->own, answer, work, st == SX_OK ? err : &p->err);
     p->cpu_ns += sx_clock_ns() - begin;
     return st == SX_OK ? own : st;
 }

@@ -71,9 +71,11 @@ static sx_status take_memory(memory *m, sx_spans *s, const sx_range_out *out, sx
     return st;
 }
 
-/* Offsets of ours go to the caller's column. The status stays, unless that fails. */
-static sx_status hand_out(const memory *m, const sx_spans *s, const sx_span_query *job,
-                          const sx_range_out *out, sx_status st, sx_err *err)
+/* Offsets of ours go to the caller's column. The status stays, unless that fails. Whoever finds and
+ * fills spans needs the stack that this takes. */
+static __attribute__((noinline)) sx_status hand_out(const memory *m, const sx_spans *s,
+                                                    const sx_span_query *job, const sx_range_out *out,
+                                                    sx_status st, sx_err *err)
 {
     const sx_backend *be = m->dev->backend;
     uint64_t bytes = sx_slice_bytes(&out->first, 0, s->n + 1);
