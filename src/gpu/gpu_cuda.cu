@@ -176,7 +176,7 @@ static uint64_t gpu_whole_space(const sx_gpu *g, uint32_t blocks)
 
 /* To ask for the device's memory takes as long as some kernels, so our pool is asked first. Where
  * there was more than twice as much a moment ago, nobody asks again. */
-#define FREE_KNOWN_NS 100000000ull
+#define FREE_KNOWN_NS 10000000ull
 static uint64_t gpu_free_bytes(sx_gpu *g, uint64_t enough)
 {
     size_t free_bytes = 0, all = 0;
