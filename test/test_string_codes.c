@@ -13,7 +13,6 @@
 #include "sxfile.h"
 #include "texts.h"
 
-static sx_device *cpu;
 
 #define REFUSED(call, status, words) do { \
         assert_int_equal((call), (status)); \
@@ -40,7 +39,7 @@ static void test_widths(void **state)
     sx_family_info f = { .size = sizeof f };
     for (unsigned i = 0; sx_family_at(i, &f) == SX_OK; i++)
         for (unsigned there = 0; there < 2; there++) {
-            sx_device *dev = there ? kernels : cpu;
+            sx_device *dev = there ? kernels : text_cpu;
             bool narrow = strcmp(f.name, "radix") == 0;
             sx_index *ix = NULL;
             assert_int_equal(text_build(&c, dev, f.name, NULL, &ix), SX_OK);
@@ -63,7 +62,7 @@ static double extra(const texts *keys, const char *spec)
     sx_index_info info = { .size = sizeof info };
     sx_column column_of = texts_column(keys);
     sx_index *ix = NULL;
-    if (sx_build(&ix, cpu, spec, &column_of, NULL, NULL) != SX_OK ||
+    if (sx_build(&ix, text_cpu, spec, &column_of, NULL, NULL) != SX_OK ||
         sx_describe(ix, &info) != SX_OK)
         fail_msg("%s", sx_detail());
     sx_free(ix);
@@ -103,12 +102,12 @@ static void test_files(void **state)
         text_case c = text_case_of(&keys, NULL);
         sx_index *ix = NULL, *loaded = NULL;
         sx_codes_told = codes;
-        assert_int_equal(text_build(&c, cpu, "radix", NULL, &ix), SX_OK);
+        assert_int_equal(text_build(&c, text_cpu, "radix", NULL, &ix), SX_OK);
         sx_codes_told = 0;
         size_t bytes;
         unsigned char *file = saved_bytes(ix, path, &bytes);
         assert_int_equal(file[R_WIDTH], codes);
-        assert_int_equal(sx_load(&loaded, cpu, path, SX_LOAD_VERIFY, NULL), SX_OK);
+        assert_int_equal(sx_load(&loaded, text_cpu, path, SX_LOAD_VERIFY, NULL), SX_OK);
         assert_int_equal(view_of(loaded)->strings.code_bytes, codes);
         assert_int_equal(sx_check(loaded, NULL), SX_OK);
         text_must(text_ask(&c, loaded, 200, &r), "radix", "cpu", 700, (int)turn / 2);
@@ -119,7 +118,7 @@ static void test_files(void **state)
         for (unsigned i = 0; i < COUNT_OF(others); i++) {
             file[R_WIDTH] = i == 3 ? (unsigned char)(12 - codes) : others[i];
             seal_header(file, bytes);
-            REFUSED(sx_load(&loaded, cpu, memory_file(file, bytes), 0, NULL), SX_ECORRUPT,
+            REFUSED(sx_load(&loaded, text_cpu, memory_file(file, bytes), 0, NULL), SX_ECORRUPT,
                     i == 3 ? "damaged" : "key type");
         }
         sx_free(ix);
@@ -139,29 +138,15 @@ static void test_numbers(void **state)
     sx_column column_of = column(SX_U64, 40, numbers);
     sx_index *ix = NULL, *loaded = NULL;
     size_t bytes;
-    assert_int_equal(sx_build(&ix, cpu, "radix", &column_of, NULL, NULL), SX_OK);
+    assert_int_equal(sx_build(&ix, text_cpu, "radix", &column_of, NULL, NULL), SX_OK);
     unsigned char *file = saved_bytes(ix, path, &bytes);
     assert_int_equal(file[R_WIDTH], 8);
     file[R_WIDTH] = 4;
     seal_header(file, bytes);
-    REFUSED(sx_load(&loaded, cpu, memory_file(file, bytes), 0, NULL), SX_ECORRUPT, "key type");
+    REFUSED(sx_load(&loaded, text_cpu, memory_file(file, bytes), 0, NULL), SX_ECORRUPT, "key type");
     sx_free(ix);
     free(file);
     free(path);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    cpu = device_open("cpu:threads=1");
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    sx_close(cpu);
-    return 0;
 }
 
 int main(void)
@@ -172,5 +157,5 @@ int main(void)
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_numbers),
     };
-    return cmocka_run_group_tests_name("string_codes", tests, setup, teardown);
+    return cmocka_run_group_tests_name("string_codes", tests, text_cpu_open, text_cpu_close);
 }

@@ -12,7 +12,6 @@
 #include "sxfile.h"
 #include "texts.h"
 
-static sx_device *cpu;
 
 /* ---- by themselves --------------------------------------------------------------------- */
 
@@ -106,7 +105,7 @@ static void ask_all(sx_device *dev, const char *name)
 static void test_tied(void **state)
 {
     (void)state;
-    ask_all(cpu, "cpu");
+    ask_all(text_cpu, "cpu");
 }
 
 static void test_tied_kernels(void **state)
@@ -125,7 +124,7 @@ static void test_none(void **state)
     texts keys = texts_make(sx_codes_told == 4 ? TEXTS_RANDOM : TEXTS_PATHS, 3000, 4, &r);
     text_case c = text_case_of(&keys, NULL);
     sx_index *ix = NULL;
-    assert_int_equal(text_build(&c, cpu, "pivot", NULL, &ix), SX_OK);
+    assert_int_equal(text_build(&c, text_cpu, "pivot", NULL, &ix), SX_OK);
     assert_false(has_marks(ix));
     sx_free(ix);
     text_case_free(&c);
@@ -138,7 +137,7 @@ static void is_broken(unsigned char *file, size_t bytes, const char *invariant)
     sx_index *loaded = NULL;
     seal_sections(file, bytes);
     seal_header(file, bytes);
-    assert_int_equal(sx_load(&loaded, cpu, memory_file(file, bytes), 0, NULL), SX_OK);
+    assert_int_equal(sx_load(&loaded, text_cpu, memory_file(file, bytes), 0, NULL), SX_OK);
     assert_int_equal(sx_check(loaded, NULL), SX_ECORRUPT);
     assert_non_null(strstr(sx_detail(), invariant));
     sx_free(loaded);
@@ -154,7 +153,7 @@ static void test_checked(void **state)
     text_case c = text_case_of(&keys, NULL);
     sx_index *ix = NULL;
     size_t bytes;
-    assert_int_equal(text_build(&c, cpu, "pivot", NULL, &ix), SX_OK);
+    assert_int_equal(text_build(&c, text_cpu, "pivot", NULL, &ix), SX_OK);
     unsigned char *file = saved_bytes(ix, path, &bytes);
     uint64_t n;
     unsigned char *marks = text_section(file, "marks", &n);
@@ -231,7 +230,7 @@ static void ask_older(sx_device *dev, unsigned flags)
     text_case c = text_case_of(&keys, NULL);
     sx_index *ix = NULL, *loaded = NULL;
     size_t bytes, length;
-    assert_int_equal(text_build(&c, cpu, "pivot", NULL, &ix), SX_OK);
+    assert_int_equal(text_build(&c, text_cpu, "pivot", NULL, &ix), SX_OK);
     assert_true(has_marks(ix));
     unsigned char *file = saved_bytes(ix, path, &bytes);
     assert_int_equal(file[R_KIND], 5);
@@ -276,7 +275,7 @@ static void ask_older(sx_device *dev, unsigned flags)
 static void test_older(void **state)
 {
     (void)state;
-    ask_older(cpu, 0);
+    ask_older(text_cpu, 0);
 }
 
 static void test_older_kernels(void **state)
@@ -317,7 +316,7 @@ static void test_lines(void **state)
         text_case c = text_case_of(&keys, NULL);
         sx_index *ix = NULL;
         size_t bytes;
-        assert_int_equal(text_build(&c, cpu, "sorted", NULL, &ix), SX_OK);
+        assert_int_equal(text_build(&c, text_cpu, "sorted", NULL, &ix), SX_OK);
         unsigned char *file = saved_bytes(ix, path, &bytes);
         unsigned char *offsets = text_section(file, "offsets", &its);
         assert_int_equal(its, lines ? (n / 28 + 1) * 64 : (n + 1) * 4);
@@ -336,20 +335,6 @@ static void test_lines(void **state)
     free(path);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    cpu = device_open("cpu:threads=1");
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    sx_close(cpu);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,10 +347,5 @@ int main(void)
         cmocka_unit_test(test_older_kernels),
         cmocka_unit_test(test_lines),
     };
-    int failed = 0;
-    for (sx_codes_told = 4; sx_codes_told <= 8; sx_codes_told += 4)   /* of every family */
-        failed += cmocka_run_group_tests_name(sx_codes_told == 4 ? "string_marks, codes of 4 bytes"
-                                                                 : "string_marks, codes of 8 bytes", tests,
-                                              setup, teardown);
-    return failed;
+    return TEXT_GROUPS("string_marks", tests, text_cpu_open, text_cpu_close);
 }

@@ -15,7 +15,6 @@
 #include "sxfile.h"
 #include "texts.h"
 
-static sx_device *cpu;
 
 #define REFUSED(call, status, words) do { \
         assert_int_equal((call), (status)); \
@@ -92,7 +91,7 @@ static void test_long(void **state)
     texts keys = texts_from(N + 2, of, 8);
     text_case c = text_case_of(&keys, NULL);
     sx_index *ix = NULL;
-    assert_int_equal(text_build(&c, cpu, "sorted", NULL, &ix), SX_OK);
+    assert_int_equal(text_build(&c, text_cpu, "sorted", NULL, &ix), SX_OK);
     text_must(text_ask(&c, ix, 40, &r), "sorted", "cpu", N, 0);
     sx_free(ix);
     text_case_free(&c);
@@ -117,7 +116,7 @@ static void test_equal(void **state)
         sx_index *ix = NULL;
         sx_column q = texts_column(&keys), rows;
         uint64_t got[2] = { 0, 0 }, lo, hi;
-        assert_int_equal(sx_build(&ix, cpu, specs[s], &q, NULL, NULL), SX_OK);
+        assert_int_equal(sx_build(&ix, text_cpu, specs[s], &q, NULL, NULL), SX_OK);
         texts asked = texts_from(2, (text[]){ of[0], of[MANY / 2] }, 4);
         q = texts_column(&asked);
         rows = column(SX_U64, 2, got);
@@ -289,7 +288,7 @@ static void test_words(void **state)
     static const char *const specs[] = { "pivot", "pgm", "btree" };
     for (size_t s = 0; s < COUNT_OF(specs); s++) {
         sx_index *ix = NULL;
-        assert_int_equal(text_build(&c, cpu, specs[s], NULL, &ix), SX_OK);
+        assert_int_equal(text_build(&c, text_cpu, specs[s], NULL, &ix), SX_OK);
         text_must(text_ask(&c, ix, 400, &r), specs[s], "cpu", n, 0);
         assert_int_equal(sx_describe(ix, &info), SX_OK);
         /* A line of a btree has holes: 12.8 bytes for a code and its row. */
@@ -318,7 +317,7 @@ static void test_prefixes(void **state)
             sx_index *ix = NULL;
             uint64_t got[300];
             sx_err err;
-            assert_int_equal(text_build(&c, cpu, spec, NULL, &ix), SX_OK);
+            assert_int_equal(text_build(&c, text_cpu, spec, NULL, &ix), SX_OK);
             sx_hold held = sx_hold_version(ix);
             sx_column prefixes = texts_column(&q);
             sx_span_query job = { .key_type = SX_STR, .prefix = 1, .n = q.n,
@@ -345,7 +344,7 @@ static void test_columns(void **state)
     texts keys = texts_make(TEXTS_WORDS, 50, 4, &r);
     text_case c = text_case_of(&keys, NULL);
     sx_index *ix = NULL, *made = NULL;
-    assert_int_equal(text_build(&c, cpu, "sorted", NULL, &ix), SX_OK);
+    assert_int_equal(text_build(&c, text_cpu, "sorted", NULL, &ix), SX_OK);
     sx_column q = texts_column(&keys), good = q;
     uint64_t row[50];
     sx_column rows = column(SX_U64, 50, row);
@@ -354,7 +353,7 @@ static void test_columns(void **state)
 
 #define BAD(words) do { \
         REFUSED(sx_get(ix, &q, &rows, NULL), SX_EINVAL, words); \
-        REFUSED(sx_build(&made, cpu, "sorted", &q, NULL, NULL), SX_EINVAL, words); \
+        REFUSED(sx_build(&made, text_cpu, "sorted", &q, NULL, NULL), SX_EINVAL, words); \
         q = good; } while (0)
     q.offsets = NULL;             BAD("offsets of");
     q.offset_bytes = 3;           BAD("offset_bytes of");
@@ -397,16 +396,16 @@ static void test_columns(void **state)
     out.n = 49;
     REFUSED(sx_ceil(ix, &q, NULL, &out, NULL), SX_ESPACE, "50 are needed");
     sx_column none;
-    REFUSED(sx_column_new(&none, cpu, SX_STR, 5), SX_EINVAL, "sx_column_strings");
-    REFUSED(sx_column_strings(&none, cpu, 5, 5, 2), SX_EINVAL, "offset_bytes is 2");
-    REFUSED(sx_column_strings(&none, cpu, UINT64_MAX, 5, 4), SX_EINVAL, "can't have");
+    REFUSED(sx_column_new(&none, text_cpu, SX_STR, 5), SX_EINVAL, "sx_column_strings");
+    REFUSED(sx_column_strings(&none, text_cpu, 5, 5, 2), SX_EINVAL, "offset_bytes is 2");
+    REFUSED(sx_column_strings(&none, text_cpu, UINT64_MAX, 5, 4), SX_EINVAL, "can't have");
     assert_int_equal(sx_type_bytes(SX_STR), 0);
     assert_int_equal(sx_type_named("str"), SX_STR);
 
     texts twice = texts_from(2, (text[]){ { (const unsigned char *)"a\x01z", 3 },
                                           { (const unsigned char *)"a\x01z", 3 } }, 4);
     q = texts_column(&twice);
-    REFUSED(sx_build(&made, cpu, "sorted unique", &q, NULL, NULL), SX_EINVAL, "'a\\x01z'");
+    REFUSED(sx_build(&made, text_cpu, "sorted unique", &q, NULL, NULL), SX_EINVAL, "'a\\x01z'");
     texts_free(&twice);
     free(offsets);
     sx_free(ix);
@@ -419,14 +418,14 @@ static void test_copies(void **state)
     (void)state;
     rnd r = rnd_start(test_seed() + 8);
     sx_device *kernels = device_open(kernel_device(0));
-    sx_device *const devices[] = { cpu, kernels };
+    sx_device *const devices[] = { text_cpu, kernels };
     texts keys = texts_make(TEXTS_WORDS, 90, 8, &r);
     sx_column from = texts_column(&keys);
     for (unsigned d = 0; d < COUNT_OF(devices); d++) {
         sx_column there, back;
         assert_int_equal(sx_column_strings(&there, devices[d], keys.n, keys.bytes, 8), SX_OK);
         assert_int_equal(sx_column_copy(&there, &from, devices[d]), SX_OK);
-        assert_int_equal(sx_column_strings(&back, cpu, keys.n, keys.bytes, 8), SX_OK);
+        assert_int_equal(sx_column_strings(&back, text_cpu, keys.n, keys.bytes, 8), SX_OK);
         assert_int_equal(sx_column_copy(&back, &there, devices[d]), SX_OK);
         assert_memory_equal(back.data, from.data, keys.bytes);
         assert_memory_equal(back.offsets, from.offsets, (keys.n + 1) * 8);
@@ -436,7 +435,7 @@ static void test_copies(void **state)
         back.offset_bytes = 4;
         REFUSED(sx_column_copy(&back, &there, devices[d]), SX_EINVAL, "offsets of 8");
         sx_column_free(&there, devices[d]);
-        sx_column_free(&back, cpu);
+        sx_column_free(&back, text_cpu);
         assert_true(!there.data && !there.offsets && there.n == 0);
     }
     texts_free(&keys);
@@ -460,10 +459,10 @@ static void test_estimates(void **state)
         sx_estimate_info e = { .size = sizeof e };
         sx_index_info info = { .size = sizeof info };
         sx_index *ix = NULL;
-        assert_int_equal(sx_estimate(cpu, spec, &ask, &e), SX_OK);
+        assert_int_equal(sx_estimate(text_cpu, spec, &ask, &e), SX_OK);
         uint64_t live = sx_alloc_live();
         sx_alloc_most();
-        assert_int_equal(text_build(&c, cpu, spec, NULL, &ix), SX_OK);
+        assert_int_equal(text_build(&c, text_cpu, spec, NULL, &ix), SX_OK);
         assert_true(sx_alloc_most() - live <= e.host_peak);
         assert_int_equal(sx_describe(ix, &info), SX_OK);
         assert_true(info.bytes <= e.host_resident);
@@ -471,14 +470,14 @@ static void test_estimates(void **state)
             assert_true(info.bytes <= keys.bytes + most * n);
         sx_call call = { .size = sizeof call, .max_bytes = e.host_peak - 1 };
         sx_index *none = NULL;
-        REFUSED(text_build(&c, cpu, spec, &call, &none), SX_ENOMEM, "max_bytes");
+        REFUSED(text_build(&c, text_cpu, spec, &call, &none), SX_ENOMEM, "max_bytes");
         sx_free(ix);
         text_case_free(&c);
         texts_free(&keys);
     }
     sx_estimate_ask wrong = { .size = sizeof wrong, .n = 5, .key_type = SX_U32, .bytes = 7 };
     sx_estimate_info e = { .size = sizeof e };
-    REFUSED(sx_estimate(cpu, "pivot", &wrong, &e), SX_EINVAL, "for strings");
+    REFUSED(sx_estimate(text_cpu, "pivot", &wrong, &e), SX_EINVAL, "for strings");
 }
 
 /* Each allocation of a build, and of questions with strings as results, fails once. */
@@ -494,7 +493,7 @@ static void test_allocations(void **state)
             uint64_t live = sx_alloc_live();
             sx_index *ix = NULL;
             sx_alloc_fail_at(nth);
-            sx_status st = text_build(&c, cpu, specs[s], NULL, &ix);
+            sx_status st = text_build(&c, text_cpu, specs[s], NULL, &ix);
             sx_alloc_fail_at(0);
             assert_true(st == SX_OK || st == SX_ENOMEM);
             works = st == SX_OK ? works + 1 : 0;
@@ -502,10 +501,10 @@ static void test_allocations(void **state)
             assert_true(sx_alloc_live() == live);
         }
     sx_index *ix = NULL;
-    assert_int_equal(text_build(&c, cpu, "pivot", NULL, &ix), SX_OK);
+    assert_int_equal(text_build(&c, text_cpu, "pivot", NULL, &ix), SX_OK);
     texts q = texts_near(&keys, 100, 4, &r);
     sx_column queries = texts_column(&q), back;
-    assert_int_equal(sx_column_strings(&back, cpu, 100, 100 * 300, 4), SX_OK);
+    assert_int_equal(sx_column_strings(&back, text_cpu, 100, 100 * 300, 4), SX_OK);
     for (long nth = 1, works = 0; works < 3; nth++) {
         uint64_t live = sx_alloc_live();
         sx_alloc_fail_at(nth);
@@ -515,7 +514,7 @@ static void test_allocations(void **state)
         works = st == SX_OK ? works + 1 : 0;
         assert_true(sx_alloc_live() == live);
     }
-    sx_column_free(&back, cpu);
+    sx_column_free(&back, text_cpu);
     texts_free(&q);
     sx_free(ix);
     text_case_free(&c);
@@ -533,7 +532,7 @@ static void test_collector(void **state)
     sx_index *ix = NULL;
     sx_collector *collector = NULL;
     sx_collect_options eager = { .size = sizeof eager, .eager = 1 };
-    assert_int_equal(text_build(&c, cpu, "pivot", NULL, &ix), SX_OK);
+    assert_int_equal(text_build(&c, text_cpu, "pivot", NULL, &ix), SX_OK);
     assert_int_equal(sx_collector_new(&collector, ix, &eager), SX_OK);
     for (uint64_t i = 0; i < q.n; i++) {
         sx_string key = { q.of[i].data, q.of[i].bytes };
@@ -571,13 +570,13 @@ static void test_hostile(void **state)
         text_case c = text_case_of(&keys, NULL);
         sx_index *ix = NULL;
         size_t bytes;
-        assert_int_equal(text_build(&c, cpu, specs[s], NULL, &ix), SX_OK);
+        assert_int_equal(text_build(&c, text_cpu, specs[s], NULL, &ix), SX_OK);
         unsigned char *file = saved_bytes(ix, path, &bytes), *bad = need(bytes);
         for (unsigned i = 0; i < 160; i++) {
             memcpy(bad, file, bytes);
             text_damage(bad, bytes, i, &r);
             sx_index *loaded = NULL;
-            if (sx_load(&loaded, cpu, memory_file(bad, bytes), SX_LOAD_VERIFY, NULL) != SX_OK) {
+            if (sx_load(&loaded, text_cpu, memory_file(bad, bytes), SX_LOAD_VERIFY, NULL) != SX_OK) {
                 refused++;
                 continue;
             }
@@ -618,14 +617,14 @@ static void test_forged(void **state)
     text_case c = text_case_of(&keys, NULL);
     sx_index *ix = NULL, *loaded = NULL;
     size_t bytes;
-    assert_int_equal(text_build(&c, cpu, "sorted", NULL, &ix), SX_OK);
+    assert_int_equal(text_build(&c, text_cpu, "sorted", NULL, &ix), SX_OK);
     unsigned char *file = saved_bytes(ix, path, &bytes), *bad = need(bytes);
     assert_true(get32(file + R_FORKS) > 0 && get32(file + R_CELLS) > get32(file + R_FORKS));
     for (size_t i = 0; i < COUNT_OF(forged); i++) {
         memcpy(bad, file, bytes);
         put(bad + forged[i].at, forged[i].x, forged[i].bytes);
         seal_header(bad, bytes);
-        REFUSED(sx_load(&loaded, cpu, memory_file(bad, bytes), 0, NULL), SX_ECORRUPT, "damaged");
+        REFUSED(sx_load(&loaded, text_cpu, memory_file(bad, bytes), 0, NULL), SX_ECORRUPT, "damaged");
     }
     /* Codes as they were made before, and as they may be one day. */
     assert_int_equal(get32(file + R_CODES) & 0xffff, 5);
@@ -634,7 +633,7 @@ static void test_forged(void **state)
         put(bad + R_CODES, kind, 2);
         seal_header(bad, bytes);
         if (kind != 5)            /* 2 to 4: without marks, or lines of offsets, that are there */
-            REFUSED(sx_load(&loaded, cpu, memory_file(bad, bytes), 0, NULL), SX_ECORRUPT,
+            REFUSED(sx_load(&loaded, text_cpu, memory_file(bad, bytes), 0, NULL), SX_ECORRUPT,
                     kind >= 2 && kind < 5 ? "damaged" : "build it again from its keys");
     }
     /* A file that is right in itself, but has no groups: its last section is taken away. */
@@ -657,18 +656,18 @@ static void test_forged(void **state)
     memset(bad + R_CHARS, 0, 2);
     seal_sections(bad, end);
     seal_header(bad, end);
-    REFUSED(sx_load(&loaded, cpu, memory_file(bad, end), 0, NULL), SX_ECORRUPT, "impossible size");
+    REFUSED(sx_load(&loaded, text_cpu, memory_file(bad, end), 0, NULL), SX_ECORRUPT, "impossible size");
 
     /* And strings in a file of numbers. */
     uint64_t numbers[9] = { 5, 4, 3 };
     sx_column column_of = column(SX_U64, 9, numbers);
     sx_index *other = NULL;
-    assert_int_equal(sx_build(&other, cpu, "sorted", &column_of, NULL, NULL), SX_OK);
+    assert_int_equal(sx_build(&other, text_cpu, "sorted", &column_of, NULL, NULL), SX_OK);
     free(file);
     file = saved_bytes(other, path, &bytes);
     put(file + R_CELLS, 1, 4);
     seal_header(file, bytes);
-    REFUSED(sx_load(&loaded, cpu, memory_file(file, bytes), 0, NULL), SX_ECORRUPT, "no strings");
+    REFUSED(sx_load(&loaded, text_cpu, memory_file(file, bytes), 0, NULL), SX_ECORRUPT, "no strings");
     sx_free(other);
     sx_free(ix);
     free(file);
@@ -689,7 +688,7 @@ static void test_explained(void **state)
     sx_index *ix = NULL;
     char buf[8192];
     size_t bytes = sizeof buf;
-    assert_int_equal(text_build(&c, cpu, "pivot", NULL, &ix), SX_OK);
+    assert_int_equal(text_build(&c, text_cpu, "pivot", NULL, &ix), SX_OK);
     assert_int_equal(sx_explain(ix, SX_TEXT, buf, &bytes), SX_OK);
     assert_non_null(strstr(buf, "strings "));
     assert_non_null(strstr(buf, "section  groups"));
@@ -702,20 +701,6 @@ static void test_explained(void **state)
     sx_free(ix);
     text_case_free(&c);
     texts_free(&keys);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    cpu = device_open("cpu:threads=1");
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    sx_close(cpu);
-    return 0;
 }
 
 int main(void)
@@ -740,10 +725,5 @@ int main(void)
     };
     if (getenv("SX_STRINGS_ONLY"))
         cmocka_set_test_filter(getenv("SX_STRINGS_ONLY"));
-    int failed = 0;
-    for (sx_codes_told = 4; sx_codes_told <= 8; sx_codes_told += 4)   /* of every family */
-        failed += cmocka_run_group_tests_name(sx_codes_told == 4 ? "strings, codes of 4 bytes"
-                                                                 : "strings, codes of 8 bytes", tests,
-                                              setup, teardown);
-    return failed;
+    return TEXT_GROUPS("strings", tests, text_cpu_open, text_cpu_close);
 }

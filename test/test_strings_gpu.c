@@ -527,10 +527,5 @@ int main(void)
     };
     if (getenv("SX_STRINGS_ONLY"))
         cmocka_set_test_filter(getenv("SX_STRINGS_ONLY"));
-    int failed = 0;
-    for (sx_codes_told = 4; sx_codes_told <= 8; sx_codes_told += 4)   /* of every family */
-        failed += cmocka_run_group_tests_name(sx_codes_told == 4 ? "strings on a GPU, codes of 4 bytes"
-                                                                 : "strings on a GPU, codes of 8 bytes",
-                                              tests, NULL, NULL);
-    return failed;
+    return TEXT_GROUPS("strings on a GPU", tests, NULL, NULL);
 }

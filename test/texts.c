@@ -29,6 +29,22 @@ texts texts_from(uint64_t n, const text *of, unsigned offset_bytes)
     return t;
 }
 
+sx_device *text_cpu;
+
+int text_cpu_open(void **state)
+{
+    (void)state;
+    text_cpu = device_open("cpu:threads=1");
+    return 0;
+}
+
+int text_cpu_close(void **state)
+{
+    (void)state;
+    sx_close(text_cpu);
+    return 0;
+}
+
 void texts_free(texts *t)
 {
     guard_free(&t->data);

@@ -38,6 +38,22 @@ sx_column texts_column(const texts *t);
 
 uint64_t *text_rows(uint64_t n, rnd *r);
 
+/* A CPU of one thread; a group opens it first and closes it last. */
+extern sx_device *text_cpu;
+int text_cpu_open(void **state);
+int text_cpu_close(void **state);
+
+/* Runs a group twice: every family has codes of 4 bytes, and then of 8. How many tests failed. */
+#define TEXT_GROUPS(name, tests, setup, teardown)                                               \
+    ({                                                                                          \
+        int failed_;                                                                            \
+        sx_codes_told = 4;                                                                      \
+        failed_ = cmocka_run_group_tests_name(name ", codes of 4 bytes", tests, setup, teardown); \
+        sx_codes_told = 8;                                                                      \
+        failed_ += cmocka_run_group_tests_name(name ", codes of 8 bytes", tests, setup, teardown); \
+        failed_;                                                                                \
+    })
+
 /* An index as it was built. */
 typedef struct {
     const texts *keys;

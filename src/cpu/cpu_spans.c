@@ -101,6 +101,16 @@ static void span_chunk(const span_work *w, sx_chunk *c, uint64_t at,
     }
 }
 
+/* The chunk that begins with range `at`, and what is asked for and done beside it. */
+static void next_chunk(const span_work *w, const sx_asking *a, sx_chunk *c, uint64_t at, uint64_t end,
+                       uint64_t *start, uint64_t *count)
+{
+    c->m = sx_chunk_length(a, at, end);
+    sx_ask_entries(a, at + SX_ASKED, at + SX_ASKED + c->m, end);
+    span_chunk(w, c, at, start, count);
+    sx_do_beside(&w->job->how, at, at + c->m);
+}
+
 static void spans_share(void *work, uint64_t first, uint64_t end)
 {
     const span_work *w = work;
@@ -110,10 +120,7 @@ static void spans_share(void *work, uint64_t first, uint64_t end)
 
     sx_ask_entries(&a, first, first + SX_ASKED, end);
     for (uint64_t at = first; at < end; at += c.m) {
-        c.m = sx_chunk_length(&a, at, end);
-        sx_ask_entries(&a, at + SX_ASKED, at + SX_ASKED + c.m, end);
-        span_chunk(w, &c, at, start, count);
-        sx_do_beside(&w->job->how, at, at + c.m);
+        next_chunk(w, &a, &c, at, end, start, count);
         if (w->start)
             memcpy(w->start + at, start, c.m * sizeof *start);
         memcpy(w->count + at, count, c.m * sizeof *count);
@@ -196,10 +203,7 @@ static void fold_share(void *work, uint64_t first, uint64_t end)
 
     sx_ask_entries(&a, first, first + SX_ASKED, end);
     for (uint64_t at = first; at < end; at += c.m) {
-        c.m = sx_chunk_length(&a, at, end);
-        sx_ask_entries(&a, at + SX_ASKED, at + SX_ASKED + c.m, end);
-        span_chunk(w, &c, at, start, count);
-        sx_do_beside(&w->job->how, at, at + c.m);
+        next_chunk(w, &a, &c, at, end, start, count);
         for (unsigned i = 0; i < c.m; i++) {
             sx_fold f = {SX_MISS, 0, 0, wants_extremes(out)};
             if (f.extremes || out->sum.data)
