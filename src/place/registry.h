@@ -57,9 +57,8 @@ void sx_device_drop(sx_device *dev);
 sx_status sx_device_host(sx_device *dev, sx_device **out, sx_err *err);
 
 /* Memory of the host for the length of a call. The device keeps one large block for later calls, as
- * new pages take a while to come: 32 MiB took 1.4 ms of a call of 34 (H200, 16 cores). Smaller ones
- * the heap has at hand, and larger ones are not kept. sx_device_keep takes a block back, or NULL.
- * sx_device_rest gives back the one that is kept. */
+ * new pages take a while to come. Smaller ones the heap has at hand, and larger ones are not kept.
+ * sx_device_keep takes a block back, or NULL. sx_device_rest gives back the one that is kept. */
 #define SX_SPARE_LEAST (4u << 20)
 #define SX_SPARE_MOST (64u << 20)
 sx_status sx_device_spare(sx_device *dev, void **out, uint64_t bytes, const char *what, sx_err *err);
