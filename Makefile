@@ -215,7 +215,7 @@ test-programs: $(TESTS:%=$(B)/test/bin/%) $(FUZZERS:%=$(B)/fuzz/replay_%)
 SANITIZE = OPT=-O1 CFLAGS="-g1 -fno-sanitize-recover=all -fno-omit-frame-pointer -fsanitize=$(1)"
 COMMA := ,
 # Those with threads.
-TSAN_TESTS := test_balance test_buckets test_collect test_discovery test_fork test_hybrid test_pgm test_pools test_threads test_tick test_versions
+TSAN_TESTS := test_balance test_buckets test_collect test_discovery test_fork test_hybrid test_pgm test_pool test_pools test_threads test_tick test_versions
 .PHONY: test-build tsan-tests build-plain build-asan build-tsan build-clang build-python-asan
 # All that test.sh runs. One make of both variants keeps every processor busy.
 test-build: build-plain build-asan

@@ -31,7 +31,7 @@ static sx_status sort(const measure_job *job, sx_err *err)
         .keys = { job->keys_out, NULL }, .rows = { job->rows_out, NULL },
     };
     sx_pool *pool = NULL;
-    sx_status status = sx_pool_new(&pool, 1, err);
+    sx_status status = sx_pool_new(&pool, 1, 0, err);
 
     if (status == SX_OK)
         status = sx_alloc(&a.keys[1], job->n * job->width, "sorting", err);

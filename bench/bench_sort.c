@@ -60,7 +60,7 @@ int main(void)
     sx_sort_arrays a = {.width = 8, .row_bytes = 8, .n = N};
     uint64_t *key = malloc(N * 8ull), *row = malloc(N * 8ull);
 
-    if (!key || !row || sx_pool_new(&pool, 1, &err) || sx_open(&dev, "cpu:threads=1"))
+    if (!key || !row || sx_pool_new(&pool, 1, 0, &err) || sx_open(&dev, "cpu:threads=1"))
         return 1;
     for (int i = 0; i < 2; i++)
         if (sx_alloc(&a.keys[i], N * 8ull, "keys", &err) || sx_alloc(&a.rows[i], N * 8ull, "rows", &err))

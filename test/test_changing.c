@@ -164,7 +164,7 @@ static void test_sort(void **state)
     sx_pool *pool;
     sx_err err;
     unsigned refused = 0;
-    assert_int_equal(sx_pool_new(&pool, 1, &err), SX_OK);
+    assert_int_equal(sx_pool_new(&pool, 1, 0, &err), SX_OK);
     for (unsigned t = 0; t < 2 * COUNT_OF(widths) * CHANGES; t++) {
         const uint64_t n = 160000;                        /* larger than IN_CACHE */
         unsigned width = widths[t % 3], row_bytes = t % 2 ? 4 : 8;

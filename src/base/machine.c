@@ -91,7 +91,7 @@ void sx_cpu_model(char *text, size_t space)
 
 static uint64_t (*_Atomic replaced_clock)(void);
 
-static uint64_t machine_ns(void)
+uint64_t sx_machine_ns(void)
 {
     struct timespec t;
 
@@ -103,7 +103,7 @@ uint64_t sx_clock_ns(void)
 {
     uint64_t (*clock_ns)(void) = atomic_load_explicit(&replaced_clock, memory_order_relaxed);
 
-    return clock_ns ? clock_ns() : machine_ns();
+    return clock_ns ? clock_ns() : sx_machine_ns();
 }
 
 void sx_clock_replace(uint64_t (*clock_ns)(void))
@@ -116,7 +116,7 @@ void sx_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t ns)
     struct timespec t;
 
     if (atomic_load_explicit(&replaced_clock, memory_order_relaxed))
-        ns = machine_ns() + LOOK_AGAIN_NS;
+        ns = sx_machine_ns() + LOOK_AGAIN_NS;
     t = (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
     pthread_cond_timedwait(cond, lock, &t);
 }

@@ -18,6 +18,7 @@ unsigned sx_cpu_count(void);      /* processors this process may use */
 uint64_t sx_memory_bytes(void);
 void sx_cpu_model(char *text, size_t space);
 uint64_t sx_clock_ns(void);       /* steady */
+uint64_t sx_machine_ns(void);     /* the same, whatever a test puts in its place */
 /* For tests of decisions that depend on time: a clock in place of the machine's; NULL: the
  * machine's again. */
 void sx_clock_replace(uint64_t (*clock_ns)(void));

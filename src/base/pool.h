@@ -13,7 +13,9 @@
 typedef struct sx_pool sx_pool;
 typedef void sx_pool_fn(void *work, unsigned part);
 
-sx_status sx_pool_new(sx_pool **out, unsigned threads, sx_err *err);
+/* lingers: threads stay awake for a moment after a piece of work, unless there are more of them than
+ * processors. */
+sx_status sx_pool_new(sx_pool **out, unsigned threads, int lingers, sx_err *err);
 void sx_pool_free(sx_pool *pool);
 
 /* Calls fn(work, part) for every part in [0, parts), by at most `threads`

@@ -176,7 +176,7 @@ static sx_status cpu_open(void **self, const char *args, sx_err *err)
     if (st != SX_OK)
         return st;
     *cpu = asked;
-    st = sx_pool_new(&cpu->pool, cpu->threads, err);
+    st = sx_pool_new(&cpu->pool, cpu->threads, 1, err);
     if (st != SX_OK) {
         sx_release(cpu);
         return st;

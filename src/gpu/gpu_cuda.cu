@@ -480,7 +480,7 @@ static sx_status cuda_open(void **self, const char *args, sx_err *err)
         return st;
     }
     g = (sx_gpu *)memory;
-    st = sx_pool_new(&g->pool, GPU_COPY_THREADS, err);
+    st = sx_pool_new(&g->pool, GPU_COPY_THREADS, 0, err);
     if (st != SX_OK) {
         (void)cudaMemPoolDestroy(pool);
         sx_release(g);

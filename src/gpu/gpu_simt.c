@@ -326,7 +326,7 @@ static sx_status simt_open(void **self, const char *args, sx_err *err)
     g->multiprocessors = 2;
     g->l2_bytes = 4096;
     g->resident = 128;
-    st = sx_pool_new(&g->pool, 1, err);
+    st = sx_pool_new(&g->pool, 1, 0, err);
     if (st != SX_OK) {
         sx_release(g);
         return st;
