@@ -181,7 +181,7 @@ typedef struct {
     unsigned long long descends;      /* whether a key is above the next one */
     unsigned long long repeat_from;   /* n less the place of the first key equal to the next one */
     unsigned long long repeats;       /* keys equal to the next one */
-    unsigned long long blocks;        /* of k_repeat that are over */
+    unsigned long long blocks;        /* of k_descent, and then of k_repeat, that are over */
 } sx_gpu_facts;
 
 typedef struct {
@@ -194,7 +194,7 @@ typedef struct {
     const uint64_t *rank;         /* k_repeat, k_peek: keys at these ranks, which may be any numbers, */
     uint64_t ranks;
     void *peeked;                 /* go here */
-    sx_gpu_facts *post;           /* k_repeat: a copy for the host; or NULL */
+    sx_gpu_facts *post;           /* k_descent, k_repeat: a copy for the host; or NULL */
 } sx_gpu_input;
 
 #define SX_VALUES_TILE 128u
@@ -221,7 +221,6 @@ typedef struct {
     unsigned char *own[SX_SECTIONS - SX_SEC_OWN];     /* the family's sections */
     uint64_t whole;               /* k_blocks: how many blocks; k_slots: the first slot, as
                                      those before are there already */
-    uint32_t each;                /* what a warp makes, in a family's own kernel */
 } sx_gpu_build;
 
 /* SX_FIT_LANES lanes (8, 16, 32) fit segments to a part together. SX_FIT_NEAR corners of each

@@ -239,6 +239,7 @@ static sx_status gpu_take_keys(gpu_building *b, const void *keys, uint32_t width
         return st;
     a = gpu_input_args(b, 0);
     a.in_keys = keys;
+    a.post = (sx_gpu_facts *)(void *)b->board.memory;
     if (b->encoded != keys || in->row_type)
         GPU_RUN_MERGE_W(k_take, width, gpu_merge_grid(g, in->n), GPU_BLOCK, b->stream, &a);
     GPU_RUN_MERGE_W(k_descent, width, gpu_merge_grid(g, in->n), GPU_BLOCK, b->stream, &a);
@@ -347,7 +348,7 @@ static sx_status gpu_sort_seen(gpu_building *b, sx_sorted *s, const void *keys, 
     sx_status st = gpu_take_keys(b, keys, s->width, err);
 
     if (st == SX_OK)
-        st = gpu_looked(b, 0, &facts, "looking at the input", err);
+        st = gpu_looked(b, 1, &facts, "looking at the input", err);
     if (st != SX_OK)
         return st;
     if (b->in->row_type)

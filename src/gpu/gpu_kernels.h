@@ -30,7 +30,8 @@
 SX_MERGE(sx_block_max, other > x ? other : x, atomicMax)
 SX_MERGE(sx_block_sum, other + x, atomicAdd)
 
-/* The last block that comes here copies the facts to where the host sees them. */
+/* The last block that comes here copies the facts to where the host sees them. The next kernel counts
+ * its own blocks. */
 SX_DEV void sx_post_facts(const sx_gpu_input *ap)
 {
     const volatile sx_gpu_facts *facts = ap->facts;
@@ -45,6 +46,7 @@ SX_DEV void sx_post_facts(const sx_gpu_input *ap)
     ap->post->descends = facts->descends;
     ap->post->repeat_from = facts->repeat_from;
     ap->post->repeats = facts->repeats;
+    ap->facts->blocks = 0;
 }
 
 #define W 4

@@ -103,6 +103,7 @@ SX_KERNEL(F(k_descent), sx_gpu_input)
         }
     }
     sx_block_max((uint64_t)descends, &ap->facts->descends);
+    sx_post_facts(ap);
 }
 
 /* Takes keys as a sort wants them, and looks at rows. With `rows` it takes these, too, and looks

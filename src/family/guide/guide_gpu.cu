@@ -38,7 +38,7 @@ GPU_HOSTS
 GPU_CLIMB_HOST
 GPU_STEPS_HOST
 
-/* From so many warps on they have several records each. */
+/* There are no more warps than there can be at a time: from then on they have several records each. */
 #define RECORD_WARPS ((uint64_t)GPU_RESIDENT_WARPS * g->multiprocessors)
 
 static void fill(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *keys,
@@ -54,9 +54,7 @@ static void fill(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *key
     a.own[1] = (unsigned char *)base[SX_SEC_RECORDS];
     GPU_RUN_W(k_pieces, v->width, sx_piece_key_bytes(guide, v->width) / v->width, stream, &a);
     sx_view_bind(&a.v, (const void *const *)base);
-    a.each = (uint32_t)(records / RECORD_WARPS < 1 ? 1 : records / RECORD_WARPS > 31
-                                                         ? 31 : records / RECORD_WARPS);
-    GPU_RUN_W(k_guide, v->width, (records + a.each - 1) / a.each * 32, stream, &a);
+    GPU_RUN_W(k_guide, v->width, (records < RECORD_WARPS ? records : RECORD_WARPS) * 32, stream, &a);
 }
 
 const sx_family_gpu sx_gpu_of_guide = {habits, search_bytes, NULL, shared_args, points, spans, fold,

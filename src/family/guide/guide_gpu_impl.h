@@ -110,58 +110,78 @@ SX_DEV uint32_t F(lanes_below)(uint32_t number, uint32_t least)
     return below + (SX_SHUFFLE(number, below) < least);
 }
 
-/* Where the cell of each lane begins, of a record whose keys are [first, last) and whose cells are
- * all of one piece. Lanes read keys side by side, and each says of which cell its key is. */
+/* The first 32 of keys [first, last), one a lane. */
+SX_DEV KEY F(lane_key)(const unsigned char *keys, uint64_t first, uint64_t last)
+{
+    return first + SX_LANE < last ? SX_LOAD(keys + (first + SX_LANE) * W) : 0;
+}
+
+/* Where the cell of each lane begins, of a record whose keys are [first, last), of which `key` is the
+ * lane's among the first 32, and whose cells are all of one piece. Lanes read keys side by side, and
+ * each says of which cell its key is. */
 SX_DEV uint64_t F(cell_starts)(const sx_view *v, const unsigned char *keys, uint64_t record,
-                               uint32_t piece, uint64_t first, uint64_t last)
+                               uint32_t piece, uint64_t first, uint64_t last, KEY key)
 {
     uint32_t lane = SX_LANE, fraction;
     uint64_t begin = first;
 
     for (uint64_t at = first; at < last; at += 32) {
+        KEY next = F(lane_key)(keys, at + 32, last);
         uint32_t number = SX_GUIDE_CELLS;         /* of no cell */
         if (at + lane < last)
-            number = (uint32_t)(F(guide_cell_in)(v, SX_LOAD(keys + (at + lane) * W), piece,
-                                                 &fraction) - record * SX_GUIDE_CELLS);
+            number = (uint32_t)(F(guide_cell_in)(v, key, piece, &fraction) -
+                                record * SX_GUIDE_CELLS);
         begin += F(lanes_below)(number, lane);
+        key = next;
     }
     return begin < last ? begin : last;
 }
 
 /* More keys of a record than this are searched, and not read one by one. */
 #define SX_READ_MOST 256u
+#define SX_TURNS 16u
 
-/* A warp makes `each` records, 31 at most, out of the keys and the pieces in v, as guide_record()
- * does. First each lane finds where one of them begins, among all keys of a piece; then, of each
- * record, where one cell begins, among the few keys up to the next record's, and writes one byte. */
+/* A warp makes records, SX_TURNS at a time, out of the keys and the pieces in v, as guide_record()
+ * does. First half of its lanes find where each of these records begins, among all keys of a piece,
+ * and the others where it ends. Then, of each record, every lane finds where one cell begins, among
+ * the few keys in between, and writes one byte; meanwhile keys of the next one come. A warp's records
+ * are far apart, as many keys may be in a few records side by side. */
 SX_KERNEL(F(k_guide), sx_gpu_build)
 {
     const sx_view *v = &ap->v;
     const unsigned char *keys = (const unsigned char *)ap->from_keys;
     uint64_t step = v->n / v->of.guide.pieces + 1, cells = sx_guide_cells(&v->of.guide);
     uint64_t records = sx_guide_records(&v->of.guide), of_piece = v->of.guide.piece_cells;
+    uint64_t warps = SX_THREADS / 32;
     uint32_t lane = SX_LANE, cell = lane < SX_GUIDE_HEAD ? 0 : lane - SX_GUIDE_HEAD;
 
-    for (uint64_t r = SX_THREAD / 32 * ap->each; r < records; r += SX_THREADS / 32 * ap->each) {
-        uint64_t from = r + (lane < ap->each ? lane : ap->each);
-        uint64_t its = F(guide_start)(v, keys, from * SX_GUIDE_CELLS, 0, step);
-        for (uint32_t k = 0; k < ap->each && r + k < records; k++) {
-            uint64_t first = SX_SHUFFLE(its, k), last = SX_SHUFFLE(its, k + 1), count;
-            uint64_t mine = (r + k) * SX_GUIDE_CELLS + lane, begin = lane > 0 ? last : first;
-            uint32_t piece = (uint32_t)((r + k) * SX_GUIDE_CELLS / of_piece);
+    for (uint64_t base = SX_THREAD / 32; base < records; base += SX_TURNS * warps) {
+        uint64_t its = base + lane % SX_TURNS * warps + lane / SX_TURNS, last, r = base;
+        its = F(guide_start)(v, keys, its * SX_GUIDE_CELLS, 0, step);
+        last = SX_SHUFFLE(its, SX_TURNS);
+        KEY key = F(lane_key)(keys, SX_SHUFFLE(its, 0), last);
+        for (uint32_t k = 0; k < SX_TURNS && r < records; k++, r += warps) {
+            uint64_t first = SX_SHUFFLE(its, k), next = SX_SHUFFLE(its, (k + 1) % SX_TURNS), count;
+            uint64_t mine = r * SX_GUIDE_CELLS + lane, begin = lane > 0 ? last : first;
+            uint64_t next_last = SX_SHUFFLE(its, SX_TURNS + (k + 1) % SX_TURNS);
+            uint32_t piece = (uint32_t)(r * SX_GUIDE_CELLS / of_piece);
+            KEY next_key = F(lane_key)(keys, next, next_last);
             int crowded;
             if (last - first <= SX_READ_MOST &&
-                ((r + k + 1) * SX_GUIDE_CELLS - 1) / of_piece == piece)
-                begin = F(cell_starts)(v, keys, r + k, piece, first, last);
+                ((r + 1) * SX_GUIDE_CELLS - 1) / of_piece == piece)
+                begin = F(cell_starts)(v, keys, r, piece, first, last, key);
             else if (lane > 0 && lane < SX_GUIDE_CELLS && mine < cells)
                 begin = F(guide_start_in)(v, keys, mine, (uint32_t)(mine / of_piece), first, last);
             count = SX_SHUFFLE(begin, cell + 1) - SX_SHUFFLE(begin, cell);
             crowded = SX_ANY(count > SX_GUIDE_MOST);
-            ap->own[1][(r + k) * SX_GUIDE_RECORD + lane] =
+            ap->own[1][r * SX_GUIDE_RECORD + lane] =
                 (unsigned char)(lane < SX_GUIDE_HEAD ? first >> 8 * lane : crowded ? 255 : count);
+            key = next_key;
+            last = next_last;
         }
     }
 }
+#undef SX_TURNS
 #undef SX_READ_MOST
 
 #include "family/generic/gpu_end.h"
