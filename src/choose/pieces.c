@@ -190,6 +190,20 @@ static double rank_at(const uint64_t *ranks, const double *far, double border)
     return (double)ranks[i] + (steps > 1 ? steps : 1);
 }
 
+/* rank_at() of 0: mostly the key before a sample is another one. */
+static uint64_t rank_of_first(const uint64_t *ranks, const double *far)
+{
+    return far[SIDE - 1] < 0 ? ranks[SIDE] : (uint64_t)rank_at(ranks, far, 0);
+}
+
+/* Whether a record between these borders has few keys for certain, and so none of its cells too many:
+ * FEW ranks away on either side keys are outside of it. */
+#define FEW 18u                   /* in away[]: less than half of SX_GUIDE_MOST */
+static int has_few(const double *far, double low, double high)
+{
+    return far[SIDE - 1 - FEW] < low && far[SIDE + 1 + FEW] >= high;
+}
+
 /* Whether a cell between these borders certainly has too many keys; cells have this width. */
 static int is_crowded(const uint64_t *ranks, const double *far, double low, double high, double width)
 {
@@ -215,9 +229,10 @@ static double turns_of(const sx_sample *all, uint64_t s, unsigned pieces, const 
     double place = here / width, low = (double)(uint64_t)place * width - here, start, count;
     double record = (double)((uint64_t)place / SX_GUIDE_CELLS * SX_GUIDE_CELLS) * width - here;
     double record_end = record + SX_GUIDE_CELLS * width;
-    uint64_t unit = v->unit, right = (uint64_t)rank_at(ranks, far, 0) / unit, guess;
+    uint64_t unit = v->unit, right = rank_of_first(ranks, far) / unit, guess;
 
-    count = rank_at(ranks, far, record_end) - rank_at(ranks, far, record);
+    count = has_few(far, record, record_end)
+                ? 0 : rank_at(ranks, far, record_end) - rank_at(ranks, far, record);
     if (count > SX_GUIDE_MOST && is_crowded(ranks, far, record, record_end, width))
         return 1 + log2_up(count / (double)unit);
     low = low < 0 ? low : 0;      /* it was rounded */
