@@ -18,12 +18,13 @@
 #include "skew.h"
 
 #define OP_WORDS "get,rank,floor,ceil,key_at,range"
-#define GPU_OP_WORDS "get_pageable,get_pinned,small,range_pageable,lines"
+#define GPU_OP_WORDS "get_pageable,get_pinned,small,range_rows,range_pageable,lines"
 
 enum {                            /* on a GPU only, in this order */
     OP_GET_PAGEABLE = OP_COUNT,
     OP_GET_PINNED,
     OP_SMALL,
+    OP_RANGE_ROWS,
     OP_RANGE_PAGEABLE,
     OP_LINES,                     /* of no index: the host's memory */
     OP_ALL

@@ -111,8 +111,8 @@ static figures figures_of(const gpu_bench *b, const gpu_task *task,
     f.speed = (double)task->work / result->median_s * 1e-9;
     f.best = (double)task->work / result->least_s * 1e-9;
     f.bandwidth = (double)task->bytes / result->median_s * 1e-9;
-    if (task->op != OP_RANGE && task->op != OP_SMALL &&
-        task->op != OP_RANGE_PAGEABLE && task->op != OP_LINES)
+    if (task->op < OP_RANGE || task->op == OP_GET_PAGEABLE ||
+        task->op == OP_GET_PINNED)
         f.of_floor = f.speed / floor_speed;
     if (task->plain_s > 0)
         f.vs_plain = task->plain_s / result->median_s;

@@ -1,4 +1,5 @@
-/* bench_gpu_ranges.c - rows of ranges, ends and results in the host's memory. */
+/* bench_gpu_ranges.c - rows of ranges, by the host's clock: ends and results in its memory, or in the
+ * device's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,61 +7,102 @@
 #include "say.h"
 
 typedef struct {
+    gpu_bench *b;
+    int op;
     sx_column lo, hi;
     sx_column first;              /* of each call, one more than its ranges */
     sx_column rows;
-    sx_column right;              /* sums of the rows of each range */
+    sx_column right;              /* sums of the rows of each range, on the host */
     uint64_t batch;
 } range_work;
 
+static bool is_there(const range_work *w)
+{
+    return w->op == OP_RANGE_ROWS;
+}
+
 static range_work work_new(gpu_bench *b, const gpu_task *task, uint64_t batch)
 {
-    uint64_t calls = (task->q.n + batch - 1) / batch;
+    uint64_t firsts = task->q.n + (task->q.n + batch - 1) / batch;
+    range_work w = { .b = b, .op = task->op, .batch = batch,
+                     .right = here_copy(b, &task->right) };
 
-    return (range_work){
-        .lo = here_copy(b, &task->q), .hi = here_copy(b, &task->hi),
-        .first = column_over(SX_U64, task->q.n + calls,
-                             must_alloc(task->q.n + calls, 8)),
-        .rows = column_over(b->number, task->work,
-                            must_alloc(task->work,
-                                       sx_type_bytes(b->number))),
-        .right = here_copy(b, &task->right), .batch = batch,
-    };
+    if (is_there(&w)) {
+        w.lo = task->q;
+        w.hi = task->hi;
+        w.first = there_new(b, SX_U64, firsts);
+        w.rows = there_new(b, b->number, task->work);
+        return w;
+    }
+    w.lo = here_copy(b, &task->q);
+    w.hi = here_copy(b, &task->hi);
+    w.first = column_over(SX_U64, firsts, must_alloc(firsts, 8));
+    w.rows = column_over(b->number, task->work,
+                         must_alloc(task->work, sx_type_bytes(b->number)));
+    return w;
 }
 
 static void work_drop(range_work *w)
 {
+    free(w->right.data);
+    if (is_there(w)) {
+        there_free(w->b, &w->first);
+        there_free(w->b, &w->rows);
+        return;
+    }
     free(w->lo.data);
     free(w->hi.data);
     free(w->first.data);
     free(w->rows.data);
-    free(w->right.data);
+}
+
+/* Writes over what is there from before. */
+static void blank_rows(range_work *w)
+{
+    uint64_t bytes = w->rows.n * sx_type_bytes(w->b->number);
+    sx_column blank;
+
+    if (!is_there(w)) {
+        memset(w->rows.data, 0xa5, bytes);
+        return;
+    }
+    blank = column_over(w->b->number, w->rows.n, must_alloc(bytes, 1));
+    memset(blank.data, 0xa5, bytes);
+    expect_ok(sx_column_copy(&w->rows, &blank, w->b->device), NULL);
+    free(blank.data);
 }
 
 /* Asks all ranges once. The rows of a call are behind those of the one before. */
 static double pass(const range_work *w, const sx_index *ix, call_times *calls)
 {
     uint64_t done = 0, call = 0;
-    double start = seconds_now(), since = start;
+    double sum = 0;
 
     for (uint64_t i = 0; i < w->lo.n; i += w->batch, call++) {
         uint64_t n = w->lo.n - i < w->batch ? w->lo.n - i : w->batch;
-        sx_column lo = column_part(&w->lo, i, n), hi = column_part(&w->hi, i, n);
-        sx_column first = column_part(&w->first, i + call, n + 1);
-        sx_column rows = column_part(&w->rows, done, w->rows.n - done);
+        sx_column lo = there_part(&w->lo, i, n), hi = there_part(&w->hi, i, n);
+        sx_column first = there_part(&w->first, i + call, n + 1), last;
+        sx_column rows = there_part(&w->rows, done, w->rows.n - done);
         sx_ranges ranges = { .size = sizeof ranges, .lo = &lo, .hi = &hi };
+        double since = seconds_now(), took;
+        uint64_t end;
 
         expect_ok(sx_range(ix, &ranges, &first, &rows, NULL, NULL),
-                  op_name(OP_RANGE_PAGEABLE));
-        done += ((const uint64_t *)first.data)[n];
-        if (calls->space) {
-            double now = seconds_now();
+                  op_name(w->op));
+        took = seconds_now() - since;
+        calls_add(calls, took);
+        sum += took;
+        last = there_part(&first, n, 1);
+        if (is_there(w)) {
+            sx_column here = column_over(SX_U64, 1, &end);
 
-            calls_add(calls, now - since);
-            since = now;
+            expect_ok(sx_column_copy(&here, &last, w->b->device), NULL);
+        } else {
+            end = *(const uint64_t *)last.data;
         }
+        done += end;
     }
-    return seconds_now() - start;
+    return sum;
 }
 
 /* Of one call, ranges whose rows have another sum. A call's rows begin where those of the
@@ -81,7 +123,7 @@ static uint64_t wrong_of_call(const range_work *w, uint64_t at, uint64_t n,
     return wrong;
 }
 
-static uint64_t count_wrong(const range_work *w)
+static uint64_t wrong_here(const range_work *w)
 {
     const uint64_t *first = w->first.data;
     uint64_t wrong = 0, done = 0;
@@ -98,6 +140,21 @@ static uint64_t count_wrong(const range_work *w)
     return done == w->rows.n ? wrong : w->lo.n;
 }
 
+static uint64_t count_wrong(const range_work *w)
+{
+    range_work here = *w;
+    uint64_t wrong;
+
+    if (!is_there(w))
+        return wrong_here(w);
+    here.first = here_copy(w->b, &w->first);
+    here.rows = here_copy(w->b, &w->rows);
+    wrong = wrong_here(&here);
+    free(here.first.data);
+    free(here.rows.data);
+    return wrong;
+}
+
 bench_result gpu_run_ranges(gpu_bench *b, const sx_index *ix,
                             const gpu_task *task, uint64_t batch,
                             double *times)
@@ -107,7 +164,7 @@ bench_result gpu_run_ranges(gpu_bench *b, const sx_index *ix,
     bench_result result;
     uint64_t again;
 
-    memset(w.rows.data, 0xa5, w.rows.n * sx_type_bytes(b->number));
+    blank_rows(&w);
     pass(&w, ix, &none);
     result.wrong = count_wrong(&w);
     for (uint64_t i = 0; i < b->o->runs; i++)

@@ -256,6 +256,7 @@ static void make_task(gpu_bench *b, gpu_task *task)
     case OP_CEIL: task->right = rows_at(b, &b->right_ranks); break;
     case OP_KEY_AT: answer_key_at(b, task); break;
     case OP_RANGE:
+    case OP_RANGE_ROWS:
     case OP_RANGE_PAGEABLE:
         task->plain_s = 0;
         make_ranges(b, task);

@@ -235,7 +235,7 @@ bench_result gpu_run(gpu_bench *b, const sx_index *ix, const gpu_task *task)
         result = run_pageable(b, ix, task, times);
     else if (task->op == OP_GET_PINNED)
         result = run_pinned(b, ix, task, times);
-    else if (task->op == OP_RANGE_PAGEABLE)
+    else if (task->op == OP_RANGE_ROWS || task->op == OP_RANGE_PAGEABLE)
         result = gpu_run_ranges(b, ix, task, batch_of(b, task), times);
     else if (task->op == OP_SMALL)
         result = time_host(b, ix, task, &task->q, &rows, times, calls);

@@ -4,16 +4,16 @@
 #     bench/papers_grt.sh            (on a machine with a GPU, after `make` and `make climbs`)
 #
 # Sparse and dense 4-byte keys, books (ISBN-13 in 8 bytes), music (random 16 bytes); single lookups,
-# climbs through parents, ranges. Prints a JSON line for each measurement, into OUT, too.
+# climbs through parents, ranges summed up and written. Prints a JSON line for each measurement, into OUT, too.
 #   DEVICE=cuda:0   SIZES="16 20 24 26"   powers of two        QUERIES=2^25   RUNS=5
 #   SPECS='radix,guide(layout=pairs),pivot(k=9,layout=pairs)'
 #   SX_BIN, CLIMBS, PYTHON     another tool, another build/climbs, python3
-#   PARTS="bulk real range climb"   some of these
+#   PARTS="bulk real range rows climb"   some of these
 set -u
 cd "$(dirname "$0")/.." || exit 1
 tool=${SX_BIN:-build/sextant} climbs=${CLIMBS:-build/climbs} device=${DEVICE:-cuda:0}
 specs=${SPECS:-'radix,guide(layout=pairs),pivot(k=9,layout=pairs)'}
-sizes=${SIZES:-16 20 24 26} queries=${QUERIES:-2^25} runs=${RUNS:-5} parts=${PARTS:-bulk real range climb}
+sizes=${SIZES:-16 20 24 26} queries=${QUERIES:-2^25} runs=${RUNS:-5} parts=${PARTS:-bulk real range rows climb}
 big=${sizes##* }
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -61,13 +61,18 @@ P
             bench "4S ${hits} hits" --type u32 --unique --n "2^$big" --op range --hits $hits \
                 --ranges 65536 --spec "$specs"
         done ;;
+    rows)                         # the same written: as many rows as fit
+        for hits in 1000 10000 100000 1000000; do
+            bench "4D rows $hits" --type u32 --dist dense --n "2^$big" --op range_rows --hits $hits \
+                --ranges $(((1 << (big + 1)) / hits + 1)) --spec "$specs"
+        done ;;
     climb)                        # 3S, 3D; figure 3c
         for keys in sparse dense; do
             for spec in radix 'guide(layout=pairs)'; do
                 "$climbs" "$device" "$spec" $keys $((1 << big)) $((1 << 24)) "$runs" || exit 1
             done
         done ;;
-    *) echo "PARTS has '$part'; allowed: bulk, real, range, climb" >&2; exit 2 ;;
+    *) echo "PARTS has '$part'; allowed: bulk, real, range, rows, climb" >&2; exit 2 ;;
     esac
 done | tee "${OUT:-/dev/null}"
 exit "${PIPESTATUS[0]}"
