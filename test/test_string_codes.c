@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "cpu/cpu_strings.h"
 #include "inside.h"
 #include "keys/string_marks.h"
 #include "sxfile.h"
@@ -54,6 +55,59 @@ static void test_widths(void **state)
     text_case_free(&c);
     texts_free(&keys);
     sx_close(kernels);
+}
+
+/* Strings that are coded together get the codes, and share the bytes, that sx_string_walk() says of
+ * each alone. Returns how many are alone with their codes. */
+static uint64_t check_together(const sx_cpu *cpu, const sx_view *v, const texts *q, rnd *r)
+{
+    sx_column column_of = texts_column(q);
+    sx_slice slice = sx_slice_of(&column_of);
+    sx_asked asked = { &slice, NULL };
+    uint64_t codes[SX_CHUNK], same[SX_CHUNK], whole = 0;
+    for (uint64_t at = 0, m; at < q->n; at += m) {
+        m = 1 + rnd_below(r, rnd_below(r, 2) ? SX_CHUNK : 70);
+        m = m < q->n - at ? m : q->n - at;
+        sx_cpu_codes(cpu, v, &asked, at, (unsigned)m, codes, same);
+        for (uint64_t i = 0; i < m; i++) {
+            text t = q->of[at + i];
+            sx_code_walk w = sx_string_walk(&v->strings, t.data, t.bytes);
+            assert_true(sx_code_load(codes, v->width, i) == w.code && same[i] == w.same);
+            whole += w.same == SX_SAME_WHOLE;
+        }
+    }
+    return whole;
+}
+
+/* Codes of many strings at once, by every instruction set, are those of each. */
+static void test_together(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed() + 5);
+    sx_device *dev[SIMD_LEVELS];
+    devices_open(dev);
+    for (unsigned turn = 0; turn < 4 * TEXTS_KINDS; turn++) {
+        int kind = (int)turn / 4;
+        uint64_t n = turn / 2 % 2 ? 70000 : 3000, whole = 0;
+        if (n > 3000 && (kind == TEXTS_ZEROS || kind == TEXTS_NESTED))
+            continue;             /* these would have gigabytes */
+        texts keys = texts_make(kind, n, 4, &r), q = texts_near(&keys, 3000, turn % 3 ? 4 : 8, &r);
+        text_case c = text_case_of(&keys, NULL);
+        sx_index *ix = NULL;
+        sx_codes_told = turn % 2 ? 8 : 4;
+        assert_int_equal(text_build(&c, text_cpu, "sorted", NULL, &ix), SX_OK);
+        sx_codes_told = 0;
+        for (unsigned i = 0; i < SIMD_LEVELS; i++)
+            if (dev[i])
+                whole += check_together(dev[i]->self, view_of(ix), &q, &r);
+        if (kind == TEXTS_WORDS && turn % 2)
+            assert_true(whole > 0);
+        sx_free(ix);
+        text_case_free(&c);
+        texts_free(&keys);
+        texts_free(&q);
+    }
+    devices_close(dev);
 }
 
 /* All bytes of an index beside its strings' own, for each string. */
@@ -153,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_widths),
+        cmocka_unit_test(test_together),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_numbers),

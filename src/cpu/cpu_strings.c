@@ -4,107 +4,7 @@
 #include "family/slots.h"
 #include "keys/string_marks.h"
 
-#define WALKS 64u                 /* that go down together */
 #define SETTLES 64u               /* that are settled together: their lines fit a core's first cache */
-
-/* Has a cell's fork on its way, or the bytes that it skips. */
-static inline void ask_cell(const sx_strings *s, uint32_t cell)
-{
-    const sx_cell *c = sx_cell_at(s, cell);
-    const sx_fork *f = sx_fork_of(s, c);
-
-    if (f) {
-        __builtin_prefetch(f);
-        __builtin_prefetch((const unsigned char *)(f + 1) - 1);
-    }
-    if (c->skip && c->skip_at < s->pool)
-        __builtin_prefetch(s->groups + sx_groups_bytes(s) - s->pool + c->skip_at);
-}
-
-/* Walks go down the tree together, a level a round, so that their misses overlap. Compiled twice,
- * since counting bits is an instruction that not every processor has. */
-#define CODES(name, attributes)                                                               \
-    attributes static void name(const sx_strings *s, const sx_asked *q, uint64_t at, unsigned m, \
-                                void *codes, uint64_t *same)                                  \
-    {                                                                                         \
-        sx_code_walk walk[WALKS];                                                             \
-        unsigned char on[WALKS];                                                              \
-        const unsigned char *p[WALKS];                                                        \
-        uint64_t length[WALKS];                                                               \
-        for (unsigned i = 0; i < m; i++) {                                                    \
-            p[i] = sx_asked_string(q, at + i, &length[i]);                                    \
-            walk[i] = (sx_code_walk){0, 0, 0, 0};                                             \
-            on[i] = (unsigned char)i;                                                         \
-        }                                                                                     \
-        for (unsigned left = m, kept; left > 0; left = kept) {                                \
-            kept = 0;                                                                         \
-            for (unsigned k = 0; k < left && s->forks; k++)                                   \
-                ask_cell(s, walk[on[k]].cell);                                                \
-            for (unsigned k = 0; k < left; k++) {                                             \
-                unsigned i = on[k];                                                           \
-                if (!sx_code_step(s, p[i], length[i], &walk[i])) {                            \
-                    __builtin_prefetch(sx_cell_at(s, walk[i].cell));                          \
-                    on[kept++] = (unsigned char)i;                                            \
-                }                                                                             \
-            }                                                                                 \
-        }                                                                                     \
-        for (unsigned i = 0; i < m; i++) {                                                    \
-            if (s->code_bytes == 4)                                                           \
-                ((uint32_t *)codes)[i] = (uint32_t)walk[i].code;                              \
-            else                                                                              \
-                ((uint64_t *)codes)[i] = walk[i].code;                                        \
-            same[i] = walk[i].same;                                                           \
-        }                                                                                     \
-    }
-CODES(codes_plain, )
-#ifdef SX_HAVE_X86
-CODES(codes_popcnt, __attribute__((flatten, target("popcnt,bmi,bmi2"))))
-#endif
-
-void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_asked *q, uint64_t at, unsigned m,
-                  void *codes, uint64_t *same)
-{
-    for (unsigned i = 0; i < m; i += WALKS) {
-        unsigned some = m - i < WALKS ? m - i : WALKS;
-        unsigned char *to = (unsigned char *)codes + i * v->width;
-        if (v->n == 0) {
-            memset(to, 0, some * v->width);
-            memset(same + i, 0, some * sizeof *same);
-#ifdef SX_HAVE_X86
-        } else if (cpu->level != SX_SCALAR) {
-            codes_popcnt(&v->strings, q, at + i, some, to, same + i);
-#endif
-        } else {
-            codes_plain(&v->strings, q, at + i, some, to, same + i);
-        }
-    }
-}
-
-typedef struct {
-    const sx_cpu *cpu;
-    const sx_view *v;
-    sx_asked q;
-    sx_text_codes to;
-} code_work;
-
-static void code_share(void *work, uint64_t first, uint64_t end)
-{
-    const code_work *w = work;
-
-    for (uint64_t at = first; at < end; at += SX_CHUNK) {
-        unsigned m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
-        sx_text_codes to = sx_text_codes_from(&w->to, at, w->v->width);
-        sx_cpu_codes(w->cpu, w->v, &w->q, at, m, to.code, to.same);
-    }
-}
-
-void sx_cpu_text_codes(void *self, const sx_views *views, const sx_slice *q, uint64_t n,
-                       uint32_t threads, const sx_text_codes *to)
-{
-    code_work w = {self, sx_one_view(views), {q, NULL}, *to};
-
-    sx_cpu_share(self, threads, NULL, n, SX_CHUNK, code_share, &w);
-}
 
 /* ---- from codes to strings ------------------------------------------------------------- */
 
@@ -325,8 +225,10 @@ static void settle_some(const sx_settle *job, unsigned from, unsigned end)
     unsigned left = 0;
     int alone = s->forks == 0;
 
-    for (unsigned i = from; i < end; i++)
-        if (job->open[i] && job->position[i] < v->n) {    /* in a damaged file it may be n */
+    for (unsigned i = from; i < end; i++) {
+        int open = job->open[i] && job->position[i] < v->n;       /* in a damaged file it may be n */
+        job->open[i] = open && job->same[i] == SX_SAME_WHOLE;     /* nothing is left to compare */
+        if (open && !job->open[i]) {
             all[left].lo = job->position[i];
             all[left++].i = i;
             if (!s->marks)
@@ -334,7 +236,7 @@ static void settle_some(const sx_settle *job, unsigned from, unsigned end)
             if (!s->marks && !alone)
                 ask_run(v, job->position[i]);
         }
-    memset(job->open + from, 0, end - from);
+    }
     if (s->marks) {
         search_runs(job, all, search_marked(job, all, left), 0);
         return;

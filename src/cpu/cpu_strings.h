@@ -17,7 +17,7 @@ sx_status sx_cpu_string_once(sx_sorted *s, sx_err *err);
 /* A string for a sentence: its beginning, bytes that are not printed as \xHH. */
 void sx_cpu_string_print(const sx_strings *s, uint64_t i, char *text, size_t space);
 
-/* ---- cpu_strings.c ------------------------------------------------------------------- */
+/* ---- cpu_codes.c, cpu_strings.c ------------------------------------------------------------- */
 
 /* Strings that are asked for: those of a column, or some of these, by their numbers. */
 typedef struct {

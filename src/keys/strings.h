@@ -40,7 +40,10 @@
  *
  * While a range has SX_SHARES numbers or more, no digit's part of it is empty. So strings with equal
  * codes have the same bytes up to there, which need not be compared (`same`). Bytes behind that are
- * not among these: a part of them may be empty, and begin where the next one does.
+ * not among these: a part of them may be empty, and begin where the next one does. If a string ends in
+ * such a range, no other has its code (SX_SAME_WHOLE): a longer one has a digit above 0 there. But
+ * strings that end at a fork have the code of a group without any byte behind it, so where there are
+ * forks this is said only of codes with a tail above 0.
  *
  * Where nearly all bytes occur, base is 0, and the next bits of the string stand there as they are.
  *
@@ -114,6 +117,9 @@ typedef struct {
 #define SX_CHARS_MOST 48u         /* bytes of a code */
 
 #define SX_STRING_MOST UINT32_MAX /* bytes of one */
+
+/* `same` of a string that is alone with its code. It is more than groups skip and codes stand for. */
+#define SX_SAME_WHOLE 0x80000000u
 
 /* Bytes of an offset, unless they are in lines. */
 SX_FN uint32_t sx_offset_bytes(uint64_t size)
@@ -273,6 +279,13 @@ SX_FN uint64_t sx_string_word(const unsigned char *q, uint64_t length, uint64_t 
     return x;
 }
 
+/* Whether only q has its code, which is coded from `at` on, with a range left behind its last byte. */
+SX_FN int sx_code_whole(const sx_strings *s, uint64_t length, uint64_t at, uint64_t tail,
+                        uint64_t range)
+{
+    return length - at < s->chars && range >= SX_SHARES && (tail > 0 || s->forks == 0);
+}
+
 /* sx_string_tail() of codes of 4 bytes, if there is a base. */
 SX_FN uint32_t sx_string_tail4(const sx_strings *s, const unsigned char *q, uint64_t length,
                                uint64_t at, uint64_t *same)
@@ -281,7 +294,7 @@ SX_FN uint32_t sx_string_tail4(const sx_strings *s, const unsigned char *q, uint
     const uint16_t *shares = digits + SX_DIGITS_BYTES / 2;
     uint32_t most = s->base - 1u, row = s->rows > 1 ? s->base + 1u : 0;
     uint32_t x = 0, range = s->bits ? (uint32_t)1 << (sx_tail_bits(s) & 31) : UINT32_MAX;
-    uint64_t end = length - at < s->chars ? length : at + s->chars;
+    uint64_t end = length - at < s->chars ? length : at + s->chars, from = at;
     uint32_t before = at > 0 ? digits[q[at - 1]] >> 1 : 0;
 
     before = before < most ? before : most;
@@ -298,11 +311,13 @@ SX_FN uint32_t sx_string_tail4(const sx_strings *s, const unsigned char *q, uint
         range = (uint32_t)((uint64_t)range * share[1] / SX_SHARES) - first;
         before = digit;
     }
+    if (sx_code_whole(s, length, from, x, range))
+        *same = SX_SAME_WHOLE;
     return x;
 }
 
 /* What a code has behind the group's number. *same: bytes of q up to which all strings with this
- * code are like it. */
+ * code are like it; SX_SAME_WHOLE: no other string has it. */
 SX_FN uint64_t sx_string_tail(const sx_strings *s, const unsigned char *q, uint64_t length,
                               uint64_t at, uint64_t *same)
 {
@@ -311,6 +326,7 @@ SX_FN uint64_t sx_string_tail(const sx_strings *s, const unsigned char *q, uint6
     uint32_t most = s->base - 1u, row = s->rows > 1 ? s->base + 1u : 0;
     uint32_t before;
     uint64_t x = 0, range = s->bits ? (uint64_t)1 << (sx_tail_bits(s) & 63) : UINT64_MAX, end;
+    uint64_t from = at;
 
     if (!s->base) {
         *same = at + sx_tail_bits(s) / 8;
@@ -335,6 +351,8 @@ SX_FN uint64_t sx_string_tail(const sx_strings *s, const unsigned char *q, uint6
         range = part * (uint32_t)(share[1] - share[0]);
         before = digit;
     }
+    if (sx_code_whole(s, length, from, x, range))
+        *same = SX_SAME_WHOLE;
     return x;
 }
 
@@ -369,7 +387,8 @@ typedef struct {
     uint64_t code;
     uint64_t same;                /* bytes that q shares with each string of its code, if both have
                                      as many; 0 if it left the tree or has a byte that does not
-                                     occur. All others of its code have the same number there */
+                                     occur; SX_SAME_WHOLE if each string of its code is q. All
+                                     others of its code have the same number there */
     uint32_t cell;
 } sx_code_walk;
 

@@ -86,6 +86,10 @@ SX_DEV uint64_t sx_text_bound(const sx_view *v, uint64_t from, sx_gpu_search *s)
     int equal;
 
     s->equal = 0;
+    if (s->same == SX_SAME_WHOLE && !s->right && from < v->n) {   /* nothing is left to compare */
+        s->equal = sx_text_code(v, from) == s->code;
+        return from;
+    }
     if (v->strings.marks && from < v->n && sx_text_marked(v, &from, s))
         return from;
     if (from >= v->n || !sx_text_before(v, from, s))
