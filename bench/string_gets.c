@@ -1,10 +1,10 @@
 /* string_gets.c - how fast strings are found, with queries and rows in the device's memory:
  *
- *     string_gets DEVICE SPEC words|paths|random N [QUERIES [RUNS]]
+ *     string_gets DEVICE SPEC words|paths|random|long N [QUERIES [RUNS]]
  *
  * words: made of syllables, of 3 to 20 bytes, 9 on average, as in a dictionary; paths: folders and
- * files below 60 bytes that all share; random: 12 bytes of any. All different, random hits. Prints
- * a JSON line. */
+ * files below 60 bytes that all share; random: 12 bytes of any; long: random letters, as many as the
+ * paths have. All different, random hits. Prints a JSON line. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +56,8 @@ static unsigned one(const char *kind, uint64_t i, char *to)
     n = (unsigned)snprintf(to, LONGEST, "%.60s/", shared);
     n += syllables(to + n, mixed(i / 400), 3);
     n += (unsigned)snprintf(to + n, LONGEST - n, "/part-%05llu.txt", (unsigned long long)(i % 400));
+    for (unsigned k = 0; kind[0] == 'l' && k < n; k++)
+        to[k] = (char)('a' + mixed(i * LONGEST + k) % 26);
     return n;
 }
 
@@ -89,7 +91,7 @@ int main(int argc, char **argv)
     sx_index *ix;
 
     if (n == 0) {
-        fprintf(stderr, "usage: string_gets DEVICE SPEC words|paths|random N [QUERIES [RUNS]]\n");
+        fprintf(stderr, "usage: string_gets DEVICE SPEC words|paths|random|long N [QUERIES [RUNS]]\n");
         return 2;
     }
     expect(sx_open(&dev, argv[1]));

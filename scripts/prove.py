@@ -94,6 +94,11 @@ def code_orders(width):
             of(3, 56, 8, 3, 1, 0, 4, 1), of(2, 26, 4, 1, 0, 0, 4, 1)] if width == 8 else []
 
 
+def code_wholes(width):
+    """The same with so few bits for groups that a range is left behind a byte."""
+    return [dict(c, SHORT="2u", BITS=52 if c["CODE_BYTES"] == 8 else 20) for c in code_orders(width)]
+
+
 def offsets(width):
     """Of strings: in lines, or of 4 or 8 bytes."""
     return [dict(tree(1, 0, 0, 0, 0), OFFSET_BYTES=o) for o in (2, 4, 8)] if width == 8 else []
@@ -207,6 +212,7 @@ LEMMAS = [
     ("pgm", "cpu_count_from", levels_1, 6),
     ("strings", "code_step", codes, 10),
     ("strings", "code_order", code_orders, 6),
+    ("strings", "code_whole", code_wholes, 6),
     ("strings", "string_bytes", offsets, 2),
     ("strings", "mark_nearest", marks, 12),
     ("strings", "mark_bound", marks, 13),
@@ -378,6 +384,8 @@ FAULTS = [
      code_orders(8)[0]),
     (STRINGS_H, "range = (uint32_t)((uint64_t)range * share[1] / SX_SHARES) - first;",
      "range = (uint32_t)((uint64_t)range * share[1] / SX_SHARES);", "code_order", code_orders(8)[3]),
+    (STRINGS_H, "range >= SX_SHARES && (tail", "range > 0 && (tail", "code_whole", code_wholes(8)[0]),
+    (STRINGS_H, "(tail > 0 || s->forks == 0)", "1", "code_whole", code_wholes(8)[2]),
     (STRINGS_H, "    a = a < s->size ? a : s->size;\n", "", "string_bytes", offsets(8)[1]),
     (MARKS_H, "return m < n - lo ? m : n - lo;", "return m;", "mark_bound", marks(8)[0]),
     (MARKS_H, "for (uint32_t i = 1; i < m; i++) {", "for (uint32_t i = 1; i <= m; i++) {",

@@ -4,8 +4,9 @@
 //
 //     strings words FILE [RUNS [SPEC]...]     one word a line, several files joined with ':';
 //                                             words that come twice count once
-//     strings paths|random N [RUNS [SPEC]...] N paths below 60 bytes that all share, or N strings
-//                                             of 8 to 24 random letters
+//     strings paths|random|long N [RUNS [SPEC]...]
+//                                             N paths below 60 bytes that all share, or N strings
+//                                             of random letters: 8 to 24, or as many as paths have
 //
 // Prints a JSON line for each: what it is, M answers a second (the best of RUNS, 5 unless said),
 // bytes a key beside the strings themselves.
@@ -86,6 +87,15 @@ std::vector<std::string> make_paths(uint64_t n)
     return all;
 }
 
+// As long as paths, so that what a common prefix costs can be told from what bytes cost.
+std::vector<std::string> make_long(uint64_t n)
+{
+    std::vector<std::string> all = make_paths(n);
+    for (std::string &s : all)
+        s = letters(s.size(), 1);
+    return all;
+}
+
 std::vector<std::string> read_words(const char *files)
 {
     std::vector<std::string> all;
@@ -149,7 +159,7 @@ void need(sx_status st, const char *what)
 int main(int argc, char **argv)
 {
     if (argc < 3) {
-        std::fprintf(stderr, "strings words FILE | paths N | random N  [RUNS [SPEC]...]\n");
+        std::fprintf(stderr, "strings words FILE | paths|random|long N  [RUNS [SPEC]...]\n");
         return 2;
     }
     std::vector<std::string> all;
@@ -157,6 +167,8 @@ int main(int argc, char **argv)
         all = read_words(argv[2]);
     else if (std::strcmp(argv[1], "paths") == 0)
         all = make_paths(std::strtoull(argv[2], nullptr, 0));
+    else if (std::strcmp(argv[1], "long") == 0)
+        all = make_long(std::strtoull(argv[2], nullptr, 0));
     else
         for (uint64_t i = std::strtoull(argv[2], nullptr, 0); i > 0; i--)
             all.push_back(letters(8, 17));

@@ -72,7 +72,7 @@ const sx_view *sx_walked_view(const sx_cpu *cpu, const sx_views *views, sx_view 
 
 void sx_find_strings(const sx_cpu *cpu, const sx_means *w, const sx_view *v, sx_chunk *c,
                      const sx_slice *q, const sx_text_codes *known, uint64_t at, sx_side side,
-                     const sx_state *entry)
+                     const sx_state *entry, int rows)
 {
     uint64_t before[SX_CHUNK], same[SX_CHUNK];
     sx_settle settle = {v, {q, NULL}, at, c->m, same, c->flag, c->at};
@@ -84,7 +84,7 @@ void sx_find_strings(const sx_cpu *cpu, const sx_means *w, const sx_view *v, sx_
     } else {
         sx_cpu_codes(cpu, v, &settle.q, at, c->m, c->q, same);
     }
-    w->bounds(v, c->q, c->m, SX_LEFT, entry, c->at, c->slot, 0);
+    w->bounds(v, c->q, c->m, SX_LEFT, entry, c->at, c->slot, rows);
     sx_cpu_settle_soon(v, c->at, c->m);
     w->keys->equal(v, c->q, c->slot, c->flag, c->m);
     memcpy(before, c->at, c->m * sizeof *before);

@@ -31,10 +31,11 @@ static inline void sx_to_ranks(const sx_view *v, sx_chunk *c)
 }
 
 /* Finds the bounds of strings [at, at + c->m) of a column: positions and slots. The chunk's flags
- * say where a string is equal. known: the column's codes, if they are. */
+ * say where a string is equal. known: the column's codes, if they are. rows: the walk asks for those
+ * of its slots, which are mostly those of the strings. */
 void sx_find_strings(const sx_cpu *cpu, const sx_means *w, const sx_view *v, sx_chunk *c,
                      const sx_slice *q, const sx_text_codes *known, uint64_t at, sx_side side,
-                     const sx_state *entry);
+                     const sx_state *entry, int rows);
 
 /* ---- walks from entries -------------------------------------------------------- */
 

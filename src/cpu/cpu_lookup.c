@@ -198,7 +198,8 @@ static void find(const lookup_work *w, sx_chunk *c, uint64_t at, sx_side side, i
     int rows = slots && job->out.data && !w->v->starts;        /* the walk can prefetch them */
 
     if (w->cpu)
-        sx_find_strings(w->cpu, &w->walks, w->v, c, &job->q, &job->codes, at, side, entry);
+        sx_find_strings(w->cpu, &w->walks, w->v, c, &job->q, &job->codes, at, side, entry,
+                        rows);
     else
         w->walks.bounds(w->v, c->q, c->m, side, entry, c->at, slots ? c->slot : NULL, rows);
 }

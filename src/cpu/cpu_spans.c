@@ -40,7 +40,7 @@ static void find_end(const span_work *w, sx_chunk *c, uint64_t at, const sx_slic
     if (w->type->bytes)
         w->walks.bounds(w->v, c->q, c->m, side, entry, c->at, NULL, 0);
     else
-        sx_find_strings(w->cpu, &w->walks, w->v, c, q, known, at, side, entry);
+        sx_find_strings(w->cpu, &w->walks, w->v, c, q, known, at, side, entry, 0);
     sx_to_ranks(w->v, c);
 }
 
@@ -53,7 +53,7 @@ static __attribute__((noinline)) void find_prefixes(const span_work *w, sx_chunk
     uint64_t position[SX_CHUNK];
 
     sx_find_strings(w->cpu, &w->walks, v, c, &w->job->lo, &w->job->codes_lo, at, SX_LEFT,
-                 w->job->entry_lo ? w->job->entry_lo + at : NULL);
+                 w->job->entry_lo ? w->job->entry_lo + at : NULL, 0);
     memcpy(position, c->at, c->m * sizeof *position);
     sx_to_ranks(v, c);
     memcpy(start, c->at, c->m * sizeof *start);

@@ -144,13 +144,57 @@ static int not_above(const unsigned char *q, uint64_t q_length, const unsigned c
 }
 
 /* The tree has two levels at most. */
-static uint64_t code_of(const sx_strings *s, const unsigned char *q, uint64_t length)
+static sx_code_walk walk_of(const sx_strings *s, const unsigned char *q, uint64_t length)
 {
     sx_code_walk w = {0, 0, 0, 0};
 
     if (!sx_code_step(s, q, length, &w))
         ASSERT(sx_code_step(s, q, length, &w), "the walk ends");
-    return w.code;
+    return w;
+}
+
+/* Whether q could be a key: its bytes occur, and it does not leave the tree. */
+static int may_be_key(const sections_of *g, const unsigned char *q, uint64_t length)
+{
+    for (uint32_t i = 0; i < SHORT && i < length; i++)
+        if (!(g->digits[q[i]] & 1))
+            return 0;
+    for (uint32_t i = 0; i < POOL; i++)
+        if (i >= length || q[i] != g->pool[i])
+            return 0;
+    return !FORKS || length == POOL || (g->fork[0].bits[0] >> q[POOL] & 1);
+}
+
+static void some_codes(sx_strings *s, sections_of *g)
+{
+    s->cells = CELLS;
+    s->forks = FORKS;
+    s->pool = POOL;
+    s->base = DIGITS;
+    s->rows = STRING_ROWS;
+    s->chars = SHORT;
+    s->bits = BITS;
+    s->code_bytes = CODE_BYTES;
+    s->groups = (const unsigned char *)g;
+    some_digits(g);
+    some_tree(g);
+}
+
+/* A string that is said to be alone with its code has it alone, of all that could be keys. */
+void code_whole(void)
+{
+    sx_strings s = {0};
+    sections_of g = nondet_sections();
+    unsigned char q[SHORT], t[SHORT];
+    uint64_t q_length = some_string(q), t_length = some_string(t);
+
+    some_codes(&s, &g);
+    ASSUME(may_be_key(&g, t, t_length));
+    ASSUME(walk_of(&s, q, q_length).same == SX_SAME_WHOLE);
+    if (walk_of(&s, q, q_length).code == walk_of(&s, t, t_length).code)
+        ASSERT(not_above(q, q_length, t, t_length) && not_above(t, t_length, q, q_length),
+               "only q has its code");
+    END;
 }
 
 /* Of two strings, whether they are keys or not. So many BITS of a code are the group's that ranges
@@ -162,19 +206,9 @@ void code_order(void)
     unsigned char q[SHORT], t[SHORT];
     uint64_t q_length = some_string(q), t_length = some_string(t);
 
-    s.cells = CELLS;
-    s.forks = FORKS;
-    s.pool = POOL;
-    s.base = DIGITS;
-    s.rows = STRING_ROWS;
-    s.chars = SHORT;
-    s.bits = BITS;
-    s.code_bytes = CODE_BYTES;
-    s.groups = (const unsigned char *)&g;
-    some_digits(&g);
-    some_tree(&g);
+    some_codes(&s, &g);
     ASSUME(not_above(q, q_length, t, t_length));
-    ASSERT(code_of(&s, q, q_length) <= code_of(&s, t, t_length), "codes never descend");
+    ASSERT(walk_of(&s, q, q_length).code <= walk_of(&s, t, t_length).code, "codes never descend");
     END;
 }
 
