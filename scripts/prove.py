@@ -95,8 +95,8 @@ def code_orders(width):
 
 
 def code_wholes(width):
-    """The same with so few bits for groups that a range is left behind a byte."""
-    return [dict(c, SHORT="2u", BITS=52 if c["CODE_BYTES"] == 8 else 20) for c in code_orders(width)]
+    """The same for shorter strings: of a range, enough is left behind a byte, or not."""
+    return [dict(c, SHORT="2u") for c in code_orders(width)]
 
 
 def offsets(width):
