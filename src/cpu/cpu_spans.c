@@ -65,6 +65,44 @@ static __attribute__((noinline)) void find_prefixes(const span_work *w, sx_chunk
     sx_to_ranks(v, c);
 }
 
+/* The bits of prefixes [at, at + m), which are up to 128. Those in device memory are not checked
+ * before. */
+static void take_bits(const span_work *w, uint64_t at, unsigned m, unsigned char *bits)
+{
+    const sx_slice *column = &w->job->hi;
+    uint32_t most = 8 * w->v->width;
+
+    for (unsigned i = 0; i < m; i++) {
+        uint32_t its = column->data ? *(const uint32_t *)sx_slice_at(column, at + i) : w->job->length;
+        bits[i] = (unsigned char)(its < most ? its : most);
+    }
+}
+
+/* The same for keys. Where the family has no walk for both ends, or the index is so small that others
+ * search it faster, they are the bounds of the prefix with zeros behind it and with ones. */
+static __attribute__((noinline)) void find_bits(const span_work *w, sx_chunk *c, uint64_t at,
+                                                uint64_t *start)
+{
+    const sx_family_cpu *family = sx_family_cpu_of(w->v->family);
+    unsigned width = w->v->width == 4 ? 0 : w->v->width == 8 ? 1 : 2;
+    sx_prefixes_fn *prefixes = family->prefixes[w->cpu->level][width];
+    unsigned char *bits = c->flag;        /* walks need the stack */
+
+    take_bits(w, at, c->m, bits);
+    w->type->encode(c->q, sx_slice_at(&w->job->lo, at), c->m);
+    w->walks.keys->set_rest(c->q, bits, c->m, 0);
+    if (prefixes && w->walks.bounds == family->bounds[w->cpu->level][width]) {
+        prefixes(w->v, c->q, bits, c->m, start, c->at);
+    } else {
+        w->walks.bounds(w->v, c->q, c->m, SX_LEFT, NULL, start, NULL, 0);
+        w->walks.keys->set_rest(c->q, bits, c->m, 1);
+        w->walks.bounds(w->v, c->q, c->m, SX_RIGHT, NULL, c->at, NULL, 0);
+    }
+    for (unsigned i = 0; w->v->starts && i < c->m; i++)
+        start[i] = sx_start_at(w->v, start[i]);
+    sx_to_ranks(w->v, c);
+}
+
 /* Finds both ends of ranges, and says which of them are empty; ends as above. */
 static void find_ends(const span_work *w, sx_chunk *c, uint64_t at, uint64_t *start,
                       unsigned char empty[SX_CHUNK])
@@ -86,7 +124,9 @@ static void span_chunk(const span_work *w, sx_chunk *c, uint64_t at,
     const sx_span_query *job = w->job;
     unsigned char empty[SX_CHUNK] = {0};
 
-    if (job->prefix)
+    if (job->prefix && w->type->bytes)
+        find_bits(w, c, at, start);
+    else if (job->prefix)
         find_prefixes(w, c, at, start);
     else
         find_ends(w, c, at, start, empty);

@@ -18,7 +18,7 @@
 #include "family/generic/cpu_each.h"
 
 #define WALKS(w, level)                                                     \
-    {equal_##w##_##level, crossed_##w##_##level, fold_slots_##level}
+    {equal_##w##_##level, crossed_##w##_##level, set_rest_##w##_##level, fold_slots_##level}
 #define LEVELS(level) {WALKS(4, level), WALKS(8, level), WALKS(16, level)}
 
 static const sx_cpu_walks walks[SX_SIMD_LEVELS][3] = {

@@ -17,6 +17,8 @@ typedef struct {
                   unsigned char *hit, unsigned m);
     /* empty[i]: lo[i] > hi[i]. */
     void (*crossed)(const void *lo, const void *hi, unsigned char *empty, unsigned m);
+    /* Bits of q[i] behind the first bits[i] become ones, or zeros. */
+    void (*set_rest)(void *q, const unsigned char *bits, unsigned m, int ones);
     /* Takes the rows of n slots, from `slot` on, into a fold. used: slots of a small block
      * that are not left out; in large blocks all are used. */
     void (*fold_slots)(const sx_view *v, uint64_t slot, uint64_t n, uint32_t used, sx_fold *f);

@@ -20,4 +20,14 @@ TARGET static void F(crossed)(const void *lo, const void *hi, unsigned char *emp
         empty[i] = a[i] > b[i];
 }
 
+TARGET static void F(set_rest)(void *q, const unsigned char *bits, unsigned m, int ones)
+{
+    KEY *k = q;
+
+    for (unsigned i = 0; i < m; i++) {
+        KEY rest = bits[i] < 8 * W ? (KEY)((KEY)~(KEY)0 >> bits[i]) : 0;
+        k[i] = ones ? (KEY)(k[i] | rest) : (KEY)(k[i] & (KEY)~rest);
+    }
+}
+
 #include "family/generic/cpu_end.h"

@@ -23,6 +23,11 @@ typedef void sx_bounds_fn(const sx_view *v, const void *q, unsigned m, sx_side s
 typedef void sx_steps_fn(const sx_view *v, const void *q, unsigned m, sx_side side, uint32_t from,
                          uint32_t to, const sx_state *in, sx_state *out);
 
+/* Keys that begin with the first bits[i] of q[i], which has zeros behind them, for m <= SX_CHUNK keys
+ * of the view's width: the positions of the first of them and behind the last. The view has keys. */
+typedef void sx_prefixes_fn(const sx_view *v, const void *q, const unsigned char *bits,
+                            unsigned m, uint64_t *from, uint64_t *to);
+
 /* Asks for the memory at which walks go on from m entries, and for the rows there if they are
  * wanted: a while before bounds are wanted of these. */
 typedef void sx_ask_fn(const sx_view *v, const sx_state *entry, unsigned m, int rows);
@@ -41,6 +46,8 @@ typedef struct {
     sx_steps_fn *steps[SX_SIMD_LEVELS][3];        /* the same; NULL, too, if there is no upper
                                                      part */
     sx_ask_fn *ask;               /* NULL if there is no upper part */
+    sx_prefixes_fn *prefixes[SX_SIMD_LEVELS][3];  /* as bounds; NULL, too, unless it has the trait
+                                                     SX_FINDS_PREFIXES */
     /* Sections of its own, over the sorted keys. fit, if keys determine the shape: completes it
      * and makes the sections. fill: fills the sections in base[]. NULL: it has none. */
     sx_status (*fit)(sx_view *v, const void *keys, const sx_sharing *sharing,

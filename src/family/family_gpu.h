@@ -41,6 +41,8 @@ typedef struct {
                      sx_progress *progress, void *base[SX_SECTIONS], sx_err *err);
     void (*fill)(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *keys,
                  void *const base[SX_SECTIONS]);
+    /* spans of prefixes; NULL unless it has the trait SX_FINDS_PREFIXES. */
+    void (*prefixes)(sx_gpu *g, gpu_stream stream, const sx_gpu_spans *a);
 } sx_family_gpu;
 
 #ifdef __cplusplus

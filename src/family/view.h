@@ -47,7 +47,9 @@ enum {
     SX_SIZES_KNOWN = 4,           /* n and the spec determine all sizes; if not, the keys do */
     SX_CHOSEN = 8,                /* it is no index, but becomes one */
     SX_ONCE = 16,                 /* of a view's layout: equal keys are stored once */
-    SX_NARROW_CODES = 32          /* codes of strings have 4 bytes, not 8 */
+    SX_NARROW_CODES = 32,         /* codes of strings have 4 bytes, not 8 */
+    SX_FINDS_PREFIXES = 64        /* of keys that are no strings, by one walk; without it they are
+                                     the range between two bounds */
 };
 
 /* The head is what every walk ends in; `of` is the family's own. */

@@ -74,6 +74,7 @@ typedef struct {                  /* see sx_span_query */
     sx_gpu_views views;
     int key_type;
     uint32_t last;
+    uint32_t length;              /* k_prefixes: bits of all; or hi has uint32_t */
     uint64_t n, limit;
     const void *lo, *hi;
     uint64_t *start, *count;      /* start may be NULL */

@@ -287,6 +287,7 @@ static sx_gpu_spans gpu_spans_args(const gpu_ranges *w, uint64_t n, void *const 
     a.views = gpu_views_of(w->views);
     a.key_type = w->job->key_type;
     a.last = w->job->last;
+    a.length = w->job->length;
     a.n = n;
     a.limit = w->job->limit;
     a.lo = dev[RANGE_LO];
@@ -300,10 +301,14 @@ static sx_status gpu_spans_work(sx_gpu *g, gpu_stream stream, const void *work, 
                                 uint64_t n, void *const dev[], sx_err *err)
 {
     const gpu_ranges *w = (const gpu_ranges *)work;
+    const sx_family_gpu *family = sx_family_gpu_of(sx_one_view(w->views)->family);
     sx_gpu_spans a = gpu_spans_args(w, n, dev);
 
     (void)at;
-    sx_family_gpu_of(sx_one_view(w->views)->family)->spans(g, stream, &a);
+    if (w->job->prefix)
+        family->prefixes(g, stream, &a);
+    else
+        family->spans(g, stream, &a);
     return sx_gpu_launched(g, "finding ranges", err);
 }
 

@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/slice.h"
 
-#define SX_BACKEND_ABI 31
+#define SX_BACKEND_ABI 32
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -123,7 +123,10 @@ typedef struct {
 typedef struct {
     int key_type;
     uint32_t last;                /* the limit keeps the last results of a range */
-    uint32_t prefix;              /* strings: ranges hold all that begin with lo; hi is lo */
+    uint32_t prefix;              /* ranges hold all that begin with lo. Strings: hi is lo. Keys,
+                                     on a CPU or if the family has SX_FINDS_PREFIXES: hi has how
+                                     many bits of each, uint32_t; it is none if ... */
+    uint32_t length;              /* ... so many are of all */
     uint64_t n;
     sx_slice lo, hi;
     uint64_t limit;               /* UINT64_MAX: none */

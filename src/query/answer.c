@@ -315,6 +315,30 @@ static sx_status answer_fold(void *work, uint64_t at, uint64_t n, const sx_help 
     return ask_fold(w->plan, &part, &out, err);
 }
 
+/* Prefixes that are brought already become the ranges that they are, as the GPU makes entries for
+ * ends. Without memory for these the CPU goes on alone. */
+static sx_status make_ends(visits *all, sx_plan *plan, sx_span_query *here, sx_err *err)
+{
+    const sx_type_info *type = sx_type_of(here->key_type);
+    sx_slice lo = sx_slice_fixed(NULL, type->bytes, here->n, SX_HOST), hi = lo;
+    sx_status st;
+
+    if (!here->prefix || type->bytes == 0 || !plan->entries)
+        return SX_OK;
+    st = stand_in(all, &lo, here->n, 0, err);
+    if (st == SX_OK)
+        st = stand_in(all, &hi, here->n, 0, err);
+    if (st == SX_OK) {
+        sx_prefix_make_ends(type, &here->lo, &here->hi, here->length, here->n, lo.data, hi.data);
+        here->lo = lo;
+        here->hi = hi;
+        here->prefix = 0;
+        return SX_OK;
+    }
+    plan->entries = NULL;
+    return st == SX_ENOMEM ? SX_OK : st;
+}
+
 /* Brings the ends of ranges to the host, and says what entries to ask for. */
 static sx_status bring_ranges(visits *all, sx_plan *plan, const sx_span_query *job,
                               sx_span_query *here, sx_entered *ask, sx_err *err)
@@ -325,8 +349,10 @@ static sx_status bring_ranges(visits *all, sx_plan *plan, const sx_span_query *j
     st = bring(all, &here->lo, job->n, 1, 0, err);
     if (st == SX_OK)
         st = bring(all, &here->hi, job->n, 1, 0, err);
+    if (st == SX_OK)
+        st = make_ends(all, plan, here, err);
     *ask = (sx_entered){.key_type = job->key_type, .q = {here->lo, here->hi},
-                        .side = {SX_LEFT, SX_RIGHT}, .columns = job->prefix ? 1 : 2,
+                        .side = {SX_LEFT, SX_RIGHT}, .columns = here->prefix ? 1 : 2,
                         .threads = job->how.threads};
     return st == SX_OK ? take_codes(all, plan, ask, (sx_text_codes *const[2]){&here->codes_lo,
                                                                                &here->codes_hi},

@@ -81,8 +81,13 @@ void sx_timing_end(const sx_timing *timing, sx_status st);
 typedef struct {
     const char *verb;
     sx_column *first, *rows, *keys;
-    uint32_t prefix;              /* see sx_span_query */
+    uint32_t prefix, length;      /* see sx_span_query */
+    const sx_column *bits;        /* the same, in place of hi; or NULL */
 } sx_range_ask;
+/* The ends, lo and hi, of the ranges that n prefixes are; all is on the host. bits: or none, and
+ * then `length` of all. */
+void sx_prefix_make_ends(const sx_type_info *type, const sx_slice *of, const sx_slice *bits,
+                         uint32_t length, uint64_t n, void *lo, void *hi);
 sx_status sx_read_ranges(const sx_index_version *now, const sx_ranges *ranges,
                          const sx_range_ask *ask, const sx_call *call, sx_err *err);
 

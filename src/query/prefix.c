@@ -1,6 +1,8 @@
 /* prefix.c - keys that begin with some bits. They are a range: from the prefix with zeros behind
- * it to the prefix with ones behind it. So both ends are made, and the range is asked for. Strings
- * that begin with some bytes have no last one, so whoever finds ranges finds where these end. */
+ * it to the prefix with ones behind it. A CPU makes both ends itself, a chunk at a time, unless the
+ * family finds them by one walk (SX_FINDS_PREFIXES). A GPU has kernels for such families only: of
+ * others both ends are made beforehand, and the range is asked for. Strings that begin with some bytes have no
+ * last one, so whoever finds ranges finds where these end. */
 #include "query/index.h"
 
 #include "base/alloc.h"
@@ -10,12 +12,13 @@
 
 static const char verb[] = "sx_prefix";
 
-/* A copy of what the caller asks for, and the ends of its ranges; strings need none. */
+/* A copy of what the caller asks for, and the ends of its ranges, if they are wanted. */
 typedef struct {
     sx_prefixes own;
     const sx_type_info *type;
     sx_device *dev;
     sx_call how;
+    uint32_t whole;               /* prefixes are asked for as they are */
     void *lo, *hi;
     int there;                    /* in device memory */
 } prefixes;
@@ -57,6 +60,7 @@ static sx_status check_bits(const prefixes *p, const sx_index_version *now, sx_e
 static sx_status check_prefixes(prefixes *p, const sx_index_version *now, const sx_prefixes *given,
                                 const sx_call *call, sx_err *err)
 {
+    const sx_replica *first = &sx_one_run(now)->replica[0];
     sx_err why;
     sx_status st = sx_need(given, verb, "prefixes", err);
 
@@ -74,31 +78,32 @@ static sx_status check_prefixes(prefixes *p, const sx_index_version *now, const 
         return sx_fail(err, SX_EINVAL, "%s: reserved of sx_prefixes is %llu, not 0", verb,
                        (unsigned long long)p->own.reserved);
     p->type = sx_type_of(now->key_type);
+    p->whole = p->type->bytes == 0 || !first->dev->backend->gpu ||
+               (first->view.traits & SX_FINDS_PREFIXES) != 0;
     p->dev = now->dev;
     p->how.size = sizeof p->how;  /* it is a call again */
     return check_bits(p, now, err);
 }
 
-/* The ends of all ranges, on the host. */
-static void make_ends(const prefixes *p)
+void sx_prefix_make_ends(const sx_type_info *type, const sx_slice *of, const sx_slice *bits,
+                         uint32_t length, uint64_t n, void *lo, void *hi)
 {
-    const sx_column *of = p->own.of;
-    uint32_t width = p->type->width;
+    uint32_t width = type->width;
 
-    for (uint64_t i = 0; i < of->n; i++) {
-        uint32_t bits = p->own.bits ? ((const uint32_t *)p->own.bits->data)[i] : p->own.length;
+    for (uint64_t i = 0; i < n; i++) {
+        uint32_t its = bits->data ? *(const uint32_t *)sx_slice_at(bits, i) : length;
         _Alignas(16) unsigned char key[16] = {0}, end[16];
-        p->type->encode(key, (const unsigned char *)of->data + i * width, 1);
+        type->encode(key, sx_slice_at(of, i), 1);
         memcpy(end, key, sizeof end);
         for (uint32_t b = 0; b < width; b++) {
             /* Bits of byte b, counted from the highest one, that belong to the prefix. */
-            uint32_t its = bits <= 8 * b ? 0 : bits - 8 * b >= 8 ? 8 : bits - 8 * b;
-            unsigned char rest = (unsigned char)(0xffu >> its);
+            uint32_t of_byte = its <= 8 * b ? 0 : its - 8 * b >= 8 ? 8 : its - 8 * b;
+            unsigned char rest = (unsigned char)(0xffu >> of_byte);
             key[width - 1 - b] &= (unsigned char)~rest;
             end[width - 1 - b] |= rest;
         }
-        p->type->decode((unsigned char *)p->lo + i * width, key, 1);
-        p->type->decode((unsigned char *)p->hi + i * width, end, 1);
+        type->decode((unsigned char *)lo + i * width, key, 1);
+        type->decode((unsigned char *)hi + i * width, end, 1);
     }
 }
 
@@ -121,7 +126,7 @@ static sx_status take_ends(prefixes *p, sx_err *err)
     uint64_t n = p->own.of->n, bytes = n * p->type->width;
     sx_status st;
 
-    if (p->type->bytes == 0)
+    if (p->whole)
         return SX_OK;
     p->there = p->own.of->place == SX_DEVICE;
     if (p->how.max_bytes && 2 * bytes >= p->how.max_bytes)
@@ -133,8 +138,10 @@ static sx_status take_ends(prefixes *p, sx_err *err)
         st = sx_alloc(&p->lo, bytes + 1, "prefixes", err);
         if (st == SX_OK)
             st = sx_alloc(&p->hi, bytes + 1, "prefixes", err);
-        if (st == SX_OK)
-            make_ends(p);
+        if (st == SX_OK) {
+            sx_slice of = sx_slice_of(p->own.of), bits = sx_slice_of(p->own.bits);
+            sx_prefix_make_ends(p->type, &of, &bits, p->own.length, n, p->lo, p->hi);
+        }
         return st;
     }
     st = be->scratch(p->dev->self, p->how.stream, &p->lo, bytes + 16, err);
@@ -164,7 +171,7 @@ static sx_status ask_prefixes(const sx_index_version *now, const sx_prefixes *gi
         sx_ranges ranges = {.size = sizeof ranges, .lo = &lo, .hi = &hi, .limit = p.own.limit,
                             .last = p.own.last};
         sx_range_ask ask = {.verb = verb, .first = first, .rows = rows, .keys = keys,
-                            .prefix = p.type->bytes == 0};
+                            .prefix = p.whole, .length = p.own.length, .bits = p.own.bits};
         if (!ask.prefix) {
             lo.data = p.lo;
             hi.data = p.hi;

@@ -105,6 +105,14 @@ sx_status sx_range_count(const sx_index *ix, const sx_ranges *ranges, sx_column 
     return sx_question_end(&q, st);
 }
 
+/* Whether a GPU may make entries, which it makes of both ends of prefixes. */
+static int has_upper(const sx_index_version *now)
+{
+    const sx_run *run = sx_one_run(now);
+
+    return run->replicas > 1 && run->replica[1].part == SX_UPPER;
+}
+
 /* Whether memory for these ranges is within max_bytes. It includes columns in device
  * memory that an index on the host has to bring, but not results, whose number is not
  * known yet: what is left of max_bytes is for them. */
@@ -122,7 +130,8 @@ static sx_status check_scratch(const sx_index_version *now, const sx_span_query 
     if (at != now->dev) {
         if (!strings)
             each += (sx_slice_there(&job->lo) ? job->lo.each : 0) +
-                    (sx_slice_there(&job->hi) ? job->hi.each : 0);
+                    (sx_slice_there(&job->hi) ? job->hi.each : 0) +
+                    (job->prefix && has_upper(now) ? 2 * job->lo.each : 0);
         each += sx_slice_there(&out->first) || sx_slice_there(&out->rows) ||
                         sx_slice_there(&out->keys) ? word : 0;
     }
@@ -171,6 +180,9 @@ sx_status sx_read_ranges(const sx_index_version *now, const sx_ranges *ranges,
     if (st != SX_OK)
         return st;
     job.prefix = ask->prefix;
+    job.length = ask->length;
+    if (ask->prefix && now->key_type != SX_STR)
+        job.hi = sx_slice_of(ask->bits);
     out = (sx_range_out){.first = sx_slice_of(first), .rows = sx_slice_of(rows),
                          .keys = sx_slice_of(keys), .max_bytes = how.max_bytes};
     st = check_scratch(now, &job, &out, verb, err);

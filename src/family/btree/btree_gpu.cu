@@ -103,4 +103,4 @@ static void fill(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *key
 }
 
 const sx_family_gpu sx_gpu_of_btree = {habits, search_bytes, staged_bytes, shared_args, points,
-                                       spans, fold, climb, climb_texts, steps, NULL, fill};
+                                       spans, fold, climb, climb_texts, steps, NULL, fill, NULL};

@@ -56,4 +56,4 @@ GPU_CLIMB_HOST
 GPU_STEPS_HOST
 
 const sx_family_gpu sx_gpu_of_eytzinger = {habits, search_bytes, staged_bytes, NULL, points, spans,
-                                           fold, climb, climb_texts, steps, NULL, NULL};
+                                           fold, climb, climb_texts, steps, NULL, NULL, NULL};

@@ -1,6 +1,7 @@
 /* cpu_each.h - code for every width and instruction set: SX_BODY is a template that stands
  * between cpu_begin.h and cpu_end.h. A family's template defines F(bounds) (cpu_side_impl.h), and
- * F(steps) if it has an upper part. SX_BOUNDS_ALL and SX_STEPS_ALL are the tables of these. */
+ * F(steps) if it has an upper part, and F(prefixes) if it finds these itself. SX_BOUNDS_ALL,
+ * SX_STEPS_ALL and SX_PREFIXES_ALL are the tables of these. */
 #define LEVEL scalar
 #define W 4
 #include SX_BODY
@@ -47,3 +48,4 @@
 #endif
 #define SX_BOUNDS_ALL SX_EACH_LEVEL(bounds)
 #define SX_STEPS_ALL SX_EACH_LEVEL(steps)
+#define SX_PREFIXES_ALL SX_EACH_LEVEL(prefixes)

@@ -58,4 +58,4 @@ static void fill(sx_gpu *g, gpu_stream stream, const sx_view *v, const void *key
 }
 
 const sx_family_gpu sx_gpu_of_guide = {habits, search_bytes, NULL, shared_args, points, spans, fold,
-                                       climb, climb_texts, steps, NULL, fill};
+                                       climb, climb_texts, steps, NULL, fill, NULL};

@@ -311,4 +311,4 @@ static sx_status fit(sx_gpu *g, gpu_stream stream, sx_view *v, const void *keys,
 }
 
 const sx_family_gpu sx_gpu_of_pgm = {habits, search_bytes, staged_bytes, shared_args, points, spans,
-                                     fold, climb, climb_texts, steps, fit, NULL};
+                                     fold, climb, climb_texts, steps, fit, NULL, NULL};

@@ -31,4 +31,4 @@ GPU_HOSTS
 GPU_CLIMB_HOST
 
 const sx_family_gpu sx_gpu_of_sorted = {habits, search_bytes, gpu_staged_halvings, NULL, points,
-                                        spans, fold, climb, climb_texts, NULL, NULL, NULL};
+                                        spans, fold, climb, climb_texts, NULL, NULL, NULL, NULL};
