@@ -34,4 +34,26 @@ SX_DEV uint64_t F(bound)(const sx_view *v, KEY q, sx_side side, uint64_t *slot)
     return F(is_end)(q, side) ? v->n : F(left_bound)(v, F(behind)(q, side), slot);
 }
 
+/* The positions of the first key that begins with the first bits of q, and behind the last. More
+ * bits than it has are all of it. */
+SX_DEV uint64_t F(prefix_bounds)(const sx_view *v, KEY q, uint32_t bits, uint64_t *behind)
+{
+    KEY rest = bits < 8 * W ? (KEY)((KEY)~(KEY)0 >> bits) : 0;
+    uint64_t slot;
+
+    *behind = 0;
+    if (v->n == 0)
+        return 0;
+    switch (v->family) {
+#define SX_FAMILY_PREFIX(TAG, name)                                    \
+    case SX_FAM_##TAG:                                                 \
+        return F(name##_prefix)(v, q, bits, behind);
+#include "family/families.def"
+#undef SX_FAMILY_PREFIX
+    default:
+        *behind = F(bound)(v, (KEY)(q | rest), SX_RIGHT, &slot);
+        return F(bound)(v, (KEY)(q & (KEY)~rest), SX_LEFT, &slot);
+    }
+}
+
 #include "family/generic/gpu_count_end.h"

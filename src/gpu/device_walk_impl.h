@@ -32,9 +32,11 @@ SX_DEV uint64_t F(range)(const sx_view *v, KEY lo, KEY hi, uint64_t *start)
 /* Keys that begin with the first bits of this one; more bits than it has are all of it. */
 SX_DEV uint64_t F(prefix)(const sx_view *v, KEY key, uint32_t bits, uint64_t *start)
 {
-    KEY rest = bits < 8 * W ? (KEY)((KEY)~(KEY)0 >> bits) : 0;
+    uint64_t end;
 
-    return F(range)(v, (KEY)(key & (KEY)~rest), (KEY)(key | rest), start);
+    *start = sx_rank_at(v, F(prefix_bounds)(v, key, bits, &end));
+    end = sx_rank_at(v, end);
+    return end > *start ? end - *start : 0;
 }
 
 /* rank is below v->ranks. */

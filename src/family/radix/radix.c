@@ -118,7 +118,7 @@ static uint32_t levels(const sx_view *v)
 const sx_family sx_family_radix = {
     .name = "radix",
     .what = "sorted array under an adaptive radix tree",
-    .traits = SX_SLOTS_ARE_RANKS | SX_HAS_UPPER | SX_NARROW_CODES,
+    .traits = SX_SLOTS_ARE_RANKS | SX_HAS_UPPER | SX_NARROW_CODES | SX_FINDS_PREFIXES,
     .params = params,
     .sections = {"tree", "nodes"},
     .shape = shape,

@@ -49,5 +49,36 @@ SX_DEV uint64_t F(radix_bound)(const sx_view *v, KEY q, uint64_t *slot, uint32_t
     return F(array_slot)(v, F(radix_finish)(v, start, count, q, unit), slot);
 }
 
+/* Both ends of a prefix, as windows. */
+SX_DEV void F(radix_prefix_walk)(const sx_view *v, KEY q, uint32_t bits, uint64_t *lo, uint64_t *hi)
+{
+    uint64_t state = v->of.radix.root;
+    uint32_t l = 0;
+
+    for (; l < v->of.radix.levels && !(state & SX_RADIX_DONE) && F(radix_goes_on)(state, bits); l++)
+        state = F(radix_step)(v, state, q);
+    *lo = *hi = state;
+    if (l < v->of.radix.levels && !(state & SX_RADIX_DONE))
+        F(radix_ends)(v, state, q, bits, lo, hi);
+    *lo = F(radix_end_window)(v, *lo);
+    *hi = F(radix_end_window)(v, *hi);
+}
+
+/* The positions of the first key that begins with the first bits of q, and behind the last. The view
+ * has keys. */
+SX_DEV uint64_t F(radix_prefix)(const sx_view *v, KEY q, uint32_t bits, uint64_t *behind)
+{
+    KEY rest = F(prefix_rest)(bits), last = (KEY)(q | rest);
+    uint64_t lo, hi, count, start;
+
+    q = (KEY)(q & (KEY)~rest);
+    F(radix_prefix_walk)(v, q, bits < 8 * W ? bits : 8 * W, &lo, &hi);
+    start = F(radix_ended)(v, hi, &count);
+    *behind = last == (KEY)~(KEY)0 ? start + count
+                                   : F(radix_finish)(v, start, count, (KEY)(last + 1), v->unit);
+    start = F(radix_ended)(v, lo, &count);
+    return F(radix_finish)(v, start, count, q, v->unit);
+}
+
 #undef SX_BYTES_BELOW_4
 #undef SX_BYTES_BELOW

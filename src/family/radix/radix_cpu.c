@@ -199,5 +199,6 @@ static uint64_t units(const sx_view *v)
     return 2 * ((v->n + PART - 1) / PART);
 }
 
-const sx_family_cpu sx_cpu_of_radix = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .ask = ask, .fit = fit,
+const sx_family_cpu sx_cpu_of_radix = {.bounds = SX_BOUNDS_ALL, .steps = SX_STEPS_ALL, .ask = ask,
+                                       .prefixes = SX_PREFIXES_ALL, .fit = fit,
                                        .fit_peak = fit_peak, .units = units};

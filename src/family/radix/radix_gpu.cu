@@ -59,6 +59,11 @@ GPU_HOSTS
 GPU_CLIMB_HOST
 GPU_STEPS_HOST
 
+static void prefixes(sx_gpu *g, gpu_stream stream, const sx_gpu_spans *a)
+{
+    GPU_RUN_W(k_radix_prefixes, GPU_VIEW->width, a->n, stream, a);
+}
+
 /* ---- building --------------------------------------------------------------------------- */
 
 /* Launches name##_4, name##_8 or name##_16, a warp for each of so many nodes. */
@@ -192,4 +197,4 @@ static sx_status fit(sx_gpu *g, gpu_stream stream, sx_view *v, const void *keys,
 }
 
 const sx_family_gpu sx_gpu_of_radix = {habits, search_bytes, NULL, NULL, points, spans, fold, climb,
-                                       climb_texts, steps, fit, NULL};
+                                       climb_texts, steps, fit, NULL, prefixes};

@@ -45,6 +45,26 @@ SX_KERNEL_1024(F(k_radix), sx_gpu_lookup)
 }
 
 #include "family/generic/gpu_ranges_impl.h"
+
+/* As k_spans, of prefixes: both ends by one walk. */
+SX_KERNEL_1024(F(k_radix_prefixes), sx_gpu_spans)
+{
+    const sx_view *v = SX_GPU_VIEW(&ap->views);
+    const uint32_t *bits = (const uint32_t *)ap->hi;
+
+    for (uint64_t i = SX_THREAD; i < ap->n; i += SX_THREADS) {
+        KEY q = F(read_query)(ap->key_type, ap->lo, i);
+        uint64_t end = 0, start = 0, count;
+        if (v->n > 0)
+            start = F(radix_prefix)(v, q, bits ? bits[i] : ap->length, &end);
+        start = sx_rank_at(v, start);
+        count = sx_span(ap, 0, &start, sx_rank_at(v, end));
+        if (ap->start)
+            ap->start[i] = start;
+        ap->count[i] = count;
+    }
+}
+
 #include "family/generic/gpu_climb_impl.h"
 #include "family/generic/gpu_reorders_impl.h"
 

@@ -187,3 +187,79 @@ SX_WALK uint64_t F(radix_walk)(const sx_view *v, KEY q)
         state = F(radix_step)(v, state, q);
     return state;
 }
+
+/* ---- prefixes -------------------------------------------------------------------------------
+ *
+ * A prefix is the first `bits` of q, which has zeros behind them. Its keys lie side by side, so
+ * both of their ends are in the node that the prefix ends in. One walk comes to it, by the steps
+ * above, and reads no other node but the heads of children that begin at an end.
+ *
+ * An end is a window, in which it is searched for, or a node, at whose first key it is. */
+
+/* The bits of a key behind its first ones; none, if these are all or more. */
+SX_WALK KEY F(prefix_rest)(uint32_t bits)
+{
+    return bits < 8 * W ? (KEY)((KEY)~(KEY)0 >> bits) : 0;
+}
+
+/* Whether the prefix goes on behind the byte that a node splits by. */
+SX_WALK int F(radix_goes_on)(uint64_t state, uint32_t bits)
+{
+    return bits > 8 * F(radix_depth)(state) + 8;
+}
+
+/* Where entry i of a node begins. */
+SX_WALK uint64_t F(radix_edge)(const sx_view *v, uint64_t state, const unsigned char *entries,
+                               uint32_t i, uint64_t start)
+{
+    uint64_t entry;
+
+    if (!((state >> 48) & SX_RADIX_WIDE))
+        return F(radix_inside)(v, start + F(radix_narrow)(entries, i), 0);
+    entry = F(radix_wide)(entries, i);
+    if (entry & SX_RADIX_DONE)
+        return F(radix_inside)(v, entry & SX_RADIX_RANK, 0);
+    return F(radix_enter_child)(v, state, entry, 1);
+}
+
+/* The node that the prefix ends in, by its state: both ends. Its stem has all of the prefix, or is
+ * all of the prefix but the bits that bytes b up to, not with, `behind` begin with. */
+SX_WALK void F(radix_ends)(const sx_view *v, uint64_t state, KEY q, uint32_t bits, uint64_t *lo,
+                           uint64_t *hi)
+{
+    const unsigned char *node = F(radix_node)(v, state), *body = node + sx_radix_head(W), *entries;
+    uint32_t kind = (uint32_t)(state >> 48) & 15u, depth = F(radix_depth)(state), b, behind, i, j;
+    uint32_t rest = bits < 8 * depth ? 8 * depth - bits : 0;
+    uint64_t start = SX_RADIX_NUMBER(uint64_t, node) & SX_RADIX_RANK;
+    KEY path = F(radix_split)(q, depth, &b), stem = F(radix_stem)(node);
+    int hit;
+
+    if (path >> rest != stem >> rest) {
+        *lo = *hi = F(radix_beside)(v, body, kind, start, path > stem);
+        return;
+    }
+    if (bits <= 8 * depth) {
+        *lo = F(radix_inside)(v, start, 0);
+        *hi = F(radix_beside)(v, body, kind, start, 1);
+        return;
+    }
+    behind = b + (256u >> (bits - 8 * depth));
+    if ((kind & 7u) >= SX_RADIX_BITS) {
+        *lo = F(radix_inside)(v, start + F(radix_bits)(body, b), 0);
+        *hi = F(radix_inside)(v, start + F(radix_bits)(body, behind), 0);
+        return;
+    }
+    entries = body + sx_radix_entries(kind);
+    i = F(radix_child)(body, kind, b, &hit);
+    j = behind < 256 ? F(radix_child)(body, kind, behind, &hit) : sx_radix_space(kind & 7u);
+    *lo = F(radix_edge)(v, state, entries, i, start);
+    *hi = i == j ? *lo : F(radix_edge)(v, state, entries, j, start);
+}
+
+/* An end that is a node becomes a window. */
+SX_WALK uint64_t F(radix_end_window)(const sx_view *v, uint64_t end)
+{
+    if (end & SX_RADIX_DONE)
+        return end;
+    return F(radix_inside)(v, SX_RADIX_NUMBER(uint64_t, F(radix_node)(v, end)) & SX_RADIX_RANK, 0);
+}
