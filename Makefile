@@ -53,14 +53,15 @@ B := build
 LIB_SRC := $(wildcard src/*/*.c src/*/*/*.c)
 CLI_SRC := $(wildcard cli/*.c)
 # The bench has the tool's ways to read, write and generate.
-BENCH_SRC := $(filter-out bench/bench_sort.c bench/climbs.c bench/string_gets.c,$(wildcard bench/*.c)) \
+BENCH_SRC := $(filter-out bench/bench_sort.c bench/climbs.c bench/prefixes.c \
+               bench/string_gets.c,$(wildcard bench/*.c)) \
              $(filter-out cli/sextant.c cli/cmd_%.c cli/matrix.c,$(CLI_SRC))
 TESTS := $(patsubst test/%.c,%,$(wildcard test/test_*.c))
 SOAK := $(wildcard test/soak*.c)
 TEST_HELP := $(filter-out test/test_% $(SOAK),$(wildcard test/*.c))
 FUZZERS := load spec
 
-.PHONY: all help demo examples test test-more prove install uninstall clean bench gpu-bench papers climbs string-gets peers report deps deps-test deps-more FORCE
+.PHONY: all help demo examples test test-more prove install uninstall clean bench gpu-bench papers climbs prefixes string-gets peers report deps deps-test deps-more FORCE
 all: $(B)/libsextant.a $(B)/libsextant.so $(B)/sextant $(B)/sextant-bench \
      $(if $(NVCC),$(B)/libsextant-cuda.so $(B)/libsextant-bench-cuda.so $(B)/sextant_device.cuh)
 
@@ -287,6 +288,11 @@ $(B)/bench-sort: bench/bench_sort.c $(B)/libsextant.a
 # For bench/papers_grt.sh.
 climbs: $(B)/climbs
 $(B)/climbs: bench/climbs.c bench/alone.h $(B)/libsextant.a
+	$(CC) $(CFLAGS_ALL) $(filter-out %.h,$^) -o $@ $(LDFLAGS) $(LIBS)
+
+# How fast a device finds keys that begin with some bits.
+prefixes: $(B)/prefixes
+$(B)/prefixes: bench/prefixes.c bench/alone.h $(B)/libsextant.a
 	$(CC) $(CFLAGS_ALL) $(filter-out %.h,$^) -o $@ $(LDFLAGS) $(LIBS)
 
 # How fast a device finds strings.

@@ -24,4 +24,24 @@ static inline uint64_t mixed(uint64_t x)
     return x ^ x >> 31;
 }
 
+/* A copy of a host column in the device's memory, if that has one of its own. */
+static inline sx_column placed(sx_device *dev, sx_column here)
+{
+    sx_column there;
+
+    if (sx_column_new(&there, dev, here.type, here.n) != SX_OK)
+        return here;
+    expect(sx_column_copy(&there, &here, dev));
+    return there;
+}
+
+static inline sx_column made(int type, uint64_t n)
+{
+    sx_column c = { .type = type, .n = n, .data = calloc(n, sx_type_bytes(type)) };
+
+    if (!c.data)
+        exit(1);
+    return c;
+}
+
 #endif
