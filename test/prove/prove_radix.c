@@ -69,3 +69,18 @@ void radix_enter(void)
     window_is(&v, nondet_u64());
     END;
 }
+
+/* Both ends of a prefix that ends in this node are windows, or nodes that lead to one. A driver reads
+ * no more of these than radix_end_window() does. */
+void radix_ends(void)
+{
+    sx_view v = radix_view();
+    uint64_t state = nondet_u64(), lo, hi;
+    uint32_t bits = nondet_u32();
+
+    ASSUME(!(state & SX_RADIX_DONE) && (state & SX_RADIX_AT) < v.of.radix.units &&
+           !F(radix_goes_on)(state, bits));
+    F(radix_ends)(&v, state, nondet_key(), bits, &lo, &hi);
+    window_is(&v, F(radix_end_window)(&v, nondet_int() ? lo : hi));
+    END;
+}
