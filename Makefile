@@ -223,7 +223,7 @@ test-build: build-plain build-asan
 tsan-tests:
 	@echo $(TSAN_TESTS)
 build-plain:
-	$(MAKE) all test-programs examples gpu-streams
+	$(MAKE) all test-programs examples gpu-streams climbs prefixes string-gets
 build-asan:
 	$(MAKE) LAB=1 B=$(B)/asan $(call SANITIZE,address$(COMMA)undefined) NVCC= test-programs
 build-tsan:

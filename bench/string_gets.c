@@ -68,7 +68,7 @@ typedef struct {
 } strings;
 
 /* String `which(i)`, for all i below n. */
-static strings made(const char *kind, uint64_t n, uint64_t of, uint64_t seed)
+static strings strings_of(const char *kind, uint64_t n, uint64_t of, uint64_t seed)
 {
     strings s = { .offsets = taken((n + 1) * sizeof *s.offsets), .bytes = taken(n * LONGEST) };
     uint64_t at = 0;
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
         return 2;
     }
     expect(sx_open(&dev, argv[1]));
-    strings keys = made(argv[3], n, n, 0), asked = made(argv[3], m, n, 99);
+    strings keys = strings_of(argv[3], n, n, 0), asked = strings_of(argv[3], m, n, 99);
     uint32_t *row = taken(m * sizeof *row);
     sx_column rows = { .type = SX_U32, .n = m, .data = row }, q, r;
     expect(sx_build(&ix, dev, argv[2], &keys.column, NULL, NULL));
