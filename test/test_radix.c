@@ -11,6 +11,7 @@
 #include "forge.h"
 #include "inside.h"
 #include "on_device.h"
+#include "radix_astray.h"
 
 static asker *asking;
 static const int widths[] = { SX_U32, SX_U64, SX_B16 };
@@ -258,19 +259,8 @@ static void test_same_bytes(void **state)
 
 /* ---- nodes that lead anywhere ----------------------------------------------------------- */
 
-/* Every 8 bytes of some nodes become an entry that leads back, to the same node, far away, or to
- * a kind that there is not. Checksums are right. Every call must end, and find ranks up to n. */
-static void lead_astray(unsigned char *nodes, uint64_t bytes, unsigned how, rnd *r)
-{
-    for (uint64_t i = 0; i + 8 <= bytes; i += 8) {
-        uint64_t kind = rnd_below(r, 16), depth = rnd_below(r, 20), at = 0;
-        if (rnd_below(r, 3) == 0)
-            continue;
-        at = how == 0 ? 0 : how == 1 ? 0xffffffffffull - rnd_below(r, 200) : rnd_below(r, bytes / 8);
-        put(nodes + i, kind << 48 | depth << 40 | at | rnd_below(r, 2) << 63, 8);
-    }
-}
-
+/* Nodes of a file lead anywhere, and its checksums are right. Every call must end, and find ranks up to
+ * n. */
 static void ask_astray(sx_index *ix, const dataset *d)
 {
     uint64_t *ranks = need(d->queries * sizeof *ranks);
@@ -293,27 +283,14 @@ static void test_astray(void **state)
     for (unsigned i = 0; i < 36; i++) {
         dataset *d = data_make(widths[i % 3], i % 2 ? KEYS_RANDOM : KEYS_DUPLICATES,
                                700 + rnd_below(&r, 900), ROWS_NULL, 60, &r);
-        sx_index *ix = NULL;
-        char *path = temp_path("astray.sxt");
-        size_t bytes;
-        uint64_t its = 0;
-        assert_int_equal(data_build(d, cpu, "radix(leaf=1)", NULL, &ix), SX_OK);
-        specimen s = { .file = saved_bytes(ix, path, &bytes) };
-        sx_free(ix);
-        unsigned char *nodes = section(&s, "nodes", &its);
-        assert_non_null(nodes);
-        lead_astray(nodes, its, i / 12, &r);
-        seal_sections(s.file, bytes);
-        seal_header(s.file, bytes);
-        write_file(path, s.file, bytes);
+        char *path = astray_file(cpu, d, i / 12, &r);
         for (unsigned k = 0; k < 2; k++) {
-            ix = NULL;
+            sx_index *ix = NULL;
             OK(sx_load(&ix, k ? kernels : cpu, path, 0, NULL));
             ask_astray(ix, d);
             assert_int_equal(sx_check(ix, NULL), SX_ECORRUPT);
             sx_free(ix);
         }
-        free(s.file);
         free(path);
         data_free(d);
     }

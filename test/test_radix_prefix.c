@@ -12,6 +12,7 @@
 #include "forge.h"
 #include "inside.h"
 #include "on_device.h"
+#include "radix_astray.h"
 
 static const int widths[] = { SX_U32, SX_U64, SX_B16 };
 
@@ -327,17 +328,6 @@ static void test_scratch(void **state)
 
 /* ---- nodes that lead anywhere ----------------------------------------------------------- */
 
-static void lead_astray(unsigned char *nodes, uint64_t bytes, unsigned how, rnd *r)
-{
-    for (uint64_t i = 0; i + 8 <= bytes; i += 8) {
-        uint64_t kind = rnd_below(r, 16), depth = rnd_below(r, 20), at = 0;
-        if (rnd_below(r, 3) == 0)
-            continue;
-        at = how == 0 ? 0 : how == 1 ? 0xffffffffffull - rnd_below(r, 200) : rnd_below(r, bytes / 8);
-        put(nodes + i, kind << 48 | depth << 40 | at | rnd_below(r, 2) << 63, 8);
-    }
-}
-
 /* Rows, too, which are read at the ranks that were found. */
 static void ask_astray(const sx_index *ix, const dataset *d, const asked *a)
 {
@@ -364,27 +354,15 @@ static void test_astray(void **state)
     for (unsigned i = 0; i < 36; i++) {
         uint64_t n = i % 6 < 3 ? 700 + rnd_below(&r, 900) : 9000;     /* more than small arrays have */
         dataset *d = data_make(widths[i % 3], i % 2 ? KEYS_RANDOM : KEYS_DUPLICATES, n, ROWS_NULL, 2, &r);
-        sx_index *ix = index_of(cpu, d, "radix(leaf=1)");
-        char *path = temp_path("astray.sxt");
-        size_t bytes;
-        uint64_t its = 0;
-        specimen s = { .file = saved_bytes(ix, path, &bytes) };
+        char *path = astray_file(cpu, d, i / 12, &r);
         asked a = every_length(d, 8, &r);
-        sx_free(ix);
-        unsigned char *nodes = section(&s, "nodes", &its);
-        assert_non_null(nodes);
-        lead_astray(nodes, its, i / 12, &r);
-        seal_sections(s.file, bytes);
-        seal_header(s.file, bytes);
-        write_file(path, s.file, bytes);
         for (unsigned k = 0; k < 2; k++) {
-            ix = NULL;
+            sx_index *ix = NULL;
             OK(sx_load(&ix, k ? kernels : cpu, path, 0, NULL));
             ask_astray(ix, d, &a);
             sx_free(ix);
         }
         asked_free(&a);
-        free(s.file);
         free(path);
         data_free(d);
     }
