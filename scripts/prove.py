@@ -85,6 +85,11 @@ def codes(width):
             tree(4, 2, 2, 0, 0)] if width == 8 else []
 
 
+def kinds(width):
+    """Of nodes of a radix tree, each by itself: all at once take several times as long."""
+    return [dict(KIND=k) for k in range(5)]
+
+
 def code_orders(width):
     """Two strings of SHORT bytes. Few shares, so that products are small."""
     def of(short, bits, code_bytes, *numbers):
@@ -190,9 +195,9 @@ LEMMAS = [
     ("bplus", "bplus_slots", big_leaves, 1),
     ("bplus", "bplus_stretch", big_leaves, 1),
     ("bplus", "bplus_halve", big_leaves, 1),
-    ("radix", "radix_step", once, 9),
+    ("radix", "radix_step", kinds, 9),
     ("radix", "radix_enter", once, 1),
-    ("radix", "radix_ends", once, 9),
+    ("radix", "radix_ends", kinds, 9),
     ("eytzinger", "eytz_level", inner, 5),
     ("eytzinger", "eytz_finish", trees, 5),
     ("eytzinger", "eytz_from_entry", lambda w: [dict(UNIT=0, LEVELS=1)], 1),
@@ -327,11 +332,11 @@ FAULTS = [
      "bplus_stretch", dict(ROWS=8, UNIT=4, BLOCK=4, LEVELS=1)),
     ("family/bplus/bplus.h", "r->first <= rank ? at + half : at", "r->first <= rank ? at + half + 1 : at",
      "bplus_halve", dict(ROWS=8, UNIT=4, BLOCK=4, LEVELS=1)),
-    (RADIX_H, "at = sx_min64(at, last);", "", "radix_step", dict()),
-    (RADIX_H, "return depth < W - 1 ? depth : W - 1;", "return depth;", "radix_step", dict()),
+    (RADIX_H, "at = sx_min64(at, last);", "", "radix_step", dict(KIND=0)),
+    (RADIX_H, "return depth < W - 1 ? depth : W - 1;", "return depth;", "radix_step", dict(KIND=3)),
     (RADIX_H, " || *count > v->n - start)", ")", "radix_enter", dict()),
-    (RADIX_H, "return F(radix_enter_child)(v, state, entry, 1);", "return entry;", "radix_ends", dict()),
-    (RADIX_H, ": sx_radix_space(kind & 7u);", ": behind + 1;", "radix_ends", dict()),
+    (RADIX_H, "return F(radix_enter_child)(v, state, entry, 1);", "return entry;", "radix_ends", dict(KIND=0)),
+    (RADIX_H, ": sx_radix_space(kind & 7u);", ": behind + 1;", "radix_ends", dict(KIND=3)),
     (RADIX_H, "sx_min64(at & SX_RADIX_AT, t->units - 1)", "(at & SX_RADIX_AT)", "radix_enter", dict()),
     (EYTZ_H, "*slot = sx_pick(c < m, first + c, *slot);", "*slot = first + c;", "eytz_level",
      dict(UNIT=0, LEVELS=1)),

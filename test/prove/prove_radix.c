@@ -40,6 +40,17 @@ static void window_is(const sx_view *v, uint64_t state)
     ASSERT(start <= v->n && count <= v->n - start, "a window of the array");
 }
 
+/* Nodes of one kind at a time. */
+#ifndef KIND
+#define KIND SX_RADIX_BITS
+#endif
+static int is_kind(uint64_t state)
+{
+    uint32_t kind = (uint32_t)(state >> 48) & 7u;
+
+    return KIND < SX_RADIX_BITS ? kind == KIND : kind >= SX_RADIX_BITS;
+}
+
 /* A node leads to another, or to a window. */
 void radix_step(void)
 {
@@ -47,6 +58,7 @@ void radix_step(void)
     uint64_t state = nondet_u64(), next;
 
     ASSUME(!(state & SX_RADIX_DONE) && (state & SX_RADIX_AT) < v.of.radix.units);
+    ASSUME(is_kind(state));
     next = F(radix_step)(&v, state, nondet_key());
     if (next & SX_RADIX_DONE)
         window_is(&v, next);
@@ -70,8 +82,8 @@ void radix_enter(void)
     END;
 }
 
-/* Both ends of a prefix that ends in this node are windows, or nodes that lead to one. A driver reads
- * no more of these than radix_end_window() does. */
+/* Both ends of a prefix that ends in this node, of one kind, are windows, or nodes that lead to one. A
+ * driver reads no more of these than radix_end_window() does. */
 void radix_ends(void)
 {
     sx_view v = radix_view();
@@ -80,6 +92,7 @@ void radix_ends(void)
 
     ASSUME(!(state & SX_RADIX_DONE) && (state & SX_RADIX_AT) < v.of.radix.units &&
            !F(radix_goes_on)(state, bits));
+    ASSUME(is_kind(state));
     F(radix_ends)(&v, state, nondet_key(), bits, &lo, &hi);
     window_is(&v, F(radix_end_window)(&v, nondet_int() ? lo : hi));
     END;
