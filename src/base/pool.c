@@ -56,8 +56,8 @@ static void reset(void *object)
 
 /* ---- lingering ------------------------------------------------------------------------- */
 
-/* A thread that sleeps takes long to wake, in a virtual machine 0.1 ms and more, and work often comes
- * in several rounds. So threads stay awake for a moment: as long as the last round took, so that at
+/* A thread that sleeps takes long to wake, in a virtual machine longer than a small round, and work often
+ * comes in several rounds. So threads stay awake for a moment: as long as the last round took, so that at
  * most as much time is spent in vain as in work, and no longer than this. */
 #define LINGER_MOST_NS 100000u
 #define PAUSES 32u
