@@ -28,7 +28,8 @@ hb_ahead=('pipeline=1' 'pipeline=2' 'pipeline=4' 'pipeline=8' 'pipeline=16' 'pip
 # together, and pages.
 hb_ways=('pipeline=1' 'pipeline=16' 'pages=small' 'pages=huge')
 
-# Options of a GPU. Figure 10: how buckets are handled.
+# Options of a GPU. Figure 10: how buckets are handled, by a plain hybrid: a balanced one has queries for a
+# CPU that waits.
 hb_strategies=('strategy=sequential' 'strategy=pipelined' 'strategy=double')
 # A hybrid tree leaves the GPU aside where that gains nothing. Where the GPU itself is
 # measured, it has to take part.

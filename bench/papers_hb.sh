@@ -210,7 +210,7 @@ hb_peer() {
 hb_plus_fig10() {
     local told strategies=
     for told in "${hb_strategies[@]}"; do
-        strategies="$strategies;$hb_forced,$told,bucket=$hb_bucket"
+        strategies="$strategies;$hb_forced,$hb_plain,$told,bucket=$hb_bucket"
     done
     for log in $hb_logs; do
         hb_gpu hb-plus-fig10 u64 "$log" "${strategies#;}" "$hb_hybrid"

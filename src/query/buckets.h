@@ -11,8 +11,8 @@
  * as far ahead as there are buffers: two of the largest buckets, or up to eight. Where the CPU
  * walks the first levels, too, there are three at least: one whose first levels it walks, one on
  * the GPU, and one that it answers. If the CPU has queries of its own, there are four at least: two
- * on the GPU, and two for entries that wait while it is at these. A strategy may say that there is
- * one only. */
+ * on the GPU, and two for entries that wait while it is at these. And the first bucket is as large as
+ * the others, as nobody waits for it. A strategy may say that there is one only. */
 #ifndef SX_BUCKETS_H
 #define SX_BUCKETS_H
 
@@ -59,7 +59,7 @@ static inline sx_buckets sx_buckets_of(uint64_t n, uint64_t bucket, unsigned col
         cut.most = states / SX_BUFFERS_WALKED;
     if (balance->own > 0 && cut.most > states / SX_BUFFERS_OWN)
         cut.most = states / SX_BUFFERS_OWN;
-    if (cut.first > cut.most)
+    if (cut.first > cut.most || balance->own > 0)
         cut.first = cut.most;
     buffers = states / cut.most;
     if (buffers < cut.buffers)
