@@ -18,6 +18,11 @@
  *     the caller, the CPU | own | own | answers 0 | own | answers 1 | own | answers 2 ...
  *     a worker, the GPU   | entries 0   | entries 1   | entries 2   | ...
  *
+ * How many are its own was found by trials of other batches. If the GPU is through before, and many of
+ * them are left, it gets the last of these, as one more bucket and one more.
+ *
+ *     queries             | own ...     | bucket n + 1 | bucket n | bucket 0 | bucket 1 | ...
+ *
  * The GPU reads queries in pinned memory. If the caller's are not, the threads that answer a bucket
  * copy, chunk by chunk, those of the bucket that will have its buffer next: they wait for memory
  * anyway, and a worker's copy would take a core from them. Only of the first buckets, one for each
@@ -47,7 +52,7 @@ typedef struct {
     const sx_replica *whole;      /* on the host */
     sx_views views, here;         /* of such ones */
     const sx_entered *ask;
-    uint64_t own, n;              /* queries of the CPU alone; those behind them, with entries */
+    uint64_t own, behind;         /* queries that are at first the CPU's own; those behind them */
     uint64_t own_at;              /* the first of its own that is not answered; the CPU's */
     sx_buckets cut;
     sx_balance balance;
@@ -60,6 +65,9 @@ typedef struct {
     uint64_t cpu_ns;              /* the CPU's, too */
     sx_worker *first;             /* whose lock guards what follows; only the caller and the
                                      second worker read this */
+    uint64_t n;                   /* queries with entries: those behind, and what of its own the CPU
+                                     has given away, which alone changes it */
+    int all;                      /* no more will be given away */
     uint64_t walked;              /* buckets whose first levels are walked, */
     uint64_t taken, taken_at;     /* that a worker has taken, and the next one's first query, */
     uint64_t used;                /* whose entries are used up */
@@ -83,13 +91,29 @@ static unsigned char *queries_of(const pipeline *p, uint64_t b, unsigned c)
     return p->queries + (b % p->cut.buffers * p->ask->columns + c) * p->cut.most * p->ask->q[c].each;
 }
 
-/* Of bucket b, n queries from `at` on, column c: the levels that are still to be set. The first query
- * behind the CPU's own is 0 here, and everywhere below. */
+/* Queries are counted from the first one behind the CPU's own on, here and everywhere below. Those that
+ * it has given away come last, the last bucket of them first: where n such queries, which are one
+ * bucket or a part of it, begin in the batch. */
+static uint64_t place_of(const pipeline *p, uint64_t at, uint64_t n)
+{
+    return at < p->behind ? p->own + at : p->own - (at - p->behind) - n;
+}
+
+/* The bucket that begins with query `at`, which is below p->n. Those that are given away are of the
+ * largest size. */
+static uint64_t length_at(const pipeline *p, uint64_t at)
+{
+    return at < p->behind ? sx_bucket_length(&p->cut, p->behind, at) : p->cut.most;
+}
+
+/* Of bucket b, n queries from `at` on, column c: the levels that are still to be set. */
 static sx_steps steps_of(const pipeline *p, uint64_t b, uint64_t at, uint64_t n, unsigned c)
 {
+    uint64_t from = place_of(p, at, n);
+
     return (sx_steps){.key_type = p->ask->key_type, .side = p->ask->side[c], .n = n,
                       .threads = p->ask->threads, .head = sx_balance_head(&p->balance, n),
-                      .q = sx_slice_part(&p->ask->q[c], p->own + at, p->own + at + n),
+                      .q = sx_slice_part(&p->ask->q[c], from, from + n),
                       .out = states_of(p, b, c)};
 }
 
@@ -116,18 +140,25 @@ static sx_status make_entries(const pipeline *p, uint64_t b, uint64_t at, uint64
     return st;
 }
 
-/* Takes the next bucket, when it has a buffer and its first levels are walked; 0: there is
- * none, or it is not wanted. The lock is held. */
+/* Whether nobody can take the next bucket yet: it has no buffer, or its first levels are not walked, or
+ * the CPU may still give it away. The lock is held. */
+static int must_wait(const pipeline *p)
+{
+    if (p->taken_at >= p->n)
+        return !p->all;
+    return p->taken >= p->used + p->cut.buffers || p->taken >= p->walked;
+}
+
+/* Takes the next bucket; 0: there is none, or it is not wanted. The lock is held. */
 static int take_bucket(pipeline *p, sx_worker *first, uint64_t *b, uint64_t *at, uint64_t *n)
 {
-    while (!p->ended && p->taken_at < p->n &&
-           (p->taken >= p->used + p->cut.buffers || p->taken >= p->walked))
+    while (!p->ended && must_wait(p))
         pthread_cond_wait(&first->changed, &first->lock);
     if (p->ended || p->taken_at >= p->n)
         return 0;
     *b = p->taken++;
     *at = p->taken_at;
-    *n = sx_bucket_length(&p->cut, p->n, *at);
+    *n = length_at(p, *at);
     p->taken_at += *n;
     return 1;
 }
@@ -210,7 +241,7 @@ static sx_status walk_ahead(pipeline *p, uint64_t b, sx_err *err)
         pthread_mutex_unlock(&p->first->lock);
         if (!wanted)
             break;
-        n = sx_bucket_length(&p->cut, p->n, p->walked_at);
+        n = length_at(p, p->walked_at);
         st = walk_bucket(p, next, n, err);
         p->walked_at += n;
         pthread_mutex_lock(&p->first->lock);
@@ -265,12 +296,12 @@ static void copy_queries(void *work, uint64_t first, uint64_t end)
 
 /* What is to be copied beside bucket b of n queries, if its entries are there: so the GPU has no use
  * for its queries any more, whose place those of the next bucket in its buffer take. *k.n is 0 if
- * there are none. */
+ * there are none. Buckets that are given away later are not known yet. */
 static sx_beside copy_ahead(pipeline *p, uint64_t b, uint64_t n, int entered, copying *k)
 {
     *k = (copying){p, b + p->cut.buffers, p->ahead_at, 0, n};
-    if (p->ahead_at < p->n)
-        k->n = sx_bucket_length(&p->cut, p->n, p->ahead_at);
+    if (p->ahead_at < p->behind)
+        k->n = length_at(p, p->ahead_at);
     p->ahead_at += k->n;
     if (!p->queries || !entered)
         k->n = 0;
@@ -304,13 +335,37 @@ static int has_entries(pipeline *p, uint64_t b)
     return has;
 }
 
+/* The CPU's own queries that are not answered. */
+static uint64_t own_left(const pipeline *p)
+{
+    return p->own - (p->n - p->behind) - p->own_at;
+}
+
+/* Gives the GPU a bucket of them, if it has no other. The CPU keeps enough for the time that the bucket
+ * takes on a GPU that is slower than it is; it never has more again. */
+#define OWN_KEPT 2u
+static void give_away(pipeline *p)
+{
+    int enough = own_left(p) >= (OWN_KEPT + 1) * p->cut.most;
+
+    if (p->all || lost(p))
+        return;
+    pthread_mutex_lock(&p->first->lock);
+    if (!enough || p->ended)
+        p->all = 1;
+    else if (p->taken_at >= p->n)
+        p->n += p->cut.most;
+    pthread_cond_broadcast(&p->first->changed);
+    pthread_mutex_unlock(&p->first->lock);
+}
+
 /* At most n of the CPU's own queries. */
 static sx_status answer_own(pipeline *p, uint64_t n, sx_answer_fn *answer, void *work, sx_err *err)
 {
     static const sx_help none = {.entry = {NULL, NULL}};
-    uint64_t at = p->own_at;
+    uint64_t at = p->own_at, left = own_left(p);
 
-    n = n < p->own - at ? n : p->own - at;
+    n = n < left ? n : left;
     p->own_at += n;
     return n > 0 ? answer(work, at, n, &none, err) : SX_OK;
 }
@@ -322,9 +377,19 @@ static sx_status answer_meanwhile(pipeline *p, uint64_t b, sx_answer_fn *answer,
     uint64_t piece = p->cut.most < OWN_PIECE ? p->cut.most : OWN_PIECE;
     sx_status st = SX_OK;
 
-    while (st == SX_OK && p->own_at < p->own && !has_entries(p, b))
+    while (st == SX_OK && own_left(p) > 0 && !has_entries(p, b)) {
         st = answer_own(p, piece, answer, work, err);
+        give_away(p);
+    }
     return st;
+}
+
+/* No more entries come: what the CPU has given away of bucket `at` and those behind it is its own again.
+ * Returns how many of the others are left. */
+static uint64_t take_back(pipeline *p, uint64_t at)
+{
+    p->n = at < p->behind ? p->behind : at;
+    return p->n - at;
 }
 
 /* Answers bucket by bucket. If no more entries come, it answers the rest at once. *waited: what came
@@ -335,6 +400,7 @@ static sx_status answer_buckets(pipeline *p, sx_answer_fn *answer, void *work, s
     sx_status st = SX_OK;
     uint64_t n;
 
+    give_away(p);                 /* there may be none behind its own */
     for (uint64_t b = 0, at = 0; at < p->n && st == SX_OK; b++, at += n) {
         sx_help help = {.entry = {NULL, NULL}};
         copying k;
@@ -347,14 +413,15 @@ static sx_status answer_buckets(pipeline *p, sx_answer_fn *answer, void *work, s
         if (st == SX_OK)
             st = *waited = await_entries(p, b, &entered, err);
         begin = sx_clock_ns();
-        n = entered ? sx_bucket_length(&p->cut, p->n, at) : p->n - at;
+        n = entered ? length_at(p, at) : st == SX_OK || *waited != SX_OK ? take_back(p, at) : 0;
         for (unsigned c = 0; entered && c < p->ask->columns; c++)
             help.entry[c] = states_of(p, b, c);
         help.beside = copy_ahead(p, b, n, entered, &k);
-        if (st == SX_OK)
-            st = answer(work, p->own + at, n, &help, err);
+        if (st == SX_OK && n > 0)
+            st = answer(work, place_of(p, at, n), n, &help, err);
         p->cpu_ns += sx_clock_ns() - begin;
         say_used(p, b, k.n > 0, st);
+        give_away(p);
     }
     return st;
 }
@@ -434,9 +501,10 @@ sx_status sx_hybrid_run(const sx_plan *plan, const sx_entered *ask, uint64_t n,
 {
     static const sx_help none = {.entry = {NULL, NULL}};
     uint64_t own = sx_balance_own(&plan->balance, n);
-    pipeline p = {.upper = plan->entries, .whole = plan->by, .ask = ask, .own = own, .n = n - own,
+    pipeline p = {.upper = plan->entries, .whole = plan->by, .ask = ask, .own = own, .behind = n - own, .n = n - own,
                   .cut = plan->cut, .balance = plan->balance,
-                  .walks = sx_balance_walks(&plan->balance)};
+                  .walks = sx_balance_walks(&plan->balance),
+                  .all = own == 0 || took};       /* whose sides are timed has the share it is told */
     void *ring = NULL;
     uint64_t states = 0;
     sx_status st = SX_OK;
