@@ -1,5 +1,5 @@
-/* test_fill.c - rows of short ranges, as many as no cache holds; and memory that a device keeps
- * from one call to the next. */
+/* test_fill.c - rows of short ranges and of gets, as many as no cache holds; and memory that a device
+ * keeps from one call to the next. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -10,6 +10,7 @@
 
 #include "on_device.h"
 #include "base/alloc.h"
+#include "base/past.h"
 #include "place/registry.h"
 
 #define KEYS 6000u                /* of rank r: r / 2 * 3, so each is there twice */
@@ -171,6 +172,71 @@ static void test_narrow_rows(void **state)
     free(first);
 }
 
+/* From any place to any, of any length: these bytes and no others. */
+static void test_copy_past(void **state)
+{
+    (void)state;
+    _Alignas(64) unsigned char from[400], to[400];
+    for (unsigned i = 0; i < sizeof from; i++)
+        from[i] = (unsigned char)(i * 7 + 1);
+    for (unsigned a = 0; a < 70; a++)
+        for (unsigned n = 0; n <= 200; n += n < 140 ? 1 : 13) {
+            unsigned b = (a * 5 + n) % 67;
+            memset(to, 0, sizeof to);
+            sx_copy_past(to + a, from + b, n);
+            sx_past_end();
+            assert_memory_equal(to + a, from + b, n);
+            for (unsigned i = 0; i < sizeof to; i++)
+                if ((i < a || i >= a + n) && to[i])
+                    fail_msg("%u bytes at %u: byte %u, too", n, a, i);
+        }
+    assert_true(sx_goes_past((16u << 20) + 1) && !sx_goes_past(16u << 20));
+}
+
+/* Gets and ranges of one key, more than any cache holds answers of; answers begin and end in the
+ * middle of lines. */
+static void test_many_answers(void **state)
+{
+    (void)state;
+    enum { N = (2 << 20) + 77 };
+    uint64_t *numbers = need(KEYS * 8), *q = need(N * 8), *out = need((N + 12) * 8), *first = need((N + 10) * 8);
+    static const char *const devices[] = { "cpu", "cpu:threads=1" };
+    for (uint32_t i = 0; i < KEYS; i++)
+        numbers[i] = 3ull * (KEYS - 1 - i);       /* row i */
+    for (uint64_t i = 0; i < N; i++)
+        q[i] = (i * 7919 + i / 5) % (3 * KEYS);   /* two in three are not there */
+    for (unsigned k = 0; k < 4; k++) {
+        static const char *const specs[] = { "btree(layout=pairs)", "sorted" };
+        sx_device *dev = device_open(devices[k / 2]);
+        sx_column keys = column(SX_U64, KEYS, numbers), asked = column(SX_U64, N, q);
+        sx_column rows = column(SX_U64, N, out + 3 + k), f = column(SX_U64, N + 1, first + 1 + k);
+        sx_ranges ranges = { .size = sizeof ranges, .lo = &asked, .hi = &asked };
+        sx_index *ix = NULL;
+        uint64_t wrong = 0, at = 0;
+        memset(out, GUARD_FILL, (N + 12) * 8);
+        OK(sx_build(&ix, dev, specs[k % 2], &keys, NULL, NULL));
+        OK(sx_get(ix, &asked, &rows, NULL));
+        for (uint64_t i = 0; i < N; i++)
+            wrong += out[3 + k + i] != (q[i] % 3 ? UINT64_MAX : KEYS - 1 - q[i] / 3);
+        wrong += out[2 + k] != GUARD_FILL * 0x0101010101010101ull;
+        wrong += out[3 + k + N] != GUARD_FILL * 0x0101010101010101ull;
+        OK(sx_range(ix, &ranges, &f, &rows, NULL, NULL));
+        for (uint64_t i = 0; i < N; i++) {
+            wrong += first[1 + k + i] != at;
+            if (q[i] % 3 == 0)
+                wrong += out[3 + k + at++] != KEYS - 1 - q[i] / 3;
+        }
+        wrong += first[1 + k + N] != at;
+        assert_int_equal(wrong, 0);
+        sx_free(ix);
+        sx_close(dev);
+    }
+    free(numbers);
+    free(q);
+    free(out);
+    free(first);
+}
+
 /* A device keeps one block, of a size within bounds, and gives it to who needs no more. */
 static void test_spare(void **state)
 {
@@ -239,6 +305,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_narrow_rows),
+        cmocka_unit_test(test_copy_past),
+        cmocka_unit_test(test_many_answers),
         cmocka_unit_test(test_spare),
         cmocka_unit_test(test_kept),
     };

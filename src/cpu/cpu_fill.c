@@ -2,6 +2,7 @@
 #include "cpu/cpu_backend.h"
 
 #include "base/alloc.h"
+#include "base/past.h"
 #include "cpu/cpu_pairs.h"
 #include "family/generic/simd.h"
 #include "family/slots.h"
@@ -13,7 +14,7 @@ typedef struct fill_work {
     const sx_range_out *out;
     const sx_type_info *type;
     const sx_spans *spans;
-    int past;                     /* see CACHED */
+    int past;                     /* rows go past the caches */
     void (*rows)(const struct fill_work *w, uint64_t i, uint64_t first, uint64_t end);
 } fill_work;
 
@@ -209,9 +210,6 @@ static void ask_range(const fill_work *w, uint64_t i)
  * there are rows. Where rows are in one array, it is soon as fast. */
 #define SHORT 64u
 #define SHORT_OF_ARRAY 4u
-/* Rows go past the caches if there are more than these bytes of them. Then lines of the output need
- * not be read before. Fewer may still be in a cache when somebody wants them. */
-#define CACHED (16u << 20)
 
 static inline __attribute__((always_inline)) void
 store_row(void *to, uint64_t i, uint64_t row, uint32_t bytes, int past)
@@ -282,10 +280,8 @@ fill_rows(const fill_work *w, uint64_t i, uint64_t first, uint64_t end, uint32_t
                       from_bytes == 8 ? *(const uint64_t *)p : *(const uint32_t *)p, to_bytes, past);
         }
     }
-#ifdef SX_HAVE_X86
     if (past)
-        _mm_sfence();             /* before others hear that the share is done */
-#endif
+        sx_past_end();
 }
 
 typedef void rows_fn(const fill_work *w, uint64_t i, uint64_t first, uint64_t end);
@@ -353,7 +349,7 @@ sx_status sx_cpu_fill(void *self, const sx_views *views, const sx_span_query *jo
                       const sx_spans *spans, const sx_range_out *out, uint64_t total, sx_err *err)
 {
     fill_work w = {sx_one_view(views), out, sx_type_of(job->key_type), spans,
-                   sx_slice_bytes(&out->rows, 0, total) > CACHED, NULL};
+                   sx_goes_past(sx_slice_bytes(&out->rows, 0, total)), NULL};
 
     if (spans->n > 0)
         w.rows = rows_fn_for(&w, total);

@@ -2,6 +2,7 @@
  * walk it, turn positions and slots into the answers asked for. */
 #include "cpu/cpu_chunk.h"
 
+#include "base/past.h"
 #include "cpu/cpu_pairs.h"
 #include "family/slots.h"
 
@@ -44,11 +45,14 @@ static void find_ranks(const sx_view *v, sx_chunk *c)
 }
 
 /* Writes elements [at, at + m), of 8 bytes or 4. */
-static void put_numbers(const sx_slice *to, uint64_t at, const uint64_t *x, unsigned m)
+static void put_numbers(const sx_lookup *job, uint64_t at, const uint64_t *x, unsigned m)
 {
+    const sx_slice *to = &job->out;
     void *out = sx_slice_at(to, at);
 
-    if (to->each == 8) {
+    if (to->each == 8 && sx_goes_past(job->how.batch * sizeof *x)) {
+        sx_copy_past(out, x, m * sizeof *x);
+    } else if (to->each == 8) {
         memcpy(out, x, m * sizeof *x);
     } else {
         for (unsigned i = 0; i < m; i++)
@@ -102,7 +106,7 @@ static int put_get_rows(const sx_view *v, const sx_chunk *c, const sx_lookup *jo
         return 0;
     if (v->block) {
         sx_cpu_get_pairs(v, c->q, c->slot, c->m, row);
-        put_numbers(&job->out, at, row, c->m);
+        put_numbers(job, at, row, c->m);
         return 1;
     }
     if (v->starts)
@@ -115,13 +119,13 @@ static int put_get_rows(const sx_view *v, const sx_chunk *c, const sx_lookup *jo
     case 0x104: get_rows_16_32(row, c->slot, c->q, v->keys, rows, c->m); break;
     default:    get_rows_16_64(row, c->slot, c->q, v->keys, rows, c->m); break;
     }
-    put_numbers(&job->out, at, row, c->m);
+    put_numbers(job, at, row, c->m);
     return 1;
 }
 
 /* Writes the rows of the chunk's slots, all ones for none. c->at has their ranks, or
  * (firsts) the positions whose first rows they are. */
-static void put_rows(const sx_view *v, const sx_chunk *c, int firsts, const sx_slice *out, uint64_t at)
+static void put_rows(const sx_view *v, const sx_chunk *c, int firsts, const sx_lookup *job, uint64_t at)
 {
     uint64_t row[SX_CHUNK], other[SX_CHUNK];
     const uint64_t *place = c->slot;
@@ -143,7 +147,7 @@ static void put_rows(const sx_view *v, const sx_chunk *c, int firsts, const sx_s
     else
         for (unsigned i = 0; i < c->m; i++)
             row[i] = place[i] == SX_NO_SLOT ? SX_MISS : sx_row_at(v, place[i], c->at[i]);
-    put_numbers(out, at, row, c->m);
+    put_numbers(job, at, row, c->m);
 }
 
 /* Writes the keys of the chunk's slots. An output without a slot stays as it is. */
@@ -253,11 +257,11 @@ static void lookup_chunk(const lookup_work *w, sx_chunk *c, uint64_t at)
         break;
     }
     if (job->op == SX_OP_RANK_LEFT || job->op == SX_OP_RANK_RIGHT) {
-        put_numbers(&job->out, at, c->at, c->m);
+        put_numbers(job, at, c->at, c->m);
         return;
     }
     if (job->out.data)
-        put_rows(v, c, firsts, &job->out, at);
+        put_rows(v, c, firsts, job, at);
     if (job->keys.data)
         put_keys(v, c, w->type, &job->keys, at);
     if (job->at.data)
@@ -279,6 +283,7 @@ static void lookup_share(void *work, uint64_t first, uint64_t end)
         lookup_chunk(w, &c, at);
         sx_do_beside(&w->job->how, at, at + c.m);
     }
+    sx_past_end();
 }
 
 /* Queries of an index beyond the caches take so long that half as many of them are worth waking a

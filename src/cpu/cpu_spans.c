@@ -2,6 +2,7 @@
  * folded. */
 #include "cpu/cpu_chunk.h"
 
+#include "base/past.h"
 #include "family/slots.h"
 
 #include <pthread.h>
@@ -15,6 +16,7 @@ typedef struct {
     uint64_t *start, *count;      /* spans: results */
     const sx_range_folds *folds;   /* fold: results */
     const sx_cpu *cpu;
+    int past;                     /* spans: results go past the caches */
 } span_work;
 
 /* Replaces the encoded lower ends of a chunk of ranges by the upper ones, and says which ranges
@@ -151,6 +153,14 @@ static void next_chunk(const span_work *w, const sx_asking *a, sx_chunk *c, uint
     sx_do_beside(&w->job->how, at, at + c->m);
 }
 
+static void put_spans(uint64_t *to, uint64_t at, const uint64_t *x, unsigned m, int past)
+{
+    if (to && past)
+        sx_copy_past(to + at, x, m * sizeof *x);
+    else if (to)
+        memcpy(to + at, x, m * sizeof *x);
+}
+
 static void spans_share(void *work, uint64_t first, uint64_t end)
 {
     const span_work *w = work;
@@ -161,10 +171,10 @@ static void spans_share(void *work, uint64_t first, uint64_t end)
     sx_ask_entries(&a, first, first + SX_ASKED, end);
     for (uint64_t at = first; at < end; at += c.m) {
         next_chunk(w, &a, &c, at, end, start, count);
-        if (w->start)
-            memcpy(w->start + at, start, c.m * sizeof *start);
-        memcpy(w->count + at, count, c.m * sizeof *count);
+        put_spans(w->start, at, start, c.m, w->past);
+        put_spans(w->count, at, count, c.m, w->past);
     }
+    sx_past_end();
 }
 
 /* start may be NULL */
@@ -172,7 +182,8 @@ static void find_spans(const sx_cpu *cpu, const sx_view *v, const sx_span_query 
                        uint64_t *start, uint64_t *count)
 {
     span_work w = {sx_means_for(cpu, v, job->entry_lo || job->entry_hi), v, job,
-                   sx_type_of(job->key_type), start, count, NULL, cpu};
+                   sx_type_of(job->key_type), start, count, NULL, cpu,
+                   sx_goes_past(job->how.batch * sizeof *count)};
 
     sx_cpu_share(cpu, job->how.threads, job->how.progress, job->n, SX_CHUNK, spans_share, &w);
 }
@@ -251,6 +262,7 @@ static void fold_share(void *work, uint64_t first, uint64_t end)
             put_fold(out, at + i, count[i], &f);
         }
     }
+    sx_past_end();
 }
 
 /* For few ranges, which may hold many hits. The hits of all ranges, one behind the other, are
@@ -318,6 +330,7 @@ static void fold_few(const sx_cpu *cpu, const span_work *w)
     first[0] = 0;
     find_few(w, n, start, first + 1);
     sx_do_beside(&w->job->how, 0, n);
+    sx_past_end();
     for (unsigned i = 0; i < n; i++)
         first[i + 1] += first[i];
     fold_hits(cpu, w, n, start, first);
@@ -330,7 +343,7 @@ sx_status sx_cpu_fold(void *self, const sx_views *views, const sx_span_query *jo
     sx_view own;
     const sx_view *v = sx_walked_view(cpu, views, &own);
     span_work w = {sx_means_for(cpu, v, job->entry_lo || job->entry_hi), v, job,
-                   sx_type_of(job->key_type), NULL, NULL, out, cpu};
+                   sx_type_of(job->key_type), NULL, NULL, out, cpu, 0};
 
     if (job->n <= SX_CHUNK)
         fold_few(cpu, &w);

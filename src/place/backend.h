@@ -27,8 +27,8 @@ SX_FN sx_side sx_side_of(int op)
 typedef enum { SX_SEARCH_ANY, SX_SEARCH_COMPLETE, SX_SEARCH_CONCISE } sx_search;
 
 /* What a CPU does beside a question, since its threads wait for memory anyway: fn(work, first, end)
- * for parts of the batch, each element in one of them, before the call returns SX_OK. fn NULL:
- * nothing. */
+ * for parts of the batch, each element in one of them, before the call returns SX_OK. What it writes
+ * past the caches (base/past.h) others see, too. fn NULL: nothing. */
 typedef struct {
     void (*fn)(void *work, uint64_t first, uint64_t end);
     void *work;
@@ -43,6 +43,7 @@ typedef struct {
     uint64_t *device_ns;
     sx_progress *progress;        /* or NULL; units are queries, ranges or results */
     sx_beside beside;             /* points, spans and folds only */
+    uint64_t batch;               /* queries or ranges of the whole call, of which a job may have a part */
 } sx_how;
 
 /* The runs of an index that a call is answered from, in one memory; a launch gets all of them.

@@ -100,10 +100,10 @@ sx_status sx_check_copy(const sx_index_version *now, const sx_call *how, int sav
     return SX_OK;
 }
 
-sx_how sx_how_of(const sx_call *call)
+sx_how sx_how_of(const sx_call *call, uint64_t batch)
 {
     return (sx_how){.threads = call->threads, .hints = call->hints, .stream = call->stream,
-                    .status = call->status, .device_ns = call->device_ns};
+                    .status = call->status, .device_ns = call->device_ns, .batch = batch};
 }
 
 void sx_timing_begin(sx_timing *timing, sx_how *how)

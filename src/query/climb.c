@@ -31,7 +31,7 @@ static sx_status check_climbs(const sx_index_version *now, const sx_climbs *give
     *job = (sx_climb_query){.key_type = now->key_type, .n = own.of->n, .of = sx_slice_of(own.of),
                             .parents = sx_slice_of(own.parents),
                             .limit = own.limit && own.limit < SX_CLIMB_ENDLESS ? own.limit : SX_CLIMB_ENDLESS,
-                            .how = sx_how_of(how)};
+                            .how = sx_how_of(how, own.of->n)};
     return SX_OK;
 }
 

@@ -39,9 +39,9 @@
 #include "query/index.h"
 
 #include "base/machine.h"
+#include "base/past.h"
 #include "base/worker.h"
 
-#include <string.h>
 
 /* Queries of its own that the CPU answers before it looks for entries again: so many that waking
  * its threads is a small part of it. */
@@ -289,8 +289,8 @@ static void copy_queries(void *work, uint64_t first, uint64_t end)
 
     for (unsigned c = 0; c < k->p->ask->columns; c++) {
         const sx_slice *q = &k->p->ask->q[c];
-        memcpy(queries_of(k->p, k->b, c) + a * q->each, sx_slice_at(q, k->p->own + k->at + a),
-               (b - a) * q->each);
+        sx_copy_past(queries_of(k->p, k->b, c) + a * q->each, sx_slice_at(q, k->p->own + k->at + a),
+                     (b - a) * q->each);  /* only the GPU reads these */
     }
 }
 

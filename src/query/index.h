@@ -40,7 +40,7 @@ sx_status sx_check_copy(const sx_index_version *now, const sx_call *how, int sav
                         sx_err *err);
 /* The part of saving and checking that is making such a copy (base/tick.h). */
 #define SX_PART_COPIED (SX_PROGRESS_ALL / 100 * 20)
-sx_how sx_how_of(const sx_call *call);
+sx_how sx_how_of(const sx_call *call, uint64_t batch);
 /* A column of any key type, in a place that this call to this device allows. */
 sx_status sx_check_column(const sx_column *c, const sx_device *dev, const sx_call *how,
                           const char *verb, const char *name, sx_err *err);

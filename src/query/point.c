@@ -31,7 +31,7 @@ static sx_status run(const sx_index_version *now, sx_lookup *job, sx_column *row
     if (st != SX_OK)
         return st;
     job->key_type = now->key_type;
-    job->how = sx_how_of(how);
+    job->how = sx_how_of(how, job->n);
     job->out = sx_slice_of(rows);
     job->keys = sx_slice_of(keys);
     st = check_scratch(now, job, how->max_bytes, verb, err);

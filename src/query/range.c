@@ -27,7 +27,7 @@ static sx_status check_ranges(const sx_index_version *now, const sx_ranges *give
     *job = (sx_span_query){.key_type = now->key_type, .n = r->lo->n,
                            .lo = sx_slice_of(r->lo), .hi = sx_slice_of(r->hi),
                            .limit = r->limit ? r->limit : UINT64_MAX, .last = r->last,
-                           .how = sx_how_of(how)};
+                           .how = sx_how_of(how, r->lo->n)};
     return SX_OK;
 }
 
