@@ -48,11 +48,11 @@ export SX_TEST_GPU=$gpu
 if wanted tests; then
     echo "C tests, kernels on $gpu"
     cmocka test_matrix env SX_MATRIX=full "$tests/test_matrix"
-    # Kernels run in these: the matrix and device, device_memory, hybrid, cost, property, pgm,
+    # Kernels run in these: the matrix and device, device_memory, device_fill, hybrid, cost, property, pgm,
     # pgm_kernels, hostile_kernels, strings_gpu, epsilon, radix_prefix, questions, choose, threads,
     # collect and gpu_large.
     # The others show that on this machine a CPU's answers and errors are as they always are.
-    for t in device device_memory hybrid cost property hostile_kernels strings_gpu pgm pgm_kernels \
+    for t in device device_memory device_fill hybrid cost property hostile_kernels strings_gpu pgm pgm_kernels \
              epsilon radix_prefix questions choose threads collect fork errors file gpu_large; do
         cmocka "test_$t" "$tests/test_$t"
     done

@@ -9,6 +9,7 @@
 #include "gpu/vendor_simt.h"
 #define SX_FIT_NEAR 32u           /* small, as sizes of the emulator are */
 #define SX_VALUES_FEW 4u
+#define SX_FILL_EACH 4u
 #endif
 
 /* Whether there are kernels that run only if the device's name says so (doc/LAB.md). The

@@ -101,6 +101,14 @@ typedef struct {                  /* see sx_range_folds */
     uint64_t *min, *max, *sum;
 } sx_gpu_folds;
 
+/* Neighbouring outputs that a warp takes at a time: on an H200 fewer are faster than more, as what all
+ * warps read and write at a time is close together, down to the search that each begins with. */
+#define SX_FILL_TILE 1024u
+/* k_fill_ranks: those of a lane that are on their way at a time. 32 times as many are a step. */
+#ifndef SX_FILL_EACH
+#define SX_FILL_EACH 8u
+#endif
+
 typedef struct {                  /* see sx_range_out; outputs [from, to) */
     sx_gpu_views views;
     int key_type;

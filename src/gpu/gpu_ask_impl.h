@@ -418,6 +418,27 @@ static sx_gpu_fill gpu_fill_args(const gpu_ranges *w, void *rows, void *keys, vo
     return a;
 }
 
+/* Whether all that is wanted lies in order of rank in one array. */
+static int gpu_in_ranks(const sx_gpu_fill *a)
+{
+    const sx_view *v = SX_GPU_VIEW(&a->views);
+    int slots = (v->traits & SX_SLOTS_ARE_RANKS) && !v->block && !v->starts;
+
+    return (!a->rows || slots || v->starts || v->row_bytes == 0) && (!a->keys || slots) && !a->at;
+}
+
+/* outputs: how many there are; UINT64_MAX: nobody knows. */
+static void gpu_launch_fill(sx_gpu *g, gpu_stream stream, const sx_gpu_fill *a, uint64_t outputs)
+{
+    uint64_t threads = outputs == UINT64_MAX ? (uint64_t)g->multiprocessors * g->resident
+                                             : (outputs + SX_FILL_TILE - 1) / SX_FILL_TILE * 32;
+
+    if (gpu_in_ranks(a))
+        GPU_RUN_W(k_fill_ranks, SX_GPU_VIEW(&a->views)->width, threads, stream, a);
+    else
+        GPU_RUN_W(k_fill, SX_GPU_VIEW(&a->views)->width, threads, stream, a);
+}
+
 static sx_status gpu_fill_work(sx_gpu *g, gpu_stream stream, const void *work, uint64_t at,
                                uint64_t n, void *const dev[], sx_err *err)
 {
@@ -426,8 +447,7 @@ static sx_status gpu_fill_work(sx_gpu *g, gpu_stream stream, const void *work, u
 
     a.from = w->from + at;
     a.to = a.from + n;
-    GPU_RUN_W(k_fill, SX_GPU_VIEW(&a.views)->width, (n + SX_FILL_TILE - 1) / SX_FILL_TILE * 32,
-              stream, &a);
+    gpu_launch_fill(g, stream, &a, n);
     return sx_gpu_launched(g, "collecting ranges", err);
 }
 
@@ -512,8 +532,7 @@ static sx_status gpu_queue_fill(sx_gpu *g, gpu_stream stream, const gpu_ranges *
         a.space = out->keys.n;
     a.status = w->job->how.status;
     if (w->start)
-        GPU_RUN_W(k_fill, SX_GPU_VIEW(&a.views)->width,
-                  (uint64_t)g->multiprocessors * g->resident, stream, &a);
+        gpu_launch_fill(g, stream, &a, a.to);
     GPU_RUN(k_space, 1, stream, &a);
     return sx_gpu_launched(g, "collecting ranges", err);
 }

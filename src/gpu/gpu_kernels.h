@@ -4,6 +4,7 @@
 #define SX_GPU_KERNELS_H
 
 #include "family/generic/gpu_numbers.h"
+#include "gpu/gpu_fill.h"
 
 /* What all threads of all blocks have, put together in one word: the largest number, or the sum.
  * Atomics on one word come one after the other, so a block has one, and none for a 0. Shared memory:

@@ -5,6 +5,7 @@
 #include "family/generic/gpu_side_impl.h"
 #include "family/generic/gpu_answer_impl.h"
 #include "gpu/gpu_whole_impl.h"
+#include "gpu/gpu_fill_impl.h"
 
 /* ---- ranks and keys ----------------------------------------------------------------- */
 
@@ -17,58 +18,6 @@ SX_KERNEL(F(k_key_at), sx_gpu_lookup)
                                        : sx_some_rank(i, ap->ahead, v->ranks);
         uint64_t slot = rank < v->ranks ? sx_slot_of_rank(v, sx_position_of(v, rank)) : SX_NO_SLOT;
         F(put)(ap, i, slot == SX_NO_SLOT || !ap->out ? SX_MISS : sx_row_at(v, slot, rank), slot);
-    }
-}
-
-/* ---- rows and keys of ranges ----------------------------------------------------- */
-
-/* The span that output o belongs to: the last whose first is at or before o. It is known to
- * be at or behind i. */
-SX_DEV uint64_t F(span_of)(const uint64_t *first, uint64_t n, uint64_t i, uint64_t o)
-{
-    uint64_t end = n;             /* first[end] > o, or end is n */
-
-    if (i + 1 < n && first[i + 1] > o)
-        return i;
-    while (end - i > 1) {
-        uint64_t mid = i + (end - i) / 2;
-        if (first[mid] <= o)
-            i = mid;
-        else
-            end = mid;
-    }
-    return i;
-}
-
-/* Consecutive outputs that a warp takes at a time. */
-#define SX_FILL_TILE 1024u
-
-SX_KERNEL_2048(F(k_fill), sx_gpu_fill)
-{
-    const sx_view *v = SX_GPU_VIEW(&ap->views);
-    uint64_t end = ap->to == UINT64_MAX ? ap->first[ap->n] : ap->to;
-
-    if (ap->to == UINT64_MAX && end > ap->space)
-        return;                   /* k_space says so */
-    for (uint64_t o = ap->from + SX_THREAD / 32 * SX_FILL_TILE; o < end;
-         o += SX_THREADS / 32 * SX_FILL_TILE) {
-        uint64_t stop = end - o < SX_FILL_TILE ? end : o + SX_FILL_TILE;
-        uint64_t i = F(span_of)(ap->first, ap->n, 0, o), rank, slot;
-        for (uint64_t to = o + SX_LANE; to < stop; to += 32) {
-            i = F(span_of)(ap->first, ap->n, i, to);
-            rank = ap->start[i] + (to - ap->first[i]);
-            if (rank >= v->ranks) /* the caller changed ranges, or first, meanwhile */
-                continue;
-            slot = 0;
-            if (!v->starts || ap->keys)
-                slot = sx_slot_of_rank(v, sx_position_of(v, rank));
-            if (ap->at)
-                ap->at[to - ap->from] = sx_position_of(v, rank);
-            if (ap->rows)
-                sx_put_number(ap->rows, ap->row_bytes, to - ap->from, sx_row_at(v, slot, rank));
-            if (ap->keys)
-                F(write_key)(ap->key_type, ap->keys, to - ap->from, F(slot_key)(v, slot));
-        }
     }
 }
 
