@@ -322,22 +322,25 @@ static void gpu_range_columns(gpu_column columns[RANGE_COLUMNS], const sx_span_q
     columns[RANGE_HI] = hi;
 }
 
-/* start may be NULL; it and count are both in device memory (there), or neither is. */
 static sx_status gpu_find_spans(sx_gpu *g, const sx_views *views, const sx_span_query *job,
-                                uint64_t *start, uint64_t *count, uint32_t there, sx_err *err)
+                                const sx_spans *to, sx_err *err)
 {
     gpu_ranges w = {views, job, NULL, NULL, NULL, NULL, 0, 0};
     gpu_column columns[RANGE_COLUMNS];
-    int place = there ? SX_DEVICE : SX_HOST;
-    sx_slice starts = sx_slice_fixed(start, 8, job->n, place);
-    sx_slice counts = sx_slice_fixed(count, 8, job->n, place);
+    int place = to->there ? SX_DEVICE : SX_HOST;
+    sx_slice starts = sx_slice_fixed(to->start, 8, job->n, place);
+    sx_slice counts = sx_slice_fixed(to->first, 8, job->n, place);
+    sx_how how = job->how;
 
     if (gpu_are_strings(job->key_type))
         return gpu_ask_text_ranges(g, views, job, &starts, &counts, NULL, err);
     gpu_range_columns(columns, job);
     gpu_out_column(&columns[RANGE_START], starts);
     gpu_out_column(&columns[RANGE_COUNT], counts);
-    return gpu_run_columns(g, &job->how, columns, RANGE_COLUMNS, job->n, gpu_spans_work, &w,
+    /* Spans are summed up next, on the same stream, and that waits. */
+    if (to->there && !to->last && !how.stream)
+        how.stream = gpu_stream_of(NULL);
+    return gpu_run_columns(g, &how, columns, RANGE_COLUMNS, job->n, gpu_spans_work, &w,
                            "finding ranges", err);
 }
 
@@ -351,7 +354,7 @@ static sx_status gpu_backend_spans(void *self, const sx_views *views, const sx_s
     if (st == SX_OK && to->there && !to->last && !job->how.stream)
         st = sx_gpu_wait(g, gpu_stream_of(NULL), "ranges", err);
     if (st == SX_OK)
-        st = gpu_find_spans(g, views, job, to->start, to->first, to->there, err);
+        st = gpu_find_spans(g, views, job, to, err);
     return st == SX_OK && to->last ? gpu_say_done(g, &job->how, err) : st;
 }
 
