@@ -189,7 +189,7 @@ typedef struct {
     unsigned long long reserved_from; /* n less the place of the first row of all ones */
     unsigned long long descends;      /* whether a key is above the next one */
     unsigned long long repeat_from;   /* n less the place of the first key equal to the next one */
-    unsigned long long repeats;       /* keys equal to the next one */
+    unsigned long long values;        /* different keys */
     unsigned long long blocks;        /* of k_descent, and then of k_repeat, that are over */
 } sx_gpu_facts;
 
@@ -204,9 +204,11 @@ typedef struct {
     uint64_t ranks;
     void *peeked;                 /* go here */
     sx_gpu_facts *post;           /* k_descent, k_repeat: a copy for the host; or NULL */
+    uint64_t space;               /* k_repeat: the largest key fills keys [n, space) */
+    uint64_t *count;              /* k_repeat: of values that begin in each tile */
 } sx_gpu_input;
 
-#define SX_VALUES_TILE 128u
+#define SX_VALUES_TILE 128u       /* keys */
 #ifndef SX_VALUES_FEW
 #define SX_VALUES_FEW 2048u       /* tiles */
 #endif
@@ -214,10 +216,12 @@ typedef struct {
 typedef struct {
     uint64_t n;
     const void *keys;
-    uint64_t *count;              /* of each tile of keys; then of all before it, unless there are
-                                     few tiles */
-    void *to_keys;                /* NULL: only count */
+    const uint64_t *count;        /* of values that begin in each tile; or, unless there are few
+                                     tiles, in all before it */
+    void *to_keys;
+    uint64_t space;               /* the largest key fills to_keys up to here */
     void *starts, *firsts;        /* see sx_view */
+    uint64_t start_space;         /* 0 fills starts up to here */
     const void *rows;
     uint32_t start_bytes, row_bytes;
     uint32_t few;

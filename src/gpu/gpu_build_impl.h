@@ -62,7 +62,12 @@ static void gpu_peeked(const gpu_board *board, sx_peek *peek, uint32_t width)
     peek->taken = 1;
 }
 
-/* Arrays of one build, all in device memory. Those that are not handed on are freed. */
+/* Arrays of one build, all in device memory. Those that are not handed on are freed. The first has
+ *
+ *     | facts | a little space for a sort of few keys | values of each tile | few keys | rows |
+ *     0       SX_LINE                                 GPU_FACTS
+ *
+ * and is the sort's tally. */
 typedef struct {
     sx_gpu *g;
     gpu_stream stream;
@@ -74,8 +79,23 @@ typedef struct {
     void *encoded, *stored;       /* keys and rows as the sort wants them */
 } gpu_building;
 
-/* Bytes of facts, behind which there is a little space that a sort of few keys can do with. */
 #define GPU_FACTS (4 * SX_LINE)
+
+static uint64_t gpu_tiles(uint64_t n)
+{
+    return (n + SX_VALUES_TILE - 1) / SX_VALUES_TILE;
+}
+
+static uint64_t *gpu_tally_counts(void *tally)
+{
+    return (uint64_t *)(void *)((unsigned char *)tally + GPU_FACTS);
+}
+
+/* Where few keys begin. */
+static uint64_t gpu_tally_bytes(uint64_t n)
+{
+    return GPU_FACTS + sx_round_up(gpu_tiles(n) * sizeof(uint64_t), SX_LINE);
+}
 
 /* Waits for facts. posted: the kernel copies them to the board, if there is one. */
 static sx_status gpu_fetch(gpu_building *b, int posted, sx_gpu_facts *facts, const char *what,
@@ -310,8 +330,7 @@ static sx_status gpu_queue_sort(gpu_building *b, sx_sorted *s, uint64_t bytes, s
                        : st;
 }
 
-/* Queues the sort before anything is known of the keys: one kernel takes keys and rows. They are
- * behind the facts. */
+/* Queues the sort before anything is known of the keys: one kernel takes keys and rows. */
 static sx_status gpu_sort_unseen(gpu_building *b, sx_sorted *s, const void *keys, uint64_t bytes,
                                  sx_err *err)
 {
@@ -320,7 +339,7 @@ static sx_status gpu_sort_unseen(gpu_building *b, sx_sorted *s, const void *keys
     sx_status st;
 
     s->row_bytes = 4;
-    b->encoded = (unsigned char *)b->facts + GPU_FACTS;
+    b->encoded = (unsigned char *)b->facts + gpu_tally_bytes(s->n);
     b->stored = (unsigned char *)b->encoded + bytes;
     a = gpu_input_args(b, s->row_bytes);
     a.in_keys = keys;
@@ -374,7 +393,7 @@ static sx_status gpu_take_facts(gpu_building *b, sx_sorted *s, sx_err *err)
 
     if (st != SX_OK)
         return st;
-    s->values = s->n - facts.repeats;
+    s->values = facts.values;
     if (b->in->row_type)
         s->max_row = facts.max_row;
     if (!b->in->row_type && !facts.descends && s->rows) {
@@ -382,8 +401,8 @@ static sx_status gpu_take_facts(gpu_building *b, sx_sorted *s, sx_err *err)
         s->rows = NULL;
         s->row_bytes = 0;
     }
-    return b->in->unique && facts.repeats > 0 ? gpu_say_repeat(b, s, s->n - facts.repeat_from, err)
-                                              : SX_OK;
+    return b->in->unique && s->values < s->n ? gpu_say_repeat(b, s, s->n - facts.repeat_from, err)
+                                             : SX_OK;
 }
 
 /* Whether keys, so many bytes, are sorted before anything is known of them. */
@@ -410,12 +429,11 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
                                             : gpu_sort_seen(b, s, keys, bytes, err);
     if (st == SX_OK)
         st = gpu_step_done(b->in->progress, 4 * n, err);
-    if (st == SX_OK)
-        st = gpu_set(g, b->stream, (unsigned char *)s->keys + n * s->width, 0xff,
-                     bytes - n * s->width, err);
     if (st == SX_OK) {
         sx_gpu_input a = gpu_input_args(b, 0);
         a.keys = s->keys;
+        a.space = bytes / s->width;
+        a.count = gpu_tally_counts(b->facts);
         a.post = (sx_gpu_facts *)(void *)b->board.memory;
         gpu_peek_args(&b->board, b->in->peek, s->width, &a);
         GPU_RUN_MERGE_W(k_repeat, s->width, gpu_merge_grid(g, n), GPU_BLOCK, b->stream, &a);
@@ -451,8 +469,8 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
     bytes = sx_round_up(in->n * s.width, SX_LINE);
     if (st == SX_OK)
         st = sx_gpu_alloc(g, b.stream, &facts,
-                          GPU_FACTS + (gpu_sorts_unseen(in, bytes) ? bytes + in->n * 4 : 0), "facts",
-                          err);
+                          gpu_tally_bytes(in->n) +
+                              (gpu_sorts_unseen(in, bytes) ? bytes + in->n * 4 : 0), "facts", err);
     b.facts = (sx_gpu_facts *)facts;
     if (st == SX_OK) {
         gpu_board_take(g, &b.board, in->peek, s.width);
@@ -461,16 +479,17 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
             (void)sx_gpu_wait(g, b.stream, "sorting", &other);
         gpu_board_give(g, &b.board);
     }
-    sx_gpu_free(g, b.stream, facts);
     sx_gpu_free(g, b.stream, b.staged_keys);
     sx_gpu_free(g, b.stream, b.staged_rows);
     sx_gpu_free(g, b.stream, b.encoded);
     sx_gpu_free(g, b.stream, b.stored);
     if (st != SX_OK) {
+        sx_gpu_free(g, b.stream, facts);
         sx_gpu_free(g, b.stream, s.keys);
         sx_gpu_free(g, b.stream, s.rows);
         return st;
     }
+    s.tally = facts;
     *out = s;
     return SX_OK;
 }
@@ -504,15 +523,17 @@ static sx_status gpu_backend_peek(void *self, const sx_sorted *sorted, sx_peek *
 
 /* ---- each value once --------------------------------------------------------------- */
 
+/* Each value once, by the counts of the sort. */
 static sx_status gpu_backend_once(void *self, sx_sorted *sorted, uint32_t threads, sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;
     gpu_stream stream = gpu_stream_of(NULL);
-    uint64_t tiles = (sorted->n + SX_VALUES_TILE - 1) / SX_VALUES_TILE, scratch_bytes = 0;
+    uint64_t tiles = gpu_tiles(sorted->n), scratch_bytes = 0;
     int few = tiles <= SX_VALUES_FEW;     /* a warp sums up the counts before it itself */
-    uint64_t used = sorted->values * sorted->width, bytes = sx_round_up(used, SX_LINE);
-    uint64_t firsts, end;         /* in starts: where first rows begin, ranks end */
-    void *counts = NULL, *keys = NULL, *starts = NULL, *scratch = NULL;
+    uint64_t bytes = sx_round_up(sorted->values * sorted->width, SX_LINE);
+    uint64_t firsts = sx_firsts_offset(sorted->values, sorted->n);
+    uint64_t *counts;
+    void *keys = NULL, *starts = NULL, *scratch = NULL;
     sx_gpu_values a = {0};
     sx_status st = gpu_enter(g, err);
 
@@ -522,46 +543,36 @@ static sx_status gpu_backend_once(void *self, sx_sorted *sorted, uint32_t thread
     if (sorted->strings.offset_bytes)     /* they come once, or not (query/build.c) */
         return SX_OK;
     sx_progress_step(sorted->progress, sorted->n);
-    a.n = sorted->n;
-    a.keys = sorted->keys;
-    a.start_bytes = sx_start_bytes(sorted->n);
-    a.rows = sorted->rows;
-    a.row_bytes = sorted->row_bytes;
-    firsts = sx_firsts_offset(sorted->values, sorted->n);
-    end = (sorted->values + 1) * a.start_bytes;
+    counts = gpu_tally_counts(sorted->tally);
     st = sx_gpu_alloc(g, stream, &keys, bytes, "keys", err);
     if (st == SX_OK)
         st = sx_gpu_alloc(g, stream, &starts,
                           sx_starts_bytes(sorted->values, sorted->n, sorted->row_bytes), "starts",
                           err);
-    if (st == SX_OK)
-        st = sx_gpu_alloc(g, stream, &counts, tiles * sizeof(uint64_t), "values", err);
-    a.count = (uint64_t *)counts;
-    a.few = (uint32_t)few;
     if (st == SX_OK && !few)
-        st = gpu_sum_up(g, stream, NULL, &scratch_bytes, a.count, tiles, err);
+        st = gpu_sum_up(g, stream, NULL, &scratch_bytes, counts, tiles, err);
     if (st == SX_OK && !few)
         st = sx_gpu_alloc(g, stream, &scratch, scratch_bytes, "values", err);
-    if (st == SX_OK) {
-        GPU_RUN_W(k_values, sorted->width, tiles * 32, stream, &a);
-        st = sx_gpu_launched(g, "counting values", err);
-    }
     if (st == SX_OK && !few)
-        st = gpu_sum_up(g, stream, scratch, &scratch_bytes, a.count, tiles, err);
-    if (st == SX_OK)
-        st = gpu_set(g, stream, (unsigned char *)keys + used, 0xff, bytes - used, err);
-    if (st == SX_OK && a.row_bytes)
-        st = gpu_set(g, stream, (unsigned char *)starts + end, 0, firsts - end, err);
+        st = gpu_sum_up(g, stream, scratch, &scratch_bytes, counts, tiles, err);
     if (st == SX_OK) {
+        a.n = sorted->n;
+        a.keys = sorted->keys;
+        a.rows = sorted->rows;
+        a.row_bytes = sorted->row_bytes;
+        a.count = counts;
+        a.few = (uint32_t)few;
         a.to_keys = keys;
+        a.space = bytes / sorted->width;
         a.starts = starts;
+        a.start_bytes = sx_start_bytes(sorted->n);
         a.firsts = (unsigned char *)starts + firsts;
+        a.start_space = sorted->row_bytes ? firsts / a.start_bytes : sorted->values + 1;
         GPU_RUN_W(k_values, sorted->width, tiles * 32, stream, &a);
         st = sx_gpu_launched(g, "taking values", err);
     }
     if (st == SX_OK)
         st = gpu_step_done(sorted->progress, sorted->n, err);
-    sx_gpu_free(g, stream, counts);
     sx_gpu_free(g, stream, scratch);
     if (st != SX_OK) {
         sx_gpu_free(g, stream, keys);
@@ -620,6 +631,8 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
     }
     if (st == SX_OK)
         st = sx_gpu_launched(g, "building", err);
+    sx_gpu_free(g, stream, sorted->tally);        /* before the wait, as it takes a while */
+    sorted->tally = NULL;
     if (st == SX_OK)
         st = sx_gpu_wait(g, stream, "building", err);
     if (st == SX_OK)

@@ -46,7 +46,7 @@ SX_DEV void sx_post_facts(const sx_gpu_input *ap)
     ap->post->reserved_from = facts->reserved_from;
     ap->post->descends = facts->descends;
     ap->post->repeat_from = facts->repeat_from;
-    ap->post->repeats = facts->repeats;
+    ap->post->values = facts->values;
     ap->facts->blocks = 0;
 }
 

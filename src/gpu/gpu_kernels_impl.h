@@ -119,31 +119,43 @@ SX_KERNEL(F(k_peek), sx_gpu_input)
     F(peek)(ap);
 }
 
-/* Looks for equal keys, and also takes keys that are wanted as soon as they are sorted. */
+/* Looks for equal keys, and counts values by tiles, each of which is a warp's turn. It also takes
+ * keys that are wanted as soon as they are sorted, and fills the last line. */
+#if SX_VALUES_TILE != 32 * SX_LOOK
+#error "a tile is no warp's turn"
+#endif
 SX_KERNEL(F(k_repeat), sx_gpu_input)
 {
     const KEY *k = (const KEY *)ap->keys;
-    uint64_t from = 0, again = 0;
+    uint64_t from = 0, all = 0;
 
     F(peek)(ap);
-    for (uint64_t base = (SX_THREAD - SX_LANE) * SX_LOOK; base + 1 < ap->n;
+    for (uint64_t i = ap->n + SX_THREAD; i < ap->space; i += SX_THREADS)
+        ((KEY *)ap->keys)[i] = (KEY)~(KEY)0;
+    for (uint64_t base = (SX_THREAD - SX_LANE) * SX_LOOK; base < ap->n;
          base += SX_THREADS * SX_LOOK) {
-        int same[SX_LOOK];
+        int begins[SX_LOOK];
+        uint32_t values = 0;
         SX_UNROLL
         for (unsigned t = 0; t < SX_LOOK; t++) {
             uint64_t i = base + t * 32 + SX_LANE;
-            same[t] = i + 1 < ap->n && k[i] == k[i + 1];
+            begins[t] = i < ap->n && (i == 0 || k[i] != k[i - 1]);
         }
         SX_UNROLL
         for (unsigned t = 0; t < SX_LOOK; t++) {
-            if (same[t] && from == 0)
-                from = ap->n - (base + t * 32 + SX_LANE);
-            again += same[t] != 0;
+            uint64_t i = base + t * 32 + SX_LANE;
+            if (i < ap->n && !begins[t] && from == 0)
+                from = ap->n - (i - 1);
+            values += SX_POPC(SX_BALLOT(begins[t]));
+        }
+        if (SX_LANE == 0) {
+            ap->count[base / (32 * SX_LOOK)] = values;
+            all += values;
         }
     }
     sx_block_max(from, &ap->facts->repeat_from);
     SX_BARRIER();
-    sx_block_sum(again, &ap->facts->repeats);
+    sx_block_sum(all, &ap->facts->values);
     sx_post_facts(ap);
 }
 #undef SX_LOOK
@@ -162,10 +174,17 @@ SX_DEV uint64_t F(values_before)(const sx_gpu_values *ap, uint64_t tile)
     return sum;
 }
 
-/* Each value once, and where its keys begin. A warp has a tile of keys. It counts the
- * values that begin there (to_keys NULL). When the counts have become those of all tiles
- * before, it writes the values. All keys of a lane are on their way before the first is looked
- * at. */
+/* What is behind the last of `values` values. */
+SX_DEV void F(values_end)(const sx_gpu_values *ap, uint64_t values)
+{
+    for (uint64_t i = values + SX_LANE; i < ap->space; i += 32)
+        ((KEY *)ap->to_keys)[i] = (KEY)~(KEY)0;
+    for (uint64_t i = values + SX_LANE; i < ap->start_space; i += 32)
+        sx_put_number(ap->starts, ap->start_bytes, i, i == values ? ap->n : 0);
+}
+
+/* Each value once, and where its keys begin. A warp has a tile of keys, and k_repeat counted
+ * values by tiles. All keys of a lane are on their way before the first is looked at. */
 #define SX_ITS (SX_VALUES_TILE / 32)
 SX_KERNEL(F(k_values), sx_gpu_values)
 {
@@ -173,7 +192,7 @@ SX_KERNEL(F(k_values), sx_gpu_values)
     uint64_t tiles = (ap->n - 1) / SX_VALUES_TILE + 1;
 
     for (uint64_t tile = SX_THREAD / 32; tile < tiles; tile += SX_THREADS / 32) {
-        uint64_t at = ap->to_keys ? F(values_before)(ap, tile) : 0;
+        uint64_t at = F(values_before)(ap, tile);
         uint64_t from = tile * SX_VALUES_TILE + SX_LANE;
         KEY own[SX_ITS];
         int begins[SX_ITS];
@@ -186,7 +205,7 @@ SX_KERNEL(F(k_values), sx_gpu_values)
         SX_UNROLL
         for (unsigned t = 0; t < SX_ITS; t++) {
             unsigned all = SX_BALLOT(begins[t]);
-            if (begins[t] && ap->to_keys) {
+            if (begins[t]) {
                 uint64_t to = at + SX_POPC(all & ((1u << SX_LANE) - 1));
                 ((KEY *)ap->to_keys)[to] = own[t];
                 sx_put_number(ap->starts, ap->start_bytes, to, from + t * 32);
@@ -196,10 +215,8 @@ SX_KERNEL(F(k_values), sx_gpu_values)
             }
             at += SX_POPC(all);
         }
-        if (!ap->to_keys && SX_LANE == 0)
-            ap->count[tile] = at;
-        else if (tile == tiles - 1 && SX_LANE == 0)
-            sx_put_number(ap->starts, ap->start_bytes, at, ap->n);
+        if (tile == tiles - 1)
+            F(values_end)(ap, at);
     }
 }
 #undef SX_ITS

@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/slice.h"
 
-#define SX_BACKEND_ABI 32
+#define SX_BACKEND_ABI 33
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -250,6 +250,7 @@ typedef struct {
     sx_strings strings;           /* keys are codes of these; offset_bytes 0: they are not */
     void *offsets, *bytes, *groups, *marks;       /* of strings: their sections */
     uint64_t string_values;       /* different strings */
+    void *tally;                  /* of a GPU's sort: what once() needs to know; or NULL */
     void *spare_keys, *spare_rows; /* arrays the sort needed, at least as large, or NULL;
                                      build may make sections of them */
     uint64_t spare_key_bytes;
