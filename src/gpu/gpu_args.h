@@ -190,7 +190,8 @@ typedef struct {
     unsigned long long descends;      /* whether a key is above the next one */
     unsigned long long repeat_from;   /* n less the place of the first key equal to the next one */
     unsigned long long values;        /* different keys */
-    unsigned long long blocks;        /* of k_descent, and then of k_repeat, that are over */
+    unsigned long long blocks;        /* of k_descent, and then of k_repeat, that are over; on the
+                                         board 0 until the facts are there */
 } sx_gpu_facts;
 
 typedef struct {
@@ -203,7 +204,7 @@ typedef struct {
     const uint64_t *rank;         /* k_repeat, k_peek: keys at these ranks, which may be any numbers, */
     uint64_t ranks;
     void *peeked;                 /* go here */
-    sx_gpu_facts *post;           /* k_descent, k_repeat: a copy for the host; or NULL */
+    sx_gpu_facts *post;           /* k_descent, k_repeat: on the board, a copy; or NULL */
     uint64_t space;               /* k_repeat: the largest key fills keys [n, space) */
     uint64_t *count;              /* k_repeat: of values that begin in each tile */
 } sx_gpu_input;

@@ -12,6 +12,7 @@
  *   sx_gpu_copy, gpu_set           queued; between any two places
  *   sx_gpu_launched(g, what, err)  after launches: whether they were accepted
  *   sx_gpu_wait(g, stream, what, err)   until a queue is empty
+ *   gpu_told(word)                 whether a kernel has set a word of pinned memory
  *   gpu_pin, gpu_unpin, gpu_is_pinned   host memory that a device can read
  *   gpu_timer_begin, _mark, _end   nanoseconds between, added to a number
  *   gpu_sort, gpu_sum_up           device-wide primitives

@@ -3,8 +3,8 @@
 
 /* ---- what the host is told ------------------------------------------------------- */
 
-/* Pinned memory that the GPU and the host both see. So the host waits for kernels alone, and not
- * for copies:
+/* Pinned memory that the GPU and the host both see. So the host waits for no copies, and mostly not
+ * for the end of a kernel:
  *
  *     | facts | keys that are peeked at | their ranks |
  *
@@ -97,19 +97,28 @@ static uint64_t gpu_tally_bytes(uint64_t n)
     return GPU_FACTS + sx_round_up(gpu_tiles(n) * sizeof(uint64_t), SX_LINE);
 }
 
-/* Waits for facts. posted: the kernel copies them to the board, if there is one. */
-static sx_status gpu_fetch(gpu_building *b, int posted, sx_gpu_facts *facts, const char *what,
-                           sx_err *err)
+/* Where a kernel posts facts, or NULL. It is about to be launched. */
+static sx_gpu_facts *gpu_posts(const gpu_building *b)
 {
+    sx_gpu_facts *post = (sx_gpu_facts *)(void *)b->board.memory;
+
+    if (post)
+        post->blocks = 0;
+    return post;
+}
+
+/* Waits for facts: until they are on the board, or, if there is none, for a copy. */
+static sx_status gpu_fetch(gpu_building *b, sx_gpu_facts *facts, const char *what, sx_err *err)
+{
+    const sx_gpu_facts *post = (const sx_gpu_facts *)(const void *)b->board.memory;
     sx_status st = sx_gpu_launched(b->g, what, err);
 
-    posted = posted && b->board.memory;
-    if (st == SX_OK && !posted)
+    if (st == SX_OK && !post)
         st = sx_gpu_copy(b->g, b->stream, facts, b->facts, sizeof *facts, err);
-    if (st == SX_OK)
+    if (st == SX_OK && !(post && gpu_told(&post->blocks)))
         st = sx_gpu_wait(b->g, b->stream, what, err);
-    if (st == SX_OK && posted)
-        memcpy(facts, b->board.memory, sizeof *facts);
+    if (st == SX_OK && post)
+        *facts = *post;
     return st;
 }
 
@@ -259,7 +268,7 @@ static sx_status gpu_take_keys(gpu_building *b, const void *keys, uint32_t width
         return st;
     a = gpu_input_args(b, 0);
     a.in_keys = keys;
-    a.post = (sx_gpu_facts *)(void *)b->board.memory;
+    a.post = gpu_posts(b);
     if (b->encoded != keys || in->row_type)
         GPU_RUN_MERGE_W(k_take, width, gpu_merge_grid(g, in->n), GPU_BLOCK, b->stream, &a);
     GPU_RUN_MERGE_W(k_descent, width, gpu_merge_grid(g, in->n), GPU_BLOCK, b->stream, &a);
@@ -270,10 +279,9 @@ static sx_status gpu_take_keys(gpu_building *b, const void *keys, uint32_t width
 }
 
 /* Waits for it. */
-static sx_status gpu_looked(gpu_building *b, int posted, sx_gpu_facts *facts, const char *what,
-                            sx_err *err)
+static sx_status gpu_looked(gpu_building *b, sx_gpu_facts *facts, const char *what, sx_err *err)
 {
-    sx_status st = gpu_fetch(b, posted, facts, what, err);
+    sx_status st = gpu_fetch(b, facts, what, err);
 
     if (st == SX_OK && facts->reserved_from > 0)
         return sx_fail(err, SX_EINVAL, "row %llu at position %llu is reserved: all ones means no "
@@ -367,7 +375,7 @@ static sx_status gpu_sort_seen(gpu_building *b, sx_sorted *s, const void *keys, 
     sx_status st = gpu_take_keys(b, keys, s->width, err);
 
     if (st == SX_OK)
-        st = gpu_looked(b, 1, &facts, "looking at the input", err);
+        st = gpu_looked(b, &facts, "looking at the input", err);
     if (st != SX_OK)
         return st;
     if (b->in->row_type)
@@ -389,7 +397,7 @@ static sx_status gpu_sort_seen(gpu_building *b, sx_sorted *s, const void *keys, 
 static sx_status gpu_take_facts(gpu_building *b, sx_sorted *s, sx_err *err)
 {
     sx_gpu_facts facts;
-    sx_status st = gpu_looked(b, 1, &facts, "looking for equal keys", err);
+    sx_status st = gpu_looked(b, &facts, "looking for equal keys", err);
 
     if (st != SX_OK)
         return st;
@@ -434,7 +442,7 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
         a.keys = s->keys;
         a.space = bytes / s->width;
         a.count = gpu_tally_counts(b->facts);
-        a.post = (sx_gpu_facts *)(void *)b->board.memory;
+        a.post = gpu_posts(b);
         gpu_peek_args(&b->board, b->in->peek, s->width, &a);
         GPU_RUN_MERGE_W(k_repeat, s->width, gpu_merge_grid(g, n), GPU_BLOCK, b->stream, &a);
         st = gpu_take_facts(b, s, err);

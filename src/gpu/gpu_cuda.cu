@@ -92,6 +92,19 @@ sx_status sx_gpu_wait(sx_gpu *g, gpu_stream stream, const char *what, sx_err *er
     return e == cudaSuccess ? SX_OK : gpu_failed(e, what, err);
 }
 
+/* Whether a kernel has set a word of pinned memory that was 0, for which it has a moment. That is
+ * seen sooner than its end. A kernel that fails does not set it. */
+#define TOLD_NS 200000u
+static int gpu_told(const unsigned long long *word)
+{
+    uint64_t begin = sx_clock_ns();
+
+    while (!__atomic_load_n(word, __ATOMIC_ACQUIRE))
+        if (sx_clock_ns() - begin > TOLD_NS)
+            return 0;
+    return 1;
+}
+
 /* Work that is queued on `stream` from now on comes after work that the caller queued on the
  * default stream, the thread's or the legacy one. */
 static sx_status gpu_follow_caller(gpu_stream stream, sx_err *err)

@@ -7,39 +7,45 @@
 #include "gpu/gpu_fill.h"
 
 /* What all threads of all blocks have, put together in one word: the largest number, or the sum.
- * Atomics on one word come one after the other, so a block has one, and none for a 0. Shared memory:
- * SX_MERGE_SHARED bytes. Between two of them there is a barrier. */
+ * Atomics on one word come one after the other, so a block has one, and none for a 0. First each
+ * warp puts together what its lanes have, then the first warp what warps have, of which there are
+ * at most 32. Shared memory: SX_MERGE_SHARED bytes. Between two of them there is a barrier. */
 #define SX_MERGE_SHARED(threads) ((threads) / 32 * 8)
 #define SX_MERGE(name, merge, atomic)                                                   \
-    SX_DEV void name(uint64_t x, unsigned long long *to)                                \
+    SX_DEV uint64_t name##_of_lanes(uint64_t x)                                         \
     {                                                                                   \
-        uint64_t *of_warp = (uint64_t *)(void *)SX_SHARED, other;                       \
         for (unsigned s = 16; s > 0; s /= 2) {                                          \
-            other = SX_SHUFFLE_XOR(x, s);                                               \
+            uint64_t other = SX_SHUFFLE_XOR(x, s);                                      \
             x = merge;                                                                  \
         }                                                                               \
+        return x;                                                                       \
+    }                                                                                   \
+    SX_DEV void name(uint64_t x, unsigned long long *to)                                \
+    {                                                                                   \
+        uint64_t *of_warp = (uint64_t *)(void *)SX_SHARED;                              \
+        x = name##_of_lanes(x);                                                         \
         if (SX_LANE == 0)                                                               \
             of_warp[SX_TID / 32] = x;                                                   \
         SX_BARRIER();                                                                   \
-        for (unsigned w = 1; SX_TID == 0 && w < SX_BLOCK_THREADS / 32; w++) {           \
-            other = of_warp[w];                                                         \
-            x = merge;                                                                  \
-        }                                                                               \
+        if (SX_TID >= 32)                                                               \
+            return;                                                                     \
+        x = name##_of_lanes(SX_LANE < SX_BLOCK_THREADS / 32 ? of_warp[SX_LANE] : 0);    \
         if (SX_TID == 0 && x > 0)                                                       \
             atomic(to, (sx_word)x);                                                     \
     }
 SX_MERGE(sx_block_max, other > x ? other : x, atomicMax)
 SX_MERGE(sx_block_sum, other + x, atomicAdd)
 
-/* The last block that comes here copies the facts to where the host sees them. The next kernel counts
- * its own blocks. */
+/* The last block that comes here copies the facts to where the host sees them, and then says that
+ * they are there. The host reads them, and whatever blocks wrote for it before, at once. The next
+ * kernel counts its own blocks. */
 SX_DEV void sx_post_facts(const sx_gpu_input *ap)
 {
     const volatile sx_gpu_facts *facts = ap->facts;
 
     if (SX_TID > 0 || !ap->post)
         return;
-    SX_FENCE();
+    SX_FENCE_HOST();
     if (atomicAdd(&ap->facts->blocks, (sx_word)1) + 1 < SX_BLOCKS)
         return;
     ap->post->max_row = facts->max_row;
@@ -48,6 +54,8 @@ SX_DEV void sx_post_facts(const sx_gpu_input *ap)
     ap->post->repeat_from = facts->repeat_from;
     ap->post->values = facts->values;
     ap->facts->blocks = 0;
+    SX_FENCE_HOST();
+    *(volatile unsigned long long *)&ap->post->blocks = SX_BLOCKS;
 }
 
 #define W 4

@@ -50,6 +50,11 @@ sx_status sx_gpu_wait(sx_gpu *g, gpu_stream stream, const char *what, sx_err *er
     return sx_gpu_launched(g, what, err);
 }
 
+static int gpu_told(const unsigned long long *word)
+{
+    return *word != 0;
+}
+
 static sx_status gpu_follow_caller(gpu_stream stream, sx_err *err)
 {
     (void)stream;

@@ -15,7 +15,7 @@
  *   SX_SHARED                  the block's shared memory, at a 16-byte boundary
  *   SX_BARRIER()               for all threads of the block that are left
  *   SX_FENCE()                 what this thread wrote before it, others of the GPU see before
- *                              what it writes after it
+ *                              what it writes after it; _HOST: the host, too
  *
  * and, for all 32 lanes of a warp at once (none may have left), or with _IN
  * for all lanes of a mask:
@@ -135,6 +135,7 @@ typedef unsigned long long sx_word;      /* what 64-bit atomics take */
 
 #define SX_BARRIER() __syncthreads()
 #define SX_FENCE() __threadfence()
+#define SX_FENCE_HOST() __threadfence_system()
 #define SX_WARP_SYNC() __syncwarp(0xffffffffu)
 #define SX_SHUFFLE(v, lane) SX_SHUFFLE_IN(0xffffffffu, (v), (lane))
 #define SX_SHUFFLE_IN(mask, v, lane) ((__typeof__(v))__shfl_sync((mask), (v), (lane)))

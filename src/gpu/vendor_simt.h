@@ -45,6 +45,7 @@ typedef unsigned long long sx_word;
 
 #define SX_BARRIER() simt_barrier(SIMT_HERE)
 #define SX_FENCE() ((void)0)      /* all see what a thread wrote at once */
+#define SX_FENCE_HOST() ((void)0)
 #define SX_WARP_SYNC() simt_warp_sync(SIMT_HERE)
 #define SX_SHUFFLE(v, lane) SX_SHUFFLE_IN(0xffffffffu, v, lane)
 #define SX_SHUFFLE_IN(mask, v, lane) \
