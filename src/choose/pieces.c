@@ -87,13 +87,6 @@ static void choose_ranks(const sx_sample *all)
     }
 }
 
-static sx_key16 key_at(const void *keys, unsigned i, uint32_t width)
-{
-    return width == 4   ? ((const sx_key4 *)keys)[i]
-           : width == 8 ? ((const sx_key8 *)keys)[i]
-                        : ((const sx_key16 *)keys)[i];
-}
-
 /* How far `to` is above `from`, of keys that fit 64 bits, as most do, or do not. */
 static double distance_64(uint64_t from, uint64_t to)
 {
@@ -109,20 +102,31 @@ static double distance(sx_key16 from, sx_key16 to)
     return to > from ? x : -x;
 }
 
+/* The same of keys of 4 bytes, by the processor's own conversion. */
+static double distance_32(uint32_t from, uint32_t to)
+{
+    return (double)((int64_t)to - (int64_t)from);
+}
+
 /* The distances of one sample, from its encoded keys. */
+#define MEASURE(key, distance_of)                                                      \
+    do {                                                                               \
+        const key *k = keys;                                                           \
+        for (unsigned i = 0; i < NEAR; i++)                                            \
+            far[i] = distance_of(k[SIDE], k[i]);                                       \
+        for (unsigned p = 0; p < PIECES; p++) {                                        \
+            far[END(p)] = distance_of(k[END(p)], k[SIDE]);                             \
+            far[END(p) + 1] = distance_of(k[END(p)], k[END(p) + 1]) + 1;               \
+        }                                                                              \
+    } while (0)
 static void measure_keys(const void *keys, uint32_t width, double *far)
 {
-    sx_key16 q = key_at(keys, SIDE, width);
-
-    for (unsigned i = 0; i < NEAR; i++)
-        far[i] = width == 4   ? distance_64((uint64_t)q, ((const sx_key4 *)keys)[i])
-                 : width == 8 ? distance_64((uint64_t)q, ((const sx_key8 *)keys)[i])
-                              : distance(q, key_at(keys, i, width));
-    for (unsigned p = 0; p < PIECES; p++) {
-        sx_key16 begin = key_at(keys, END(p), width);
-        far[END(p)] = distance(begin, q);
-        far[END(p) + 1] = distance(begin, key_at(keys, END(p) + 1, width)) + 1;
-    }
+    if (width == 4)
+        MEASURE(sx_key4, distance_32);
+    else if (width == 8)
+        MEASURE(sx_key8, distance_64);
+    else
+        MEASURE(sx_key16, distance);
 }
 
 /* Keys that came with the sort. */
@@ -369,16 +373,24 @@ void sx_sample_drop(sx_sample *all)
 }
 
 /* n >= LEAST keys: how many samples, and of how many pieces. */
-static sx_sample plan_sample(const sx_device *dev, uint64_t n)
+static sx_sample plan_sample(int gpu, uint64_t n)
 {
     sx_sample all = {.n = n, .samples = SAMPLES};
 
-    if (dev->backend->gpu && n <= SOME_KEYS)
+    if (gpu && n <= SOME_KEYS)
         all.samples /= n <= FEW_KEYS ? 4 : 2;
     for (unsigned p = 0; p < PIECES; p++)
         for (all.pieces[p] = cuts[p]; n / all.pieces[p] < PIECE_KEYS;)
             all.pieces[p] /= 2;
     return all;
+}
+
+static void choose_for_gpu(const sx_peek *peek)
+{
+    sx_sample all = plan_sample(1, peek->of);
+
+    all.ranks = peek->rank;
+    choose_ranks(&all);
 }
 
 void sx_peek_begin(sx_peek *out, const sx_device *dev, uint64_t n, uint32_t width)
@@ -390,20 +402,19 @@ void sx_peek_begin(sx_peek *out, const sx_device *dev, uint64_t n, uint32_t widt
     *out = (sx_peek){0};
     if (n < LEAST)
         return;
-    all = plan_sample(dev, n);
+    all = plan_sample(dev->backend->gpu, n);
     if (sx_alloc(&ranks, RANK_BYTES(all.samples), "a sample", &err) != SX_OK ||
         sx_alloc(&keys, all.samples * KEPT * width, "a sample", &err) != SX_OK) {
         sx_release(ranks);        /* then the sample is taken later, or not at all */
         return;
     }
-    all.ranks = ranks;
-    choose_ranks(&all);
-    *out = (sx_peek){.n = all.samples * KEPT, .rank = ranks, .keys = keys};
+    *out = (sx_peek){.n = all.samples * KEPT, .rank = ranks, .keys = keys, .of = n,
+                     .choose = choose_for_gpu};
 }
 
 void sx_peek_end(sx_peek *peek)
 {
-    sx_release((void *)peek->rank);
+    sx_release(peek->rank);
     sx_release(peek->keys);
     *peek = (sx_peek){0};
 }
@@ -446,10 +457,10 @@ sx_status sx_sample_take(sx_sample **out, sx_device *dev, const sx_sorted *sorte
     st = sx_alloc((void **)&all, sizeof *all, "a sample", err);
     if (st != SX_OK)
         return st;
-    *all = plan_sample(dev, sorted->n);
+    *all = plan_sample(dev->backend->gpu, sorted->n);
     all->borrowed = peek != NULL;
     if (peek)
-        all->ranks = (uint64_t *)peek->rank;
+        all->ranks = peek->rank;
     else
         st = sx_alloc((void **)&all->ranks, RANK_BYTES(all->samples), "a sample", err);
     if (st == SX_OK)

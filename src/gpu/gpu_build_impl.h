@@ -47,6 +47,8 @@ static void gpu_peek_args(const gpu_board *board, const sx_peek *peek, uint32_t 
 
     if (!peek || !board->memory)
         return;
+    if (peek->choose)
+        peek->choose(peek);
     memcpy(board->memory + ranks, peek->rank, peek->n * 8);
     a->rank = (const uint64_t *)(void *)(board->memory + ranks);
     a->ranks = peek->n;

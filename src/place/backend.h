@@ -216,11 +216,14 @@ typedef struct {
 
 /* Keys that are wanted as soon as they are sorted. A GPU brings them with the rest of what it says
  * of them, so that nobody waits for them alone; others leave them. */
-typedef struct {
+typedef struct sx_peek {
     uint64_t n;
-    const uint64_t *rank;
+    uint64_t *rank;
     void *keys;                   /* as they are stored */
     int taken;                    /* they are there */
+    uint64_t of;                  /* keys that are sorted */
+    void (*choose)(const struct sx_peek *peek);   /* sets `rank`, while the sort is under way;
+                                                     NULL: they are set */
 } sx_peek;
 
 /* Keys as they come in; and sorted, below. */
