@@ -15,6 +15,8 @@
 #include "base/alloc.h"
 #include "family/slots.h"
 
+#include <string.h>
+
 /* Fewer keys are no sample, and pieces of fewer keys are not worth their search. */
 #define LEAST 4096u
 #define PIECE_KEYS 1024u
@@ -46,7 +48,7 @@ struct sx_sample {
     uint64_t samples;
     uint32_t pieces[PIECES];      /* as in cuts[], or fewer where there are few keys */
     uint64_t *ranks;              /* KEPT of each sample */
-    int borrowed;                 /* these are an sx_peek's */
+    int borrowed;                 /* these and `far`, behind them, are an sx_peek's */
     double *far;                  /* KEPT of each sample: how far each key is above it; at
                                      END(p) how far it is into its piece, then how long
                                      the piece is */
@@ -364,10 +366,9 @@ uint64_t sx_sample_bytes(uint64_t n)
 
 void sx_sample_drop(sx_sample *all)
 {
-    if (all) {
+    if (all && !all->borrowed) {
         sx_release(all->far);
-        if (!all->borrowed)
-            sx_release(all->ranks);
+        sx_release(all->ranks);
     }
     sx_release(all);
 }
@@ -385,12 +386,20 @@ static sx_sample plan_sample(int gpu, uint64_t n)
     return all;
 }
 
+/* Distances come behind the ranks. They are written once now, so that the system has given memory
+ * for them before a GPU waits for what follows from them. */
+static double *far_of(const sx_peek *peek)
+{
+    return (double *)(void *)(peek->rank + peek->n);
+}
+
 static void choose_for_gpu(const sx_peek *peek)
 {
     sx_sample all = plan_sample(1, peek->of);
 
     all.ranks = peek->rank;
     choose_ranks(&all);
+    memset(far_of(peek), 0, FAR_BYTES(all.samples));
 }
 
 void sx_peek_begin(sx_peek *out, const sx_device *dev, uint64_t n, uint32_t width)
@@ -403,7 +412,8 @@ void sx_peek_begin(sx_peek *out, const sx_device *dev, uint64_t n, uint32_t widt
     if (n < LEAST)
         return;
     all = plan_sample(dev->backend->gpu, n);
-    if (sx_alloc(&ranks, RANK_BYTES(all.samples), "a sample", &err) != SX_OK ||
+    if (sx_alloc(&ranks, RANK_BYTES(all.samples) + FAR_BYTES(all.samples), "a sample", &err) !=
+            SX_OK ||
         sx_alloc(&keys, all.samples * KEPT * width, "a sample", &err) != SX_OK) {
         sx_release(ranks);        /* then the sample is taken later, or not at all */
         return;
@@ -458,16 +468,18 @@ sx_status sx_sample_take(sx_sample **out, sx_device *dev, const sx_sorted *sorte
     if (st != SX_OK)
         return st;
     *all = plan_sample(dev->backend->gpu, sorted->n);
-    all->borrowed = peek != NULL;
-    if (peek)
+    if (peek) {
+        all->borrowed = 1;
         all->ranks = peek->rank;
-    else
-        st = sx_alloc((void **)&all->ranks, RANK_BYTES(all->samples), "a sample", err);
+        all->far = far_of(peek);
+        take_peeked(peek, sorted->width, all);
+        *out = all;
+        return SX_OK;
+    }
+    st = sx_alloc((void **)&all->ranks, RANK_BYTES(all->samples), "a sample", err);
     if (st == SX_OK)
         st = sx_alloc((void **)&all->far, FAR_BYTES(all->samples), "a sample", err);
-    if (st == SX_OK && peek)
-        take_peeked(peek, sorted->width, all);
-    else if (st == SX_OK)
+    if (st == SX_OK)
         st = take_later(dev, sorted, in, all, err);
     if (st == SX_OK)
         *out = all;
