@@ -200,13 +200,15 @@ typedef struct {
     uint32_t row_bytes;           /* of a row that is stored */
     const void *in_keys, *in_rows;
     void *keys, *rows;
+    void *to_keys, *to_rows;      /* k_few: sorted; a row has 4 bytes */
     sx_gpu_facts *facts;
     const uint64_t *rank;         /* k_repeat, k_peek: keys at these ranks, which may be any numbers, */
     uint64_t ranks;
     void *peeked;                 /* go here */
     sx_gpu_facts *post;           /* k_descent, k_repeat: on the board, a copy; or NULL */
     uint64_t space;               /* k_repeat: the largest key fills keys [n, space) */
-    uint64_t *count;              /* k_repeat: of values that begin in each tile */
+    uint64_t *count;              /* k_repeat: of values that begin in each tile. k_few does all that
+                                     k_take and k_repeat do */
 } sx_gpu_input;
 
 #define SX_VALUES_TILE 128u       /* keys */

@@ -146,8 +146,8 @@ static unsigned gpu_merge_grid(const sx_gpu *g, uint64_t n)
                        (uint64_t)g->multiprocessors * GPU_MERGE_BLOCKS);
 }
 
-/* Up to so many keys one block takes, which sets the facts to 0 itself: one launch less. */
-#define GPU_TAKE_ALONE (4 * GPU_BLOCK_MOST)
+/* Up to so many keys one block takes, sorts and looks at. */
+#define GPU_FEW (GPU_FEW_BLOCK * GPU_FEW_EACH)
 
 static sx_status gpu_say_repeat(gpu_building *b, const sx_sorted *s, uint64_t at, sx_err *err)
 {
@@ -327,46 +327,85 @@ static int gpu_rows_are_4(const sx_input *in)
     return in->row_type ? in->row_type == SX_U32 : in->n <= SX_MISS32;
 }
 
-/* Queues the sort of keys and rows of s->row_bytes into arrays of their own. */
+/* Arrays of its own for keys and rows of s->row_bytes, to be sorted into. */
+static sx_status gpu_sort_space(gpu_building *b, sx_sorted *s, uint64_t bytes, sx_err *err)
+{
+    sx_status st = sx_gpu_alloc(b->g, b->stream, &s->keys, bytes, "sorting keys", err);
+
+    return st == SX_OK ? sx_gpu_alloc(b->g, b->stream, &s->rows, s->n * s->row_bytes, "sorting rows",
+                                      err)
+                       : st;
+}
+
+/* Queues the sort. */
 static sx_status gpu_queue_sort(gpu_building *b, sx_sorted *s, uint64_t bytes, sx_err *err)
 {
-    sx_gpu *g = b->g;
-    sx_status st = sx_gpu_alloc(g, b->stream, &s->keys, bytes, "sorting keys", err);
+    sx_status st = gpu_sort_space(b, s, bytes, err);
 
-    if (st == SX_OK)
-        st = sx_gpu_alloc(g, b->stream, &s->rows, s->n * s->row_bytes, "sorting rows", err);
-    return st == SX_OK ? gpu_sort(g, b->stream, s, b->encoded, b->stored ? b->stored : b->rows,
+    return st == SX_OK ? gpu_sort(b->g, b->stream, s, b->encoded, b->stored ? b->stored : b->rows,
                                   (unsigned char *)b->facts + SX_LINE, GPU_FACTS - SX_LINE, err)
                        : st;
 }
 
-/* Queues the sort before anything is known of the keys: one kernel takes keys and rows. */
+/* Tells k_repeat what to do with keys that are sorted. */
+static void gpu_repeat_args(const gpu_building *b, const sx_sorted *s, uint64_t bytes,
+                            sx_gpu_input *a)
+{
+    a->space = bytes / s->width;
+    a->count = gpu_tally_counts(b->facts);
+    a->post = gpu_posts(b);
+    gpu_peek_args(&b->board, b->in->peek, s->width, a);
+}
+
+/* Tells a kernel to take keys and rows, before anything is known of them, to where the tally has
+ * space for them. */
+static sx_gpu_input gpu_unseen_args(const gpu_building *b, sx_sorted *s, const void *keys,
+                                    uint64_t bytes)
+{
+    sx_gpu_input a;
+
+    s->row_bytes = 4;
+    a = gpu_input_args(b, s->row_bytes);
+    a.in_keys = keys;
+    a.keys = (unsigned char *)b->facts + gpu_tally_bytes(s->n);
+    a.rows = (unsigned char *)a.keys + bytes;
+    return a;
+}
+
+/* Queues the sort before anything is known of the keys. */
 static sx_status gpu_sort_unseen(gpu_building *b, sx_sorted *s, const void *keys, uint64_t bytes,
                                  sx_err *err)
 {
     sx_gpu *g = b->g;
-    sx_gpu_input a = {0};
-    sx_status st;
+    sx_gpu_input a = gpu_unseen_args(b, s, keys, bytes);
+    sx_status st = gpu_set(g, b->stream, b->facts, 0, sizeof *b->facts, err);
 
-    s->row_bytes = 4;
-    b->encoded = (unsigned char *)b->facts + gpu_tally_bytes(s->n);
-    b->stored = (unsigned char *)b->encoded + bytes;
-    a = gpu_input_args(b, s->row_bytes);
-    a.in_keys = keys;
-    a.rows = b->stored;
-    if (s->n <= GPU_TAKE_ALONE) {
-        GPU_RUN_MERGE_W(k_take, s->width, 1, GPU_BLOCK_MOST, b->stream, &a);
-        st = SX_OK;
-    } else {
-        st = gpu_set(g, b->stream, b->facts, 0, sizeof *b->facts, err);
-        GPU_RUN_MERGE_W(k_take, s->width, gpu_merge_grid(g, s->n), GPU_BLOCK, b->stream, &a);
-    }
-    if (st == SX_OK)
-        st = sx_gpu_launched(g, "storing the input", err);
+    if (st != SX_OK)
+        return st;
+    GPU_RUN_MERGE_W(k_take, s->width, gpu_merge_grid(g, s->n), GPU_BLOCK, b->stream, &a);
+    st = sx_gpu_launched(g, "storing the input", err);
+    b->encoded = a.keys;
+    b->stored = a.rows;
     if (st == SX_OK)
         st = gpu_queue_sort(b, s, bytes, err);
     b->encoded = b->stored = NULL;
     return st;
+}
+
+/* Queues all that few keys get: a sort, and a look at what is sorted. */
+static sx_status gpu_sort_few(gpu_building *b, sx_sorted *s, const void *keys, uint64_t bytes,
+                              sx_err *err)
+{
+    sx_gpu_input a = gpu_unseen_args(b, s, keys, bytes);
+    sx_status st = gpu_sort_space(b, s, bytes, err);
+
+    if (st != SX_OK)
+        return st;
+    a.to_keys = s->keys;
+    a.to_rows = s->rows;
+    gpu_repeat_args(b, s, bytes, &a);
+    GPU_RUN_MERGE_W(k_few, s->width, 1, GPU_FEW_BLOCK, b->stream, &a);
+    return SX_OK;
 }
 
 /* Sorts, if keys do not ascend. */
@@ -424,6 +463,7 @@ static int gpu_sorts_unseen(const sx_input *in, uint64_t bytes)
 static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
 {
     uint64_t n = b->in->n, bytes = sx_round_up(n * s->width, SX_LINE);
+    int unseen = gpu_sorts_unseen(b->in, bytes), few = unseen && n <= GPU_FEW;
     const void *keys;
     sx_gpu *g = b->g;
     sx_status st;
@@ -435,20 +475,19 @@ static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
     if (st == SX_OK)
         st = gpu_step_done(b->in->progress, n, err);
     if (st == SX_OK)
-        st = gpu_sorts_unseen(b->in, bytes) ? gpu_sort_unseen(b, s, keys, bytes, err)
-                                            : gpu_sort_seen(b, s, keys, bytes, err);
+        st = few      ? gpu_sort_few(b, s, keys, bytes, err)
+             : unseen ? gpu_sort_unseen(b, s, keys, bytes, err)
+                      : gpu_sort_seen(b, s, keys, bytes, err);
     if (st == SX_OK)
         st = gpu_step_done(b->in->progress, 4 * n, err);
-    if (st == SX_OK) {
+    if (st == SX_OK && !few) {
         sx_gpu_input a = gpu_input_args(b, 0);
         a.keys = s->keys;
-        a.space = bytes / s->width;
-        a.count = gpu_tally_counts(b->facts);
-        a.post = gpu_posts(b);
-        gpu_peek_args(&b->board, b->in->peek, s->width, &a);
+        gpu_repeat_args(b, s, bytes, &a);
         GPU_RUN_MERGE_W(k_repeat, s->width, gpu_merge_grid(g, n), GPU_BLOCK, b->stream, &a);
-        st = gpu_take_facts(b, s, err);
     }
+    if (st == SX_OK)
+        st = gpu_take_facts(b, s, err);
     if (st == SX_OK)
         gpu_peeked(&b->board, b->in->peek, s->width);
     return st == SX_OK ? gpu_step_done(b->in->progress, n, err) : st;

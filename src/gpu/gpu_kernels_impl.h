@@ -58,15 +58,13 @@ SX_KERNEL(F(k_descent), sx_gpu_input)
 /* Takes keys as a sort wants them, and looks at rows. With `rows` it takes these, too, and looks
  * whether keys descend. It reads keys twice for that, so the caller may change one in between: that
  * they ascend must not be relied on then. A thread has four keys on their way before it stores one, as
- * the compiler can't know that it stores them elsewhere. A block alone sets the facts to 0 itself. */
-SX_KERNEL(F(k_take), sx_gpu_input)
+ * the compiler can't know that it stores them elsewhere. */
+SX_DEV void F(take)(const sx_gpu_input *ap)
 {
     uint64_t reserved = ap->row_type == SX_U64 ? SX_MISS : SX_MISS32, max = 0, first = 0;
     uint32_t bytes = ap->row_type == SX_U64 ? 8 : 4;
     int descends = 0;
 
-    if (SX_BLOCKS == 1 && SX_TID == 0)
-        *ap->facts = (sx_gpu_facts){0, 0, 0, 0, 0, 0};
     for (uint64_t from = SX_THREAD; from < ap->n; from += SX_LOOK * SX_THREADS) {
         KEY key[SX_LOOK];
         uint64_t row[SX_LOOK];
@@ -103,10 +101,14 @@ SX_KERNEL(F(k_take), sx_gpu_input)
     sx_block_max(first, &ap->facts->reserved_from);
 }
 
-/* Keys at these ranks, whatever they are. */
-SX_DEV void F(peek)(const sx_gpu_input *ap)
+SX_KERNEL(F(k_take), sx_gpu_input)
 {
-    const KEY *k = (const KEY *)ap->keys;
+    F(take)(ap);
+}
+
+/* Keys at these ranks, whatever they are. */
+SX_DEV void F(peek)(const sx_gpu_input *ap, const KEY *k)
+{
 
     for (uint64_t i = SX_THREAD; i < ap->ranks; i += SX_THREADS) {
         uint64_t rank = ap->rank[i] < ap->n ? ap->rank[i] : ap->n - 1;
@@ -116,7 +118,7 @@ SX_DEV void F(peek)(const sx_gpu_input *ap)
 
 SX_KERNEL(F(k_peek), sx_gpu_input)
 {
-    F(peek)(ap);
+    F(peek)(ap, (const KEY *)ap->keys);
 }
 
 /* Looks for equal keys, and counts values by tiles, each of which is a warp's turn. It also takes
@@ -124,14 +126,13 @@ SX_KERNEL(F(k_peek), sx_gpu_input)
 #if SX_VALUES_TILE != 32 * SX_LOOK
 #error "a tile is no warp's turn"
 #endif
-SX_KERNEL(F(k_repeat), sx_gpu_input)
+SX_DEV void F(repeat)(const sx_gpu_input *ap, KEY *k)
 {
-    const KEY *k = (const KEY *)ap->keys;
     uint64_t from = 0, all = 0;
 
-    F(peek)(ap);
+    F(peek)(ap, k);
     for (uint64_t i = ap->n + SX_THREAD; i < ap->space; i += SX_THREADS)
-        ((KEY *)ap->keys)[i] = (KEY)~(KEY)0;
+        k[i] = (KEY)~(KEY)0;
     for (uint64_t base = (SX_THREAD - SX_LANE) * SX_LOOK; base < ap->n;
          base += SX_THREADS * SX_LOOK) {
         int begins[SX_LOOK];
@@ -159,6 +160,53 @@ SX_KERNEL(F(k_repeat), sx_gpu_input)
     sx_post_facts(ap);
 }
 #undef SX_LOOK
+
+SX_KERNEL(F(k_repeat), sx_gpu_input)
+{
+    F(repeat)(ap, (KEY *)ap->keys);
+}
+
+/* Sorts what take() took, by one block: stably by one word of keys after the other, from the lowest
+ * on. What is behind the last key stays there: its words are the largest, and it came last. Rows that
+ * are sorted take their place when all is read; before that it has numbers of keys. */
+SX_DEV void F(sort_few)(const sx_gpu_input *ap)
+{
+    const KEY *k = (const KEY *)ap->keys;
+    const uint32_t *rows = (const uint32_t *)ap->rows;
+    uint32_t *to_rows = (uint32_t *)ap->to_rows, word[GPU_FEW_EACH], from[GPU_FEW_EACH];
+
+    for (unsigned w = 0; w < W / 4; w++) {
+        SX_UNROLL
+        for (unsigned j = 0; j < GPU_FEW_EACH; j++) {
+            uint32_t i = SX_TID * GPU_FEW_EACH + j;
+            from[j] = w > 0 && i < ap->n ? to_rows[i] : i;
+            word[j] = i < ap->n ? (uint32_t)(k[from[j]] >> 32 * w) : ~0u;
+        }
+        SX_BLOCK_SORT(GPU_FEW_BLOCK, GPU_FEW_EACH, word, from, 32);
+        SX_UNROLL
+        for (unsigned j = 0; j < GPU_FEW_EACH; j++) {
+            uint32_t i = j * GPU_FEW_BLOCK + SX_TID;
+            if (i >= ap->n)
+                continue;
+            to_rows[i] = w + 1 == W / 4 ? rows[from[j]] : from[j];
+            if (w + 1 == W / 4)
+                ((KEY *)ap->to_keys)[i] = W == 4 ? word[j] : k[from[j]];
+        }
+        SX_BARRIER();
+    }
+}
+
+/* All there is to do with few keys before the host decides what becomes of them: a launch in place of
+ * several. */
+SX_KERNEL_1024(F(k_few), sx_gpu_input)
+{
+    if (SX_TID == 0)
+        *ap->facts = (sx_gpu_facts){0, 0, 0, 0, 0, 0};
+    F(take)(ap);
+    SX_BARRIER();
+    F(sort_few)(ap);
+    F(repeat)(ap, (KEY *)ap->to_keys);
+}
 
 /* Values that begin in tiles before this one. */
 SX_DEV uint64_t F(values_before)(const sx_gpu_values *ap, uint64_t tile)
