@@ -631,10 +631,42 @@ static void test_largest_key(void **state)
     }
 }
 
+/* Builds of about as many keys as the last that one block sorts, and as the last that are sorted
+ * before anything is known of them: the emulator's, and a GPU's. Some are the largest key there is,
+ * which also fills what is behind the last. */
+static void test_build_sizes(void **state)
+{
+    (void)state;
+    static const uint64_t here[] = { 64, 128, 256 }, gpu[] = { 4096, 1 << 18, 1 << 20 };
+    static const key_kind kinds[] = { KEYS_DUPLICATES, KEYS_MOST, KEYS_EXTREMES };
+    static const char *const specs[] = { "sorted", "sorted(layout=once)", "auto(for=point)" };
+    const uint64_t *sizes = kernel_is_gpu() ? gpu : here;
+    sx_device *dev = device_open(kernel_with(""));
+    rnd r = rnd_start(test_seed());
+    unsigned turn = 0;
+    for (unsigned w = 0; w < 3; w++)
+        for (unsigned i = 0; i < 9; i++)
+            for (unsigned k = 0; k < COUNT_OF(kinds); k++, turn++) {
+                uint64_t n = sizes[i / 3] + i % 3 - 1;
+                const char *spec = specs[(w + i + k) % COUNT_OF(specs)];
+                dataset *d = data_make(device_widths[w], kinds[k], n,
+                                       turn % 2 ? ROWS_NULL : ROWS_U32, 100, &r);
+                sx_index *ix = index_of(dev, d, spec);
+                char what[100];
+                snprintf(what, sizeof what, "%s, %" PRIu64 " keys of %s, kind %d", spec, n,
+                         sx_type_name(device_widths[w]), (int)kinds[k]);
+                ask_all(asking, dev, ix, d, what);
+                sx_free(ix);
+                data_free(d);
+            }
+    sx_close(dev);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lab),
+        cmocka_unit_test(test_build_sizes),
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_columns_refused),
         cmocka_unit_test(test_calls),

@@ -182,7 +182,7 @@ SX_DEV void F(sort_few)(const sx_gpu_input *ap)
             from[j] = w > 0 && i < ap->n ? to_rows[i] : i;
             word[j] = i < ap->n ? (uint32_t)(k[from[j]] >> 32 * w) : ~0u;
         }
-        SX_BLOCK_SORT(GPU_FEW_BLOCK, GPU_FEW_EACH, word, from, 32);
+        SX_BLOCK_SORT_BY(GPU_FEW_BLOCK, GPU_FEW_EACH, GPU_FEW_DIGIT, word, from, 32);
         SX_UNROLL
         for (unsigned j = 0; j < GPU_FEW_EACH; j++) {
             uint32_t i = j * GPU_FEW_BLOCK + SX_TID;
@@ -198,7 +198,7 @@ SX_DEV void F(sort_few)(const sx_gpu_input *ap)
 
 /* All there is to do with few keys before the host decides what becomes of them: a launch in place of
  * several. */
-SX_KERNEL_1024(F(k_few), sx_gpu_input)
+SX_KERNEL(F(k_few), sx_gpu_input)
 {
     if (SX_TID == 0)
         *ap->facts = (sx_gpu_facts){0, 0, 0, 0, 0, 0};
