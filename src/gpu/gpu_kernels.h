@@ -37,8 +37,8 @@ SX_MERGE(sx_block_max, other > x ? other : x, atomicMax)
 SX_MERGE(sx_block_sum, other + x, atomicAdd)
 
 /* The last block that comes here copies the facts to where the host sees them, and then says that
- * they are there. The host reads them, and whatever blocks wrote for it before, at once. The next
- * kernel counts its own blocks. */
+ * they are there. The host reads them at once, and what other blocks wrote for it: the last block saw
+ * that before it said so. The next kernel counts its own blocks. */
 SX_DEV void sx_post_facts(const sx_gpu_input *ap)
 {
     const volatile sx_gpu_facts *facts = ap->facts;
@@ -46,7 +46,7 @@ SX_DEV void sx_post_facts(const sx_gpu_input *ap)
     if (SX_TID > 0 || !ap->post)
         return;
     if (SX_BLOCKS > 1) {          /* a block alone is the last, and a fence takes long */
-        SX_FENCE_HOST();
+        SX_FENCE();
         if (atomicAdd(&ap->facts->blocks, (sx_word)1) + 1 < SX_BLOCKS)
             return;
     }
