@@ -36,6 +36,21 @@
 SX_MERGE(sx_block_max, other > x ? other : x, atomicMax)
 SX_MERGE(sx_block_sum, other + x, atomicAdd)
 
+/* All bits that threads of this block have, for each of them. Shared memory and barriers: the same. */
+SX_DEV uint32_t sx_block_or(uint32_t x)
+{
+    uint32_t *of_warp = (uint32_t *)(void *)SX_SHARED;
+
+    for (unsigned s = 16; s > 0; s /= 2)
+        x |= SX_SHUFFLE_XOR(x, s);
+    if (SX_LANE == 0)
+        of_warp[SX_TID / 32] = x;
+    SX_BARRIER();
+    for (unsigned w = 0; w < SX_BLOCK_THREADS / 32; w++)
+        x |= of_warp[w];
+    return x;
+}
+
 /* The last block that comes here copies the facts to where the host sees them, and then says that
  * they are there. The host reads them at once, and what other blocks wrote for it: the last block saw
  * that before it said so. The next kernel counts its own blocks. */

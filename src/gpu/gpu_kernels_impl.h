@@ -167,7 +167,7 @@ SX_KERNEL(F(k_repeat), sx_gpu_input)
 }
 
 /* Sorts what take() took, by one block: stably by one word of keys after the other, from the lowest
- * on. What is behind the last key stays there: its words are the largest, and it came last. Rows that
+ * on, and of each word only by bits in which keys differ and those below. What is behind the last key stays there: its words are the largest, and it came last. Rows that
  * are sorted take their place when all is read; before that it has numbers of keys. */
 SX_DEV void F(sort_few)(const sx_gpu_input *ap)
 {
@@ -176,13 +176,17 @@ SX_DEV void F(sort_few)(const sx_gpu_input *ap)
     uint32_t *to_rows = (uint32_t *)ap->to_rows, word[GPU_FEW_EACH], from[GPU_FEW_EACH];
 
     for (unsigned w = 0; w < W / 4; w++) {
+        uint32_t first = (uint32_t)(k[0] >> 32 * w), differ = 1;
         SX_UNROLL
         for (unsigned j = 0; j < GPU_FEW_EACH; j++) {
             uint32_t i = SX_TID * GPU_FEW_EACH + j;
             from[j] = w > 0 && i < ap->n ? to_rows[i] : i;
             word[j] = i < ap->n ? (uint32_t)(k[from[j]] >> 32 * w) : ~0u;
+            differ |= i < ap->n ? word[j] ^ first : 0;
         }
-        SX_BLOCK_SORT_BY(GPU_FEW_BLOCK, GPU_FEW_EACH, GPU_FEW_DIGIT, word, from, 32);
+        differ = sx_block_or(differ);
+        SX_BLOCK_SORT_BY(GPU_FEW_BLOCK, GPU_FEW_EACH, GPU_FEW_DIGIT, word, from,
+                         32 - SX_CLZ(differ));
         SX_UNROLL
         for (unsigned j = 0; j < GPU_FEW_EACH; j++) {
             uint32_t i = j * GPU_FEW_BLOCK + SX_TID;
