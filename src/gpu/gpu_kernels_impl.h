@@ -167,8 +167,9 @@ SX_KERNEL(F(k_repeat), sx_gpu_input)
 }
 
 /* Sorts what take() took, by one block: stably by one word of keys after the other, from the lowest
- * on, and of each word only by bits in which keys differ and those below. What is behind the last key stays there: its words are the largest, and it came last. Rows that
- * are sorted take their place when all is read; before that it has numbers of keys. */
+ * on, and of each word only by bits in which keys differ and those below. What is behind the last
+ * key stays there: its words are the largest, and it came last. Rows that are sorted take their place
+ * when all is read; before that it has numbers of keys. */
 SX_DEV void F(sort_few)(const sx_gpu_input *ap)
 {
     const KEY *k = (const KEY *)ap->keys;
