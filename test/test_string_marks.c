@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "cpu/cpu_strings.h"
 #include "keys/string_marks.h"
 #include "sxfile.h"
 #include "texts.h"
@@ -67,6 +68,50 @@ static void test_runs(void **state)
         else
             assert_int_equal(sx_mark_bound(&s, 0, n, at, bit, order < 0), want);
         text_oracle_free(o);
+    }
+}
+
+/* As many runs at once as there may be get the strings that each gets alone, by every instruction set:
+ * whatever the marks are, up to the last one of a section, and for queries up to the last byte of a
+ * column. */
+static void test_together(void **state)
+{
+    (void)state;
+    rnd r = rnd_start(test_seed() + 7);
+    for (unsigned turn = 0; turn < 3000; turn++) {
+        uint64_t n = 1 + rnd_below(&r, turn % 2 ? 400 : 80), bytes = 1 + rnd_below(&r, 200);
+        unsigned kinds = 1 + (unsigned)rnd_below(&r, turn % 3 ? 12 : 256);
+        unsigned m = 1 + (unsigned)rnd_below(&r, SX_SEARCHES);
+        unsigned char *marks = need(n), *column = need(bytes);
+        sx_strings s = { .marks = marks, .marked = 1 };
+        sx_run_search all[SX_SEARCHES];
+        uint64_t want[SX_SEARCHES];
+        for (uint64_t i = 0; i < n; i++)
+            marks[i] = (unsigned char)(rnd_below(&r, 20) ? rnd_below(&r, kinds) : SX_MARK_FAR);
+        for (uint64_t i = 0; i < bytes; i++)
+            column[i] = (unsigned char)rnd_below(&r, 256);
+        for (unsigned k = 0; k < m; k++) {
+            uint64_t lo = rnd_below(&r, n), most = turn % 5 ? 40 : SX_MARK_MOST, at = rnd_below(&r, bytes);
+            uint64_t length = rnd_below(&r, bytes - at + 1), same = rnd_below(&r, length + 1);
+            most = most < n - lo ? most : n - lo;
+            all[k] = (sx_run_search){ .lo = lo, .hi = lo + 1 + rnd_below(&r, most), .q = column + at,
+                                      .length = length, .same = same };
+            sx_mark_bits bits = sx_mark_bits_of(all[k].q, length, same);
+            want[k] = sx_mark_nearest(&s, lo, all[k].hi, &bits);
+        }
+        for (unsigned level = 0; level <= sx_simd_best(); level++) {
+            for (unsigned k = 0; k < m; k++)
+                all[k].at = UINT64_MAX;
+            sx_cpu_nearest((sx_simd)level, &s, n, column + bytes, all, m);
+            for (unsigned k = 0; k < m; k++)
+                if (all[k].at != want[k])
+                    fail_msg("%s: run %u of %u, [%llu, %llu): %llu, but %llu is nearest",
+                             sx_simd_name((sx_simd)level), k, m, (unsigned long long)all[k].lo,
+                             (unsigned long long)all[k].hi, (unsigned long long)all[k].at,
+                             (unsigned long long)want[k]);
+        }
+        free(marks);
+        free(column);
     }
 }
 
@@ -339,6 +384,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_together),
         cmocka_unit_test(test_tied),
         cmocka_unit_test(test_tied_kernels),
         cmocka_unit_test(test_none),

@@ -70,26 +70,125 @@ const sx_view *sx_walked_view(const sx_cpu *cpu, const sx_views *views, sx_view 
     return own;
 }
 
+typedef struct {
+    const sx_means *w;
+    sx_chunk *c;
+    const sx_text_codes *known;   /* codes, if they are */
+    const sx_state *entry;        /* or NULL */
+    sx_settle settle;
+    uint64_t *same;
+    int rows;                     /* are asked for by the walk */
+} finding;
+
+/* The codes of strings [from, end) of the chunk. */
+static void find_codes(const finding *f, unsigned from, unsigned end)
+{
+    const sx_settle *job = &f->settle;
+    uint32_t width = job->v->width;
+    unsigned char *q = f->c->q + from * width;
+
+    if (f->known->code) {
+        sx_text_codes at = sx_text_codes_from(f->known, job->at + from, width);
+        memcpy(q, at.code, (end - from) * width);
+        memcpy(f->same + from, at.same, (end - from) * sizeof *f->same);
+    } else {
+        sx_cpu_codes(job->cpu, job->v, &job->q, job->at + from, end - from, q, f->same + from,
+                     job->asks);
+    }
+}
+
+/* Their bounds. */
+static void find_bounds(const finding *f, unsigned from, unsigned end)
+{
+    const sx_view *v = f->settle.v;
+    sx_chunk *c = f->c;
+
+    f->w->bounds(v, c->q + from * v->width, end - from, SX_LEFT, f->entry ? f->entry + from : NULL,
+                 c->at + from, c->slot + from, f->rows);
+}
+
+static void find_equal(const finding *f, unsigned from, unsigned end)
+{
+    const sx_view *v = f->settle.v;
+    sx_chunk *c = f->c;
+
+    f->w->keys->equal(v, c->q + from * v->width, c->slot + from, c->flag + from, end - from);
+}
+
+/* What codes leave open, for all strings. Walks do without the stack of this. */
+static __attribute__((noinline)) void settle_all(const finding *f, sx_side side)
+{
+    uint64_t before[SX_CHUNK];
+    const sx_view *v = f->settle.v;
+    sx_chunk *c = f->c;
+
+    memcpy(before, c->at, c->m * sizeof *before);
+    sx_cpu_settle(&f->settle, side);
+    for (unsigned i = 0; i < c->m; i++)
+        if (c->at[i] != before[i])
+            c->slot[i] = c->at[i] < v->n ? sx_slot_of_rank(v, c->at[i]) : SX_NO_SLOT;
+}
+
+/* Making codes and going by marks is work with hardly any memory; so others' lines are on their way
+ * meanwhile. Each group is a step behind the next:
+ *
+ *     t        codes and bounds      notes where its marks are
+ *     t - 1    goes by marks         offsets, rows
+ *     t - 2    takes offsets         bytes
+ *     t - 3    is compared
+ *
+ * Group t - 1 takes the place of t - 3. */
+static __attribute__((noinline)) void find_marked(finding *f, sx_side side)
+{
+    const sx_view *v = f->settle.v;
+    sx_chunk *c = f->c;
+    unsigned m = c->m, groups = (m + SX_SEARCHES - 1) / SX_SEARCHES;
+    sx_marked g[2];
+    sx_asks asks;
+
+    f->rows = 0;
+    f->settle.asks = &asks;
+    asks.n = asks.done = 0;
+    for (unsigned t = 0; t < groups + 3; t++) {
+        unsigned from = t * SX_SEARCHES, end = m - from < SX_SEARCHES ? m : from + SX_SEARCHES;
+        if (t < groups)
+            find_codes(f, from, end);
+        sx_ask_all(&asks);
+        if (t < groups) {
+            find_bounds(f, from, end);
+            sx_cpu_settle_soon(v, c->at + from, end - from, &asks);
+        }
+        if (t >= 3)
+            sx_marked_end(&f->settle, &g[(t - 1) % 2]);
+        if (t >= 2 && t < groups + 2)
+            sx_marked_ask(&f->settle, &g[t % 2]);
+        if (t >= 1 && t <= groups) {
+            end = m < from ? m : from;
+            find_equal(f, from - SX_SEARCHES, end);
+            sx_marked_begin(&f->settle, from - SX_SEARCHES, end, &g[(t - 1) % 2]);
+        }
+    }
+    if (side == SX_RIGHT)
+        sx_cpu_settle_right(&f->settle);
+    for (unsigned i = 0; i < m; i++)
+        c->slot[i] = c->at[i] < v->n ? sx_slot_of_rank(v, c->at[i]) : SX_NO_SLOT;
+}
+
 void sx_find_strings(const sx_cpu *cpu, const sx_means *w, const sx_view *v, sx_chunk *c,
                      const sx_slice *q, const sx_text_codes *known, uint64_t at, sx_side side,
                      const sx_state *entry, int rows)
 {
-    uint64_t before[SX_CHUNK], same[SX_CHUNK];
-    sx_settle settle = {v, {q, NULL}, at, c->m, same, c->flag, c->at};
+    uint64_t same[SX_CHUNK];
+    finding f = {w, c, known, entry,
+                 {cpu, v, {q, NULL}, at, c->m, same, c->flag, c->at, NULL, rows && v->row_bytes},
+                 same, rows};
 
-    if (known->code) {
-        sx_text_codes from = sx_text_codes_from(known, at, v->width);
-        memcpy(c->q, from.code, c->m * v->width);
-        memcpy(same, from.same, c->m * sizeof *same);
-    } else {
-        sx_cpu_codes(cpu, v, &settle.q, at, c->m, c->q, same);
+    if (v->strings.marks && v->strings.forks) {
+        find_marked(&f, side);
+        return;
     }
-    w->bounds(v, c->q, c->m, SX_LEFT, entry, c->at, c->slot, rows);
-    sx_cpu_settle_soon(v, c->at, c->m);
-    w->keys->equal(v, c->q, c->slot, c->flag, c->m);
-    memcpy(before, c->at, c->m * sizeof *before);
-    sx_cpu_settle(&settle, side);
-    for (unsigned i = 0; i < c->m; i++)
-        if (c->at[i] != before[i])
-            c->slot[i] = c->at[i] < v->n ? sx_slot_of_rank(v, c->at[i]) : SX_NO_SLOT;
+    find_codes(&f, 0, c->m);
+    find_bounds(&f, 0, c->m);
+    find_equal(&f, 0, c->m);
+    settle_all(&f, side);
 }

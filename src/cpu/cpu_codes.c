@@ -12,6 +12,18 @@
 #include "family/generic/simd.h"
 
 #define WALKS 64u                 /* that go down together: bits of a word */
+#define FEW_ASKS 16u              /* that a core has on its way at once */
+
+static __attribute__((noinline)) void ask_some(sx_asks *asks)
+{
+    sx_ask_some(asks, FEW_ASKS);
+}
+
+static inline void ask_few(sx_asks *asks)
+{
+    if (asks && asks->n)
+        ask_some(asks);
+}
 
 typedef struct {
     const unsigned char *q[WALKS];
@@ -30,25 +42,37 @@ static inline uint64_t word_at(const unsigned char *p)
     return x;
 }
 
-/* How the last m bytes of two words differ, of at most 8; 0: they do not. */
-static inline uint64_t differ(const unsigned char *a_end, const unsigned char *b_end, uint32_t m)
-{
-    return (word_at(a_end - 8) ^ word_at(b_end - 8)) & ~(UINT64_MAX >> 4 * m >> 4 * m);
-}
-
 /* Whether q goes on with m bytes, as many of which it has. Nearly always these are 16 at most, and as
- * likely none as any: two words end with them, which may begin before. That is in the column, and in
- * the section, as cells are before the pool. */
+ * likely none as any: a vector ends with them, which may begin before. That is in the column, and in
+ * the section, as forks and cells are before the pool. */
 static inline int goes_on(const unsigned char *begin, const unsigned char *q,
                           const unsigned char *skip, uint32_t m)
 {
-    uint32_t last = m < 8 ? m : 8, next = m - last < 8 ? m - last : 8, rest = m - last;
+#ifdef SX_HAVE_X86
+    if (q - begin >= 16) {
+        __m128i a = _mm_loadu_si128((const __m128i *)(const void *)(q + m - 16));
+        __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(skip + m - 16));
+        uint32_t equal = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(a, b)), last = m < 16 ? m : 16;
+        if ((equal | 0xffffu >> last) != 0xffff)
+            return 0;
+        return m <= 16 || memcmp(q, skip, m - 16) == 0;
+    }
+#else
+    (void)begin;
+#endif
+    return memcmp(q, skip, m) == 0;
+}
 
-    if (q - begin < 8)
+/* The same of many bytes, which are nearly always the same. */
+static inline int goes_on_long(const unsigned char *q, const unsigned char *skip, uint64_t m)
+{
+    uint64_t x = 0;
+
+    if (m < 8)
         return memcmp(q, skip, m) == 0;
-    if ((differ(q + m, skip + m, last) | differ(q + rest, skip + rest, next)) != 0)
-        return 0;
-    return m <= 16 || memcmp(q, skip, m - 16) == 0;
+    for (uint64_t i = 0; i < m - 8; i += 8)
+        x |= word_at(q + i) ^ word_at(skip + i);
+    return (x | (word_at(q + m - 8) ^ word_at(skip + m - 8))) == 0;
 }
 
 /* Where a tree is: walks write, so that a compiler would look it up in the strings again each time. */
@@ -121,15 +145,46 @@ static int step_aside(const sx_strings *s, walks *w, unsigned i, uint64_t *same)
     return went;
 }
 
+/* The first step of all walks, which are at the root: what it skips is the same for all, and often
+ * long. Those that leave the way of nearly all strings stay there. */
+static inline void leave_root(const tree *t, walks *w, unsigned m)
+{
+    const sx_cell *c = t->cells;
+    uint32_t number = c->to & ~SX_TO_FORK;
+    const sx_fork *f = t->forks + (number < t->last_fork ? number : t->last_fork);
+    uint32_t skip = c->skip < t->pool_bytes ? c->skip : t->pool_bytes;
+    const unsigned char *bytes = t->pool + (c->skip_at < t->pool_bytes - skip
+                                                ? c->skip_at : t->pool_bytes - skip);
+
+    for (unsigned i = 0; i < m && c->to >= SX_TO_FORK; i++) {
+        const unsigned char *q = w->q[i];
+        uint64_t bits, bit;
+        uint32_t child;
+        if (w->length[i] <= skip || !goes_on_long(q, bytes, skip))
+            continue;
+        bits = f->bits[q[skip] >> 6];
+        bit = (uint64_t)1 << (q[skip] & 63);
+        if (!(bits & bit))
+            continue;
+        child = f->child + f->before[q[skip] >> 6] + sx_popcount(bits & (bit - 1));
+        w->at[i] = skip + 1;
+        w->cell[i] = child;
+        __builtin_prefetch(t->cells + (child < t->last_cell ? child : t->last_cell));
+    }
+}
+
 /* Takes all walks down. Returns those that are at a group, a bit for each. The codes of others are
  * known. */
-static inline uint64_t go_down(const sx_strings *s, walks *w, unsigned m, uint64_t *same)
+static inline uint64_t go_down(const sx_strings *s, walks *w, unsigned m, uint64_t *same,
+                               sx_asks *asks)
 {
     unsigned char on[WALKS];
     const unsigned char *column = w->begin;
     const tree t = tree_of(s);
     uint64_t grouped = 0;
 
+    leave_root(&t, w, m);
+    ask_few(asks);
     for (unsigned i = 0; i < m; i++)
         on[i] = (unsigned char)i;
     for (unsigned left = m, kept; left > 0; left = kept) {
@@ -146,6 +201,7 @@ static inline uint64_t go_down(const sx_strings *s, walks *w, unsigned m, uint64
             on[kept] = (unsigned char)i;
             kept += (unsigned)went;
         }
+        ask_few(asks);
     }
     return grouped;
 }
@@ -175,12 +231,15 @@ static inline uint64_t group_code(const sx_strings *s, const walks *w, unsigned 
 }
 
 /* The tails of these strings, one by one. */
-static inline void take_tails(const sx_strings *s, walks *w, uint64_t grouped, uint64_t *same)
+static inline void take_tails(const sx_strings *s, walks *w, uint64_t grouped, uint64_t *same,
+                              sx_asks *asks)
 {
     for (; grouped; grouped &= grouped - 1) {
         unsigned i = (unsigned)__builtin_ctzll(grouped);
         w->code[i] = group_code(s, w, i) |
                      sx_string_tail(s, w->q[i], w->length[i], w->at[i], &same[i]);
+        if (i % 8 == 0)
+            ask_few(asks);
     }
 }
 
@@ -335,9 +394,10 @@ static inline uint64_t fill_lanes(const sx_strings *s, walks *w, uint64_t groupe
     const uint16_t *digits = (const uint16_t *)(const void *)s->groups;
     uint32_t most = s->base - 1u, row = s->rows > 1 ? s->base + 1u : 0;
     uint32_t chars = s->chars < SX_CHARS_MOST ? s->chars : SX_CHARS_MOST;
+    unsigned end = grouped ? WALKS - (unsigned)__builtin_clzll(grouped) / LANES * LANES : 0;
     uint64_t some = 0;
 
-    for (unsigned i = 0; i < WALKS; i++) {
+    for (unsigned i = 0; i < end; i++) {
         const unsigned char *p;
         uint64_t left;
         uint32_t before = 0;
@@ -363,7 +423,7 @@ static inline uint64_t fill_lanes(const sx_strings *s, walks *w, uint64_t groupe
 
 /* The same as take_tails(), if there is a base. */
 SX_TARGET_avx512 SX_INLINE void take_lanes(const sx_strings *s, walks *w, uint64_t grouped,
-                                           uint64_t *same, int narrow)
+                                           uint64_t *same, sx_asks *asks, int narrow)
 {
     const uint16_t *digits = (const uint16_t *)(const void *)s->groups;
     const __m512i none = _mm512_setzero_si512();
@@ -391,15 +451,16 @@ SX_TARGET_avx512 SX_INLINE void take_lanes(const sx_strings *s, walks *w, uint64
         _mm512_mask_storeu_epi64(w->code + i, own, _mm512_or_si512(code, c.x));
         _mm512_mask_storeu_epi64(same + i, own, at);
         some &= ~((uint64_t)missing << i);
+        ask_few(asks);
     }
-    take_tails(s, w, grouped & ~some, same);
+    take_tails(s, w, grouped & ~some, same, asks);
 }
 #endif
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 static inline uint64_t walk_all(const sx_strings *s, walks *w, const sx_asked *q, uint64_t at,
-                                unsigned m, uint64_t *same)
+                                unsigned m, uint64_t *same, sx_asks *asks)
 {
     w->begin = q->of->data ? q->of->data : (const void *)"";
     w->end = w->begin + (q->of->data ? q->of->bytes : 0);
@@ -409,7 +470,7 @@ static inline uint64_t walk_all(const sx_strings *s, walks *w, const sx_asked *q
         w->at[i] = 0;
         w->cell[i] = 0;
     }
-    return s->forks ? go_down(s, w, m, same) : go_to_one(s, w, m, same);
+    return s->forks ? go_down(s, w, m, same, asks) : go_to_one(s, w, m, same);
 }
 
 static inline void put_codes(const sx_strings *s, const walks *w, unsigned m, void *codes)
@@ -422,11 +483,11 @@ static inline void put_codes(const sx_strings *s, const walks *w, unsigned m, vo
 }
 
 static void codes_scalar(const sx_strings *s, const sx_asked *q, uint64_t at, unsigned m, void *codes,
-                         uint64_t *same)
+                         uint64_t *same, sx_asks *asks)
 {
     walks w;
 
-    take_tails(s, &w, walk_all(s, &w, q, at, m, same), same);
+    take_tails(s, &w, walk_all(s, &w, q, at, m, same, asks), same, asks);
     put_codes(s, &w, m, codes);
 }
 
@@ -435,41 +496,41 @@ static void codes_scalar(const sx_strings *s, const sx_asked *q, uint64_t at, un
  * a walk's numbers into vectors where they can. */
 static __attribute__((flatten, noinline, target("popcnt,bmi,bmi2"))) uint64_t
 walk_counting(const sx_strings *s, walks *w, const sx_asked *q, uint64_t at, unsigned m,
-              uint64_t *same)
+              uint64_t *same, sx_asks *asks)
 {
-    return walk_all(s, w, q, at, m, same);
+    return walk_all(s, w, q, at, m, same, asks);
 }
 
 static __attribute__((flatten, target("popcnt,bmi,bmi2"))) void
 codes_avx2(const sx_strings *s, const sx_asked *q, uint64_t at, unsigned m, void *codes,
-           uint64_t *same)
+           uint64_t *same, sx_asks *asks)
 {
     walks w;
 
-    take_tails(s, &w, walk_all(s, &w, q, at, m, same), same);
+    take_tails(s, &w, walk_all(s, &w, q, at, m, same, asks), same, asks);
     put_codes(s, &w, m, codes);
 }
 
 __attribute__((flatten)) SX_TARGET_avx512 static void codes_avx512(const sx_strings *s,
                                                                    const sx_asked *q, uint64_t at,
                                                                    unsigned m, void *codes,
-                                                                   uint64_t *same)
+                                                                   uint64_t *same, sx_asks *asks)
 {
     walks w;
-    uint64_t grouped = walk_counting(s, &w, q, at, m, same);
+    uint64_t grouped = walk_counting(s, &w, q, at, m, same, asks);
 
     if (!s->base)
-        take_tails(s, &w, grouped, same);
+        take_tails(s, &w, grouped, same, asks);
     else if (s->code_bytes == 4)
-        take_lanes(s, &w, grouped, same, 1);
+        take_lanes(s, &w, grouped, same, asks, 1);
     else
-        take_lanes(s, &w, grouped, same, 0);
+        take_lanes(s, &w, grouped, same, asks, 0);
     put_codes(s, &w, m, codes);
 }
 #endif
 
 typedef void codes_fn(const sx_strings *s, const sx_asked *q, uint64_t at, unsigned m, void *codes,
-                      uint64_t *same);
+                      uint64_t *same, sx_asks *asks);
 static codes_fn *const codes_of[SX_SIMD_LEVELS] = {
     codes_scalar,
 #ifdef SX_HAVE_X86
@@ -478,7 +539,7 @@ static codes_fn *const codes_of[SX_SIMD_LEVELS] = {
 };
 
 void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_asked *q, uint64_t at, unsigned m,
-                  void *codes, uint64_t *same)
+                  void *codes, uint64_t *same, sx_asks *asks)
 {
     for (unsigned i = 0; i < m; i += WALKS) {
         unsigned some = m - i < WALKS ? m - i : WALKS;
@@ -487,7 +548,7 @@ void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_asked *q, uint64
             memset(to, 0, some * v->width);
             memset(same + i, 0, some * sizeof *same);
         } else {
-            codes_of[cpu->level](&v->strings, q, at + i, some, to, same + i);
+            codes_of[cpu->level](&v->strings, q, at + i, some, to, same + i, asks);
         }
     }
 }
@@ -506,7 +567,7 @@ static void code_share(void *work, uint64_t first, uint64_t end)
     for (uint64_t at = first; at < end; at += SX_CHUNK) {
         unsigned m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
         sx_text_codes to = sx_text_codes_from(&w->to, at, w->v->width);
-        sx_cpu_codes(w->cpu, w->v, &w->q, at, m, to.code, to.same);
+        sx_cpu_codes(w->cpu, w->v, &w->q, at, m, to.code, to.same, NULL);
     }
 }
 

@@ -33,17 +33,7 @@ static uint64_t run_end(const sx_view *v, uint64_t from)
     return end;
 }
 
-/* A string that is searched for in a run of equal codes, [lo, hi): what is asked, and the string p,
- * at a position in the run, which it is compared with next. */
-typedef struct {
-    uint64_t lo, hi, at;
-    const unsigned char *q, *p;
-    uint64_t length, own;
-    unsigned i;
-    int marked;                   /* by marks, not by halves */
-} search;
-
-static uint64_t middle(const search *r)
+static uint64_t middle(const sx_run_search *r)
 {
     return r->lo + (r->hi - r->lo) / 2;
 }
@@ -56,14 +46,21 @@ static uint64_t word_at(const unsigned char *p)
     return x;
 }
 
+/* Where the string that q is compared with is read first, `most` bytes at a time. */
+static inline const unsigned char *first_read(const sx_run_search *r, uint64_t most)
+{
+    uint64_t last = r->own < most ? 0 : r->own - most;
+
+    return r->p + (r->same < last ? r->same : last);
+}
+
 /* Takes the string it is compared with, and has the bytes on their way that order_from() will
  * read. */
-static inline void ask_bytes(const sx_strings *s, search *r, uint64_t same)
+static inline void ask_bytes(const sx_strings *s, sx_run_search *r)
 {
     r->p = sx_string_at(s, r->at, &r->own);
-    if (same < r->own) {
-        uint64_t last = r->own < 8 ? 0 : r->own - 8;
-        __builtin_prefetch(r->p + (same < last ? same : last));
+    if (r->same < r->own) {
+        __builtin_prefetch(first_read(r, 8));
         __builtin_prefetch(r->p + r->own - 1);
     }
 }
@@ -87,6 +84,25 @@ static inline int order_from(const unsigned char *a, uint64_t a_length, const un
     return (a_length > b_length) - (a_length < b_length);
 }
 
+/* Whether a string and q, which share their first `same` bytes, are the same: of those that marks led to
+ * nearly all are, and all that is left of them is mostly in two vectors. Returns 0 also if it is not. */
+static inline int is_same(const sx_run_search *r)
+{
+#ifdef SX_HAVE_X86
+    if (r->own == r->length && r->own >= 16 && r->same + 32 >= r->own) {
+        uint64_t last = r->own - 16, first = r->same < last ? r->same : last;
+        __m128i a = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)(r->p + first)),
+                                   _mm_loadu_si128((const __m128i *)(const void *)(r->q + first)));
+        __m128i b = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)(r->p + last)),
+                                   _mm_loadu_si128((const __m128i *)(const void *)(r->q + last)));
+        return _mm_movemask_epi8(_mm_and_si128(a, b)) == 0xffff;
+    }
+#else
+    (void)r;
+#endif
+    return 0;
+}
+
 /* Has the code behind a bound on its way, which says whether a run has one string. */
 static void ask_run(const sx_view *v, uint64_t position)
 {
@@ -96,14 +112,14 @@ static void ask_run(const sx_view *v, uint64_t position)
 
 /* Goes on behind strings that are below q, up to where their runs end. Returns how many searches
  * are left. */
-static unsigned go_on(const sx_settle *job, search *all, unsigned left)
+static unsigned go_on(const sx_settle *job, sx_run_search *all, unsigned left)
 {
     unsigned kept = 0;
 
     for (unsigned k = 0; k < left; k++)
         ask_run(job->v, all[k].lo - 1);
     for (unsigned k = 0; k < left; k++) {
-        search *r = &all[k];
+        sx_run_search *r = &all[k];
         r->hi = run_end(job->v, r->lo - 1);
         if (r->lo < r->hi)
             all[kept++] = *r;
@@ -116,7 +132,7 @@ static unsigned go_on(const sx_settle *job, search *all, unsigned left)
 /* All strings go on together, each by one comparison a round: offsets are here, so their bytes are
  * asked for, and they are compared when these are here. A run of one code is halved. alone: runs
  * count as one string until that is below q. */
-static void search_runs(const sx_settle *job, search *all, unsigned left, int alone)
+static void search_runs(const sx_settle *job, sx_run_search *all, unsigned left, int alone)
 {
     const sx_strings *s = &job->v->strings;
 
@@ -124,11 +140,11 @@ static void search_runs(const sx_settle *job, search *all, unsigned left, int al
         unsigned kept = 0;
         for (unsigned k = 0; k < left; k++) {
             all[k].at = middle(&all[k]);
-            ask_bytes(s, &all[k], job->same[all[k].i]);
+            ask_bytes(s, &all[k]);
         }
         for (unsigned k = 0; k < left; k++) {
-            search *r = &all[k];
-            int order = order_from(r->p, r->own, r->q, r->length, job->same[r->i]);
+            sx_run_search *r = &all[k];
+            int order = order_from(r->p, r->own, r->q, r->length, r->same);
             if (order < 0) {
                 r->lo = r->at + 1;
             } else {
@@ -148,11 +164,11 @@ static void search_runs(const sx_settle *job, search *all, unsigned left, int al
 
 /* A search by marks ends where one comparison says. Returns 1 if strings are left that marks do not
  * tell apart. */
-static int end_marked(const sx_settle *job, search *r)
+static int end_marked(const sx_settle *job, sx_run_search *r)
 {
     const sx_strings *s = &job->v->strings;
-    uint64_t same = job->same[r->i], *position = &job->position[r->i];
-    int order = order_from(r->p, r->own, r->q, r->length, same);
+    uint64_t *position = &job->position[r->i];
+    int order = is_same(r) ? 0 : order_from(r->p, r->own, r->q, r->length, r->same);
     sx_mark_bits q, p;
     uint32_t bit;
 
@@ -164,8 +180,8 @@ static int end_marked(const sx_settle *job, search *r)
         *position += order < 0;
         return 0;
     }
-    q = sx_mark_bits_of(r->q, r->length, same);
-    p = sx_mark_bits_of(r->p, r->own, same);
+    q = sx_mark_bits_of(r->q, r->length, r->same);
+    p = sx_mark_bits_of(r->p, r->own, r->same);
     bit = sx_mark_between(&q, &p);
     if (bit != SX_MARK_FAR) {
         *position = sx_mark_bound(s, r->lo, r->hi, r->at, bit, order < 0);
@@ -179,70 +195,126 @@ static int end_marked(const sx_settle *job, search *r)
     return r->lo < r->hi;
 }
 
-/* Compares each string with the one of its run that marks lead to. Returns how many searches are
- * left, for runs that are halved. */
-static unsigned search_marked(const sx_settle *job, search *all, unsigned left)
+/* Whether string i of a job is still searched for: its code is there, and others may have it. */
+static int is_open(const sx_settle *job, unsigned i)
+{
+    int open = job->open[i] && job->position[i] < job->v->n;      /* in a damaged file it may be n */
+
+    job->open[i] = open && job->same[i] == SX_SAME_WHOLE;     /* nothing is left to compare */
+    return open && !job->open[i];
+}
+
+/* Finds the strings that marks lead to, and has their offsets on their way. */
+void sx_marked_begin(const sx_settle *job, unsigned from, unsigned end, sx_marked *g)
 {
     const sx_view *v = job->v;
     const sx_strings *s = &v->strings;
+    const sx_slice *of = job->q.of;
+    unsigned left = 0;
+
+    for (unsigned i = from; i < end; i++) {
+        sx_run_search *r = &g->all[left];
+        uint64_t m;
+        if (!is_open(job, i))
+            continue;
+        r->lo = job->position[i];
+        r->same = job->same[i];
+        r->i = i;
+        r->q = sx_asked_string(&job->q, job->at + i, &r->length);
+        m = sx_mark_run(s, v->n, r->lo, r->same);
+        r->marked = m > 0;
+        r->hi = r->lo + (m ? m : 1);
+        __builtin_prefetch(s->marks + r->hi - 1);
+        left++;
+    }
+    g->left = left;
+    sx_cpu_nearest(job->cpu->level, s, v->n,
+                   of->data ? (const unsigned char *)of->data + of->bytes : NULL, g->all, left);
+    for (unsigned k = 0; k < left; k++) {
+        uint64_t at = g->all[k].at;
+        sx_ask_later_both(job->asks, sx_offset_place(s, at), sx_offset_place(s, at + 1));
+        if (job->rows)
+            sx_ask_later(job->asks, v->rows + sx_row_offset(v, sx_slot_of_rank(v, at)), 1);
+    }
+}
+
+/* Takes the strings. */
+void sx_marked_ask(const sx_settle *job, sx_marked *g)
+{
+    for (unsigned k = 0; k < g->left; k++) {
+        sx_run_search *r = &g->all[k];
+        r->p = sx_string_at(&job->v->strings, r->at, &r->own);
+        if (r->same < r->own)
+            sx_ask_later_both(job->asks, first_read(r, 16), r->p + r->own - 1);
+    }
+}
+
+/* Compares each string with that one. Runs that are left are halved. */
+void sx_marked_end(const sx_settle *job, sx_marked *g)
+{
+    const sx_strings *s = &job->v->strings;
     unsigned kept = 0;
 
-    for (unsigned k = 0; k < left; k++) {
-        search *r = &all[k];
-        uint64_t m = sx_mark_run(s, v->n, r->lo, job->same[r->i]);
-        r->marked = m > 0;
-        r->hi = m ? r->lo + m : run_end(v, r->lo);
-        __builtin_prefetch(m > 1 ? s->marks + r->hi - 1 : sx_offset_place(s, r->lo));
-    }
-    for (unsigned k = 0; k < left; k++) {
-        search *r = &all[k];
-        r->q = sx_asked_string(&job->q, job->at + r->i, &r->length);
-        r->at = r->lo;
-        if (r->marked && r->hi - r->lo > 1) {
-            sx_mark_bits q = sx_mark_bits_of(r->q, r->length, job->same[r->i]);
-            r->at = sx_mark_nearest(s, r->lo, r->hi, &q);
-            __builtin_prefetch(sx_offset_place(s, r->at));
+    for (unsigned k = 0; k < g->left; k++) {
+        sx_run_search *r = &g->all[k];
+        if (!r->marked)
+            r->hi = run_end(job->v, r->lo);
+        if (!r->marked || end_marked(job, r)) {
+            g->all[kept] = *r;
+            __builtin_prefetch(sx_offset_place(s, middle(&g->all[kept++])));
         }
     }
-    for (unsigned k = 0; k < left; k++)
-        if (all[k].marked)
-            ask_bytes(s, &all[k], job->same[all[k].i]);
-    for (unsigned k = 0; k < left; k++)
-        if (!all[k].marked || end_marked(job, &all[k])) {
-            all[kept] = all[k];
-            __builtin_prefetch(sx_offset_place(s, middle(&all[kept++])));
-        }
-    return kept;
+    search_runs(job, g->all, kept, 0);
+}
+
+/* While one group goes by its marks, the strings of the one before are on their way, and the one before
+ * that is done and gives its place. */
+static __attribute__((noinline)) void settle_marked(const sx_settle *settle)
+{
+    unsigned groups = (settle->m + SX_SEARCHES - 1) / SX_SEARCHES;
+    sx_settle own = *settle, *job = &own;
+    sx_marked g[2];
+    sx_asks asks;
+
+    asks.n = asks.done = 0;
+    own.asks = &asks;
+    for (unsigned t = 0; t < groups + 3; t++) {
+        unsigned from = t * SX_SEARCHES;
+        if (t >= 3)
+            sx_marked_end(job, &g[(t - 1) % 2]);
+        if (t >= 2 && t < groups + 2)
+            sx_marked_ask(job, &g[t % 2]);
+        if (t >= 1 && t <= groups)
+            sx_marked_begin(job, from - SX_SEARCHES, job->m < from ? job->m : from, &g[(t - 1) % 2]);
+        if (t < groups)
+            sx_cpu_settle_soon(job->v, job->position + from,
+                               job->m - from < SX_SEARCHES ? job->m - from : SX_SEARCHES, job->asks);
+        sx_ask_all(&asks);
+    }
 }
 
 /* Without forks few strings have the code of another one (string_groups.c), and where runs end is
  * asked only behind a string that is below q. */
-static void settle_some(const sx_settle *job, unsigned from, unsigned end)
+static __attribute__((noinline)) void settle_some(const sx_settle *job, unsigned from, unsigned end)
 {
     const sx_view *v = job->v;
     const sx_strings *s = &v->strings;
-    search all[SETTLES];
+    sx_run_search all[SETTLES];
     unsigned left = 0;
     int alone = s->forks == 0;
 
     for (unsigned i = from; i < end; i++) {
-        int open = job->open[i] && job->position[i] < v->n;       /* in a damaged file it may be n */
-        job->open[i] = open && job->same[i] == SX_SAME_WHOLE;     /* nothing is left to compare */
-        if (open && !job->open[i]) {
-            all[left].lo = job->position[i];
-            all[left++].i = i;
-            if (!s->marks)
-                __builtin_prefetch(sx_offset_place(s, job->position[i]));
-            if (!s->marks && !alone)
-                ask_run(v, job->position[i]);
-        }
-    }
-    if (s->marks) {
-        search_runs(job, all, search_marked(job, all, left), 0);
-        return;
+        if (!is_open(job, i))
+            continue;
+        all[left].lo = job->position[i];
+        all[left].same = job->same[i];
+        all[left++].i = i;
+        __builtin_prefetch(sx_offset_place(s, job->position[i]));
+        if (!alone)
+            ask_run(v, job->position[i]);
     }
     for (unsigned k = 0; k < left; k++) {
-        search *r = &all[k];
+        sx_run_search *r = &all[k];
         r->hi = alone ? r->lo + 1 : run_end(v, r->lo);
         r->q = sx_asked_string(&job->q, job->at + r->i, &r->length);
         if (r->hi - r->lo > 1)
@@ -251,25 +323,33 @@ static void settle_some(const sx_settle *job, unsigned from, unsigned end)
     search_runs(job, all, left, alone);
 }
 
-void sx_cpu_settle_soon(const sx_view *v, const uint64_t *position, unsigned m)
+void sx_cpu_settle_soon(const sx_view *v, const uint64_t *position, unsigned m, sx_asks *asks)
 {
-    for (unsigned i = 0; i < m && v->strings.marks; i++)
-        __builtin_prefetch(v->strings.marks + position[i]);
+    for (unsigned i = 0; i < m; i++)
+        sx_ask_later_both(asks, v->strings.marks + position[i],
+                          v->strings.marks + position[i] + SX_SEARCHES - 1);
+}
+
+void sx_cpu_settle_right(const sx_settle *job)
+{
+    for (unsigned i = 0; i < job->m; i++)
+        if (job->open[i]) {
+            uint64_t length;
+            const unsigned char *q = sx_asked_string(&job->q, job->at + i, &length);
+            job->position[i] = sx_string_bound(&job->v->strings, job->v->n, job->position[i] + 1, q,
+                                               length, 1);
+        }
 }
 
 void sx_cpu_settle(const sx_settle *job, sx_side side)
 {
-    const sx_view *v = job->v;
-
-    for (unsigned i = 0; i < job->m; i += SETTLES)
-        settle_some(job, i, job->m - i < SETTLES ? job->m : i + SETTLES);
-    for (unsigned i = 0; i < job->m && side == SX_RIGHT; i++)
-        if (job->open[i]) {
-            uint64_t length;
-            const unsigned char *q = sx_asked_string(&job->q, job->at + i, &length);
-            job->position[i] = sx_string_bound(&v->strings, v->n, job->position[i] + 1, q, length,
-                                               1);
-        }
+    if (job->v->strings.marks)
+        settle_marked(job);
+    else
+        for (unsigned i = 0; i < job->m; i += SETTLES)
+            settle_some(job, i, job->m - i < SETTLES ? job->m : i + SETTLES);
+    if (side == SX_RIGHT)
+        sx_cpu_settle_right(job);
 }
 
 /* ---- strings as results ---------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #ifndef SX_CPU_STRINGS_H
 #define SX_CPU_STRINGS_H
 
+#include "base/alloc.h"
 #include "cpu/cpu_backend.h"
 
 /* ---- cpu_strings_build.c ---------------------------------------------------------------- */
@@ -16,6 +17,45 @@ uint64_t sx_cpu_string_repeat(const sx_sorted *s);
 sx_status sx_cpu_string_once(sx_sorted *s, sx_err *err);
 /* A string for a sentence: its beginning, bytes that are not printed as \xHH. */
 void sx_cpu_string_print(const sx_strings *s, uint64_t i, char *text, size_t space);
+
+/* ---- lines that are wanted soon ------------------------------------------------------------ */
+
+/* A core has some 20 lines on their way at once, and stands still where more are asked for. So these are
+ * noted, and asked for a few at a time between work that needs none. */
+#define SX_ASKS 232u              /* a group of each step has at most 224 */
+typedef struct {
+    unsigned n, done;
+    const void *at[SX_ASKS];
+} sx_asks;
+
+/* Notes a line, if it is wanted. There is space for one more. */
+static inline void sx_ask_later(sx_asks *a, const void *at, int wanted)
+{
+    a->at[a->n] = at;
+    a->n += (unsigned)wanted;
+}
+
+/* The same for the line where something ends that begins at `at`. */
+static inline void sx_ask_later_both(sx_asks *a, const unsigned char *at, const unsigned char *last)
+{
+    sx_ask_later(a, at, 1);
+    sx_ask_later(a, last, ((uintptr_t)at ^ (uintptr_t)last) >= SX_LINE);
+}
+
+static inline void sx_ask_some(sx_asks *a, unsigned most)
+{
+    unsigned end = a->n - a->done < most ? a->n : a->done + most;
+
+    for (; a->done < end; a->done++)
+        __builtin_prefetch(a->at[a->done]);
+}
+
+/* All that are left. */
+static inline void sx_ask_all(sx_asks *a)
+{
+    sx_ask_some(a, SX_ASKS);
+    a->n = a->done = 0;
+}
 
 /* ---- cpu_codes.c, cpu_strings.c ------------------------------------------------------------- */
 
@@ -31,9 +71,9 @@ static inline const unsigned char *sx_asked_string(const sx_asked *q, uint64_t i
 }
 
 /* The codes of strings [at, at + m), as keys of the view, and what these share with strings of that
- * code. */
+ * code. Asks for lines meanwhile (or NULL). */
 void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_asked *q, uint64_t at, unsigned m,
-                  void *codes, uint64_t *same);
+                  void *codes, uint64_t *same, sx_asks *asks);
 /* The same of all strings of a column, as the backend's table has it. */
 void sx_cpu_text_codes(void *self, const sx_views *views, const sx_slice *q, uint64_t n,
                        uint32_t threads, const sx_text_codes *to);
@@ -41,6 +81,7 @@ void sx_cpu_text_codes(void *self, const sx_views *views, const sx_slice *q, uin
  * bound is the string's; where it is not, the bound is right as it is. Says then in open[i] whether
  * there is a string equal to it. m <= SX_CHUNK. */
 typedef struct {
+    const sx_cpu *cpu;
     const sx_view *v;
     sx_asked q;
     uint64_t at;                  /* the first string of q */
@@ -48,10 +89,42 @@ typedef struct {
     const uint64_t *same;
     unsigned char *open;
     uint64_t *position;
+    sx_asks *asks;                /* of steps by marks */
+    int rows;                     /* are wanted, and in slots: they come with the strings */
 } sx_settle;
 void sx_cpu_settle(const sx_settle *job, sx_side side);
-/* Has the marks at these bounds on their way. */
-void sx_cpu_settle_soon(const sx_view *v, const uint64_t *position, unsigned m);
+/* Left bounds become right ones, where a string is equal. */
+void sx_cpu_settle_right(const sx_settle *job);
+/* Notes the marks at these bounds. */
+void sx_cpu_settle_soon(const sx_view *v, const uint64_t *position, unsigned m, sx_asks *asks);
+
+/* A string that is searched for in a run of equal codes, [lo, hi): what is asked, and the string p,
+ * at a position in the run, which it is compared with next. */
+typedef struct {
+    uint64_t lo, hi, at;
+    const unsigned char *q, *p;
+    uint64_t length, own;
+    uint64_t same;                /* bytes that all strings of the run and q share */
+    unsigned i;
+    int marked;                   /* by marks, not by halves */
+} sx_run_search;
+
+#define SX_SEARCHES 32u           /* that go by marks together */
+
+/* Says of each of m <= SX_SEARCHES at which string of its run, of at most SX_MARK_MOST, marks lead. There
+ * are n strings, and those that are asked for end at `end`, or before; NULL: none has a byte. */
+void sx_cpu_nearest(sx_simd level, const sx_strings *s, uint64_t n, const unsigned char *end,
+                    sx_run_search *all, unsigned m);
+
+/* Searches that go by marks together. Strings [from, end) of a job, at most SX_SEARCHES, take three steps,
+ * each of which notes lines that the next one reads. */
+typedef struct {
+    sx_run_search all[SX_SEARCHES];
+    unsigned left;
+} sx_marked;
+void sx_marked_begin(const sx_settle *job, unsigned from, unsigned end, sx_marked *g);
+void sx_marked_ask(const sx_settle *job, sx_marked *g);
+void sx_marked_end(const sx_settle *job, sx_marked *g);
 
 sx_status sx_cpu_take_strings(void *self, const sx_views *views, const sx_string_take *job,
                               sx_err *err);
