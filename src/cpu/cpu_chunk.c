@@ -174,6 +174,8 @@ static __attribute__((noinline)) void find_marked(finding *f, sx_side side)
         c->slot[i] = c->at[i] < v->n ? sx_slot_of_rank(v, c->at[i]) : SX_NO_SLOT;
 }
 
+uint64_t sx_strings_far = 32u << 20;
+
 void sx_find_strings(const sx_cpu *cpu, const sx_means *w, const sx_view *v, sx_chunk *c,
                      const sx_slice *q, const sx_text_codes *known, uint64_t at, sx_side side,
                      const sx_state *entry, int rows)
@@ -183,7 +185,7 @@ void sx_find_strings(const sx_cpu *cpu, const sx_means *w, const sx_view *v, sx_
                  {cpu, v, {q, NULL}, at, c->m, same, c->flag, c->at, NULL, rows && v->row_bytes},
                  same, rows};
 
-    if (v->strings.marks && v->strings.forks) {
+    if (v->strings.marks && v->strings.forks && v->strings.size > sx_strings_far) {
         find_marked(&f, side);
         return;
     }
