@@ -228,6 +228,8 @@ typedef struct {
     const void *rows;
     uint32_t start_bytes, row_bytes;
     uint32_t few;
+    uint32_t early;               /* nobody has counted values yet: space, firsts and start_space follow
+                                     from them */
 } sx_gpu_values;
 
 typedef struct {

@@ -392,6 +392,46 @@ static sx_status gpu_sort_unseen(gpu_building *b, sx_sorted *s, const void *keys
     return st;
 }
 
+/* Tells k_values what does not depend on how many values there are. */
+static sx_gpu_values gpu_values_args(const sx_sorted *s, void *tally, void *keys, void *starts)
+{
+    sx_gpu_values a = {0};
+
+    a.n = s->n;
+    a.keys = s->keys;
+    a.rows = s->rows;
+    a.row_bytes = s->row_bytes;
+    a.count = gpu_tally_counts(tally);
+    a.few = gpu_tiles(s->n) <= SX_VALUES_FEW;     /* a warp sums up the counts before it itself */
+    a.to_keys = keys;
+    a.starts = starts;
+    a.start_bytes = sx_start_bytes(s->n);
+    return a;
+}
+
+/* Queues what takes each value of few keys once. Whether that is wanted is known later, but the host waits
+ * for facts now, and the GPU will wait for the host. Without memory for as many values as keys it is not
+ * done. */
+static void gpu_values_early(gpu_building *b, sx_sorted *s, uint64_t bytes)
+{
+    void *keys = NULL, *starts = NULL;
+    sx_gpu *g = b->g;
+    sx_err none;
+
+    if (b->in->unique || sx_gpu_alloc(g, b->stream, &keys, bytes, "keys", &none) != SX_OK)
+        return;
+    if (sx_gpu_alloc(g, b->stream, &starts, sx_starts_bytes(s->n, s->n, s->row_bytes), "starts",
+                     &none) == SX_OK) {
+        sx_gpu_values a = gpu_values_args(s, b->facts, keys, starts);
+        a.early = 1;
+        GPU_RUN_W(k_values, s->width, gpu_tiles(s->n) * 32, b->stream, &a);
+        s->early_keys = keys;
+        s->early_starts = starts;
+    } else {
+        sx_gpu_free(g, b->stream, keys);
+    }
+}
+
 /* Queues all that few keys get: a sort, and a look at what is sorted. */
 static sx_status gpu_sort_few(gpu_building *b, sx_sorted *s, const void *keys, uint64_t bytes,
                               sx_err *err)
@@ -405,6 +445,7 @@ static sx_status gpu_sort_few(gpu_building *b, sx_sorted *s, const void *keys, u
     a.to_rows = s->rows;
     gpu_repeat_args(b, s, bytes, &a);
     GPU_RUN_MERGE_W(k_few, s->width, 1, GPU_FEW_BLOCK, b->stream, &a);
+    gpu_values_early(b, s, bytes);
     return SX_OK;
 }
 
@@ -536,6 +577,8 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
         sx_gpu_free(g, b.stream, facts);
         sx_gpu_free(g, b.stream, s.keys);
         sx_gpu_free(g, b.stream, s.rows);
+        sx_gpu_free(g, b.stream, s.early_keys);
+        sx_gpu_free(g, b.stream, s.early_starts);
         return st;
     }
     s.tally = facts;
@@ -572,18 +615,54 @@ static sx_status gpu_backend_peek(void *self, const sx_sorted *sorted, sx_peek *
 
 /* ---- each value once --------------------------------------------------------------- */
 
-/* Each value once, by the counts of the sort. */
+/* Those that a sort made early, if they are what is wanted. */
+static int gpu_take_early(sx_sorted *sorted, void **keys, void **starts)
+{
+    if (!sorted->early_keys || sorted->row_bytes != 4)
+        return 0;
+    *keys = sorted->early_keys;
+    *starts = sorted->early_starts;
+    sorted->early_keys = sorted->early_starts = NULL;
+    return 1;
+}
+
+/* Queues what takes each value once, by the counts of the sort. */
+static sx_status gpu_queue_values(sx_gpu *g, gpu_stream stream, const sx_sorted *sorted, void **keys,
+                                  void **starts, sx_err *err)
+{
+    uint64_t bytes = sx_round_up(sorted->values * sorted->width, SX_LINE), scratch_bytes = 0;
+    uint64_t tiles = gpu_tiles(sorted->n), firsts = sx_firsts_offset(sorted->values, sorted->n);
+    void *scratch = NULL;
+    sx_gpu_values a;
+    sx_status st = sx_gpu_alloc(g, stream, keys, bytes, "keys", err);
+
+    if (st == SX_OK)
+        st = sx_gpu_alloc(g, stream, starts,
+                          sx_starts_bytes(sorted->values, sorted->n, sorted->row_bytes), "starts",
+                          err);
+    a = gpu_values_args(sorted, sorted->tally, *keys, *starts);
+    if (st == SX_OK && !a.few)
+        st = gpu_sum_up(g, stream, NULL, &scratch_bytes, gpu_tally_counts(sorted->tally), tiles, err);
+    if (st == SX_OK && !a.few)
+        st = sx_gpu_alloc(g, stream, &scratch, scratch_bytes, "values", err);
+    if (st == SX_OK && !a.few)
+        st = gpu_sum_up(g, stream, scratch, &scratch_bytes, gpu_tally_counts(sorted->tally), tiles, err);
+    if (st == SX_OK) {
+        a.space = bytes / sorted->width;
+        a.firsts = (unsigned char *)*starts + firsts;
+        a.start_space = sorted->row_bytes ? firsts / a.start_bytes : sorted->values + 1;
+        GPU_RUN_W(k_values, sorted->width, tiles * 32, stream, &a);
+        st = sx_gpu_launched(g, "taking values", err);
+    }
+    sx_gpu_free(g, stream, scratch);
+    return st;
+}
+
 static sx_status gpu_backend_once(void *self, sx_sorted *sorted, uint32_t threads, sx_err *err)
 {
     sx_gpu *g = (sx_gpu *)self;
     gpu_stream stream = gpu_stream_of(NULL);
-    uint64_t tiles = gpu_tiles(sorted->n), scratch_bytes = 0;
-    int few = tiles <= SX_VALUES_FEW;     /* a warp sums up the counts before it itself */
-    uint64_t bytes = sx_round_up(sorted->values * sorted->width, SX_LINE);
-    uint64_t firsts = sx_firsts_offset(sorted->values, sorted->n);
-    uint64_t *counts;
-    void *keys = NULL, *starts = NULL, *scratch = NULL;
-    sx_gpu_values a = {0};
+    void *keys = NULL, *starts = NULL;
     sx_status st = gpu_enter(g, err);
 
     (void)threads;
@@ -592,37 +671,10 @@ static sx_status gpu_backend_once(void *self, sx_sorted *sorted, uint32_t thread
     if (sorted->strings.offset_bytes)     /* they come once, or not (query/build.c) */
         return SX_OK;
     sx_progress_step(sorted->progress, sorted->n);
-    counts = gpu_tally_counts(sorted->tally);
-    st = sx_gpu_alloc(g, stream, &keys, bytes, "keys", err);
-    if (st == SX_OK)
-        st = sx_gpu_alloc(g, stream, &starts,
-                          sx_starts_bytes(sorted->values, sorted->n, sorted->row_bytes), "starts",
-                          err);
-    if (st == SX_OK && !few)
-        st = gpu_sum_up(g, stream, NULL, &scratch_bytes, counts, tiles, err);
-    if (st == SX_OK && !few)
-        st = sx_gpu_alloc(g, stream, &scratch, scratch_bytes, "values", err);
-    if (st == SX_OK && !few)
-        st = gpu_sum_up(g, stream, scratch, &scratch_bytes, counts, tiles, err);
-    if (st == SX_OK) {
-        a.n = sorted->n;
-        a.keys = sorted->keys;
-        a.rows = sorted->rows;
-        a.row_bytes = sorted->row_bytes;
-        a.count = counts;
-        a.few = (uint32_t)few;
-        a.to_keys = keys;
-        a.space = bytes / sorted->width;
-        a.starts = starts;
-        a.start_bytes = sx_start_bytes(sorted->n);
-        a.firsts = (unsigned char *)starts + firsts;
-        a.start_space = sorted->row_bytes ? firsts / a.start_bytes : sorted->values + 1;
-        GPU_RUN_W(k_values, sorted->width, tiles * 32, stream, &a);
-        st = sx_gpu_launched(g, "taking values", err);
-    }
+    if (!gpu_take_early(sorted, &keys, &starts))
+        st = gpu_queue_values(g, stream, sorted, &keys, &starts, err);
     if (st == SX_OK)
         st = gpu_step_done(sorted->progress, sorted->n, err);
-    sx_gpu_free(g, stream, scratch);
     if (st != SX_OK) {
         sx_gpu_free(g, stream, keys);
         sx_gpu_free(g, stream, starts);
@@ -681,7 +733,9 @@ static sx_status gpu_backend_build(void *self, sx_view *shape, sx_sorted *sorted
     if (st == SX_OK)
         st = sx_gpu_launched(g, "building", err);
     sx_gpu_free(g, stream, sorted->tally);        /* before the wait, as it takes a while */
-    sorted->tally = NULL;
+    sx_gpu_free(g, stream, sorted->early_keys);
+    sx_gpu_free(g, stream, sorted->early_starts);
+    sorted->tally = sorted->early_keys = sorted->early_starts = NULL;
     if (st == SX_OK)
         st = sx_gpu_wait(g, stream, "building", err);
     if (st == SX_OK)

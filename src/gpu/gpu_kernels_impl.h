@@ -227,6 +227,16 @@ SX_DEV uint64_t F(values_before)(const sx_gpu_values *ap, uint64_t tile)
     return sum;
 }
 
+/* Where all is if there are so many values. */
+SX_DEV void F(place_values)(sx_gpu_values *to, uint64_t values)
+{
+    uint64_t firsts = sx_firsts_offset(values, to->n);
+
+    to->space = (values * W + SX_LINE - 1) / SX_LINE * SX_LINE / W;
+    to->firsts = (unsigned char *)to->starts + firsts;
+    to->start_space = firsts / to->start_bytes;
+}
+
 /* What is behind the last of `values` values. */
 SX_DEV void F(values_end)(const sx_gpu_values *ap, uint64_t values)
 {
@@ -243,7 +253,10 @@ SX_KERNEL(F(k_values), sx_gpu_values)
 {
     const KEY *k = (const KEY *)ap->keys;
     uint64_t tiles = (ap->n - 1) / SX_VALUES_TILE + 1;
+    sx_gpu_values to = *ap;
 
+    if (ap->early)
+        F(place_values)(&to, F(values_before)(ap, tiles));
     for (uint64_t tile = SX_THREAD / 32; tile < tiles; tile += SX_THREADS / 32) {
         uint64_t at = F(values_before)(ap, tile);
         uint64_t from = tile * SX_VALUES_TILE + SX_LANE;
@@ -259,17 +272,17 @@ SX_KERNEL(F(k_values), sx_gpu_values)
         for (unsigned t = 0; t < SX_ITS; t++) {
             unsigned all = SX_BALLOT(begins[t]);
             if (begins[t]) {
-                uint64_t to = at + SX_POPC(all & ((1u << SX_LANE) - 1));
-                ((KEY *)ap->to_keys)[to] = own[t];
-                sx_put_number(ap->starts, ap->start_bytes, to, from + t * 32);
+                uint64_t place = at + SX_POPC(all & ((1u << SX_LANE) - 1));
+                ((KEY *)to.to_keys)[place] = own[t];
+                sx_put_number(to.starts, to.start_bytes, place, from + t * 32);
                 if (ap->row_bytes)
-                    sx_put_number(ap->firsts, ap->row_bytes, to,
+                    sx_put_number(to.firsts, ap->row_bytes, place,
                                   sx_number_at(ap->rows, ap->row_bytes, from + t * 32));
             }
             at += SX_POPC(all);
         }
         if (tile == tiles - 1)
-            F(values_end)(ap, at);
+            F(values_end)(&to, at);
     }
 }
 #undef SX_ITS

@@ -254,6 +254,8 @@ typedef struct {
     void *offsets, *bytes, *groups, *marks;       /* of strings: their sections */
     uint64_t string_values;       /* different strings */
     void *tally;                  /* of a GPU's sort: what once() needs to know; or NULL */
+    void *early_keys, *early_starts; /* of few keys: each value once, made before anybody asks for it, if
+                                     rows have 4 bytes; or NULL */
     void *spare_keys, *spare_rows; /* arrays the sort needed, at least as large, or NULL;
                                      build may make sections of them */
     uint64_t spare_key_bytes;

@@ -412,6 +412,8 @@ static sx_status build(const sx_site *site, sx_store *s, const sx_spec *spec, co
     be->release(dev->self, sorted.groups);
     be->release(dev->self, sorted.marks);
     be->release(dev->self, sorted.tally);
+    be->release(dev->self, sorted.early_keys);
+    be->release(dev->self, sorted.early_starts);
     be->release(dev->self, sorted.spare_keys);
     be->release(dev->self, sorted.spare_rows);
     return st;
