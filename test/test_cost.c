@@ -219,7 +219,7 @@ static void test_entries_pay(void **state)
     assert_false(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
     c.entries.balance.own = 400;
     assert_true(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
-    c.entries.entered_ns = 3.99;                             /* which the others do not wait for */
+    c.entries.entered_ns = 4;                                /* which the others do not wait for */
     assert_false(sx_cost_entries_pay(&c, &b, 1 << 20, 1));
     c = made_up();
     c.entries.query_ns = 100;                                /* a slow GPU, by the model, */

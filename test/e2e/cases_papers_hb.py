@@ -64,7 +64,7 @@ FIGURES = {                           # figure -> specs, options, sizes
     "7": (BOTH, {"walk=alone"}, {"2^10", "2^12"}),
     "8": (BOTH, {"walk=alone", "walk=whole"}, {"2^10", "2^12"}),
     "9": ({"pivot", "eytzinger(k=9)"}, {""}, {"2^10", "2^12"}),
-    "10": (HYBRID, {f"side=gpu,scan={how},bucket=512" for how in ("thread", "mixed", "warp")},
+    "10": (HYBRID, {f"side=gpu,persist=0,scan={how},bucket=512" for how in ("thread", "mixed", "warp")},
            {"2^10", "2^12"}),
     "11": (HYBRID, {"side=gpu,bucket=256", "side=gpu,bucket=512"}, {"2^12"}),
     "12": (HYBRID | {"pivot place=host"}, {""}, {"2^12"}),
