@@ -440,6 +440,8 @@ static void peek_at(sx_device *dev, int type, uint64_t count, bool ascending)
     dev->backend->release(dev->self, s.keys);
     dev->backend->release(dev->self, s.rows);
     dev->backend->release(dev->self, s.tally);
+    dev->backend->release(dev->self, s.early_keys);
+    dev->backend->release(dev->self, s.early_starts);
     free(keys);
     free(sorted_keys);
 }
