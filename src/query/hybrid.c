@@ -501,7 +501,8 @@ sx_status sx_hybrid_run(const sx_plan *plan, const sx_entered *ask, uint64_t n,
 {
     static const sx_help none = {.entry = {NULL, NULL}};
     uint64_t own = sx_balance_own(&plan->balance, n);
-    pipeline p = {.upper = plan->entries, .whole = plan->by, .ask = ask, .own = own, .behind = n - own, .n = n - own,
+    pipeline p = {.upper = plan->entries, .whole = plan->by, .ask = ask, .own = own,
+                  .behind = n - own, .n = n - own,
                   .cut = plan->cut, .balance = plan->balance,
                   .walks = sx_balance_walks(&plan->balance),
                   .all = own == 0 || took};       /* whose sides are timed has the share it is told */
