@@ -1,7 +1,8 @@
 #!/bin/bash
 # make demo: an index in a file, every family beside plain binary search, and
-# then, if there is a GPU, the same there. CUDA is compiled only for that: on
-# the CPU the demo is done within a minute on two cores.
+# then, if there is a GPU, the same there. What a step does not need is built
+# behind it, and CUDA only for a GPU: on two cores the first answers come within
+# a minute.
 #   SX_DEMO_KEYS=2^24   how many keys
 set -eu
 cd "$(dirname "$0")/.."
@@ -12,8 +13,8 @@ jobs=$(nproc 2>/dev/null || echo 2)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-echo "building (once)"
-make -s -j"$jobs" NVCC= all
+echo "building the tool (once)"
+make -s -j"$jobs" NVCC= build/sextant
 
 echo
 echo "1. $keys random 8-byte keys, and an index of them in a file"
@@ -34,6 +35,7 @@ begin=$(date +%s%N)
 echo "   and $keys queries from a file to a file in $((($(date +%s%N) - begin) / 1000000)) ms"
 
 echo
+make -s -j"$jobs" NVCC= all
 echo "3. $fewer queries to every family; every answer is compared with binary search"
 "$tool" bench --type u64 --dist uniform --n "$fewer" --queries "$fewer" --runs 1 --op get --spec all
 

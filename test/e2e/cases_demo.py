@@ -27,7 +27,7 @@ def environment(folder, **more):
 
 @case("no GPU", "a GPU", "a GPU and no nvcc")
 def demo_compiles_cuda_last(t, where):
-    """First on the CPU, without CUDA; then on a GPU, only if there is one."""
+    """First on the CPU, the tool alone, without CUDA; then on a GPU, only if there is one."""
     # Not in the case's folder: programs may not be allowed to run there.
     with tempfile.TemporaryDirectory(prefix="sextant-demo-") as folder:
         for name in ("scripts", "build", "bin"):
@@ -41,15 +41,16 @@ def demo_compiles_cuda_last(t, where):
                               text=True, env=environment(f"{folder}/bin", SX_DEMO_KEYS="2^12"))
     makes = re.findall(r"^MAKE (.*)$", done.stdout, re.M)
     steps = re.findall(r"^(MAKE|\d\.)", done.stdout, re.M)
-    check(makes and "NVCC= " in makes[0] + " ", f"CUDA is compiled first: {makes}")
+    check(all("NVCC= " in words for words in makes[:2]), f"CUDA is compiled first: {makes}")
+    check(makes and makes[0].endswith(" build/sextant"), f"more than the tool is built first: {makes}")
     check(done.stdout.count("binary_search") >= 1, done.stdout + done.stderr)
     check(not re.search(r"^\S+ +get .* [1-9]\d*$", done.stdout, re.M), "answers are wrong")
     if where == "no GPU":
-        equal(steps, ["MAKE", "1.", "2.", "3.", "4."], "steps")
+        equal(steps, ["MAKE", "1.", "2.", "MAKE", "3.", "4."], "steps")
         check("finds none" in done.stdout, done.stdout)
     else:
-        equal(steps, ["MAKE", "1.", "2.", "3.", "4.", "MAKE"], "steps")
-        check("NVCC=" not in makes[1], f"the backend is left out: {makes}")
+        equal(steps, ["MAKE", "1.", "2.", "MAKE", "3.", "4.", "MAKE"], "steps")
+        check("NVCC=" not in makes[2], f"the backend is left out: {makes}")
     if where == "a GPU":                  # there may be none in truth
         check(done.returncode == 0 or "cuda" in done.stderr, done.stderr)
     else:
