@@ -43,6 +43,8 @@ static scene scene_new(rnd *r)
     }
     for (uint64_t i = 0; i < RANGES; i++) {
         uint64_t n = hits_of(i, r), a = rnd_below(r, (KEYS - HITS_MOST) / 2) * 2;
+        if (i % 50 == 1 && n > 0)  /* up to the last key */
+            a = KEYS - n;
         s.start[i] = a;
         s.first[i] = s.total;
         s.lo[i] = s.keys[a] - (i % 2 && a > 0);
