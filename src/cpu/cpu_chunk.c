@@ -31,8 +31,6 @@ sx_means sx_means_for(const sx_cpu *cpu, const sx_view *v, int entered)
     return (sx_means){bounds, sx_cpu_walks_for(cpu->level, v->width)};
 }
 
-#define ENTERED_CHUNK 64u
-
 /* Lines of keys that are asked for without the lines of rows between them came later than ever on
  * Zen 4. */
 sx_asking sx_asking_for(const sx_view *v, const sx_state *lo, const sx_state *hi, int rows)
@@ -49,13 +47,6 @@ void sx_ask_entries(const sx_asking *a, uint64_t from, uint64_t to, uint64_t end
     to = to < end ? to : end;
     for (unsigned i = 0; i < 2 && a->entry[i] && from < to; i++)
         a->ask(a->v, a->entry[i] + from, (unsigned)(to - from), a->rows);
-}
-
-unsigned sx_chunk_length(const sx_asking *a, uint64_t at, uint64_t end)
-{
-    unsigned most = a->ask ? ENTERED_CHUNK : SX_CHUNK;
-
-    return end - at < most ? (unsigned)(end - at) : most;
 }
 
 const sx_view *sx_walked_view(const sx_cpu *cpu, const sx_views *views, sx_view *own)

@@ -40,8 +40,7 @@ void sx_find_strings(const sx_cpu *cpu, const sx_means *w, const sx_view *v, sx_
 /* ---- walks from entries -------------------------------------------------------- */
 
 /* Where such walks go on is known beforehand. So the memory there is asked for SX_ASKED queries
- * before its turn, whatever chunk they are in, and a small chunk at a time: then it is on its way
- * while others are answered. */
+ * before its turn, whatever chunk they are in: then it is on its way while others are answered. */
 #define SX_ASKED 128u
 
 typedef struct {
@@ -54,8 +53,12 @@ typedef struct {
 sx_asking sx_asking_for(const sx_view *v, const sx_state *lo, const sx_state *hi, int rows);
 /* Asks for queries [from, to) of those before `end`. */
 void sx_ask_entries(const sx_asking *a, uint64_t from, uint64_t to, uint64_t end);
+
 /* The queries of a chunk that begins with `at`. */
-unsigned sx_chunk_length(const sx_asking *a, uint64_t at, uint64_t end);
+static inline unsigned sx_chunk_length(uint64_t at, uint64_t end)
+{
+    return end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
+}
 
 /* What is done beside queries [first, end). */
 static inline void sx_do_beside(const sx_how *how, uint64_t first, uint64_t end)

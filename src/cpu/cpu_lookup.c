@@ -278,7 +278,7 @@ static void lookup_share(void *work, uint64_t first, uint64_t end)
 
     sx_ask_entries(&a, first, first + SX_ASKED, end);
     for (uint64_t at = first; at < end; at += c.m) {
-        c.m = sx_chunk_length(&a, at, end);
+        c.m = sx_chunk_length(at, end);
         sx_ask_entries(&a, at + SX_ASKED, at + SX_ASKED + c.m, end);
         lookup_chunk(w, &c, at);
         sx_do_beside(&w->job->how, at, at + c.m);

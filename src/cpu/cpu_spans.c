@@ -147,7 +147,7 @@ static void span_chunk(const span_work *w, sx_chunk *c, uint64_t at,
 static void next_chunk(const span_work *w, const sx_asking *a, sx_chunk *c, uint64_t at, uint64_t end,
                        uint64_t *start, uint64_t *count)
 {
-    c->m = sx_chunk_length(a, at, end);
+    c->m = sx_chunk_length(at, end);
     sx_ask_entries(a, at + SX_ASKED, at + SX_ASKED + c->m, end);
     span_chunk(w, c, at, start, count);
     sx_do_beside(&w->job->how, at, at + c->m);
