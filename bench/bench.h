@@ -18,7 +18,7 @@
 #include "skew.h"
 
 #define OP_WORDS "get,rank,floor,ceil,key_at,range"
-#define GPU_OP_WORDS "get_pageable,get_pinned,small,range_rows,range_pageable,lines"
+#define GPU_OP_WORDS "get_pageable,get_pinned,small,range_rows,range_pageable,range_pinned,lines"
 
 enum {                            /* on a GPU only, in this order */
     OP_GET_PAGEABLE = OP_COUNT,
@@ -26,6 +26,7 @@ enum {                            /* on a GPU only, in this order */
     OP_SMALL,
     OP_RANGE_ROWS,
     OP_RANGE_PAGEABLE,
+    OP_RANGE_PINNED,
     OP_LINES,                     /* of no index: the host's memory */
     OP_ALL
 };

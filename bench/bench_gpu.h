@@ -121,6 +121,8 @@ bench_result gpu_run(gpu_bench *b, const sx_index *ix, const gpu_task *task);
 /* ---- bench_gpu_ranges.c ------------------------------------------------ */
 
 /* batch: ranges of a call. times: space for all runs. */
+/* False: memory can't be pinned, which is said once for each operation. */
+bool gpu_pin(int op, void *memory, uint64_t bytes);
 bench_result gpu_run_ranges(gpu_bench *b, const sx_index *ix,
                             const gpu_task *task, uint64_t batch,
                             double *times);

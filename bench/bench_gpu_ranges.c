@@ -1,9 +1,10 @@
-/* bench_gpu_ranges.c - rows of ranges, by the host's clock: ends and results in its memory, or in the
- * device's. */
+/* bench_gpu_ranges.c - rows of ranges, by the host's clock: ends and results in its memory, ordinary or
+ * pinned, or in the device's. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench_gpu.h"
+#include "pinned.h"
 #include "say.h"
 
 typedef struct {
@@ -14,11 +15,33 @@ typedef struct {
     sx_column rows;
     sx_column right;              /* sums of the rows of each range, on the host */
     uint64_t batch;
+    char *pinned;                 /* lo, hi, first and rows; NULL: each is alone */
+    uint64_t pinned_bytes;
 } range_work;
 
 static bool is_there(const range_work *w)
 {
     return w->op == OP_RANGE_ROWS;
+}
+
+/* Columns of the host go into one block with pages of its own, which can be pinned. */
+static void work_together(range_work *w)
+{
+    sx_column *all[] = { &w->lo, &w->hi, &w->first, &w->rows };
+    uint64_t at[4], end = 0;
+
+    for (int i = 0; i < 4; i++) {
+        at[i] = end;
+        end += (all[i]->n * sx_type_bytes(all[i]->type) + 63) / 64 * 64;
+    }
+    w->pinned_bytes = end;
+    w->pinned = huge_alloc(end);
+    for (int i = 0; i < 4; i++) {
+        if (i < 2)                /* the others are results */
+            memcpy(w->pinned + at[i], all[i]->data, all[i]->n * sx_type_bytes(all[i]->type));
+        free(all[i]->data);
+        all[i]->data = w->pinned + at[i];
+    }
 }
 
 static range_work work_new(gpu_bench *b, const gpu_task *task, uint64_t batch)
@@ -39,6 +62,8 @@ static range_work work_new(gpu_bench *b, const gpu_task *task, uint64_t batch)
     w.first = column_over(SX_U64, firsts, must_alloc(firsts, 8));
     w.rows = column_over(b->number, task->work,
                          must_alloc(task->work, sx_type_bytes(b->number)));
+    if (task->op == OP_RANGE_PINNED)
+        work_together(&w);
     return w;
 }
 
@@ -48,6 +73,10 @@ static void work_drop(range_work *w)
     if (is_there(w)) {
         there_free(w->b, &w->first);
         there_free(w->b, &w->rows);
+        return;
+    }
+    if (w->pinned) {
+        huge_free(w->pinned, w->pinned_bytes);
         return;
     }
     free(w->lo.data);
@@ -161,9 +190,13 @@ bench_result gpu_run_ranges(gpu_bench *b, const sx_index *ix,
 {
     range_work w = work_new(b, task, batch);
     call_times none = { .space = 0 }, calls = calls_of(b->o, task->q.n, batch);
-    bench_result result;
+    bench_result result = { .median_s = -1 };
     uint64_t again;
 
+    if (w.pinned && !gpu_pin(w.op, w.pinned, w.pinned_bytes)) {
+        work_drop(&w);
+        return result;
+    }
     blank_rows(&w);
     pass(&w, ix, &none);
     result.wrong = count_wrong(&w);
@@ -172,6 +205,8 @@ bench_result gpu_run_ranges(gpu_bench *b, const sx_index *ix,
     again = count_wrong(&w);
     if (again > result.wrong)
         result.wrong = again;
+    if (w.pinned)
+        unpin(w.pinned);
     work_drop(&w);
     result.median_s = median_of(times, b->o->runs);
     result.least_s = times[0];

@@ -258,6 +258,7 @@ static void make_task(gpu_bench *b, gpu_task *task)
     case OP_RANGE:
     case OP_RANGE_ROWS:
     case OP_RANGE_PAGEABLE:
+    case OP_RANGE_PINNED:
         task->plain_s = 0;
         make_ranges(b, task);
         break;

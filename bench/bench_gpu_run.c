@@ -183,11 +183,26 @@ static bench_result run_pageable(gpu_bench *b, const sx_index *ix,
     return result;
 }
 
+bool gpu_pin(int op, void *memory, uint64_t bytes)
+{
+    static bool said[OP_ALL];
+    const char *why;
+
+    if (pin(memory, bytes, &why))
+        return true;
+    if (!said[op]) {
+        progress_stop();
+        fprintf(stderr, "sextant: bench: %s is left out, memory can't be pinned: %s\n",
+                op_name(op), why);
+        said[op] = true;
+    }
+    return false;
+}
+
 /* Pinned memory has pages of its own. */
 static bench_result run_pinned(gpu_bench *b, const sx_index *ix,
                                const gpu_task *task, double *times)
 {
-    static bool said;
     uint64_t n = task->q.n;
     uint64_t q_bytes = n * sx_type_bytes(b->o->type);
     uint64_t bytes = q_bytes + n * sx_type_bytes(b->number);
@@ -196,18 +211,12 @@ static bench_result run_pinned(gpu_bench *b, const sx_index *ix,
     sx_column q = column_over(b->o->type, n, memory);
     sx_column rows = column_over(b->number, n, memory + rows_at);
     bench_result result = { .median_s = -1 };
-    const char *why;
 
     memcpy(memory, b->host_queries.data, q_bytes);
     memset(rows.data, 0xa5, bytes - q_bytes);
-    if (pin(memory, bytes + 64, &why)) {
+    if (gpu_pin(task->op, memory, bytes + 64)) {
         result = time_host(b, ix, task, &q, &rows, times, b->o->runs);
         unpin(memory);
-    } else if (!said) {
-        progress_stop();
-        fprintf(stderr, "sextant: bench: get_pinned is left out, memory "
-                        "can't be pinned: %s\n", why);
-        said = true;
     }
     huge_free(memory, bytes + 64);
     return result;
@@ -235,7 +244,7 @@ bench_result gpu_run(gpu_bench *b, const sx_index *ix, const gpu_task *task)
         result = run_pageable(b, ix, task, times);
     else if (task->op == OP_GET_PINNED)
         result = run_pinned(b, ix, task, times);
-    else if (task->op == OP_RANGE_ROWS || task->op == OP_RANGE_PAGEABLE)
+    else if (task->op >= OP_RANGE_ROWS && task->op <= OP_RANGE_PINNED)
         result = gpu_run_ranges(b, ix, task, batch_of(b, task), times);
     else if (task->op == OP_SMALL)
         result = time_host(b, ix, task, &task->q, &rows, times, calls);

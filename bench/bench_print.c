@@ -12,7 +12,7 @@ const char *op_name(int op)
     static const char *const names[] = {
         "get", "rank", "floor", "ceil", "key_at", "range",
         "get_pageable", "get_pinned", "small", "range_rows", "range_pageable",
-        "lines",
+        "range_pinned", "lines",
     };
 
     return names[op];

@@ -40,13 +40,29 @@ sx_asking sx_asking_for(const sx_view *v, const sx_state *lo, const sx_state *hi
     return (sx_asking){asks ? sx_family_cpu_of(v->family)->ask : NULL, v, {lo, hi}, rows};
 }
 
-void sx_ask_entries(const sx_asking *a, uint64_t from, uint64_t to, uint64_t end)
+void sx_ask_first(const sx_asking *a, uint64_t from, uint64_t end)
 {
-    if (!a->ask)
-        return;
-    to = to < end ? to : end;
-    for (unsigned i = 0; i < 2 && a->entry[i] && from < to; i++)
-        a->ask(a->v, a->entry[i] + from, (unsigned)(to - from), a->rows);
+    uint64_t n = end - from < SX_ASKED ? end - from : SX_ASKED;
+
+    for (unsigned i = 0; a->ask && i < 2 && a->entry[i]; i++)
+        a->ask(a->v, a->entry[i] + from, (unsigned)n, a->rows);
+}
+
+void sx_chunk_bounds(const sx_means *w, const sx_view *v, sx_chunk *c, unsigned from, unsigned to,
+                     sx_side side, const sx_state *entry, int slots, int rows)
+{
+    sx_ask_fn *ask = entry && c->asks ? c->asks->ask : NULL;
+    unsigned n;
+
+    for (; from < to; from += n) {
+        n = ask && to - from > SX_ASKED_PART ? SX_ASKED_PART : to - from;
+        if (ask && from + SX_ASKED < c->left) {
+            uint64_t left = c->left - from - SX_ASKED;
+            ask(v, entry + from + SX_ASKED, left < n ? (unsigned)left : n, c->asks->rows);
+        }
+        w->bounds(v, c->q + from * v->width, n, side, entry ? entry + from : NULL, c->at + from,
+                  slots ? c->slot + from : NULL, rows);
+    }
 }
 
 const sx_view *sx_walked_view(const sx_cpu *cpu, const sx_views *views, sx_view *own)
@@ -91,11 +107,7 @@ static void find_codes(const finding *f, unsigned from, unsigned end)
 /* Their bounds. */
 static void find_bounds(const finding *f, unsigned from, unsigned end)
 {
-    const sx_view *v = f->settle.v;
-    sx_chunk *c = f->c;
-
-    f->w->bounds(v, c->q + from * v->width, end - from, SX_LEFT, f->entry ? f->entry + from : NULL,
-                 c->at + from, c->slot + from, f->rows);
+    sx_chunk_bounds(f->w, f->settle.v, f->c, from, end, SX_LEFT, f->entry, 1, f->rows);
 }
 
 static void find_equal(const finding *f, unsigned from, unsigned end)

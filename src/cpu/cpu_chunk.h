@@ -4,8 +4,12 @@
 
 #include "cpu/cpu_backend.h"
 
+typedef struct sx_asking sx_asking;
+
 typedef struct {
     unsigned m;
+    const sx_asking *asks;        /* for walks from entries, or NULL */
+    uint64_t left;                /* queries that it may ask for, from the first of the chunk on */
     _Alignas(64) unsigned char q[SX_CHUNK * 16];      /* encoded */
     unsigned char flag[SX_CHUNK];
     uint64_t at[SX_CHUNK];        /* positions; from sx_to_ranks() on, ranks */
@@ -40,25 +44,35 @@ void sx_find_strings(const sx_cpu *cpu, const sx_means *w, const sx_view *v, sx_
 /* ---- walks from entries -------------------------------------------------------- */
 
 /* Where such walks go on is known beforehand. So the memory there is asked for SX_ASKED queries
- * before its turn, whatever chunk they are in: then it is on its way while others are answered. */
+ * before its turn, whatever chunk they are in: then it is on its way while others are answered. That is
+ * done for SX_ASKED_PART queries at a time, between the walks of as many. A core that asks for more
+ * lines than it can have on their way waits, and has none on their way while it walks for long. */
 #define SX_ASKED 128u
+#define SX_ASKED_PART 64u
 
-typedef struct {
+struct sx_asking {
     sx_ask_fn *ask;               /* NULL: nobody asks */
     const sx_view *v;
     const sx_state *entry[2];     /* the second may be NULL */
     int rows;
-} sx_asking;
+};
 
 sx_asking sx_asking_for(const sx_view *v, const sx_state *lo, const sx_state *hi, int rows);
-/* Asks for queries [from, to) of those before `end`. */
-void sx_ask_entries(const sx_asking *a, uint64_t from, uint64_t to, uint64_t end);
+/* Asks for the first SX_ASKED of queries [from, end). */
+void sx_ask_first(const sx_asking *a, uint64_t from, uint64_t end);
 
-/* The queries of a chunk that begins with `at`. */
-static inline unsigned sx_chunk_length(uint64_t at, uint64_t end)
+/* The chunk that begins with query `at` of those before `end`. */
+static inline void sx_chunk_begin(sx_chunk *c, const sx_asking *asks, uint64_t at, uint64_t end)
 {
-    return end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
+    c->m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
+    c->asks = asks;
+    c->left = end - at;
 }
+
+/* The bounds of queries [from, to) of a chunk, whose keys are encoded: positions, and with `slots`
+ * slots. entry: of the chunk's first query, or NULL. rows: the walk asks for those of its slots. */
+void sx_chunk_bounds(const sx_means *w, const sx_view *v, sx_chunk *c, unsigned from, unsigned to,
+                     sx_side side, const sx_state *entry, int slots, int rows);
 
 /* What is done beside queries [first, end). */
 static inline void sx_do_beside(const sx_how *how, uint64_t first, uint64_t end)

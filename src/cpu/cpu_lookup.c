@@ -205,7 +205,7 @@ static void find(const lookup_work *w, sx_chunk *c, uint64_t at, sx_side side, i
         sx_find_strings(w->cpu, &w->walks, w->v, c, &job->q, &job->codes, at, side, entry,
                         rows);
     else
-        w->walks.bounds(w->v, c->q, c->m, side, entry, c->at, slots ? c->slot : NULL, rows);
+        sx_chunk_bounds(&w->walks, w->v, c, 0, c->m, side, entry, slots, rows);
 }
 
 static void lookup_chunk(const lookup_work *w, sx_chunk *c, uint64_t at)
@@ -276,10 +276,9 @@ static void lookup_share(void *work, uint64_t first, uint64_t end)
     sx_asking a = sx_asking_for(w->v, w->job->entry, NULL, rows);
     sx_chunk c;
 
-    sx_ask_entries(&a, first, first + SX_ASKED, end);
+    sx_ask_first(&a, first, end);
     for (uint64_t at = first; at < end; at += c.m) {
-        c.m = sx_chunk_length(at, end);
-        sx_ask_entries(&a, at + SX_ASKED, at + SX_ASKED + c.m, end);
+        sx_chunk_begin(&c, &a, at, end);
         lookup_chunk(w, &c, at);
         sx_do_beside(&w->job->how, at, at + c.m);
     }

@@ -40,7 +40,7 @@ static void find_end(const span_work *w, sx_chunk *c, uint64_t at, const sx_slic
 {
     entry = entry ? entry + at : NULL;
     if (w->type->bytes)
-        w->walks.bounds(w->v, c->q, c->m, side, entry, c->at, NULL, 0);
+        sx_chunk_bounds(&w->walks, w->v, c, 0, c->m, side, entry, 0, 0);
     else
         sx_find_strings(w->cpu, &w->walks, w->v, c, q, known, at, side, entry, 0);
     sx_to_ranks(w->v, c);
@@ -143,12 +143,11 @@ static void span_chunk(const span_work *w, sx_chunk *c, uint64_t at,
     }
 }
 
-/* The chunk that begins with range `at`, and what is asked for and done beside it. */
+/* The chunk that begins with range `at`, and what is done beside it. */
 static void next_chunk(const span_work *w, const sx_asking *a, sx_chunk *c, uint64_t at, uint64_t end,
                        uint64_t *start, uint64_t *count)
 {
-    c->m = sx_chunk_length(at, end);
-    sx_ask_entries(a, at + SX_ASKED, at + SX_ASKED + c->m, end);
+    sx_chunk_begin(c, a, at, end);
     span_chunk(w, c, at, start, count);
     sx_do_beside(&w->job->how, at, at + c->m);
 }
@@ -168,7 +167,7 @@ static void spans_share(void *work, uint64_t first, uint64_t end)
     sx_chunk c;
     uint64_t start[SX_CHUNK], count[SX_CHUNK];
 
-    sx_ask_entries(&a, first, first + SX_ASKED, end);
+    sx_ask_first(&a, first, end);
     for (uint64_t at = first; at < end; at += c.m) {
         next_chunk(w, &a, &c, at, end, start, count);
         put_spans(w->start, at, start, c.m, w->past);
@@ -252,7 +251,7 @@ static void fold_share(void *work, uint64_t first, uint64_t end)
     sx_chunk c;
     uint64_t start[SX_CHUNK], count[SX_CHUNK];
 
-    sx_ask_entries(&a, first, first + SX_ASKED, end);
+    sx_ask_first(&a, first, end);
     for (uint64_t at = first; at < end; at += c.m) {
         next_chunk(w, &a, &c, at, end, start, count);
         for (unsigned i = 0; i < c.m; i++) {
@@ -300,7 +299,7 @@ static __attribute__((noinline)) void find_few(const span_work *w, unsigned n, u
 {
     sx_chunk c;
 
-    c.m = n;
+    sx_chunk_begin(&c, NULL, 0, n);
     span_chunk(w, &c, 0, start, count);
 }
 

@@ -132,14 +132,13 @@ def gpu_bench_builds(t):
         measurements(t, "--builds", builds, "--spec", "sorted", "--op", "get")
 
 
-@case()
-def gpu_bench_pinned(t):
+@case("get_pinned", "range_pinned")
+def gpu_bench_pinned(t, op):
     """Pinned memory needs CUDA's driver: without it there is one note, once."""
-    result = t.tool.ok(*SMALL, "--op", "get_pinned", "--spec",
-                       "sorted,pivot", chatty=True)
-    left_out = result.err.count("get_pinned is left out")
+    result = t.tool.ok(*SMALL, "--op", op, "--spec", "sorted,pivot", chatty=True)
+    left_out = result.err.count(f"{op} is left out")
     equal(left_out, result.err.count("\n"), "notes")
-    measured = result.out.decode().count("get_pinned")
+    measured = result.out.decode().count(op)
     equal((left_out, measured) in ((1, 0), (0, 2)), True,
           f"{left_out} notes, {measured} lines")
 
