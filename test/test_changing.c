@@ -347,6 +347,29 @@ static void stop_changing(changer *c, pthread_t thread)
     pthread_join(thread, NULL);
 }
 
+/* Builds while another thread changes keys and rows, each time by another spec. */
+static void build_by_thread(sx_device *dev, int place, int type, uint64_t n, size_t builds, size_t first,
+                            rnd *r)
+{
+    size_t width = sx_type_bytes(type), row_bytes = place == SX_HOST && first % 4 == 2 ? 8 : 4;
+    changer c = { .bytes = { n * width / 8 * 8, n * row_bytes / 8 * 8 }, .seed = rnd_next(r) };
+    c.data[0] = random_bytes(n * width, r);
+    c.data[1] = random_bytes(n * row_bytes, r);
+    pthread_t thread = start_changing(&c);
+    for (size_t s = 0; s < builds; s++) {
+        const char *spec = specs[(first + s) % COUNT_OF(specs)];
+        sx_column keys = column(type, n, c.data[0]);
+        sx_column rows = column(row_bytes == 8 ? SX_U64 : SX_U32, n, c.data[1]);
+        sx_index *ix = NULL;
+        keys.place = rows.place = place;
+        sx_status st = sx_build(&ix, dev, spec, &keys, s % 2 ? &rows : NULL, NULL);
+        judge(st, ix, spec);
+    }
+    stop_changing(&c, thread);
+    free(c.data[0]);
+    free(c.data[1]);
+}
+
 static void test_build_by_thread(void **state)
 {
     (void)state;
@@ -354,29 +377,21 @@ static void test_build_by_thread(void **state)
     rnd r = rnd_start(test_seed());
     for (size_t d = 0; d < COUNT_OF(names); d++) {
         sx_device *dev = device_open(names[d]);
-        for (size_t t = 0; t < COUNT_OF(key_types); t++) {
-            int type = key_types[t];
-            uint64_t n = enough_keys(type);
-            size_t width = sx_type_bytes(type), row_bytes = t % 2 ? 8 : 4;
-            changer c = { .bytes = { n * width / 8 * 8, n * row_bytes / 8 * 8 },
-                          .seed = rnd_next(&r) };
-            c.data[0] = random_bytes(n * width, &r);
-            c.data[1] = random_bytes(n * row_bytes, &r);
-            pthread_t thread = start_changing(&c);
-            for (size_t s = 0; s < 4; s++) {
-                const char *spec = specs[(2 * t + s) % COUNT_OF(specs)];
-                sx_column keys = column(type, n, c.data[0]);
-                sx_column rows = column(row_bytes == 8 ? SX_U64 : SX_U32, n, c.data[1]);
-                sx_index *ix = NULL;
-                sx_status st = sx_build(&ix, dev, spec, &keys, s % 2 ? &rows : NULL, NULL);
-                judge(st, ix, spec);
-            }
-            stop_changing(&c, thread);
-            free(c.data[0]);
-            free(c.data[1]);
-        }
+        for (size_t t = 0; t < COUNT_OF(key_types); t++)
+            build_by_thread(dev, SX_HOST, key_types[t], enough_keys(key_types[t]), 4, 2 * t, &r);
         sx_close(dev);
     }
+}
+
+/* Few keys, which a GPU compares with each other where they are. */
+static void test_few_by_thread(void **state)
+{
+    (void)state;
+    sx_device *dev = device_open("simt");
+    rnd r = rnd_start(test_seed());
+    for (size_t t = 0; t < COUNT_OF(key_types); t++)
+        build_by_thread(dev, SX_DEVICE, key_types[t], 64, 30, 2 * t, &r);
+    sx_close(dev);
 }
 
 /* ---- ranges: counted, then filled ---------------------------------------------------- */
@@ -526,6 +541,7 @@ int main(void)
         cmocka_unit_test(test_build),
         cmocka_unit_test(test_build_kernels),
         cmocka_unit_test(test_build_by_thread),
+        cmocka_unit_test(test_few_by_thread),
         cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_ranges_by_thread),
     };

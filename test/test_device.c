@@ -570,32 +570,46 @@ static void test_lab(void **state)
     assert_null(strstr(err.text, "group"));
 }
 
-/* Keys that ascend but for one place, and keys that are distinct but for one pair. That place
- * is seen wherever it is, between threads, warps or blocks that look at them. */
-static void test_one_place(void **state)
+/* Keys that ascend but for one place, keys that are distinct but for one pair, and rows that may be but for
+ * one. That place is seen wherever it is, between threads, warps or blocks that look at them. */
+static void one_place(sx_device *dev, uint32_t n)
 {
-    (void)state;
-    enum { N = 300 };             /* more than a block of the emulator looks at once */
-    uint32_t data[N] = { 0 };
-    sx_column keys = column(SX_U32, N, data);
-    sx_device *dev = device_open(kernel_with(""));
+    uint32_t data[300] = { 0 }, row[300] = { 0 };
+    sx_column keys = column(SX_U32, n, data), rows = column(SX_U32, n, row);
     sx_index *ix = NULL;
-    for (unsigned place = 1; place < N; place++) {
-        begin_step("place %u", place);
-        for (unsigned i = 0; i < N; i++)
-            data[i] = 2 * i + (i < place ? 2 * N : 0);
+    for (uint32_t place = 1; place < n; place++) {
+        uint32_t found = 0;
+        sx_column q = column(SX_U32, 1, &data[place]), out = column(SX_U32, 1, &found);
+        char word[40];
+        begin_step("place %u of %u", place, n);
+        for (uint32_t i = 0; i < n; i++) {
+            data[i] = 2 * i + (i < place ? 2 * n : 0);
+            row[i] = i == place ? UINT32_MAX : i;
+        }
         OK(sx_build(&ix, dev, "sorted", &keys, NULL, NULL));
         OK(sx_check(ix, NULL));
+        OK(sx_get(ix, &q, &out, NULL));
+        assert_int_equal(found, place);
         sx_free(ix);
-        for (unsigned i = 0; i < N; i++)
+        snprintf(word, sizeof word, "at position %u is reserved", place);
+        REFUSED(sx_build(&ix, dev, "sorted", &keys, &rows, NULL), SX_EINVAL, word);
+        for (uint32_t i = 0; i < n; i++)
             data[i] = 2 * (i - (i >= place));
-        char word[40];
         snprintf(word, sizeof word, "rows %u and %u ", place - 1, place);
         REFUSED(sx_build(&ix, dev, "sorted unique", &keys, NULL, NULL), SX_EINVAL, word);
         OK(sx_build(&ix, dev, "sorted(layout=once)", &keys, NULL, NULL));
         OK(sx_check(ix, NULL));
         sx_free(ix);
     }
+}
+
+static void test_one_place(void **state)
+{
+    (void)state;
+    sx_device *dev = device_open(kernel_with(""));
+    one_place(dev, 300);          /* more than a block of the emulator looks at once */
+    one_place(dev, 200);          /* sorted there before anything is known of them */
+    one_place(dev, 100);          /* sorted by comparing each pair */
     sx_close(dev);
 }
 
@@ -631,13 +645,13 @@ static void test_largest_key(void **state)
     }
 }
 
-/* Builds of about as many keys as the last that one block sorts, and as the last that are sorted
+/* Builds of about as many keys as the last that are sorted pair by pair, and as the last that are sorted
  * before anything is known of them: the emulator's, and a GPU's. Some are the largest key there is,
  * which also fills what is behind the last. */
 static void test_build_sizes(void **state)
 {
     (void)state;
-    static const uint64_t here[] = { 64, 128, 256 }, gpu[] = { 4096, 1 << 18, 1 << 20 };
+    static const uint64_t here[] = { 64, 128, 160, 256 }, gpu[] = { 96, 4096, 1 << 18, 1 << 20 };
     static const key_kind kinds[] = { KEYS_DUPLICATES, KEYS_MOST, KEYS_EXTREMES };
     static const char *const specs[] = { "sorted", "sorted(layout=once)", "auto(for=point)" };
     const uint64_t *sizes = kernel_is_gpu() ? gpu : here;
@@ -645,7 +659,7 @@ static void test_build_sizes(void **state)
     rnd r = rnd_start(test_seed());
     unsigned turn = 0;
     for (unsigned w = 0; w < 3; w++)
-        for (unsigned i = 0; i < 9; i++)
+        for (unsigned i = 0; i < 3 * COUNT_OF(here); i++)
             for (unsigned k = 0; k < COUNT_OF(kinds); k++, turn++) {
                 uint64_t n = sizes[i / 3] + i % 3 - 1;
                 const char *spec = specs[(w + i + k) % COUNT_OF(specs)];

@@ -459,6 +459,80 @@ static void test_failing_memory(void **state)
     assert_true(sx_alloc_live() == live);
 }
 
+/* A column of the host in memory of a device. */
+static sx_column there(sx_device *dev, const sx_column *here)
+{
+    sx_column c;
+    OK(sx_column_new(&c, dev, here->type, here->n));
+    OK(sx_column_copy(&c, here, dev));
+    return c;
+}
+
+/* A build whose nth piece of memory is refused, and `run` in all. */
+static sx_status build_failing(blocks *b, sx_device *dev, const char *spec, const sx_column *keys,
+                               const sx_column *rows, unsigned nth, unsigned run, sx_index **out)
+{
+    begin_step("%s, %u blocks from %u on", spec, run, nth);
+    b->fail_at = nth;
+    b->fail_run = run;
+    sx_status st = sx_build(out, dev, spec, keys, rows->data ? rows : NULL, NULL);
+    b->fail_at = 0;
+    return st;
+}
+
+/* The nth piece of memory of a build of few keys is refused, for all n: the build says so, or does
+ * without, and what it took is given back with the index. A build that gets no memory at all gives up what
+ * the device keeps for later calls. */
+static void few_failures(blocks *b, sx_device *dev, const dataset *d, const char *spec, unsigned run)
+{
+    sx_column here = column(d->type, d->n, d->keys.data), keys = there(dev, &here), rows = { 0 };
+    unsigned successes = 0, failures = 0;
+    sx_index *ix = NULL;
+    if (d->row_kind == ROWS_U32) {
+        here = column(SX_U32, d->n, d->rows.data);
+        rows = there(dev, &here);
+    }
+    for (unsigned nth = 1; successes < 3; nth++) {
+        sx_status st = build_failing(b, dev, spec, &keys, &rows, nth, run, &ix);
+        if (st == SX_OK) {
+            successes++;
+            OK(sx_check(ix, NULL));
+            sx_free(ix);
+        } else {
+            failures++;
+            successes = 0;
+            assert_int_equal(st, SX_ENOMEM);
+        }
+        assert_int_equal(build_failing(b, dev, spec, &keys, &rows, 1, UINT_MAX, &ix), SX_ENOMEM);
+        if (b->live != (rows.data ? 2 : 1))
+            fail_msg("%s, block %u: %u blocks are kept", spec, nth, b->live);
+    }
+    assert_true(failures >= (run > 1 ? 3 : 2));   /* keys, rows, and if there is no more, what is known */
+    ix = index_of(dev, d, spec);
+    ask_all(asking, dev, ix, d, spec);
+    sx_free(ix);
+    sx_column_free(&keys, dev);
+    sx_column_free(&rows, dev);
+}
+
+static void test_few_keys(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "auto", "sorted(layout=once)", "auto(for=point)", "sorted" };
+    rnd r = rnd_start(test_seed());
+    for (unsigned w = 0; w < 3; w++)
+        for (unsigned s = 0; s < COUNT_OF(specs); s++) {
+            dataset *d = data_make(device_widths[w], KEYS_DUPLICATES, 60, s % 2 ? ROWS_NULL : ROWS_U32, 50, &r);
+            blocks *b = blocks_new();
+            sx_device *dev = open_with(b);
+            few_failures(b, dev, d, specs[s], 1);
+            few_failures(b, dev, d, specs[s], UINT_MAX);
+            sx_close(dev);
+            blocks_free(b);
+            data_free(d);
+        }
+}
+
 /* memory=: an index that does not fit is refused, one that fits is built, and
  * questions that are larger than the rest of memory are cut into pieces. */
 static void test_little_memory(void **state)
@@ -710,6 +784,7 @@ int main(void)
         cmocka_unit_test(test_allocator_askew),
         cmocka_unit_test(test_failing_allocator),
         cmocka_unit_test(test_failing_memory),
+        cmocka_unit_test(test_few_keys),
         cmocka_unit_test(test_little_memory),
         cmocka_unit_test(test_idle_memory),
         cmocka_unit_test(test_scratch),

@@ -7,17 +7,14 @@
 
 /* Sorts the pairs of a whole block stably by the low `bits` (1 to 32) bits of their
  * keys. Each thread brings ITEMS neighbours of BLOCK * ITEMS pairs, and leaves with
- * every BLOCK-th: its j-th is then the (j * BLOCK + SX_TID)-th. A turn sorts by DIGIT
- * bits, usually 4, for which it has BLOCK * 2^DIGIT counters of 2 bytes in shared memory. */
+ * every BLOCK-th: its j-th is then the (j * BLOCK + SX_TID)-th. */
 #define SX_BLOCK_SORT(BLOCK, ITEMS, keys, values, bits) \
-    SX_BLOCK_SORT_BY(BLOCK, ITEMS, 4, keys, values, bits)
-#define SX_BLOCK_SORT_BY(BLOCK, ITEMS, DIGIT, keys, values, bits) \
-    sx_block_sort<(BLOCK), (ITEMS), (DIGIT)>((keys), (values), (bits))
+    sx_block_sort<(BLOCK), (ITEMS)>((keys), (values), (bits))
 
-template <int BLOCK, int ITEMS, int DIGIT>
+template <int BLOCK, int ITEMS>
 SX_DEV void sx_block_sort(uint32_t (&keys)[ITEMS], uint32_t (&values)[ITEMS], unsigned bits)
 {
-    typedef cub::BlockRadixSort<uint32_t, BLOCK, ITEMS, uint32_t, DIGIT> sorter;
+    typedef cub::BlockRadixSort<uint32_t, BLOCK, ITEMS, uint32_t> sorter;
     static __shared__ typename sorter::TempStorage storage;
 
     sorter(storage).SortBlockedToStriped(keys, values, 0, (int)bits);

@@ -200,15 +200,15 @@ typedef struct {
     uint32_t row_bytes;           /* of a row that is stored */
     const void *in_keys, *in_rows;
     void *keys, *rows;
-    void *to_keys, *to_rows;      /* k_few: sorted; a row has 4 bytes */
+    void *to_keys, *to_rows;      /* k_few_sort: sorted; a row has 4 bytes */
     sx_gpu_facts *facts;
     const uint64_t *rank;         /* k_repeat, k_peek: keys at these ranks, which may be any numbers, */
     uint64_t ranks;
     void *peeked;                 /* go here */
     sx_gpu_facts *post;           /* k_descent, k_repeat: on the board, a copy; or NULL */
     uint64_t space;               /* k_repeat: the largest key fills keys [n, space) */
-    uint64_t *count;              /* k_repeat: of values that begin in each tile. k_few does all that
-                                     k_take and k_repeat do */
+    uint64_t *count;              /* k_repeat: of values that begin in each tile. k_few_sort and k_few_look
+                                     do all that k_take, k_repeat and k_values do */
 } sx_gpu_input;
 
 #define SX_VALUES_TILE 128u       /* keys */
@@ -231,6 +231,14 @@ typedef struct {
     uint32_t early;               /* nobody has counted values yet: space, firsts and start_space follow
                                      from them */
 } sx_gpu_values;
+
+#define SX_FEW_GROUPS(n) (((n) + 31) / 32)
+
+typedef struct {                  /* few keys, whose rows have 4 bytes (gpu_few_impl.h) */
+    sx_gpu_input in;
+    sx_gpu_facts *part;           /* what is known of each group of 32 keys before they are sorted */
+    sx_gpu_values once;           /* to_keys NULL: values are not taken */
+} sx_gpu_few;
 
 typedef struct {
     sx_view v;

@@ -21,12 +21,10 @@
  *                                  part in, if this many blocks share it
  *   gpu_whole_space(g, blocks)     the same for all keys of an index
  *   GPU_BLOCK, GPU_BLOCK_MOST      threads of a block: usually, at most;
- *                                  GPU_FIT_BLOCK: of a kernel of few, slow threads;
- *                                  GPU_FEW_BLOCK: of one that sorts GPU_FEW_EACH keys of each,
- *                                  GPU_FEW_DIGIT bits a turn
+ *                                  GPU_FIT_BLOCK: of a kernel of few, slow threads
  *   GPU_IDLE_MOST, GPU_CHANNELS, GPU_CHANNEL_BYTES, GPU_CHUNK_LEAST,
  *   GPU_CHUNK_GOOD, GPU_DIRECT_BYTES, GPU_SPANS, GPU_TEXTS, GPU_WHOLE_EACH, GPU_GRID_MOST,
- *   GPU_BUCKET, GPU_SAMPLE, GPU_SCRATCH, GPU_SORT_AT_ONCE     see where they are used */
+ *   GPU_FEW, GPU_FEW_AHEAD, GPU_BUCKET, GPU_SAMPLE, GPU_SCRATCH, GPU_SORT_AT_ONCE     see where they are used */
 #include "family/families_gpu_impl.h"
 #include "gpu/gpu_stage_impl.h"
 

@@ -66,10 +66,10 @@ static void gpu_peeked(const gpu_board *board, sx_peek *peek, uint32_t width)
 
 /* Arrays of one build, all in device memory. Those that are not handed on are freed. The first has
  *
- *     | facts | a little space for a sort of few keys | values of each tile | few keys | rows |
- *     0       SX_LINE                                 GPU_FACTS
+ *     | facts | a little space for a sort | values of each tile | keys and rows that are sorted unseen |
+ *     0       SX_LINE                     GPU_FACTS             gpu_tally_bytes()
  *
- * and is the sort's tally. */
+ * and is the sort's tally. For few keys it ends in facts of each group. */
 typedef struct {
     sx_gpu *g;
     gpu_stream stream;
@@ -93,7 +93,6 @@ static uint64_t *gpu_tally_counts(void *tally)
     return (uint64_t *)(void *)((unsigned char *)tally + GPU_FACTS);
 }
 
-/* Where few keys begin. */
 static uint64_t gpu_tally_bytes(uint64_t n)
 {
     return GPU_FACTS + sx_round_up(gpu_tiles(n) * sizeof(uint64_t), SX_LINE);
@@ -124,20 +123,22 @@ static sx_status gpu_fetch(gpu_building *b, sx_gpu_facts *facts, const char *wha
     return st;
 }
 
-/* Launches a kernel of a width that ends in sx_block_max() or sx_block_sum(): as many blocks as
- * there can be at a time, since each has an atomic. */
-#define GPU_MERGE_BLOCKS 8u       /* of a multiprocessor */
-#define GPU_RUN_MERGE(name, grid, block, stream, args) \
-    SX_LAUNCH(name, (grid), (block), SX_MERGE_SHARED(block), (stream), (args))
-#define GPU_RUN_MERGE_W(name, width, grid, block, stream, args)           \
-    do {                                                                  \
-        if ((width) == 4)                                                 \
-            GPU_RUN_MERGE(name##_4, (grid), (block), (stream), (args));   \
-        else if ((width) == 8)                                            \
-            GPU_RUN_MERGE(name##_8, (grid), (block), (stream), (args));   \
-        else                                                              \
-            GPU_RUN_MERGE(name##_16, (grid), (block), (stream), (args));  \
+/* Launches a kernel of a width whose blocks have shared memory. */
+#define GPU_RUN_SHARED_W(name, width, grid, block, bytes, stream, args)             \
+    do {                                                                            \
+        if ((width) == 4)                                                           \
+            SX_LAUNCH(name##_4, (grid), (block), (bytes), (stream), (args));        \
+        else if ((width) == 8)                                                      \
+            SX_LAUNCH(name##_8, (grid), (block), (bytes), (stream), (args));        \
+        else                                                                        \
+            SX_LAUNCH(name##_16, (grid), (block), (bytes), (stream), (args));       \
     } while (0)
+
+/* The same for one that ends in sx_block_max() or sx_block_sum(): as many blocks as there can be at a time,
+ * since each has an atomic. */
+#define GPU_MERGE_BLOCKS 8u       /* of a multiprocessor */
+#define GPU_RUN_MERGE_W(name, width, grid, block, stream, args) \
+    GPU_RUN_SHARED_W(name, width, grid, block, SX_MERGE_SHARED(block), stream, args)
 
 /* Blocks for so many keys. */
 static unsigned gpu_merge_grid(const sx_gpu *g, uint64_t n)
@@ -145,9 +146,6 @@ static unsigned gpu_merge_grid(const sx_gpu *g, uint64_t n)
     return gpu_grid_of(g, (n + GPU_BLOCK - 1) / GPU_BLOCK,
                        (uint64_t)g->multiprocessors * GPU_MERGE_BLOCKS);
 }
-
-/* Up to so many keys one block takes, sorts and looks at. */
-#define GPU_FEW (GPU_FEW_BLOCK * GPU_FEW_EACH)
 
 static sx_status gpu_say_repeat(gpu_building *b, const sx_sorted *s, uint64_t at, sx_err *err)
 {
@@ -357,31 +355,21 @@ static void gpu_repeat_args(const gpu_building *b, const sx_sorted *s, uint64_t 
     gpu_peek_args(&b->board, b->in->peek, s->width, a);
 }
 
-/* Tells a kernel to take keys and rows, before anything is known of them, to where the tally has
- * space for them. */
-static sx_gpu_input gpu_unseen_args(const gpu_building *b, sx_sorted *s, const void *keys,
-                                    uint64_t bytes)
-{
-    sx_gpu_input a;
-
-    s->row_bytes = 4;
-    a = gpu_input_args(b, s->row_bytes);
-    a.in_keys = keys;
-    a.keys = (unsigned char *)b->facts + gpu_tally_bytes(s->n);
-    a.rows = (unsigned char *)a.keys + bytes;
-    return a;
-}
-
 /* Queues the sort before anything is known of the keys. */
 static sx_status gpu_sort_unseen(gpu_building *b, sx_sorted *s, const void *keys, uint64_t bytes,
                                  sx_err *err)
 {
     sx_gpu *g = b->g;
-    sx_gpu_input a = gpu_unseen_args(b, s, keys, bytes);
+    sx_gpu_input a;
     sx_status st = gpu_set(g, b->stream, b->facts, 0, sizeof *b->facts, err);
 
     if (st != SX_OK)
         return st;
+    s->row_bytes = 4;
+    a = gpu_input_args(b, s->row_bytes);
+    a.in_keys = keys;
+    a.keys = (unsigned char *)b->facts + gpu_tally_bytes(s->n);
+    a.rows = (unsigned char *)a.keys + bytes;
     GPU_RUN_MERGE_W(k_take, s->width, gpu_merge_grid(g, s->n), GPU_BLOCK, b->stream, &a);
     st = sx_gpu_launched(g, "storing the input", err);
     b->encoded = a.keys;
@@ -409,43 +397,47 @@ static sx_gpu_values gpu_values_args(const sx_sorted *s, void *tally, void *keys
     return a;
 }
 
-/* Queues what takes each value of few keys once. Whether that is wanted is known later, but the host waits
- * for facts now, and the GPU will wait for the host. Without memory for as many values as keys it is not
- * done. */
-static void gpu_values_early(gpu_building *b, sx_sorted *s, uint64_t bytes)
+/* Memory for each value of few keys once, of which there may be as many as keys. Without it values are not
+ * taken early. */
+static void gpu_early_space(gpu_building *b, sx_sorted *s, uint64_t bytes)
 {
-    void *keys = NULL, *starts = NULL;
-    sx_gpu *g = b->g;
     sx_err none;
 
-    if (b->in->unique || sx_gpu_alloc(g, b->stream, &keys, bytes, "keys", &none) != SX_OK)
+    if (b->in->unique ||
+        sx_gpu_alloc(b->g, b->stream, &s->early_keys, bytes, "keys", &none) != SX_OK)
         return;
-    if (sx_gpu_alloc(g, b->stream, &starts, sx_starts_bytes(s->n, s->n, s->row_bytes), "starts",
-                     &none) == SX_OK) {
-        sx_gpu_values a = gpu_values_args(s, b->facts, keys, starts);
-        a.early = 1;
-        GPU_RUN_W(k_values, s->width, gpu_tiles(s->n) * 32, b->stream, &a);
-        s->early_keys = keys;
-        s->early_starts = starts;
-    } else {
-        sx_gpu_free(g, b->stream, keys);
+    if (sx_gpu_alloc(b->g, b->stream, &s->early_starts, sx_starts_bytes(s->n, s->n, s->row_bytes), "starts",
+                     &none) != SX_OK) {
+        sx_gpu_free(b->g, b->stream, s->early_keys);
+        s->early_keys = NULL;
     }
 }
 
-/* Queues all that few keys get: a sort, and a look at what is sorted. */
+/* Queues all that few keys get: a sort, a look at what is sorted, and each value once, as the host waits for
+ * what is seen now, and the GPU would wait for the host later. */
 static sx_status gpu_sort_few(gpu_building *b, sx_sorted *s, const void *keys, uint64_t bytes,
                               sx_err *err)
 {
-    sx_gpu_input a = gpu_unseen_args(b, s, keys, bytes);
-    sx_status st = gpu_sort_space(b, s, bytes, err);
+    sx_gpu *g = b->g;
+    sx_gpu_few a = {0};
+    sx_status st;
 
+    s->row_bytes = 4;
+    st = gpu_sort_space(b, s, bytes, err);
     if (st != SX_OK)
         return st;
-    a.to_keys = s->keys;
-    a.to_rows = s->rows;
-    gpu_repeat_args(b, s, bytes, &a);
-    GPU_RUN_MERGE_W(k_few, s->width, 1, GPU_FEW_BLOCK, b->stream, &a);
-    gpu_values_early(b, s, bytes);
+    a.in = gpu_input_args(b, s->row_bytes);
+    a.in.in_keys = keys;
+    a.in.to_keys = s->keys;
+    a.in.to_rows = s->rows;
+    a.part = (sx_gpu_facts *)(void *)((unsigned char *)b->facts + gpu_tally_bytes(s->n));
+    GPU_RUN_SHARED_W(k_few_sort, s->width, gpu_grid_of(g, SX_FEW_GROUPS(s->n), GPU_GRID_MOST), GPU_BLOCK,
+                     SX_FEW_SHARED(GPU_BLOCK), b->stream, &a);
+    gpu_early_space(b, s, bytes);         /* meanwhile */
+    a.once = gpu_values_args(s, b->facts, s->early_keys, s->early_starts);
+    a.once.early = 1;
+    gpu_repeat_args(b, s, bytes, &a.in);
+    GPU_RUN_MERGE_W(k_few_look, s->width, 1, GPU_BLOCK_MOST, b->stream, &a);
     return SX_OK;
 }
 
@@ -501,10 +493,23 @@ static int gpu_sorts_unseen(const sx_input *in, uint64_t bytes)
     return bytes <= GPU_SORT_AT_ONCE && gpu_rows_are_4(in);
 }
 
+static int gpu_sorts_few(const sx_input *in, uint64_t bytes)
+{
+    return gpu_sorts_unseen(in, bytes) && in->n <= GPU_FEW;
+}
+
+/* Bytes that the tally ends in. */
+static uint64_t gpu_tally_more(const sx_input *in, uint64_t bytes)
+{
+    return gpu_sorts_few(in, bytes)      ? SX_FEW_GROUPS(in->n) * sizeof(sx_gpu_facts)
+           : gpu_sorts_unseen(in, bytes) ? bytes + in->n * 4
+                                         : 0;
+}
+
 static sx_status gpu_sort_steps(gpu_building *b, sx_sorted *s, sx_err *err)
 {
     uint64_t n = b->in->n, bytes = sx_round_up(n * s->width, SX_LINE);
-    int unseen = gpu_sorts_unseen(b->in, bytes), few = unseen && n <= GPU_FEW;
+    int unseen = gpu_sorts_unseen(b->in, bytes), few = gpu_sorts_few(b->in, bytes);
     const void *keys;
     sx_gpu *g = b->g;
     sx_status st;
@@ -558,9 +563,8 @@ static sx_status gpu_backend_sort(void *self, const sx_input *in, sx_sorted *out
         st = sx_gpu_wait(g, gpu_stream_of(in->stream), "waiting for the stream", err);
     bytes = sx_round_up(in->n * s.width, SX_LINE);
     if (st == SX_OK)
-        st = sx_gpu_alloc(g, b.stream, &facts,
-                          gpu_tally_bytes(in->n) +
-                              (gpu_sorts_unseen(in, bytes) ? bytes + in->n * 4 : 0), "facts", err);
+        st = sx_gpu_alloc(g, b.stream, &facts, gpu_tally_bytes(in->n) + gpu_tally_more(in, bytes), "facts",
+                          err);
     b.facts = (sx_gpu_facts *)facts;
     if (st == SX_OK) {
         gpu_board_take(g, &b.board, in->peek, s.width);
@@ -615,17 +619,6 @@ static sx_status gpu_backend_peek(void *self, const sx_sorted *sorted, sx_peek *
 
 /* ---- each value once --------------------------------------------------------------- */
 
-/* Those that a sort made early, if they are what is wanted. */
-static int gpu_take_early(sx_sorted *sorted, void **keys, void **starts)
-{
-    if (!sorted->early_keys || sorted->row_bytes != 4)
-        return 0;
-    *keys = sorted->early_keys;
-    *starts = sorted->early_starts;
-    sorted->early_keys = sorted->early_starts = NULL;
-    return 1;
-}
-
 /* Queues what takes each value once, by the counts of the sort. */
 static sx_status gpu_queue_values(sx_gpu *g, gpu_stream stream, const sx_sorted *sorted, void **keys,
                                   void **starts, sx_err *err)
@@ -671,7 +664,7 @@ static sx_status gpu_backend_once(void *self, sx_sorted *sorted, uint32_t thread
     if (sorted->strings.offset_bytes)     /* they come once, or not (query/build.c) */
         return SX_OK;
     sx_progress_step(sorted->progress, sorted->n);
-    if (!gpu_take_early(sorted, &keys, &starts))
+    if (!sorted->early_keys)
         st = gpu_queue_values(g, stream, sorted, &keys, &starts, err);
     if (st == SX_OK)
         st = gpu_step_done(sorted->progress, sorted->n, err);
@@ -680,7 +673,14 @@ static sx_status gpu_backend_once(void *self, sx_sorted *sorted, uint32_t thread
         sx_gpu_free(g, stream, starts);
         return st;
     }
-    sx_gpu_free(g, stream, sorted->keys);
+    if (sorted->early_keys) {             /* all keys are freed in their place, while the GPU works */
+        keys = sorted->early_keys;
+        starts = sorted->early_starts;
+        sorted->early_keys = sorted->keys;
+        sorted->early_starts = NULL;
+    } else {
+        sx_gpu_free(g, stream, sorted->keys);
+    }
     sorted->keys = keys;
     sorted->starts = starts;
     sorted->n = sorted->values;

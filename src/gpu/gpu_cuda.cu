@@ -18,7 +18,6 @@ extern "C" {
 #include <string.h>
 #include <unistd.h>
 
-#include "gpu/block_sort_cuda.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/sort_cuda.h"
 

@@ -36,21 +36,6 @@
 SX_MERGE(sx_block_max, other > x ? other : x, atomicMax)
 SX_MERGE(sx_block_sum, other + x, atomicAdd)
 
-/* All bits that threads of this block have, for each of them. Shared memory and barriers: the same. */
-SX_DEV uint32_t sx_block_or(uint32_t x)
-{
-    uint32_t *of_warp = (uint32_t *)(void *)SX_SHARED;
-
-    for (unsigned s = 16; s > 0; s /= 2)
-        x |= SX_SHUFFLE_XOR(x, s);
-    if (SX_LANE == 0)
-        of_warp[SX_TID / 32] = x;
-    SX_BARRIER();
-    for (unsigned w = 0; w < SX_BLOCK_THREADS / 32; w++)
-        x |= of_warp[w];
-    return x;
-}
-
 /* The last block that comes here copies the facts to where the host sees them, and then says that
  * they are there. The host reads them at once, and what other blocks wrote for it: the last block saw
  * that before it said so. The next kernel counts its own blocks. */
@@ -73,6 +58,29 @@ SX_DEV void sx_post_facts(const sx_gpu_input *ap)
     ap->facts->blocks = 0;
     SX_FENCE_HOST();
     *(volatile unsigned long long *)&ap->post->blocks = SX_BLOCKS;
+}
+
+/* k_few_sort: shared memory of a block, so little that a launch need not ask for it. Each warp has keys
+ * there, and then ranks of 32 keys. */
+#define SX_FEW_SHARED(threads) ((threads) * 4)
+
+/* The first facts, from what was found out of each group. Its lane 0 is the thread that adds to them. */
+SX_DEV void sx_few_facts(const sx_gpu_few *ap)
+{
+    uint64_t max_row = 0, reserved_from = 0;
+    int descends = 0;
+
+    for (uint64_t group = SX_LANE; group < SX_FEW_GROUPS(ap->in.n); group += 32) {
+        sx_gpu_facts part = ap->part[group];
+        max_row = part.max_row > max_row ? part.max_row : max_row;
+        reserved_from = part.reserved_from > reserved_from ? part.reserved_from : reserved_from;
+        descends |= part.descends > 0;
+    }
+    max_row = sx_block_max_of_lanes(max_row);
+    reserved_from = sx_block_max_of_lanes(reserved_from);
+    descends = SX_ANY(descends);
+    if (SX_LANE == 0)
+        *ap->in.facts = (sx_gpu_facts){max_row, reserved_from, (sx_word)descends, 0, 0, 0};
 }
 
 #define W 4

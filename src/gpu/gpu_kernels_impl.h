@@ -59,7 +59,7 @@ SX_KERNEL(F(k_descent), sx_gpu_input)
  * whether keys descend. It reads keys twice for that, so the caller may change one in between: that
  * they ascend must not be relied on then. A thread has four keys on their way before it stores one, as
  * the compiler can't know that it stores them elsewhere. */
-SX_DEV void F(take)(const sx_gpu_input *ap)
+SX_KERNEL(F(k_take), sx_gpu_input)
 {
     uint64_t reserved = ap->row_type == SX_U64 ? SX_MISS : SX_MISS32, max = 0, first = 0;
     uint32_t bytes = ap->row_type == SX_U64 ? 8 : 4;
@@ -93,17 +93,11 @@ SX_DEV void F(take)(const sx_gpu_input *ap)
             max = row[t] > max ? row[t] : max;
         }
     }
-    SX_BARRIER();
     sx_block_max(max, &ap->facts->max_row);
     SX_BARRIER();
     sx_block_max((uint64_t)descends, &ap->facts->descends);
     SX_BARRIER();
     sx_block_max(first, &ap->facts->reserved_from);
-}
-
-SX_KERNEL(F(k_take), sx_gpu_input)
-{
-    F(take)(ap);
 }
 
 /* Keys at these ranks, whatever they are. */
@@ -166,53 +160,6 @@ SX_KERNEL(F(k_repeat), sx_gpu_input)
     F(repeat)(ap, (KEY *)ap->keys);
 }
 
-/* Sorts what take() took, by one block: stably by one word of keys after the other, from the lowest
- * on, and of each word only by bits in which keys differ and those below. What is behind the last
- * key stays there: its words are the largest, and it came last. Rows that are sorted take their place
- * when all is read; before that it has numbers of keys. */
-SX_DEV void F(sort_few)(const sx_gpu_input *ap)
-{
-    const KEY *k = (const KEY *)ap->keys;
-    const uint32_t *rows = (const uint32_t *)ap->rows;
-    uint32_t *to_rows = (uint32_t *)ap->to_rows, word[GPU_FEW_EACH], from[GPU_FEW_EACH];
-
-    for (unsigned w = 0; w < W / 4; w++) {
-        uint32_t first = (uint32_t)(k[0] >> 32 * w), differ = 1;
-        SX_UNROLL
-        for (unsigned j = 0; j < GPU_FEW_EACH; j++) {
-            uint32_t i = SX_TID * GPU_FEW_EACH + j;
-            from[j] = w > 0 && i < ap->n ? to_rows[i] : i;
-            word[j] = i < ap->n ? (uint32_t)(k[from[j]] >> 32 * w) : ~0u;
-            differ |= i < ap->n ? word[j] ^ first : 0;
-        }
-        differ = sx_block_or(differ);
-        SX_BLOCK_SORT_BY(GPU_FEW_BLOCK, GPU_FEW_EACH, GPU_FEW_DIGIT, word, from,
-                         32 - SX_CLZ(differ));
-        SX_UNROLL
-        for (unsigned j = 0; j < GPU_FEW_EACH; j++) {
-            uint32_t i = j * GPU_FEW_BLOCK + SX_TID;
-            if (i >= ap->n)
-                continue;
-            to_rows[i] = w + 1 == W / 4 ? rows[from[j]] : from[j];
-            if (w + 1 == W / 4)
-                ((KEY *)ap->to_keys)[i] = W == 4 ? word[j] : k[from[j]];
-        }
-        SX_BARRIER();
-    }
-}
-
-/* All there is to do with few keys before the host decides what becomes of them: a launch in place of
- * several. */
-SX_KERNEL(F(k_few), sx_gpu_input)
-{
-    if (SX_TID == 0)
-        *ap->facts = (sx_gpu_facts){0, 0, 0, 0, 0, 0};
-    F(take)(ap);
-    SX_BARRIER();
-    F(sort_few)(ap);
-    F(repeat)(ap, (KEY *)ap->to_keys);
-}
-
 /* Values that begin in tiles before this one. */
 SX_DEV uint64_t F(values_before)(const sx_gpu_values *ap, uint64_t tile)
 {
@@ -249,7 +196,7 @@ SX_DEV void F(values_end)(const sx_gpu_values *ap, uint64_t values)
 /* Each value once, and where its keys begin. A warp has a tile of keys, and k_repeat counted
  * values by tiles. All keys of a lane are on their way before the first is looked at. */
 #define SX_ITS (SX_VALUES_TILE / 32)
-SX_KERNEL(F(k_values), sx_gpu_values)
+SX_DEV void F(values)(const sx_gpu_values *ap)
 {
     const KEY *k = (const KEY *)ap->keys;
     uint64_t tiles = (ap->n - 1) / SX_VALUES_TILE + 1;
@@ -286,6 +233,13 @@ SX_KERNEL(F(k_values), sx_gpu_values)
     }
 }
 #undef SX_ITS
+
+SX_KERNEL(F(k_values), sx_gpu_values)
+{
+    F(values)(ap);
+}
+
+#include "gpu/gpu_few_impl.h"
 
 /* One load and one store per slot: where its key comes from is arithmetic. */
 SX_KERNEL(F(k_slots), sx_gpu_build)

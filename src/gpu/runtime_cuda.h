@@ -6,11 +6,10 @@
 #define GPU_BLOCK 256u
 #define GPU_BLOCK_MOST 1024u
 #define GPU_GRID_MOST (1u << 30)
-/* A block that takes and sorts keys: its threads, keys of each, and bits that a turn sorts by. As CUB
- * has it for as many keys; 1024 threads have space for 4 bits, and take 26 us. */
-#define GPU_FEW_BLOCK 256u
-#define GPU_FEW_EACH 16u
-#define GPU_FEW_DIGIT 6
+/* Up to so many keys are sorted by comparing each pair of them, and a warp has so many groups of them on
+ * their way at a time. */
+#define GPU_FEW 4096u
+#define GPU_FEW_AHEAD 4u
 #define GPU_IDLE_MOST 4u
 #define GPU_SPANS (1ull << 20)
 #define GPU_TEXTS (1ull << 21)

@@ -13,9 +13,8 @@
 #define GPU_BLOCK 64u
 #define GPU_BLOCK_MOST 128u
 #define GPU_GRID_MOST 7u          /* some threads take several turns of a loop, some none */
-#define GPU_FEW_BLOCK 64u
-#define GPU_FEW_EACH 2u
-#define GPU_FEW_DIGIT 4
+#define GPU_FEW 160u
+#define GPU_FEW_AHEAD 2u
 #define GPU_IDLE_MOST 4u
 #define GPU_SPANS 50ull
 #define GPU_TEXTS 70ull

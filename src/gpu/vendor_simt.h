@@ -64,8 +64,6 @@ typedef unsigned long long sx_word;
 #define atomicMax(p, v) simt_atomic64(SIMT_ATOMIC_MAX, (p), (v))
 #define atomicAdd(p, v) simt_atomic64(SIMT_ATOMIC_ADD, (p), (v))
 
-#define SX_BLOCK_SORT_BY(BLOCK, ITEMS, DIGIT, keys, values, bits) \
-    SX_BLOCK_SORT(BLOCK, ITEMS, keys, values, bits)
 #define SX_BLOCK_SORT(BLOCK, ITEMS, keys, values, bits) \
     simt_block_sort((BLOCK), (ITEMS), (keys), (values), (bits), SIMT_HERE)
 

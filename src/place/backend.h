@@ -11,7 +11,7 @@
 #include "family/shape.h"
 #include "keys/slice.h"
 
-#define SX_BACKEND_ABI 33
+#define SX_BACKEND_ABI 34
 
 typedef enum { SX_OP_GET, SX_OP_RANK_LEFT, SX_OP_RANK_RIGHT, SX_OP_FLOOR,
                SX_OP_CEIL, SX_OP_KEY_AT } sx_op;
@@ -254,8 +254,8 @@ typedef struct {
     void *offsets, *bytes, *groups, *marks;       /* of strings: their sections */
     uint64_t string_values;       /* different strings */
     void *tally;                  /* of a GPU's sort: what once() needs to know; or NULL */
-    void *early_keys, *early_starts; /* of few keys: each value once, made before anybody asks for it, if
-                                     rows have 4 bytes; or NULL */
+    void *early_keys, *early_starts; /* of few keys on a GPU: each value once, made before anybody asks for
+                                     it; or NULL. once() takes them, and leaves all keys in their place */
     void *spare_keys, *spare_rows; /* arrays the sort needed, at least as large, or NULL;
                                      build may make sections of them */
     uint64_t spare_key_bytes;
