@@ -187,32 +187,30 @@ static uint64_t gpu_whole_space(const sx_gpu *g, uint32_t blocks)
 
 /* ---- memory --------------------------------------------------------------------------- */
 
-/* To ask for the device's memory takes as long as some kernels, so our pool is asked first. Where
- * there was more than twice as much a moment ago, nobody asks again. */
+/* To ask for the device's memory takes as long as some kernels, so our pool is asked first. Where there was
+ * more than twice as much a moment ago, nobody asks again. */
 #define FREE_KNOWN_NS 10000000ull
 static uint64_t gpu_free_bytes(sx_gpu *g, uint64_t enough)
 {
     size_t free_bytes = 0, all = 0;
-    uint64_t used = 0, reserved = 0, in_pool, now = sx_clock_ns();
-    int known = g->memory &&
+    uint64_t used = 0, reserved = 0, in_pool, now = sx_clock_ns(), limit = g->tune.memory;
+    int known;
+
+    if (enough < __atomic_load_n(&g->free_seen, __ATOMIC_RELAXED) / 2 && !limit &&
+        now - __atomic_load_n(&g->free_seen_at, __ATOMIC_RELAXED) < FREE_KNOWN_NS)
+        return enough;
+    known = g->memory &&
         cudaMemPoolGetAttribute(g->memory, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess &&
         cudaMemPoolGetAttribute(g->memory, cudaMemPoolAttrReservedMemCurrent, &reserved) ==
             cudaSuccess;
-
     in_pool = known && reserved > used ? reserved - used : 0;
-    if (in_pool >= enough && !g->tune.memory)
-        return in_pool;
-    if (enough < __atomic_load_n(&g->free_seen, __ATOMIC_RELAXED) / 2 && !g->tune.memory &&
-        now - __atomic_load_n(&g->free_seen_at, __ATOMIC_RELAXED) < FREE_KNOWN_NS)
-        return enough;
-    (void)cudaMemGetInfo(&free_bytes, &all);
+    if (in_pool < enough || limit)
+        (void)cudaMemGetInfo(&free_bytes, &all);
+    free_bytes += in_pool;
     __atomic_store_n(&g->free_seen, free_bytes, __ATOMIC_RELAXED);
     __atomic_store_n(&g->free_seen_at, now, __ATOMIC_RELAXED);
-    free_bytes += in_pool;
-    if (!known)
-        return free_bytes;
-    if (g->tune.memory && (used > g->tune.memory || g->tune.memory - used < free_bytes))
-        return used > g->tune.memory ? 0 : g->tune.memory - used;
+    if (known && limit && (used > limit || limit - used < free_bytes))
+        return used > limit ? 0 : limit - used;
     return free_bytes;
 }
 
