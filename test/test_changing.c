@@ -232,11 +232,12 @@ static void judge(sx_status st, sx_index *ix, const char *what)
         sx_free(ix);
 }
 
-/* Changes the keys (or the rows) of a build in each of its passes. */
-static void build_in_passes(sx_device *dev, int place, const char *spec, int type, uint64_t n,
+/* Changes the keys (or the rows) of a build in each of its passes. Of n keys the first `skip` are not the
+ * build's, and then each pass has its turn. */
+static void build_in_passes(sx_device *dev, int place, const char *spec, int type, uint64_t n, uint64_t skip,
                             bool ascending, bool change_rows, change how, rnd *r)
 {
-    size_t width = sx_type_bytes(type), row_bytes = place == SX_DEVICE || type % 2 ? 8 : 4;
+    size_t width = sx_type_bytes(type), row_bytes = (place == SX_DEVICE || type % 2) && skip == 0 ? 8 : 4;
     watched w = watched_new(n * (change_rows ? row_bytes : width));
     unsigned char *keys = need(n * width + w.bytes), *rows = need(n * row_bytes + w.bytes), *other;
     unsigned passes = 0;
@@ -247,12 +248,15 @@ static void build_in_passes(sx_device *dev, int place, const char *spec, int typ
         memcpy(keys, o->keys, n * width);
         oracle_free(o);
     }
+    if (skip > 0)                 /* the last of a page is the largest */
+        memset(keys + (page / width - 1) * width, 0xff, width);
     for (uint64_t i = 0; i < n; i++)
         memcpy(rows + i * row_bytes, &i, row_bytes);
     other = changed(&w, change_rows ? rows : keys, how, r);
-    for (unsigned at = 0; at <= passes; at = next_pass(at, passes)) {
-        sx_column k = column(type, n, change_rows ? keys : w.data);
-        sx_column rw = column(row_bytes == 8 ? SX_U64 : SX_U32, n, change_rows ? w.data : rows);
+    for (unsigned at = 0; at <= passes; at = skip > 0 ? at + 1 : next_pass(at, passes)) {
+        sx_column k = column(type, n - skip, (change_rows ? keys : w.data) + skip * width);
+        sx_column rw = column(row_bytes == 8 ? SX_U64 : SX_U32, n - skip,
+                              (change_rows ? w.data : rows) + skip * row_bytes);
         sx_index *ix = NULL;
         k.place = rw.place = place;
         snprintf(what, sizeof what, "%s of %s, %s change in pass %u of %u", spec, sx_type_name(type),
@@ -282,10 +286,10 @@ static void test_build(void **state)
         for (size_t s = 0; s < COUNT_OF(specs); s++) {
             int type = key_types[t];
             change how = (change)((t + s) % CHANGES);
-            build_in_passes(dev, SX_HOST, specs[s], type, enough_keys(type), s % 4 == 3, false, how,
-                            &r);
+            build_in_passes(dev, SX_HOST, specs[s], type, enough_keys(type), 0, s % 4 == 3, false,
+                            how, &r);
             if (s % 3 == t % 3)
-                build_in_passes(dev, SX_HOST, specs[s], type, 5000, s % 4 == 1, s % 2, how, &r);
+                build_in_passes(dev, SX_HOST, specs[s], type, 5000, 0, s % 4 == 1, s % 2, how, &r);
         }
     sx_close(dev);
 }
@@ -299,13 +303,32 @@ static void test_build_kernels(void **state)
     rnd r = rnd_start(test_seed());
     for (size_t t = 0; t < 2; t++)
         for (int how = 0; how < CHANGES; how++)
-            build_in_passes(dev, SX_DEVICE, "sorted", types[t], enough_keys(types[t]) + t, false,
+            build_in_passes(dev, SX_DEVICE, "sorted", types[t], enough_keys(types[t]) + t, 0, false,
                             false, (change)how, &r);
     for (size_t t = 0; t < COUNT_OF(types); t++)
         for (size_t s = 0; s < COUNT_OF(specs); s += 2)
             build_in_passes(dev, s % 4 ? SX_HOST : SX_DEVICE, specs[(s + t) % COUNT_OF(specs)],
-                            types[t], 3000, s == 4, s == 6, (change)((t + s) % CHANGES), &r);
+                            types[t], 3000, 0, s == 4, s == 6, (change)((t + s) % CHANGES), &r);
     sx_close(dev);
+}
+
+/* Few keys, which a GPU compares with each other where they are: half of them in one page, the others in
+ * the next. A thread that has read its key, and the one behind it, sees another in its place then. */
+static void test_build_few(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "simt", "simt:reversed" };
+    static const int types[] = { SX_U64, SX_U32, SX_B16 };
+    rnd r = rnd_start(test_seed());
+    for (size_t d = 0; d < COUNT_OF(names); d++) {
+        sx_device *dev = device_open(names[d]);
+        for (size_t t = 0; t < COUNT_OF(types); t++) {
+            uint64_t skip = (uint64_t)sysconf(_SC_PAGESIZE) / sx_type_bytes(types[t]) - 32;
+            build_in_passes(dev, SX_DEVICE, t % 2 ? "sorted" : "auto(for=point)", types[t], skip + 64, skip,
+                            false, false, TO_ZEROS, &r);
+        }
+        sx_close(dev);
+    }
 }
 
 /* ---- a thread that keeps changing columns ----------------------------------------- */
@@ -347,29 +370,6 @@ static void stop_changing(changer *c, pthread_t thread)
     pthread_join(thread, NULL);
 }
 
-/* Builds while another thread changes keys and rows, each time by another spec. */
-static void build_by_thread(sx_device *dev, int place, int type, uint64_t n, size_t builds, size_t first,
-                            rnd *r)
-{
-    size_t width = sx_type_bytes(type), row_bytes = place == SX_HOST && first % 4 == 2 ? 8 : 4;
-    changer c = { .bytes = { n * width / 8 * 8, n * row_bytes / 8 * 8 }, .seed = rnd_next(r) };
-    c.data[0] = random_bytes(n * width, r);
-    c.data[1] = random_bytes(n * row_bytes, r);
-    pthread_t thread = start_changing(&c);
-    for (size_t s = 0; s < builds; s++) {
-        const char *spec = specs[(first + s) % COUNT_OF(specs)];
-        sx_column keys = column(type, n, c.data[0]);
-        sx_column rows = column(row_bytes == 8 ? SX_U64 : SX_U32, n, c.data[1]);
-        sx_index *ix = NULL;
-        keys.place = rows.place = place;
-        sx_status st = sx_build(&ix, dev, spec, &keys, s % 2 ? &rows : NULL, NULL);
-        judge(st, ix, spec);
-    }
-    stop_changing(&c, thread);
-    free(c.data[0]);
-    free(c.data[1]);
-}
-
 static void test_build_by_thread(void **state)
 {
     (void)state;
@@ -377,21 +377,29 @@ static void test_build_by_thread(void **state)
     rnd r = rnd_start(test_seed());
     for (size_t d = 0; d < COUNT_OF(names); d++) {
         sx_device *dev = device_open(names[d]);
-        for (size_t t = 0; t < COUNT_OF(key_types); t++)
-            build_by_thread(dev, SX_HOST, key_types[t], enough_keys(key_types[t]), 4, 2 * t, &r);
+        for (size_t t = 0; t < COUNT_OF(key_types); t++) {
+            int type = key_types[t];
+            uint64_t n = enough_keys(type);
+            size_t width = sx_type_bytes(type), row_bytes = t % 2 ? 8 : 4;
+            changer c = { .bytes = { n * width / 8 * 8, n * row_bytes / 8 * 8 },
+                          .seed = rnd_next(&r) };
+            c.data[0] = random_bytes(n * width, &r);
+            c.data[1] = random_bytes(n * row_bytes, &r);
+            pthread_t thread = start_changing(&c);
+            for (size_t s = 0; s < 4; s++) {
+                const char *spec = specs[(2 * t + s) % COUNT_OF(specs)];
+                sx_column keys = column(type, n, c.data[0]);
+                sx_column rows = column(row_bytes == 8 ? SX_U64 : SX_U32, n, c.data[1]);
+                sx_index *ix = NULL;
+                sx_status st = sx_build(&ix, dev, spec, &keys, s % 2 ? &rows : NULL, NULL);
+                judge(st, ix, spec);
+            }
+            stop_changing(&c, thread);
+            free(c.data[0]);
+            free(c.data[1]);
+        }
         sx_close(dev);
     }
-}
-
-/* Few keys, which a GPU compares with each other where they are. */
-static void test_few_by_thread(void **state)
-{
-    (void)state;
-    sx_device *dev = device_open("simt");
-    rnd r = rnd_start(test_seed());
-    for (size_t t = 0; t < COUNT_OF(key_types); t++)
-        build_by_thread(dev, SX_DEVICE, key_types[t], 64, 30, 2 * t, &r);
-    sx_close(dev);
 }
 
 /* ---- ranges: counted, then filled ---------------------------------------------------- */
@@ -540,8 +548,8 @@ int main(void)
         cmocka_unit_test(test_sort),
         cmocka_unit_test(test_build),
         cmocka_unit_test(test_build_kernels),
+        cmocka_unit_test(test_build_few),
         cmocka_unit_test(test_build_by_thread),
-        cmocka_unit_test(test_few_by_thread),
         cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_ranges_by_thread),
     };
