@@ -65,14 +65,10 @@ static uint64_t check_together(const sx_cpu *cpu, const sx_view *v, const texts 
     sx_slice slice = sx_slice_of(&column_of);
     sx_asked asked = { &slice, NULL };
     uint64_t codes[SX_CHUNK], same[SX_CHUNK], whole = 0;
-    sx_asks asks = { 0 };
     for (uint64_t at = 0, m; at < q->n; at += m) {
-        sx_ask_all(&asks);
-        for (uint64_t k = rnd_below(r, SX_ASKS); k > 0; k--)
-            sx_ask_later(&asks, q->of[at].data, (int)rnd_below(r, 2));
         m = 1 + rnd_below(r, rnd_below(r, 2) ? SX_CHUNK : 70);
         m = m < q->n - at ? m : q->n - at;
-        sx_cpu_codes(cpu, v, &asked, at, (unsigned)m, codes, same, rnd_below(r, 2) ? &asks : NULL);
+        sx_cpu_codes(cpu, v, &asked, at, (unsigned)m, codes, same);
         for (uint64_t i = 0; i < m; i++) {
             text t = q->of[at + i];
             sx_code_walk w = sx_string_walk(&v->strings, t.data, t.bytes);

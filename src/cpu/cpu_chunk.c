@@ -99,8 +99,7 @@ static void find_codes(const finding *f, unsigned from, unsigned end)
         memcpy(q, at.code, (end - from) * width);
         memcpy(f->same + from, at.same, (end - from) * sizeof *f->same);
     } else {
-        sx_cpu_codes(job->cpu, job->v, &job->q, job->at + from, end - from, q, f->same + from,
-                     job->asks);
+        sx_cpu_codes(job->cpu, job->v, &job->q, job->at + from, end - from, q, f->same + from);
     }
 }
 
@@ -147,19 +146,14 @@ static __attribute__((noinline)) void find_marked(finding *f, sx_side side)
     sx_chunk *c = f->c;
     unsigned m = c->m, groups = (m + SX_SEARCHES - 1) / SX_SEARCHES;
     sx_marked g[2];
-    sx_asks asks;
 
     f->rows = 0;
-    f->settle.asks = &asks;
-    asks.n = asks.done = 0;
     for (unsigned t = 0; t < groups + 3; t++) {
         unsigned from = t * SX_SEARCHES, end = m - from < SX_SEARCHES ? m : from + SX_SEARCHES;
-        if (t < groups)
-            find_codes(f, from, end);
-        sx_ask_all(&asks);
         if (t < groups) {
+            find_codes(f, from, end);
             find_bounds(f, from, end);
-            sx_cpu_settle_soon(v, c->at + from, end - from, &asks);
+            sx_cpu_settle_soon(v, c->at + from, end - from);
         }
         if (t >= 3)
             sx_marked_end(&f->settle, &g[(t - 1) % 2]);
@@ -185,7 +179,7 @@ void sx_find_strings(const sx_cpu *cpu, const sx_means *w, const sx_view *v, sx_
 {
     uint64_t same[SX_CHUNK];
     finding f = {w, c, known, entry,
-                 {cpu, v, {q, NULL}, at, c->m, same, c->flag, c->at, NULL, rows && v->row_bytes},
+                 {cpu, v, {q, NULL}, at, c->m, same, c->flag, c->at, rows && v->row_bytes},
                  same, rows};
 
     if (v->strings.marks && v->strings.forks && v->strings.size > sx_strings_far) {

@@ -89,14 +89,14 @@ static __attribute__((noinline)) void get_strings(const climb_work *w, const sx_
     uint64_t same[CLIMB_CHUNK];
     unsigned char hit[CLIMB_CHUNK];
     const sx_view *v = w->v;
-    sx_settle settle = {w->cpu, v, *asked, at, m, same, hit, q, NULL, 0};
+    sx_settle settle = {w->cpu, v, *asked, at, m, same, hit, q, 0};
 
     if (v->n == 0) {
         memset(row, 0xff, m * sizeof *row);
         memset(q, 0xff, m * sizeof *q);
         return;
     }
-    sx_cpu_codes(w->cpu, v, asked, at, m, code, same, NULL);
+    sx_cpu_codes(w->cpu, v, asked, at, m, code, same);
     w->bounds(v, code, m, SX_LEFT, NULL, q, row, 0);      /* slots, before they are rows */
     w->keys->equal(v, code, row, hit, m);
     sx_cpu_settle(&settle, SX_LEFT);

@@ -12,18 +12,6 @@
 #include "family/generic/simd.h"
 
 #define WALKS 64u                 /* that go down together: bits of a word */
-#define FEW_ASKS 16u              /* that a core has on its way at once */
-
-static __attribute__((noinline)) void ask_some(sx_asks *asks)
-{
-    sx_ask_some(asks, FEW_ASKS);
-}
-
-static inline void ask_few(sx_asks *asks)
-{
-    if (asks && asks->n)
-        ask_some(asks);
-}
 
 typedef struct {
     const unsigned char *q[WALKS];
@@ -175,8 +163,7 @@ static inline void leave_root(const tree *t, walks *w, unsigned m)
 
 /* Takes all walks down. Returns those that are at a group, a bit for each. The codes of others are
  * known. */
-static inline uint64_t go_down(const sx_strings *s, walks *w, unsigned m, uint64_t *same,
-                               sx_asks *asks)
+static inline uint64_t go_down(const sx_strings *s, walks *w, unsigned m, uint64_t *same)
 {
     unsigned char on[WALKS];
     const unsigned char *column = w->begin;
@@ -184,7 +171,6 @@ static inline uint64_t go_down(const sx_strings *s, walks *w, unsigned m, uint64
     uint64_t grouped = 0;
 
     leave_root(&t, w, m);
-    ask_few(asks);
     for (unsigned i = 0; i < m; i++)
         on[i] = (unsigned char)i;
     for (unsigned left = m, kept; left > 0; left = kept) {
@@ -201,7 +187,6 @@ static inline uint64_t go_down(const sx_strings *s, walks *w, unsigned m, uint64
             on[kept] = (unsigned char)i;
             kept += (unsigned)went;
         }
-        ask_few(asks);
     }
     return grouped;
 }
@@ -231,15 +216,12 @@ static inline uint64_t group_code(const sx_strings *s, const walks *w, unsigned 
 }
 
 /* The tails of these strings, one by one. */
-static inline void take_tails(const sx_strings *s, walks *w, uint64_t grouped, uint64_t *same,
-                              sx_asks *asks)
+static inline void take_tails(const sx_strings *s, walks *w, uint64_t grouped, uint64_t *same)
 {
     for (; grouped; grouped &= grouped - 1) {
         unsigned i = (unsigned)__builtin_ctzll(grouped);
         w->code[i] = group_code(s, w, i) |
                      sx_string_tail(s, w->q[i], w->length[i], w->at[i], &same[i]);
-        if (i % 8 == 0)
-            ask_few(asks);
     }
 }
 
@@ -423,7 +405,7 @@ static inline uint64_t fill_lanes(const sx_strings *s, walks *w, uint64_t groupe
 
 /* The same as take_tails(), if there is a base. */
 SX_TARGET_avx512 SX_INLINE void take_lanes(const sx_strings *s, walks *w, uint64_t grouped,
-                                           uint64_t *same, sx_asks *asks, int narrow)
+                                           uint64_t *same, int narrow)
 {
     const uint16_t *digits = (const uint16_t *)(const void *)s->groups;
     const __m512i none = _mm512_setzero_si512();
@@ -451,16 +433,15 @@ SX_TARGET_avx512 SX_INLINE void take_lanes(const sx_strings *s, walks *w, uint64
         _mm512_mask_storeu_epi64(w->code + i, own, _mm512_or_si512(code, c.x));
         _mm512_mask_storeu_epi64(same + i, own, at);
         some &= ~((uint64_t)missing << i);
-        ask_few(asks);
     }
-    take_tails(s, w, grouped & ~some, same, asks);
+    take_tails(s, w, grouped & ~some, same);
 }
 #endif
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 static inline uint64_t walk_all(const sx_strings *s, walks *w, const sx_asked *q, uint64_t at,
-                                unsigned m, uint64_t *same, sx_asks *asks)
+                                unsigned m, uint64_t *same)
 {
     w->begin = q->of->data ? q->of->data : (const void *)"";
     w->end = w->begin + (q->of->data ? q->of->bytes : 0);
@@ -470,7 +451,7 @@ static inline uint64_t walk_all(const sx_strings *s, walks *w, const sx_asked *q
         w->at[i] = 0;
         w->cell[i] = 0;
     }
-    return s->forks ? go_down(s, w, m, same, asks) : go_to_one(s, w, m, same);
+    return s->forks ? go_down(s, w, m, same) : go_to_one(s, w, m, same);
 }
 
 static inline void put_codes(const sx_strings *s, const walks *w, unsigned m, void *codes)
@@ -483,11 +464,11 @@ static inline void put_codes(const sx_strings *s, const walks *w, unsigned m, vo
 }
 
 static void codes_scalar(const sx_strings *s, const sx_asked *q, uint64_t at, unsigned m, void *codes,
-                         uint64_t *same, sx_asks *asks)
+                         uint64_t *same)
 {
     walks w;
 
-    take_tails(s, &w, walk_all(s, &w, q, at, m, same, asks), same, asks);
+    take_tails(s, &w, walk_all(s, &w, q, at, m, same), same);
     put_codes(s, &w, m, codes);
 }
 
@@ -496,41 +477,41 @@ static void codes_scalar(const sx_strings *s, const sx_asked *q, uint64_t at, un
  * a walk's numbers into vectors where they can. */
 static __attribute__((flatten, noinline, target("popcnt,bmi,bmi2"))) uint64_t
 walk_counting(const sx_strings *s, walks *w, const sx_asked *q, uint64_t at, unsigned m,
-              uint64_t *same, sx_asks *asks)
+              uint64_t *same)
 {
-    return walk_all(s, w, q, at, m, same, asks);
+    return walk_all(s, w, q, at, m, same);
 }
 
 static __attribute__((flatten, target("popcnt,bmi,bmi2"))) void
 codes_avx2(const sx_strings *s, const sx_asked *q, uint64_t at, unsigned m, void *codes,
-           uint64_t *same, sx_asks *asks)
+           uint64_t *same)
 {
     walks w;
 
-    take_tails(s, &w, walk_all(s, &w, q, at, m, same, asks), same, asks);
+    take_tails(s, &w, walk_all(s, &w, q, at, m, same), same);
     put_codes(s, &w, m, codes);
 }
 
 __attribute__((flatten)) SX_TARGET_avx512 static void codes_avx512(const sx_strings *s,
                                                                    const sx_asked *q, uint64_t at,
                                                                    unsigned m, void *codes,
-                                                                   uint64_t *same, sx_asks *asks)
+                                                                   uint64_t *same)
 {
     walks w;
-    uint64_t grouped = walk_counting(s, &w, q, at, m, same, asks);
+    uint64_t grouped = walk_counting(s, &w, q, at, m, same);
 
     if (!s->base)
-        take_tails(s, &w, grouped, same, asks);
+        take_tails(s, &w, grouped, same);
     else if (s->code_bytes == 4)
-        take_lanes(s, &w, grouped, same, asks, 1);
+        take_lanes(s, &w, grouped, same, 1);
     else
-        take_lanes(s, &w, grouped, same, asks, 0);
+        take_lanes(s, &w, grouped, same, 0);
     put_codes(s, &w, m, codes);
 }
 #endif
 
 typedef void codes_fn(const sx_strings *s, const sx_asked *q, uint64_t at, unsigned m, void *codes,
-                      uint64_t *same, sx_asks *asks);
+                      uint64_t *same);
 static codes_fn *const codes_of[SX_SIMD_LEVELS] = {
     codes_scalar,
 #ifdef SX_HAVE_X86
@@ -539,7 +520,7 @@ static codes_fn *const codes_of[SX_SIMD_LEVELS] = {
 };
 
 void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_asked *q, uint64_t at, unsigned m,
-                  void *codes, uint64_t *same, sx_asks *asks)
+                  void *codes, uint64_t *same)
 {
     for (unsigned i = 0; i < m; i += WALKS) {
         unsigned some = m - i < WALKS ? m - i : WALKS;
@@ -548,7 +529,7 @@ void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_asked *q, uint64
             memset(to, 0, some * v->width);
             memset(same + i, 0, some * sizeof *same);
         } else {
-            codes_of[cpu->level](&v->strings, q, at + i, some, to, same + i, asks);
+            codes_of[cpu->level](&v->strings, q, at + i, some, to, same + i);
         }
     }
 }
@@ -567,7 +548,7 @@ static void code_share(void *work, uint64_t first, uint64_t end)
     for (uint64_t at = first; at < end; at += SX_CHUNK) {
         unsigned m = end - at < SX_CHUNK ? (unsigned)(end - at) : SX_CHUNK;
         sx_text_codes to = sx_text_codes_from(&w->to, at, w->v->width);
-        sx_cpu_codes(w->cpu, w->v, &w->q, at, m, to.code, to.same, NULL);
+        sx_cpu_codes(w->cpu, w->v, &w->q, at, m, to.code, to.same);
     }
 }
 

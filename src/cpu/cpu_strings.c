@@ -1,5 +1,6 @@
 #include "cpu/cpu_strings.h"
 
+#include "family/generic/groups.h"
 #include "family/generic/simd.h"
 #include "family/slots.h"
 #include "keys/string_marks.h"
@@ -232,9 +233,10 @@ void sx_marked_begin(const sx_settle *job, unsigned from, unsigned end, sx_marke
                    of->data ? (const unsigned char *)of->data + of->bytes : NULL, g->all, left);
     for (unsigned k = 0; k < left; k++) {
         uint64_t at = g->all[k].at;
-        sx_ask_later_both(job->asks, sx_offset_place(s, at), sx_offset_place(s, at + 1));
+        SX_ASK(sx_offset_place(s, at));
+        SX_ASK(sx_offset_place(s, at + 1));
         if (job->rows)
-            sx_ask_later(job->asks, v->rows + sx_row_offset(v, sx_slot_of_rank(v, at)), 1);
+            SX_ASK(v->rows + sx_row_offset(v, sx_slot_of_rank(v, at)));
     }
 }
 
@@ -244,8 +246,10 @@ void sx_marked_ask(const sx_settle *job, sx_marked *g)
     for (unsigned k = 0; k < g->left; k++) {
         sx_run_search *r = &g->all[k];
         r->p = sx_string_at(&job->v->strings, r->at, &r->own);
-        if (r->same < r->own)
-            sx_ask_later_both(job->asks, first_read(r, 16), r->p + r->own - 1);
+        if (r->same < r->own) {
+            SX_ASK(first_read(r, 16));
+            SX_ASK(r->p + r->own - 1);
+        }
     }
 }
 
@@ -269,15 +273,11 @@ void sx_marked_end(const sx_settle *job, sx_marked *g)
 
 /* While one group goes by its marks, the strings of the one before are on their way, and the one before
  * that is done and gives its place. */
-static __attribute__((noinline)) void settle_marked(const sx_settle *settle)
+static __attribute__((noinline)) void settle_marked(const sx_settle *job)
 {
-    unsigned groups = (settle->m + SX_SEARCHES - 1) / SX_SEARCHES;
-    sx_settle own = *settle, *job = &own;
+    unsigned groups = (job->m + SX_SEARCHES - 1) / SX_SEARCHES;
     sx_marked g[2];
-    sx_asks asks;
 
-    asks.n = asks.done = 0;
-    own.asks = &asks;
     for (unsigned t = 0; t < groups + 3; t++) {
         unsigned from = t * SX_SEARCHES;
         if (t >= 3)
@@ -288,8 +288,7 @@ static __attribute__((noinline)) void settle_marked(const sx_settle *settle)
             sx_marked_begin(job, from - SX_SEARCHES, job->m < from ? job->m : from, &g[(t - 1) % 2]);
         if (t < groups)
             sx_cpu_settle_soon(job->v, job->position + from,
-                               job->m - from < SX_SEARCHES ? job->m - from : SX_SEARCHES, job->asks);
-        sx_ask_all(&asks);
+                               job->m - from < SX_SEARCHES ? job->m - from : SX_SEARCHES);
     }
 }
 
@@ -323,11 +322,12 @@ static __attribute__((noinline)) void settle_some(const sx_settle *job, unsigned
     search_runs(job, all, left, alone);
 }
 
-void sx_cpu_settle_soon(const sx_view *v, const uint64_t *position, unsigned m, sx_asks *asks)
+void sx_cpu_settle_soon(const sx_view *v, const uint64_t *position, unsigned m)
 {
-    for (unsigned i = 0; i < m; i++)
-        sx_ask_later_both(asks, v->strings.marks + position[i],
-                          v->strings.marks + position[i] + SX_SEARCHES - 1);
+    for (unsigned i = 0; i < m; i++) {
+        sx_ask_line(v->strings.marks, position[i]);
+        sx_ask_line(v->strings.marks, position[i] + SX_SEARCHES - 1);
+    }
 }
 
 void sx_cpu_settle_right(const sx_settle *job)

@@ -18,45 +18,6 @@ sx_status sx_cpu_string_once(sx_sorted *s, sx_err *err);
 /* A string for a sentence: its beginning, bytes that are not printed as \xHH. */
 void sx_cpu_string_print(const sx_strings *s, uint64_t i, char *text, size_t space);
 
-/* ---- lines that are wanted soon ------------------------------------------------------------ */
-
-/* A core has some 20 lines on their way at once, and stands still where more are asked for. So these are
- * noted, and asked for a few at a time between work that needs none. */
-#define SX_ASKS 232u              /* a group of each step has at most 224 */
-typedef struct {
-    unsigned n, done;
-    const void *at[SX_ASKS];
-} sx_asks;
-
-/* Notes a line, if it is wanted. There is space for one more. */
-static inline void sx_ask_later(sx_asks *a, const void *at, int wanted)
-{
-    a->at[a->n] = at;
-    a->n += (unsigned)wanted;
-}
-
-/* The same for the line where something ends that begins at `at`. */
-static inline void sx_ask_later_both(sx_asks *a, const unsigned char *at, const unsigned char *last)
-{
-    sx_ask_later(a, at, 1);
-    sx_ask_later(a, last, ((uintptr_t)at ^ (uintptr_t)last) >= SX_LINE);
-}
-
-static inline void sx_ask_some(sx_asks *a, unsigned most)
-{
-    unsigned end = a->n - a->done < most ? a->n : a->done + most;
-
-    for (; a->done < end; a->done++)
-        __builtin_prefetch(a->at[a->done]);
-}
-
-/* All that are left. */
-static inline void sx_ask_all(sx_asks *a)
-{
-    sx_ask_some(a, SX_ASKS);
-    a->n = a->done = 0;
-}
-
 /* ---- cpu_codes.c, cpu_strings.c ------------------------------------------------------------- */
 
 /* Strings that are asked for: those of a column, or some of these, by their numbers. */
@@ -71,9 +32,9 @@ static inline const unsigned char *sx_asked_string(const sx_asked *q, uint64_t i
 }
 
 /* The codes of strings [at, at + m), as keys of the view, and what these share with strings of that
- * code. Asks for lines meanwhile (or NULL). */
+ * code. */
 void sx_cpu_codes(const sx_cpu *cpu, const sx_view *v, const sx_asked *q, uint64_t at, unsigned m,
-                  void *codes, uint64_t *same, sx_asks *asks);
+                  void *codes, uint64_t *same);
 /* The same of all strings of a column, as the backend's table has it. */
 void sx_cpu_text_codes(void *self, const sx_views *views, const sx_slice *q, uint64_t n,
                        uint32_t threads, const sx_text_codes *to);
@@ -89,14 +50,13 @@ typedef struct {
     const uint64_t *same;
     unsigned char *open;
     uint64_t *position;
-    sx_asks *asks;                /* of steps by marks */
     int rows;                     /* are wanted, and in slots: they come with the strings */
 } sx_settle;
 void sx_cpu_settle(const sx_settle *job, sx_side side);
 /* Left bounds become right ones, where a string is equal. */
 void sx_cpu_settle_right(const sx_settle *job);
-/* Notes the marks at these bounds. */
-void sx_cpu_settle_soon(const sx_view *v, const uint64_t *position, unsigned m, sx_asks *asks);
+/* Has the marks at these bounds on their way. */
+void sx_cpu_settle_soon(const sx_view *v, const uint64_t *position, unsigned m);
 
 /* A string that is searched for in a run of equal codes, [lo, hi): what is asked, and the string p,
  * at a position in the run, which it is compared with next. */
@@ -117,7 +77,7 @@ void sx_cpu_nearest(sx_simd level, const sx_strings *s, uint64_t n, const unsign
                     sx_run_search *all, unsigned m);
 
 /* Searches that go by marks together. Strings [from, end) of a job, at most SX_SEARCHES, take three steps,
- * each of which notes lines that the next one reads. */
+ * each of which asks for lines that the next one reads. */
 typedef struct {
     sx_run_search all[SX_SEARCHES];
     unsigned left;
