@@ -1,5 +1,4 @@
 /* texts.c - see texts.h. */
-#include "cpu/cpu_strings.h"
 #include "texts.h"
 
 #include <stdio.h>
@@ -559,10 +558,8 @@ static const char *ask_prefixes(text_case *c, const sx_index *ix, const texts *q
 
 const char *text_ask(text_case *c, const sx_index *ix, uint64_t n, rnd *r)
 {
-    static unsigned calls;
     sx_index_info info = { .size = sizeof info };
     const char *wrong = NULL;
-    sx_strings_far = calls++ % 2 ? UINT64_MAX : 0;        /* the CPU takes them for near, or far */
     if (sx_describe(ix, &info) != SX_OK || info.n != c->truth->n || info.key_type != SX_STR ||
         info.max_row != c->truth->max_row)
         return WRONG("describe");

@@ -134,9 +134,9 @@ static __attribute__((noinline)) void settle_all(const finding *f, sx_side side)
 /* Making codes and going by marks is work with hardly any memory; so others' lines are on their way
  * meanwhile. Each group is a step behind the next:
  *
- *     t        codes and bounds      notes where its marks are
- *     t - 1    goes by marks         offsets, rows
- *     t - 2    takes offsets         bytes
+ *     t        codes and bounds      asks for marks
+ *     t - 1    goes by marks                  offsets, rows
+ *     t - 2    takes offsets                  bytes
  *     t - 3    is compared
  *
  * Group t - 1 takes the place of t - 3. */
@@ -171,8 +171,6 @@ static __attribute__((noinline)) void find_marked(finding *f, sx_side side)
         c->slot[i] = c->at[i] < v->n ? sx_slot_of_rank(v, c->at[i]) : SX_NO_SLOT;
 }
 
-uint64_t sx_strings_far = 32u << 20;
-
 void sx_find_strings(const sx_cpu *cpu, const sx_means *w, const sx_view *v, sx_chunk *c,
                      const sx_slice *q, const sx_text_codes *known, uint64_t at, sx_side side,
                      const sx_state *entry, int rows)
@@ -182,7 +180,7 @@ void sx_find_strings(const sx_cpu *cpu, const sx_means *w, const sx_view *v, sx_
                  {cpu, v, {q, NULL}, at, c->m, same, c->flag, c->at, rows && v->row_bytes},
                  same, rows};
 
-    if (v->strings.marks && v->strings.forks && v->strings.size > sx_strings_far) {
+    if (v->strings.marks) {
         find_marked(&f, side);
         return;
     }

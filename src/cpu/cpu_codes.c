@@ -9,9 +9,12 @@
  * is. */
 #include "cpu/cpu_strings.h"
 
+#include "family/generic/groups.h"
 #include "family/generic/simd.h"
 
 #define WALKS 64u                 /* that go down together: bits of a word */
+#define LONG 32u                  /* strings of more bytes go by so fast that those which are ... */
+#define AHEAD 3072u               /* ... so far behind in their column are asked for */
 
 typedef struct {
     const unsigned char *q[WALKS];
@@ -443,11 +446,17 @@ SX_TARGET_avx512 SX_INLINE void take_lanes(const sx_strings *s, walks *w, uint64
 static inline uint64_t walk_all(const sx_strings *s, walks *w, const sx_asked *q, uint64_t at,
                                 unsigned m, uint64_t *same)
 {
+    int ahead = !q->number && sx_slice_bytes(q->of, at, at + m) > (uint64_t)m * LONG;
+
     w->begin = q->of->data ? q->of->data : (const void *)"";
     w->end = w->begin + (q->of->data ? q->of->bytes : 0);
     for (unsigned i = 0; i < m; i++) {
         w->q[i] = sx_asked_string(q, at + i, &w->length[i]);
         __builtin_prefetch(w->q[i]);
+        if (ahead) {              /* also what a string of a line or more goes on with */
+            sx_ask_line(w->q[i], AHEAD);
+            sx_ask_line(w->q[i], AHEAD + SX_LINE);
+        }
         w->at[i] = 0;
         w->cell[i] = 0;
     }

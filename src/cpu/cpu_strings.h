@@ -89,8 +89,4 @@ void sx_marked_end(const sx_settle *job, sx_marked *g);
 sx_status sx_cpu_take_strings(void *self, const sx_views *views, const sx_string_take *job,
                               sx_err *err);
 
-/* Strings of more bytes are far: their lines are asked for group by group. Words in a cache took a fifth
- * longer so. Tests set it. */
-extern uint64_t sx_strings_far;
-
 #endif
