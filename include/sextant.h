@@ -290,8 +290,9 @@ typedef struct sx_index sx_index;
 
 /* Builds an index over keys, and copies what it needs. Keys and rows must not change
  * before it returns. If they do, it fails (SX_EINVAL, if it sees that), or the index
- * has the keys that were read, some old and some new, which sx_check() may refuse. But
- * no memory outside is touched, neither here nor by questions to it.
+ * has some old keys and some new, and if a GPU sorted few of them perhaps others, which
+ * sx_check() may refuse. But no memory outside is touched, neither here nor by questions
+ * to it.
  *
  * rows  NULL: the row of a key is its position in keys. Otherwise U32 or U64.
  * spec  NULL: "auto". A family, its parameters, then optional words:

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/past.h"
 #include "place/registry.h"
+#include "query/index.h"
 
 #define KEYS 6000u                /* of rank r: r / 2 * 3, so each is there twice */
 #define RANGES 60000u
@@ -115,7 +116,9 @@ static void test_rows(void **state)
 {
     (void)state;
     static const char *const specs[] = { "btree(layout=pairs)", "sorted", "sorted(layout=once)",
-                                         "pivot(layout=pairs)", "eytzinger", "btree(fill=80)" };
+                                         "pivot(layout=pairs)", "eytzinger", "btree(fill=80)",
+                                         "sorted(layout=pairs,block=1)", "sorted(layout=pairs,block=2)",
+                                         "pivot(layout=pairs,block=64)" };
     static const char *const devices[] = { "cpu:threads=1", "cpu", "cpu:scalar" };
     rnd r = rnd_start(test_seed());
     scene s = scene_new(&r);
@@ -172,6 +175,65 @@ static void test_narrow_rows(void **state)
     free(hi);
     free(rows);
     free(first);
+}
+
+/* Each range of the last keys, whose section ends where a page traps: nothing behind it is read. */
+static void try_last_rows(const char *spec, const uint64_t *numbers, const uint64_t *rows, uint64_t n)
+{
+    enum { LAST = 80, RANGES_MOST = LAST * LAST };
+    static uint64_t start[RANGES_MOST], first[RANGES_MOST + 1], got[RANGES_MOST * LAST];
+    sx_device *dev = device_open("cpu:threads=1");
+    sx_column keys = column(SX_U64, n, numbers), of = column(SX_U64, n, rows);
+    sx_index *ix = NULL;
+    sx_spans spans = { .start = start, .first = first };
+    sx_span_query job = { .key_type = SX_U64 };
+    sx_range_out out = { .rows = sx_slice_fixed(got, 8, COUNT_OF(got), SX_HOST) };
+    uint64_t total = 0, wrong = 0;
+    OK(sx_build(&ix, dev, spec, &keys, &of, NULL));
+    sx_hold held = sx_hold_version(ix);
+    const sx_replica *r = &sx_one_run(held.now)->replica[0];
+    sx_view v = r->view;
+    uint64_t bytes = v.slots / v.block * v.block_bytes;
+    guard space = guard_new(bytes);
+    unsigned char *copy = guard_fit(&space, bytes, true);
+    memcpy(copy, v.keys, bytes);
+    v.rows = copy + (v.rows - v.keys);
+    v.keys = copy;
+    for (uint64_t a = n - LAST; a < n; a++)
+        for (uint64_t b = a; b < n && b - a < LONGEST; b++, spans.n++) {
+            start[spans.n] = a;
+            first[spans.n] = total;
+            total += b - a + 1;
+        }
+    first[spans.n] = total;
+    sx_err err;
+    OK(r->dev->backend->fill(r->dev->self, SX_ONE_VIEW(&v), &job, &spans, &out, total, &err));
+    for (uint64_t i = 0; i < spans.n; i++)
+        for (uint64_t k = first[i]; k < first[i + 1]; k++)
+            wrong += got[k] != rows[start[i] + k - first[i]];
+    assert_int_equal(wrong, 0);
+    guard_free(&space);
+    sx_let_go(ix, &held);
+    sx_free(ix);
+    sx_close(dev);
+}
+
+static void test_last_rows(void **state)
+{
+    (void)state;
+    enum { N = 4096 };            /* fill every block */
+    static const char *const specs[] = { "sorted(layout=pairs,block=1)", "sorted(layout=pairs,block=2)",
+                                         "sorted(layout=pairs,block=4)", "btree(layout=pairs)",
+                                         "pivot(layout=pairs,block=64)" };
+    uint64_t *numbers = need(N * 8), *rows = need(N * 8);
+    for (uint64_t i = 0; i < N; i++) {
+        numbers[i] = i * 5;
+        rows[i] = i + (i << 40);
+    }
+    for (size_t k = 0; k < COUNT_OF(specs); k++)
+        try_last_rows(specs[k], numbers, rows, N);
+    free(numbers);
+    free(rows);
 }
 
 /* From any place to any, of any length: these bytes and no others. */
@@ -307,6 +369,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_narrow_rows),
+        cmocka_unit_test(test_last_rows),
         cmocka_unit_test(test_copy_past),
         cmocka_unit_test(test_many_answers),
         cmocka_unit_test(test_spare),

@@ -256,9 +256,9 @@ static inline void ask_rows(const fill_work *w, uint64_t i, uint32_t bytes)
         __builtin_prefetch((const void *)((uintptr_t)w->v->rows + line * SX_LINE), 0, 2);
 }
 
-/* Rows of ranks [a, a + n), which are in several blocks but not in the last one, block by block. A step
- * may go on behind the end of its block: what it writes there is written again. What it reads there is
- * in the next block, whose line is on its way if the range goes on. */
+/* Rows of ranks [a, a + n), which are in several blocks, block by block. A block's rows are whole steps.
+ * So only in the first block, where the range begins anywhere, a step may go on behind the end: what it
+ * writes there is written again, and what it reads is in the next block, whose line is on its way. */
 static inline void hold_blocks(const sx_view *v, uint64_t a, uint64_t n, unsigned char *to,
                                uint32_t bytes)
 {
@@ -299,12 +299,12 @@ fill_rows(const fill_work *w, uint64_t i, uint64_t first, uint64_t end, uint32_t
     const sx_view *v = w->v;
     const sx_spans *s = w->spans;
     uint64_t from = offset_at(s->first, i), to;
-    uint64_t last_block = (v->ranks - 1) >> v->block_shift;      /* of an array: 0 */
+    int steps = from_bytes == to_bytes && v->block * from_bytes >= STEP_BYTES;
     held_rows h;
 
     h.n = 0;
     for (; i < s->n && from < end; i++, from = to) {
-        uint64_t b = from > first ? from : first, e, a = s->start[i] + (b - from), n, block;
+        uint64_t b = from > first ? from : first, e, a = s->start[i] + (b - from), n;
         unsigned char *at;
         to = offset_at(s->first, i + 1);
         e = to < end ? to : end;
@@ -322,8 +322,7 @@ fill_rows(const fill_work *w, uint64_t i, uint64_t first, uint64_t end, uint32_t
         if (h.n == 0)
             h.to = b;
         at = h.rows + h.n * to_bytes;
-        block = (a + n - 1) >> v->block_shift;
-        if (from_bytes == to_bytes && a >> v->block_shift < block && block < last_block)
+        if (steps && a >> v->block_shift < (a + n - 1) >> v->block_shift)
             hold_blocks(v, a, n, at, to_bytes);
         else
             hold_each(v, a, n, at, from_bytes, to_bytes);
