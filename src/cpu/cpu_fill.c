@@ -206,14 +206,14 @@ static void ask_range(const fill_work *w, uint64_t i)
 
 /* ---- rows of short spans ------------------------------------------------------------------ */
 
-/* Spans of up to SHORT rows, on average, are filled row by row, as a general copy takes more steps than
+/* Spans of up to SHORT rows, on average, have a way of their own, as a general copy takes more steps than
  * there are rows. Where rows are in one array, it is soon as fast. */
 #define SHORT 64u
 #define SHORT_OF_ARRAY 4u
 
 /* Their rows are collected in a buffer, which leaves the first cache many lines at a time. If each row
  * went past the caches by itself, lines would leave half-filled, as the core needs their place for those
- * that it reads: fill took a fifth longer so. */
+ * that it reads: fill took a tenth to a fifth longer so. */
 #define HELD_BYTES 4096u
 #define STEP_BYTES 32u
 
